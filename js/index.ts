@@ -16,32 +16,42 @@ export type { AuthInfo, Identity } from './auth/identity.js';
 export { isOpenStream } from './auth/open-stream.js';
 export type { Principal, PrincipalAnswer } from './auth/principal.js';
 export type {
+  AttachmentCounters,
   AttachmentListener,
+  AttachOptions,
   BusConnection,
   ConnectOptions,
   FanoutSink,
   ListenBus,
   ServerEventBus,
 } from './bus/bus.js';
-export { InMemoryBus } from './bus/memory/memory-bus.js';
+export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
+export type { Opening } from './bus/opening.js';
 export type { RetentionOptions } from './bus/retention.js';
+export type { ServerStream } from './bus/server-stream.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
-export type { ListenCapabilities } from './handler/discovery.js';
+export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';
-export { type ProxyOptions, proxyTo } from './handler/proxy.js';
+export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
 export { createListenHandler } from './listen-handler.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './model/event.js';
 export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
-export type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from './model/stats.js';
+export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';
 export type { TaskState } from './model/task.js';
+export type { ListenTimeouts } from './model/timeouts.js';
 export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './observe/analytics-engine.js';
 export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
-export { type BusNumbers, type MetricsOptions, metrics, metricsText } from './observe/prometheus.js';
+export {
+  type BusNumbers,
+  createMetricsHandler,
+  type MetricsHandlerOptions,
+  metricsText,
+} from './observe/prometheus.js';
 export type { PublishContext, RemoteSpan, SpanOptions, SpanTracer, TracedSpan } from './observe/tracing.js';
-export type { ListenHandler, ListenHandlerOptions } from './options.js';
+export type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';
 export type { SdkServer } from './sdk/server-shape.js';

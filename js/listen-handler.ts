@@ -16,19 +16,21 @@ import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import { advertisingAll, withheld } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
+import type { AnswerLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
 import { type Judged, pass, refuse } from './http/inbound.js';
 import { leaveBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
+import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
-import { type DEFAULT_LIMITS, limitsOf } from './model/limits.js';
+import { coreLimits, type ListenLimits, limitsOf } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
-import { timeoutsOf } from './model/timeouts.js';
+import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
-import type { ListenHandler, ListenHandlerOptions } from './options.js';
+import type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
-import { sessionLimits } from './sessions/session-limits.js';
+import { idleOf, sessionLimits } from './sessions/session-limits.js';
 import { StreamManager } from './streams/manager.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import { type Exchange, Refusal, refusalOf, type Service, type ServiceOptions } from './wasm/server/bindings.js';
@@ -52,6 +54,14 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  *   bus,
  *   principal: (request, env) => userOf(request, env.SESSIONS),
  * }) satisfies ExportedHandler<Env>;
+ * ```
+ *
+ * @example
+ * ```ts
+ * const bus = new InMemoryBus();
+ * const server = createListenHandler(createMcpHandler(publishChanges(factory, bus)), { bus });
+ * await server.notify.toolsChanged();
+ * const response = await server.fetch(request);
  * ```
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
@@ -80,22 +90,24 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   expectLoaded();
   // What came beside the request is handed on, and nothing here looks at it.
   const front = new ListenFront(asFetch(handler), options as ListenHandlerOptions);
-  const { bus, close, drain, fetch, revoke, shed, stats } = front;
-  const { onerror = report, tracer } = options;
-  const notify = notifierOn(bus, tracer && { tracer, onerror });
-  const server = { fetch, notify, revoke, close, drain, shed, stats, bus };
+  const { bus, close, disconnect, drain, fetch, legacy, stats } = front;
+  const { onError = report, tracer } = options;
+  const notify = notifierOn(bus, tracer && { tracer, onError });
+  const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
   return { server, isIdle: () => front.isIdle };
 }
 
 class ListenFront {
   readonly bus: ListenBus;
+  readonly legacy: LegacyMode;
   readonly #service: PerInstance<Service>;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
-  readonly #limits: typeof DEFAULT_LIMITS;
+  readonly #limits: Required<ListenLimits>;
+  readonly #timeouts: Required<ListenTimeouts>;
   readonly #authorizing: AuthorizeOptions<AuthorizeContext>;
   readonly #principal: Principal | undefined;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #discovery: Discovery;
   readonly #witness: StreamObserver;
   readonly #refusals = new ErrorResponses((kind) => this.#witness.refused(kind));
@@ -106,26 +118,27 @@ class ListenFront {
   #underWay = 0;
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
-    const { authorize, capabilities, limits, principal, serverInfo } = options;
-    const onerror = onceEach(options.onerror ?? report);
+    const { authorize, principal } = options;
+    const onError = onceEach(options.onError ?? report);
     const holdsStreams = expectHolding(options);
-    this.#isOffering = capabilities === 'offered' && holdsStreams;
-    this.#limits = limitsOf(limits);
-    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#limits, onerror }) : handler;
-    this.#authorizing = { authorize, ms: this.#limits.authorizeMs, onerror };
+    this.#isOffering = advertisesAll(options) && holdsStreams;
+    this.#limits = limitsOf(options.limits);
+    this.#timeouts = timeoutsOf(options.timeouts);
+    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#reading, onError }) : handler;
+    this.#authorizing = { authorize, ms: this.#timeouts.authorizeMs, onError };
     this.#principal = principal;
-    this.#onerror = onerror;
-    this.#witness = new StreamObserver({ onlog: options.onlog, tracer: options.tracer, onerror });
+    this.#onError = onError;
+    this.#witness = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
     this.#discovery = new Discovery(this.#handler, {
-      capabilities: capabilities === 'offered' ? undefined : capabilities,
-      serverInfo,
+      server: options.server,
       credentials: new Credentials(options.credentialHeaders),
-      limits: this.#limits,
+      limits: this.#reading,
     });
-    this.bus = toListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
-    const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
-    const earlier = earlierOf(options, bounds);
-    this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
+    this.bus = toListenBus(options.bus ?? new InMemoryBus({ onError }), onError);
+    this.legacy = legacyOf(options, this.bus);
+    const bounds = this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
+    const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
+    this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#openings = this.#openingsOf(options);
     this.#sessions = bounds && this.#sessionFront(bounds);
   }
@@ -152,12 +165,12 @@ class ListenFront {
 
   readonly close = (): Promise<void> => this.#openings.close();
 
-  readonly drain = ({ windowMs = DRAIN_MS } = {}): Promise<void> => this.#openings.drain(windowMs);
+  readonly drain = async ({ count, windowMs = DRAIN_MS }: DrainOptions = {}): Promise<void> => {
+    expectAmounts('drain', { count, windowMs });
+    await this.#openings.drain(windowMs, count);
+  };
 
-  readonly shed = (streams: number, { windowMs = DRAIN_MS } = {}): Promise<void> =>
-    this.#openings.shed(streams, windowMs);
-
-  readonly revoke = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
+  readonly disconnect = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
 
   readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
 
@@ -165,7 +178,7 @@ class ListenFront {
   #afterFailure(error: unknown): Response {
     if (isBodyTimeout(error)) return this.#refusals.answer(refusalOf(Refusal.BodyTimeout));
     if (!serverGuard.isTrapError(error)) throw error;
-    this.#onerror(error as Error);
+    this.#onError(error as Error);
     return this.#refusals.answer(refusalOf(Refusal.Unavailable));
   }
 
@@ -177,7 +190,7 @@ class ListenFront {
       const step = core.step();
       switch (step.kind) {
         case 'body':
-          inbound.body = await readStart(request, step.most, this.#limits.bodyMs);
+          inbound.body = await readStart(request, step.most, this.#timeouts.bodyMs);
           core.read(inbound.body.bytes);
           break;
         case 'caller':
@@ -214,19 +227,20 @@ class ListenFront {
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
     if (!withholds || !answer.ok) return answer;
-    return withheld(inbound.request, answer, { limits: this.#limits, onerror: this.#onerror });
+    return withheld(inbound.request, answer, { limits: this.#reading, onError: this.#onError });
   }
 
   #openingsOf(options: ListenHandlerOptions): StreamManager {
     return new StreamManager({
       bus: this.bus,
       limits: this.#limits,
-      times: timeoutsOf(options),
+      timeouts: this.#timeouts,
+      intervals: intervalsOf(options),
       authorizing: this.#authorizing,
       naming: this.#naming,
       witness: this.#witness,
       discovery: this.#discovery,
-      onerror: this.#onerror,
+      onError: this.#onError,
     });
   }
 
@@ -234,9 +248,10 @@ class ListenFront {
     const host = {
       handler: this.#handler,
       isOffering: this.#isOffering,
-      limits: this.#limits,
+      limits: this.#reading,
+      idleMs: idleOf(this.#timeouts.sessionIdleMs),
       bounds,
-      onerror: this.#onerror,
+      onError: this.#onError,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
       authorize: this.#authorizing.authorize && this.#ask.bind(this, this.#authorizing.authorize),
@@ -245,8 +260,13 @@ class ListenFront {
     return new SessionHandler(host, sessionsOf(this.bus));
   }
 
+  /** How much is read of an answer of the handler. */
+  get #reading(): AnswerLimits {
+    return { answerBytes: this.#limits.answerBytes, answerMs: this.#timeouts.answerMs };
+  }
+
   get #naming(): PrincipalOptions {
-    return { principal: this.#principal, ms: this.#limits.authorizeMs, onerror: this.#onerror };
+    return { principal: this.#principal, ms: this.#timeouts.authorizeMs, onError: this.#onError };
   }
 
   async #listen(inbound: Judged, text: string, named: Caller): Promise<Response> {
@@ -262,7 +282,7 @@ class ListenFront {
   }
 
   #ask(authorize: Authorize, context: AuthorizeContext): Promise<AllowedFilter | Denial> {
-    return ask(authorize, context, this.#limits.authorizeMs);
+    return ask(authorize, context, this.#timeouts.authorizeMs);
   }
 
   /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone; one that throws is broken. */
@@ -270,7 +290,7 @@ class ListenFront {
     try {
       return await this.#discovery.capabilities(request, rest);
     } catch (error) {
-      if (!request.signal.aborted) this.#onerror(error as Error);
+      if (!request.signal.aborted) this.#onError(error as Error);
       return undefined;
     }
   }
@@ -289,16 +309,40 @@ function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean
   return listen === 'on';
 }
 
-/** Whether sessions of earlier revisions are kept: by default where the bus shares its sessions with all isolates. */
-function keepsSessions({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): boolean {
-  return legacy === 'sessions' || (legacy === undefined && listen !== 'off' && sessions?.isShared === true);
+/**
+ * Whether answers of the handler announce changes of all that it offers.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions): boolean {
+  if (!['all', 'declared'].includes(advertise)) {
+    throw new ListenError('invalid-options', 'advertise must be declared or all');
+  }
+  if (advertise === 'all' && server !== undefined) {
+    throw new ListenError('invalid-options', 'advertise must not be all where server declares the capabilities');
+  }
+  return advertise === 'all';
 }
 
-/** What becomes of requests of earlier revisions, where sessions may take this; undefined: none is kept. */
-function earlierOf(options: ListenHandlerOptions, limits: SessionLimits | undefined): ServiceOptions['earlier'] {
-  if (options.legacy === 'reject') return 'refused';
-  if (limits === undefined) return 'behind';
-  return { sessions: { limits, authorizes: options.authorize !== undefined } };
+/**
+ * What clients of earlier revisions get.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+function legacyOf({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): LegacyMode {
+  if (legacy === undefined) return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
+  if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
+  throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
+}
+
+/** What becomes of requests of earlier revisions, where sessions may take `limits`. */
+function earlierOf(
+  legacy: LegacyMode,
+  limits: SessionLimits | undefined,
+  authorizes: boolean,
+): ServiceOptions['earlier'] {
+  if (legacy === 'reject') return 'refused';
+  return limits === undefined ? 'behind' : { sessions: { limits, authorizes } };
 }
 
 function sessionsOf({ sessions }: ListenBus): SessionStore {

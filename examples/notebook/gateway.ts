@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers';
-import { type GatewayOptions, gateway, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
+import { createGateway, type GatewayOptions, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
@@ -23,7 +23,7 @@ const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admit
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
 /** Stands in front of the MCP server at UPSTREAM; undefined: there is none, and the notebook is served. */
-export const gate = UPSTREAM ? gateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
+export const gate = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
 
 /** The bus of both: behind a gateway it watches the server, too. */
 export class SubscriptionBus extends PlainBus {

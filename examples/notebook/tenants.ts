@@ -7,10 +7,10 @@ import { listOf } from './settings.js';
  *
  * @throws Error where these variables do not go together: a gateway that is misconfigured does not start.
  */
-export function tenancy(variables: Cloudflare.Env): Pick<GatewayOptions, 'busName' | 'publishSecret'> {
+export function tenancy(variables: Cloudflare.Env): Pick<GatewayOptions, 'bus' | 'secret'> {
   const { PUBLISH_TOKEN, TENANT_NAMES = '', TENANTS = '', UPSTREAM, UPSTREAM_TOKEN } = variables;
   const names = listOf(TENANT_NAMES);
-  if (TENANTS === '' && names.length === 0) return PUBLISH_TOKEN ? { publishSecret: PUBLISH_TOKEN } : {};
+  if (TENANTS === '' && names.length === 0) return PUBLISH_TOKEN ? { secret: PUBLISH_TOKEN } : {};
   if (TENANTS !== 'host' && TENANTS !== 'path') throw new Error('TENANTS has to be "host" or "path"');
   if (names.length === 0 || !names.every((name) => NAMES[TENANTS].test(name))) {
     throw new Error(`TENANT_NAMES has to list the tenants, each as a ${TENANTS} names it, with commas between them`);
@@ -20,11 +20,11 @@ export function tenancy(variables: Cloudflare.Env): Pick<GatewayOptions, 'busNam
     throw new Error('UPSTREAM_TOKEN and TENANTS exclude each other: all tenants would watch with one token');
   const known = new Set(TENANTS === 'host' ? names.map((name) => name.toLowerCase()) : names);
   return {
-    busName: (request) => {
+    bus: (request) => {
       const name = NAMED_BY[TENANTS](new URL(request.url));
       return name !== undefined && known.has(name) ? name : undefined;
     },
-    ...(PUBLISH_TOKEN && { publishSecret: (busName: string) => tenantSecret(PUBLISH_TOKEN, busName) }),
+    ...(PUBLISH_TOKEN && { secret: (bus: string) => tenantSecret(PUBLISH_TOKEN, bus) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { analyticsWriter, createListenHandler, metrics, type ServerEvent, screen } from 'mcp-listen';
-import { durableObjectBus, publishEndpoint } from 'mcp-listen/cloudflare';
+import { analyticsWriter, createListenHandler, createMetricsHandler, type ServerEvent, screen } from 'mcp-listen';
+import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
 import { gate } from './gateway.js';
 import { notebookServer } from './server.js';
@@ -17,19 +17,21 @@ const { front, hasConsole, isStatsOpen, isWritable, metricsToken, publishToken }
 
 const mcp = createListenHandler(
   createMcpHandler(() => notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined)),
-  { bus: durableObjectBus(env.MCP_BUS, { name: BUS }), ...front },
+  { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), ...front },
 );
 
 /** What holds the streams of this isolate. */
 const { stats } = gate?.server() ?? mcp;
 
 /** What Prometheus reads; without a token there is none. */
-const scraped = metricsToken ? metrics({ token: metricsToken, stats, bus: () => bus().stats() }) : undefined;
+const scraped = metricsToken
+  ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
+  : undefined;
 const numbers = isStatsOpen || publishToken ? statistics({ isOpen: isStatsOpen, secret: publishToken }) : undefined;
 const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
 const published = publishToken
-  ? publishEndpoint(env.MCP_BUS, { secret: publishToken, busName: BUS, ...front })
+  ? createPublishHandler(env.MCP_BUS, { secret: publishToken, bus: BUS, ...front })
   : undefined;
 
 const screened = screen(front);

@@ -1,5 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
+import { patienceOf } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
 
@@ -87,12 +88,12 @@ export interface Permit extends Partial<Denied> {
 export interface AuthorizeOptions<Context> {
   authorize: Authorize<Context> | undefined;
   ms: number;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Asks `authorize`, if there is one; its errors become a refusal. */
 export async function runAuthorize<Context extends object>(
-  { authorize, ms, onerror }: AuthorizeOptions<Context>,
+  { authorize, ms, onError }: AuthorizeOptions<Context>,
   context: Context,
 ): Promise<Permit> {
   const { audiences: own } = context as Pick<Partial<CallerContext>, 'audiences'>;
@@ -103,7 +104,7 @@ export async function runAuthorize<Context extends object>(
     const { audiences = own } = authorization;
     return { filter: JSON.stringify({ ...authorization, audiences }), audiences };
   } catch (error) {
-    onerror(error as Error);
+    onError(error as Error);
     return { refusal: Refusal.AuthorizerFailed };
   }
 }
@@ -161,7 +162,7 @@ export async function ask<Context>(
 export async function within<T>(ms: number, name: string, question: () => T | Promise<T>): Promise<T> {
   const late = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
   try {
-    return await withTimeout(ms, question(), late);
+    return await withTimeout(patienceOf(ms), question(), late);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('authorizer-failed', `${name} threw`, { cause });

@@ -39,7 +39,7 @@ export interface Caller extends VerifiedIdentity, Partial<Denied> {}
 export interface PrincipalOptions {
   principal: Principal | undefined;
   ms: number;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /**
@@ -47,7 +47,7 @@ export interface PrincipalOptions {
  * become a refusal.
  */
 export async function callerOf(
-  { principal, ms, onerror }: PrincipalOptions,
+  { principal, ms, onError }: PrincipalOptions,
   request: Request,
   rest: unknown[],
 ): Promise<Caller> {
@@ -56,7 +56,7 @@ export async function callerOf(
     return await caller(await within(ms, 'principal', () => principal(shown(request), ...rest)));
   } catch (error) {
     // A client that has left is nobody's error.
-    if (!request.signal.aborted) onerror(error as Error);
+    if (!request.signal.aborted) onError(error as Error);
     return { refusal: Refusal.AuthorizerFailed };
   }
 }

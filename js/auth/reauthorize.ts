@@ -40,15 +40,15 @@ export interface ReauthorizeOptions {
 export function reauthorizerOf(granting: ReauthorizeOptions, asker: CallerContext): Reauthorizer | undefined {
   if (!isAskedAgain(granting)) return undefined;
   // Nothing would catch what it throws, and the stream would wait until its end.
-  const onerror = guarded(granting.authorizing.onerror);
+  const onError = guarded(granting.authorizing.onError);
   // Claims are those of one moment.
   const kept = { ...asker, claims: undefined, request: ofOpenStream(bodiless(asker.request)) };
-  const again = { ...granting, naming: { ...granting.naming, onerror } };
+  const again = { ...granting, naming: { ...granting.naming, onError } };
   return {
     ms: granting.ms,
     ask: (requested) => renewed(again, kept, JSON.parse(requested) as SubscriptionFilter),
     refuse: (wrong) => {
-      if (wrong !== undefined) onerror(new ListenError('invalid-filter', wrong));
+      if (wrong !== undefined) onError(new ListenError('invalid-filter', wrong));
     },
   };
 }
@@ -67,7 +67,7 @@ async function renewed(
   const { audiences, claims, expiresAt, name, refusal } = await callerOf(naming, asker.request, asker.args);
   if (refusal !== undefined || name !== asker.principal) return undefined;
   const context: AuthorizeContext = { ...asker, audiences, claims, expiresAt, requested, isOpen: true };
-  const permit = await runAuthorize({ ...authorizing, onerror: naming.onerror }, context);
+  const permit = await runAuthorize({ ...authorizing, onError: naming.onError }, context);
   if (permit.refusal !== undefined) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };
 }

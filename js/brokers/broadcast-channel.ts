@@ -15,9 +15,15 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../bus/brok
  * not there to hear is lost to it.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const bus = broadcastChannelBus({ bus: 'notebook' });
+ * const server = createListenHandler(handler, { bus });
+ * ```
  */
 export function broadcastChannelBus(options: ProcessBusOptions = {}): ProcessBus {
-  return new BrokerBus(new ChannelBroker(options.name ?? 'mcp-listen'), options);
+  return new BrokerBus(new ChannelBroker(options.bus ?? 'mcp-listen'), options);
 }
 
 class ChannelBroker implements Broker {

@@ -13,10 +13,20 @@ import type { SessionStore } from './session-store.js';
 
 /** How a bus between processes is found, and how it tells of trouble. */
 export interface ProcessBusOptions extends RetentionOptions {
-  /** Which bus of the broker: servers with the same name hear each other (default `mcp-listen`). */
-  name?: string;
-  /** Told of publishes that fail, of the broker when it is lost, and of messages that are no events (default `console.error`). */
-  onerror?: (error: Error) => void;
+  /**
+   * The name of the bus at the broker. Servers whose buses have the same name receive each other's
+   * events.
+   *
+   * @default 'mcp-listen'
+   */
+  bus?: string;
+  /**
+   * Called with the error of each publish that fails, when the broker is lost, and for each message
+   * that is no event.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
 }
 
 /** A bus between processes. */
@@ -47,7 +57,7 @@ export interface ProcessBusStats {
  */
 export class BrokerBus implements ProcessBus, BrokerListener {
   readonly #broker: Broker;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #local: LocalBus;
   readonly #closing = new AbortController();
   readonly #streams = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
@@ -61,10 +71,10 @@ export class BrokerBus implements ProcessBus, BrokerListener {
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, { onerror = report, ...log }: ProcessBusOptions) {
+  constructor(broker: Broker, { onError = report, ...retention }: ProcessBusOptions) {
     this.#broker = broker;
-    this.#onerror = guarded(onerror);
-    this.#local = new LocalBus(this.#onerror, log);
+    this.#onError = guarded(onError);
+    this.#local = new LocalBus({ ...retention, onError: this.#onError });
   }
 
   /** Sessions of clients of earlier revisions, in this process only. */
@@ -87,11 +97,14 @@ export class BrokerBus implements ProcessBus, BrokerListener {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#publish(events);
-    published.catch(this.#onerror);
+    published.catch(this.#onError);
     return published;
   }
 
-  /** A listener that may have missed events hears of every list; of resources nobody can tell it, so `onerror` is told. */
+  /**
+   * A listener that may have missed events hears of every list; of resources nobody can tell it, so
+   * `onError` is told.
+   */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     this.#follow();
     const leave = this.#local.subscribe(listener);
@@ -210,14 +223,14 @@ export class BrokerBus implements ProcessBus, BrokerListener {
     }
     if (this.#isTold) return;
     this.#isTold = true;
-    this.#onerror(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
+    this.#onError(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
   }
 
   #lapse(isCounted: boolean): void {
     if (isCounted) {
       this.#counts.gaps += 1;
       this.#streams.resyncs += this.#local.fed;
-      if (this.#listeners.size > 0) this.#onerror(new ListenError('bus-lost', 'listeners may have missed events'));
+      if (this.#listeners.size > 0) this.#onError(new ListenError('bus-lost', 'listeners may have missed events'));
     }
     this.#local.gap();
   }
@@ -225,7 +238,7 @@ export class BrokerBus implements ProcessBus, BrokerListener {
   #drop(trouble: ListenError): void {
     this.#counts.dropped += 1;
     const message = `a message of the bus was no event: ${trouble.code}`;
-    this.#onerror(new ListenError('bus-frame-dropped', message, { cause: trouble }));
+    this.#onError(new ListenError('bus-frame-dropped', message, { cause: trouble }));
   }
 }
 

@@ -33,16 +33,29 @@ export interface ListenBus extends ServerEventBus {
   /**
    * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
    * knows where events were lost between a publish and this process.
+   *
+   * @internal
    */
   feed?(feed: FanoutSink): () => void;
   /**
    * Opens a connection, and sends `frame` first; a bus with `sessions` has it, for their streams. What the core says and hears over
    * it is the core's own.
+   *
+   * @internal
    */
   connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
-  /** Keeps the request alive on behalf of which it is called, until `what` settles. Without it that is not needed. */
+  /**
+   * Keeps the request alive on behalf of which it is called, until `what` settles. Without it that
+   * is not needed.
+   *
+   * @internal
+   */
   waitUntil?(what: Promise<void>): void;
-  /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
+  /**
+   * Holds a listen stream, in place of `feed`: for a bus that streams have connections to.
+   *
+   * @internal
+   */
   hold?(opening: Opening, joining: AttachOptions): Promise<ServerStream>;
   /**
    * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
@@ -57,13 +70,21 @@ export interface ListenBus extends ServerEventBus {
    * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
    */
   settle?(): Promise<void>;
-  /** What the streams' connections went through. */
+  /**
+   * What the streams' connections went through.
+   *
+   * @internal
+   */
   readonly tally?: AttachmentCounters;
   /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
   readonly sessions?: SessionStore;
 }
 
-/** What feeds the streams of one server with a bus of the same process. */
+/**
+ * What feeds the streams of one server with a bus of the same process.
+ *
+ * @internal
+ */
 export interface FanoutSink {
   /** How many streams it feeds. */
   readonly streams: number;
@@ -75,7 +96,11 @@ export interface FanoutSink {
   release(): void;
 }
 
-/** What streams went through with their bus, counted once for each stream. */
+/**
+ * What streams went through with their bus, counted once for each stream.
+ *
+ * @internal
+ */
 export interface AttachmentCounters {
   /** Streams whose bus is away now. */
   away: number;
@@ -89,23 +114,35 @@ export interface AttachmentCounters {
   resyncs?: number;
 }
 
-/** How a stream reaches a bus that it has a connection to. */
+/**
+ * How a stream reaches a bus that it has a connection to.
+ *
+ * @internal
+ */
 export interface AttachOptions {
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  verifyMs: number;
+  busProbeIntervalMs: number;
   /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
   continent: string | undefined;
 }
 
-/** Whose connection to a bus it is. */
+/**
+ * Whose connection to a bus it is.
+ *
+ * @internal
+ */
 export interface ConnectOptions {
   /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
   continent?: string | undefined;
 }
 
-/** One connection to a bus. */
+/**
+ * One connection to a bus.
+ *
+ * @internal
+ */
 export interface BusConnection {
   /** Sends one more frame. */
   send(frame: string): void;
@@ -118,7 +155,11 @@ export interface BusConnection {
   readonly connecting?: Promise<void> | undefined;
 }
 
-/** The stream's end of a connection. */
+/**
+ * The stream's end of a connection.
+ *
+ * @internal
+ */
 export interface AttachmentListener {
   /** Takes one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;

@@ -7,14 +7,14 @@ import type { SessionStore } from './session-store.js';
 /** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
 export class ServerEventBusAdapter implements ListenBus {
   readonly #bus: ServerEventBus;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   /** Holds the sessions, and the log that their streams come back to. */
   readonly #local: InMemoryBus;
 
-  constructor(bus: ServerEventBus, onerror: (error: Error) => void) {
+  constructor(bus: ServerEventBus, onError: (error: Error) => void) {
     this.#bus = bus;
-    this.#onerror = onerror;
-    this.#local = new FollowingBus(bus, onerror);
+    this.#onError = onError;
+    this.#local = new FollowingBus(bus, onError);
   }
 
   publish(event: ServerEvent): Promise<void> {
@@ -23,7 +23,7 @@ export class ServerEventBusAdapter implements ListenBus {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#forward(events);
-    published.catch(this.#onerror);
+    published.catch(this.#onError);
     return published;
   }
 
@@ -54,7 +54,7 @@ export class ServerEventBusAdapter implements ListenBus {
     try {
       told(eventText(event));
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
     }
   }
 
@@ -62,7 +62,7 @@ export class ServerEventBusAdapter implements ListenBus {
     try {
       unsubscribe();
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
     }
   }
 }
@@ -72,8 +72,8 @@ class FollowingBus extends InMemoryBus {
   readonly #bus: ServerEventBus;
   #isFollowing = false;
 
-  constructor(bus: ServerEventBus, onerror: (error: Error) => void) {
-    super(onerror);
+  constructor(bus: ServerEventBus, onError: (error: Error) => void) {
+    super({ onError });
     this.#bus = bus;
   }
 
@@ -84,6 +84,6 @@ class FollowingBus extends InMemoryBus {
 }
 
 /** The bus as it is where it filters by itself, and wrapped where it does not. */
-export function toListenBus(bus: ListenBus | ServerEventBus, onerror: (error: Error) => void): ListenBus {
-  return 'publishAll' in bus ? bus : new ServerEventBusAdapter(bus, onerror);
+export function toListenBus(bus: ListenBus | ServerEventBus, onError: (error: Error) => void): ListenBus {
+  return 'publishAll' in bus ? bus : new ServerEventBusAdapter(bus, onError);
 }

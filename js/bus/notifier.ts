@@ -5,7 +5,11 @@ import type { ListenBus } from './bus.js';
 
 /** How a change is told. */
 export interface NotifyOptions extends PublishContext {
-  /** Only streams whose callers have this audience hear of it (default: it is for everybody). */
+  /**
+   * Only streams whose callers have this audience receive it. Without it, all streams do.
+   *
+   * @default undefined
+   */
   audience?: string;
 }
 

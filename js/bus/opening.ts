@@ -3,13 +3,17 @@ import type { StreamEnding } from '../model/stats.js';
 import type { Stream } from '../wasm/server/bindings.js';
 import type { ServerStream } from './server-stream.js';
 
-/** What a stream is opened with. */
+/**
+ * What a stream is opened with.
+ *
+ * @internal
+ */
 export interface Opening {
   /** The core's part, which is used up. */
   stream: Stream;
   owner: StreamOwner;
   /** How long its reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
-  stallMs: number;
+  writeMs: number;
   /** How old it may grow, in milliseconds; 0: any age. */
   maxConnectionAgeMs: number;
   /** When what names the caller expires, in milliseconds since 1970; undefined: never. */

@@ -2,9 +2,18 @@ import { ListenError } from '../model/error.js';
 
 /** How much of what was published a bus keeps, for streams that come back. Whichever bound is reached first counts. */
 export interface RetentionOptions {
-  /** Events kept at least (default 10,000). */
+  /**
+   * Number of events to keep, at least. 0 is `invalid-options`.
+   *
+   * @default 10_000
+   */
   logEvents?: number;
-  /** Milliseconds for which an event is kept at least, while there are no more than `logEvents` (default 600,000). */
+  /**
+   * Milliseconds for which an event is kept, at least, while there are no more than `logEvents`. 0
+   * is `invalid-options`.
+   *
+   * @default 600_000
+   */
   logAgeMs?: number;
 }
 

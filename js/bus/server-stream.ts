@@ -7,7 +7,11 @@ export interface Retiring {
   why: Retirement;
 }
 
-/** A stream that a server holds. */
+/**
+ * A stream that a server holds.
+ *
+ * @internal
+ */
 export interface ServerStream {
   /** The response whose body it is. */
   response(): Response;

@@ -4,16 +4,16 @@
  * @packageDocumentation
  */
 
+export { ListenError, type ListenErrorCode } from '../model/error.js';
+export type { ChangeEvent } from '../model/event.js';
+export type { SubscriptionFilter } from '../model/filter.js';
 export {
   AckTimeout,
-  ListenError,
-  type ListenErrorCode,
-  ListenNotSupported,
-  ListenRejected,
+  type RefusalDetails,
   SubscriptionLost,
-} from '../model/client-error.js';
-export type { ChangeEvent as ServerEvent } from '../model/event.js';
-export type { SubscriptionFilter } from '../model/filter.js';
+  SubscriptionRefused,
+  SubscriptionsNotSupported,
+} from '../model/subscription-error.js';
 export type { TaskState } from '../model/task.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ClientListenOptions, ListenMessage, TokenProvider } from './options.js';

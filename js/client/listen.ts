@@ -1,7 +1,8 @@
-import { errorOf, ListenError } from '../model/client-error.js';
+import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
+import { errorOf } from '../model/subscription-error.js';
 import { expectLoaded } from '../wasm/client/load.js';
-import type { ClientListenOptions } from './options.js';
+import { type ClientListenOptions, expectTimeouts } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';
 import { type CoreSource, nextNews } from './transport/core-source.js';
 import { open } from './transport/open.js';
@@ -11,6 +12,12 @@ import type { ListenTarget } from './transport/target.js';
  * Opens one subscription; resolves when the server has acknowledged it. Use `watch` to stay subscribed.
  *
  * @throws ListenError that says why there is none: see its classes. What `signal` was aborted with.
+ *
+ * @example
+ * ```ts
+ * const subscription = await listen('https://mcp.example/mcp', { toolsListChanged: true });
+ * for await (const event of subscription) console.log(event.kind);
+ * ```
  */
 export async function listen(
   target: ListenTarget,
@@ -19,6 +26,7 @@ export async function listen(
 ): Promise<Subscription> {
   options.signal?.throwIfAborted();
   expectLoaded();
+  expectTimeouts(options);
   return acknowledged(open(target, JSON.stringify(filter), options), options.signal);
 }
 

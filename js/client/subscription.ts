@@ -1,6 +1,7 @@
-import { errorOf, ListenError } from '../model/client-error.js';
-import type { ChangeEvent as ServerEvent } from '../model/event.js';
+import { ListenError } from '../model/error.js';
+import type { ChangeEvent } from '../model/event.js';
 import type { SubscriptionFilter } from '../model/filter.js';
+import { errorOf } from '../model/subscription-error.js';
 import { type CoreSource, type News, nextNews } from './transport/core-source.js';
 
 /** A revision of the protocol: this one, or one of sessions. */
@@ -10,7 +11,7 @@ export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
  * An open subscription. Iterating takes what changed, of each subject once, however often it changed meanwhile. A
  * graceful end ends the loop; a loss throws a {@link ListenError}. Leaving the loop closes the subscription.
  */
-export interface Subscription extends AsyncIterable<ServerEvent>, AsyncDisposable {
+export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposable {
   /** The id of the listen request as JSON text; empty in a session, which has none. */
   readonly id: string;
   /** What the server honors of the filter. */
@@ -43,7 +44,7 @@ export class SourceSubscription implements Subscription {
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<ServerEvent, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<ChangeEvent, void, undefined> {
     try {
       for (let event = await this.#next(); event !== undefined; event = await this.#next()) yield event;
     } finally {
@@ -62,7 +63,7 @@ export class SourceSubscription implements Subscription {
     await this.close();
   }
 
-  async #next(): Promise<ServerEvent | undefined> {
+  async #next(): Promise<ChangeEvent | undefined> {
     const news = await nextNews(this.#source, () => this.#isClosed);
     this.#signal?.throwIfAborted();
     if (news === undefined) return undefined;

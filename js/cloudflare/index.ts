@@ -7,14 +7,14 @@
 import '#runtime';
 
 export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
-export { type Gateway, type GatewayOptions, gateway } from './gateway/gateway.js';
+export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';
 export type { SubscriptionBusOptions } from './object/options.js';
 export type { BusStats } from './object/root/root.js';
 export type { ShardStats } from './object/root/shards.js';
 export type { BusWatcher, WatchedBus, WatcherMaker } from './object/root/watcher.js';
 export { SubscriptionBus } from './object/subscription-bus.js';
 export type { IdempotencyOptions } from './object/tables/idempotency-keys.js';
-export { type PublishOptions, publishEndpoint } from './publish/endpoint.js';
+export { createPublishHandler, type PublishHandlerOptions } from './publish/endpoint.js';
 export type { Publisher } from './publish/publisher.js';
 export { tenantSecret } from './publish/tenant-secret.js';
 export type { BusName } from './wire/names.js';

@@ -5,7 +5,7 @@ import { type AnswerLimits, unanswered, wholeBody } from './upstream-response.js
 /** How answers of the handler behind are read. */
 export interface Reading {
   readonly limits: AnswerLimits;
-  readonly onerror: (error: Error) => void;
+  readonly onError: (error: Error) => void;
 }
 
 /** The handler, whose answers to `server/discover` tell of changes of all that it offers. */
@@ -38,7 +38,7 @@ async function changed(request: Request, answer: Response, reading: Reading, hol
 }
 
 /** Returns the answer to `request` with its body read, or a 502 or 504 if it exceeds the limits. */
-export async function buffered(request: Request, answer: Response, { limits, onerror }: Reading): Promise<Response> {
+export async function buffered(request: Request, answer: Response, { limits, onError }: Reading): Promise<Response> {
   try {
     const bytes = await wholeBody(answer, limits);
     const headers = new Headers(answer.headers);
@@ -47,7 +47,7 @@ export async function buffered(request: Request, answer: Response, { limits, one
     return new Response(bytes, { status: answer.status, headers });
   } catch (error) {
     // A client that has left is not an error.
-    if (!request.signal.aborted) onerror(error as Error);
+    if (!request.signal.aborted) onError(error as Error);
     return unanswered(error);
   }
 }

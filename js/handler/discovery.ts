@@ -21,9 +21,8 @@ export interface DiscoveryOptions {
   credentials: Credentials;
   /** How much of its answers is read. */
   limits: AnswerLimits;
-  /** What it notifies about (default: asked). */
-  capabilities?: ListenCapabilities | undefined;
-  serverInfo?: ServerInfo | undefined;
+  /** What is known of it; undefined: it is asked. */
+  server: DeclaredServer | undefined;
 }
 
 /** What is known of the server behind: asked of it, and asked again when that no longer holds. */
@@ -37,11 +36,11 @@ export class Discovery {
   #caller = '';
 
   /** @throws ListenError `invalid-options`. */
-  constructor(handler: FetchHandler, { capabilities, credentials, limits, serverInfo }: DiscoveryOptions) {
+  constructor(handler: FetchHandler, { credentials, limits, server }: DiscoveryOptions) {
     this.#handler = handler;
     this.#credentials = credentials;
     this.#limits = limits;
-    this.#declared = capabilities && new PerInstance(() => declared(capabilities, serverInfo));
+    this.#declared = server && new PerInstance(() => declared(server));
   }
 
   /**
@@ -101,20 +100,30 @@ export class Discovery {
   }
 }
 
-/** The name of a server. */
+/** The name and version of a server. */
 export interface ServerInfo {
   name: string;
   version: string;
 }
 
+/** What a server says of itself, in place of its answer to `server/discover`. */
+export interface DeclaredServer {
+  /** Named in the result that ends a stream. */
+  info: ServerInfo;
+  /** What the server notifies about. */
+  capabilities: ListenCapabilities;
+}
+
 /**
- * What is known of a server whose capabilities are given; it holds for ever.
+ * Returns what is known of a server that is declared; it never expires.
  *
  * @throws ListenError `invalid-options`.
  */
-export function declared(capabilities: ListenCapabilities, serverInfo?: ServerInfo): Discovered {
-  const info = serverInfo && JSON.stringify(serverInfo);
-  return calling(() => Discovered.fromOptions(JSON.stringify(capabilities), info));
+export function declared({ capabilities, info }: DeclaredServer): Discovered {
+  if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
+    throw new ListenError('invalid-options', 'server.info needs a name and a version');
+  }
+  return calling(() => Discovered.fromOptions(JSON.stringify(capabilities), JSON.stringify(info)));
 }
 
 /** What was told, until the core begins anew: then it is asked for again. */

@@ -1,4 +1,6 @@
+import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
+import { patienceOf } from '../model/timeouts.js';
 import { guarded, report } from '../observe/on-error.js';
 import { deferred } from '../timing/deferred.js';
 import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
@@ -7,15 +9,30 @@ import { unanswered } from './upstream-response.js';
 
 /** How requests are forwarded. */
 export interface ProxyOptions {
-  /** Milliseconds that the server behind may take to begin an answer (default 120,000). */
-  timeoutMs?: number;
-  /** Sends each request in place of the global `fetch`: that of a service binding, for example. */
-  fetch?: (request: Request) => Promise<Response>;
-  /** Told of every request that the server behind did not answer (default: `console.error`). */
-  onerror?: (error: Error) => void;
   /**
-   * Returns the address of a request's client for `X-Forwarded-For`, or undefined if it is not known
-   * (default: `CF-Connecting-IP` on Cloudflare, where `request.cf.colo` is set).
+   * Milliseconds that the server behind may take to begin an answer. The client gets 504 after
+   * that. 0 disables.
+   *
+   * @default 120_000
+   */
+  timeoutMs?: number;
+  /**
+   * Sends each request, for example over a service binding.
+   *
+   * @default globalThis.fetch
+   */
+  fetch?: (request: Request) => Promise<Response>;
+  /**
+   * Called with the error of every request that the server behind did not answer.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+  /**
+   * Returns the address of a request's client for `X-Forwarded-For`, or undefined if it is not
+   * known.
+   *
+   * @default `CF-Connecting-IP` on Cloudflare, where `request.cf.colo` is set
    */
   clientIp?: (request: Request) => string | undefined;
 }
@@ -25,11 +42,20 @@ export interface ProxyOptions {
  * parameters that `upstream` has itself, and a redirect is not followed. Bodies stream both ways, and a client that leaves ends the request upstream.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const server = createListenHandler(createProxy('https://mcp.example/mcp'), { advertise: 'all' });
+ * ```
  */
-export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (request: Request) => Promise<Response> {
+export function createProxy(
+  upstream: string | URL,
+  options: ProxyOptions = {},
+): (request: Request) => Promise<Response> {
   const { clientIp = cloudflareIp, fetch = (request) => globalThis.fetch(request), timeoutMs = 120_000 } = options;
-  const onerror = guarded(options.onerror ?? report);
+  const onError = guarded(options.onError ?? report);
   const url = upstreamUrl(upstream);
+  expectAmounts('', { timeoutMs });
   return async (request) => {
     try {
       return answered(
@@ -37,7 +63,7 @@ export function proxyTo(upstream: string | URL, options: ProxyOptions = {}): (re
       );
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
-      if (!request.signal.aborted) onerror(error as Error);
+      if (!request.signal.aborted) onError(error as Error);
       return unanswered(error);
     }
   };
@@ -82,7 +108,7 @@ async function sent(
   const timer = setTimeout(() => {
     late.reject(new ListenError('upstream-timeout', 'the server behind did not answer in time'));
     abort.abort();
-  }, timeoutMs);
+  }, patienceOf(timeoutMs));
   const signal = AbortSignal.any([client, abort.signal]);
   try {
     return await Promise.race([fetch(new Request(url, { ...init, signal })), late.promise]);

@@ -8,7 +8,7 @@ import { readStart } from '../web/request-body.js';
 export interface AnswerLimits {
   /** Bytes of its body. */
   answerBytes: number;
-  /** Milliseconds for its body, from the head on. */
+  /** Milliseconds for its body, from the head on; 0: no limit. */
   answerMs: number;
 }
 
@@ -69,6 +69,7 @@ type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 /** Runs `read` on a body that fails after `answerMs`. */
 async function inTime<T>({ body }: Response, { answerMs }: AnswerLimits, read: (body: Body) => Promise<T>): Promise<T> {
+  if (answerMs === 0) return read(body);
   const reader = body?.getReader();
   if (reader === undefined) return read(null);
   const late = deferred<never>();

@@ -16,11 +16,11 @@ export class ErrorResponses {
     ...{ unauthorized: 0, forbidden: 0, full: 0, unavailable: 0, closing: 0 },
   };
 
-  readonly #onrefused: (kind: RefusalKind) => void;
+  readonly #onRefused: (kind: RefusalKind) => void;
 
-  /** @param onrefused - told of each. */
-  constructor(onrefused: (kind: RefusalKind) => void) {
-    this.#onrefused = onrefused;
+  /** @param onRefused - told of each. */
+  constructor(onRefused: (kind: RefusalKind) => void) {
+    this.#onRefused = onRefused;
   }
 
   /** An answer of the core as an HTTP answer. */
@@ -46,6 +46,6 @@ export class ErrorResponses {
 
   #count(kind: RefusalKind): void {
     this.counts[kind] += 1;
-    this.#onrefused(kind);
+    this.#onRefused(kind);
   }
 }

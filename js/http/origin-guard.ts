@@ -6,9 +6,20 @@ import { ErrorResponses } from './error-response.js';
 
 /** Which hosts and pages are served beside those that are by themselves. */
 export interface FrontOptions {
-  /** Origins of pages that may ask, such as `https://app.example`, beside the server's own; `'*'`: every origin. */
+  /**
+   * Origins of pages that may send requests, such as `https://app.example`, beside the server's
+   * own. `'*'` allows every origin.
+   *
+   * @default []
+   */
   allowedOrigins?: readonly string[];
-  /** Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others; `'*'`: every host. */
+  /**
+   * Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others. `'*'`
+   * allows every host. Without it every host is served, except to a page of a mere name over plain
+   * HTTP, which may be a rebound one.
+   *
+   * @default undefined
+   */
   allowedHosts?: readonly string[];
 }
 
@@ -21,6 +32,12 @@ export type Screen = (request: Request, inner: () => Response | Promise<Response
  * everywhere, as a link does.
  *
  * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+ *
+ * @example
+ * ```ts
+ * const screened = screen({ allowedHosts: ['mcp.example'] });
+ * const response = await screened(request, () => new Response('my page'));
+ * ```
  */
 export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();

@@ -1,5 +1,7 @@
-/** What went wrong; the values are stable, the messages are not. */
+/** What went wrong, in servers, buses and clients. The codes are stable, the messages are not. */
 export type ListenErrorCode =
+  | 'ack-timeout'
+  | 'answer-too-large'
   | 'attach-timeout'
   | 'authorizer-failed'
   | 'authorizer-timeout'
@@ -12,16 +14,27 @@ export type ListenErrorCode =
   | 'bus-overloaded'
   | 'bus-released'
   | 'bus-unavailable'
+  | 'cancelled'
   | 'core-trapped'
+  | 'disconnected'
   | 'discover-failed'
+  | 'event-too-large'
+  | 'handler-failed'
+  | 'invalid-answer'
   | 'invalid-audience'
   | 'invalid-filter'
   | 'invalid-options'
   | 'invalid-principal'
   | 'invalid-task'
   | 'invalid-uri'
+  | 'line-too-long'
+  | 'malformed-acknowledgment'
   | 'malformed-event'
   | 'not-loaded'
+  | 'not-supported'
+  | 'redirected'
+  | 'refused'
+  | 'silence'
   | 'unknown-event-kind'
   | 'upstream-lost'
   | 'upstream-redirected'
@@ -29,14 +42,17 @@ export type ListenErrorCode =
   | 'upstream-too-large'
   | 'upstream-unreachable';
 
-/** Whether a bus that fails so is to be asked again later than others. */
+/** Whether a bus that fails with `code` should be asked again later than others. */
 export function isBusy(code: string | undefined): boolean {
   return code === 'bus-overloaded' || code === 'bus-full' || code === 'bus-outdated';
 }
 
-/** Every error that this package throws or reports. */
+/**
+ * Every error that this package throws or reports. The errors of a client have classes of their own
+ * that extend it.
+ */
 export class ListenError extends Error {
-  override readonly name = 'ListenError';
+  override readonly name: string = 'ListenError';
   /** A stable, kebab-case name of what went wrong. */
   readonly code: ListenErrorCode;
 
@@ -46,14 +62,14 @@ export class ListenError extends Error {
   }
 }
 
-/** An error of the core, which carries its `code`, as a {@link ListenError}. */
+/** Returns an error of the core, which carries its `code`, as a {@link ListenError}. */
 export function fromCore(error: unknown): ListenError {
   if (error instanceof ListenError) return error;
   const { code, message } = error as { code: ListenErrorCode; message: string };
   return new ListenError(code, message, { cause: error });
 }
 
-/** Runs `action` of the core; what it throws becomes a {@link ListenError}. */
+/** Runs `action` of the core. What it throws becomes a {@link ListenError}. */
 export function calling<T>(action: () => T): T {
   try {
     return action();

@@ -19,26 +19,37 @@ export interface ListenStats {
   /** Events that streams honored, once for each stream. */
   events: number;
   /** Notifications written. */
-  frames: number;
+  notifications: number;
   /** Events told together with an earlier one of the same list, URI or task, which still waited for its reader. */
   collapsed: number;
-  /** Milliseconds from publish to write, of all notifications in `written` together. */
-  waitedMs: number;
-  /** Notifications written by how long after the publish: up to so many milliseconds, and above 10,000. */
-  written: Readonly<Record<WrittenWithin, number>>;
+  /** Sum of the milliseconds from publish to write, over all notifications in `written`. */
+  writeDelayMs: number;
+  /**
+   * Number of notifications by their milliseconds from publish to write. Each entry counts those of
+   * at most `le` that are above the `le` of the entry before it. The last `le` is Infinity, which
+   * JSON has as null. Notifications that make up for a gap have no such time.
+   */
+  written: readonly WriteDelayCount[];
   /** How many streams have ended for each reason. */
   ended: Readonly<Record<StreamEnding, number>>;
 }
 
-/** How long after its publish, in milliseconds, a notification was written. */
-export type WrittenWithin = (typeof WITHIN)[number];
+/** How many notifications were written within a time after their publish. */
+export interface WriteDelayCount {
+  /** The upper bound of the time, in milliseconds. */
+  le: number;
+  /** The number of notifications. */
+  count: number;
+}
 
 /**
- * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`: its reader took nothing for
- * `stallMs`; `rotated` at its age; `drained`; `shed`; `expired`: what named its caller holds no longer; `denied`: its caller may not hear any
- * more all it was promised, or nobody could say that it may; `outdated`: the bus object no longer serves its deployment; `exhausted`: the requests
- * that share its socket have spent their processor budget; `lost`: states of its tasks may have been lost; `trapped`: the core trapped, which had
- * it in its memory; `aborted`: its bus let it go, or its reader did not take the end of a drain in time.
+ * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`:
+ * its client read nothing for `timeouts.writeMs`; `rotated` at its age; `drained`; `shed`;
+ * `expired`: what named its caller holds no longer; `denied`: its caller may not hear any more all
+ * it was promised, or nobody could say that it may; `outdated`: the bus object no longer serves its
+ * deployment; `exhausted`: the requests that share its socket have spent their processor budget;
+ * `lost`: states of its tasks may have been lost; `trapped`: the core trapped, which had it in its
+ * memory; `aborted`: its bus let it go, or its reader did not take the end of a drain in time.
  */
 export type StreamEnding =
   | 'closed'
@@ -71,5 +82,7 @@ export type RefusalKind =
   | 'unavailable'
   | 'closing';
 
-/** The classes in which the core counts how long it took to write a notification. */
-export const WITHIN = ['5', '20', '100', '500', '2000', '10000', 'more'] as const;
+/**
+ * The bounds, in milliseconds, by which the core counts how long it took to write a notification.
+ */
+export const WRITE_DELAY_BOUNDS = [5, 20, 100, 500, 2_000, 10_000, Number.POSITIVE_INFINITY] as const;

@@ -1,49 +1,129 @@
-import { ListenError } from './error.js';
+import { expectAmounts } from './amount.js';
+import { withDefaults } from './limits.js';
 
-/** What of the options is a time, in milliseconds. */
-export interface Timeouts {
+/**
+ * How long things may take, in milliseconds. 0 disables a timeout. A value that is negative or no
+ * number, and a name that no timeout has, is `invalid-options`.
+ */
+export interface ListenTimeouts {
+  /**
+   * How long a request body that is read here may take to arrive, up to its limit in bytes. A later
+   * one gets 408. 0 disables.
+   *
+   * @default 10_000
+   */
+  bodyMs?: number;
+  /**
+   * How long the body of an answer to `server/discover`, `initialize` or a question of a gateway
+   * may take, after its head. 0 disables.
+   *
+   * @default 10_000
+   */
+  answerMs?: number;
+  /**
+   * How long `principal` and `authorize` may take, each. A caller gets 503 after that. 0 disables.
+   *
+   * @default 2_000
+   */
+  authorizeMs?: number;
+  /**
+   * How long the bus may take to confirm a registration. A new stream gets 503 after that. 0
+   * disables.
+   *
+   * @default 3_000
+   */
+  attachMs?: number;
+  /**
+   * How long a client may read nothing while data is pending, before its stream ends. 0 disables.
+   *
+   * @default 60_000
+   */
+  writeMs?: number;
+  /**
+   * How long a session of a client of earlier revisions may have no request and no stream, before
+   * it ends. 0 disables.
+   *
+   * @default 1_800_000
+   */
+  sessionIdleMs?: number;
+}
+
+/** What of the options is an interval, in milliseconds. */
+export interface Intervals {
   keepAliveMs?: number;
-  stallMs?: number;
   maxConnectionAgeMs?: number;
-  verifyMs?: number;
   authorizationTtlMs?: number;
+  busProbeIntervalMs?: number;
 }
 
 /**
- * The times with their defaults; 0 where there is none.
+ * Returns the timeouts, with the default for each one that is undefined; 0 where there is none.
  *
- * @throws ListenError `invalid-options` where `authorizationTtlMs` is not a number.
+ * @throws ListenError `invalid-options`.
  */
-export function timeoutsOf(options: Timeouts): Required<Timeouts> {
-  const { keepAliveMs = 15_000, stallMs = 60_000, maxConnectionAgeMs = 0 } = options;
-  const { verifyMs = 0, authorizationTtlMs = 30_000 } = options;
-  // Without a time no caller is asked about again: that has to be wanted.
-  if (typeof authorizationTtlMs !== 'number' || Number.isNaN(authorizationTtlMs)) {
-    throw new ListenError('invalid-options', 'authorizationTtlMs is not a number');
-  }
+export function timeoutsOf(timeouts: ListenTimeouts = {}): Required<ListenTimeouts> {
+  const { sessionIdleMs, ...others } = withDefaults('timeouts', DEFAULT_TIMEOUTS, timeouts);
+  const timers = Object.entries(others).map(([name, ms]) => [name, timer(ms)]);
+  return { ...(Object.fromEntries(timers) as typeof others), sessionIdleMs };
+}
+
+/**
+ * Returns the intervals of the options, with the default for each one that is undefined; 0 where
+ * there is none.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function intervalsOf(options: Intervals): Required<Intervals> {
+  const { authorizationTtlMs = 30_000, busProbeIntervalMs = 0, keepAliveMs = 15_000 } = options;
+  const { maxConnectionAgeMs = 0 } = options;
+  expectAmounts('', { authorizationTtlMs, busProbeIntervalMs, keepAliveMs, maxConnectionAgeMs });
   return {
-    keepAliveMs: timer(keepAliveMs),
-    stallMs: timer(stallMs),
-    maxConnectionAgeMs: timer(maxConnectionAgeMs),
-    verifyMs: timer(verifyMs),
     authorizationTtlMs: timer(authorizationTtlMs),
+    busProbeIntervalMs: timer(busProbeIntervalMs),
+    keepAliveMs: timer(keepAliveMs),
+    maxConnectionAgeMs: timer(maxConnectionAgeMs),
   };
 }
 
-/** Every stream has its own times, +-20 %, so that those opened together do not tick together. */
+/**
+ * Returns an interval of a stream, +-20 %, so that streams opened together do not tick together.
+ */
 export function jittered(ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * Math.random()));
 }
 
-/** A moment since 1970 on the clock of `performance.now`; what is further away than timers reach is not waited for. */
+/**
+ * Converts a moment since 1970 to the clock of `performance.now`. A moment that is further away
+ * than timers reach becomes the last one that they reach.
+ */
 export function toMonotonic(at: number): number {
   return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
 }
 
-/** Milliseconds that a timer can wait; 0 for none. Hosts fire timers that are too long for them at once. */
+/**
+ * Returns the milliseconds that a timer can wait; 0 for none. Hosts fire timers that are too long
+ * for them at once.
+ */
 export function timer(ms: number): number {
-  return ms >= 1 && ms <= LONGEST_TIMER ? ms : 0;
+  if (ms === 0 || ms > LONGEST_TIMER) return 0;
+  return Math.max(ms, 1);
 }
 
+/**
+ * Returns the milliseconds of a timeout for code that has none for "never": 0 becomes the longest
+ * one.
+ */
+export function patienceOf(ms: number): number {
+  return ms === 0 ? LONGEST_TIMER : ms;
+}
+
+const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
+  bodyMs: 10_000,
+  answerMs: 10_000,
+  authorizeMs: 2_000,
+  attachMs: 3_000,
+  writeMs: 60_000,
+  sessionIdleMs: 1_800_000,
+};
 /** The longest span whose scatter is still a timer of 31 bits. */
 const LONGEST_TIMER = (2 ** 31 - 1) / 1.2;

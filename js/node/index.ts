@@ -17,6 +17,7 @@ export {
   type StdioListenLimits,
   type StdioListenOptions,
   type StdioListenServer,
+  type StdioListenTimeouts,
   type StdioServer,
   serveListenStdio,
 } from './stdio/stdio-handler.js';

@@ -1,6 +1,11 @@
-import type { ListenStats, RefusalKind, StreamEnding, WrittenWithin } from '../model/stats.js';
+import { expectAmounts } from '../model/amount.js';
+import type { ListenStats, RefusalKind, StreamEnding } from '../model/stats.js';
 
-/** What is used of a dataset of Workers Analytics Engine: a binding can be given. */
+/**
+ * What is used of a dataset of Workers Analytics Engine: a binding can be given.
+ *
+ * @internal
+ */
 export interface AnalyticsDataset {
   /** Takes one data point. */
   writeDataPoint(point: { indexes: string[]; blobs: string[]; doubles: number[] }): void;
@@ -8,7 +13,11 @@ export interface AnalyticsDataset {
 
 /** When an {@link analyticsWriter} writes. */
 export interface AnalyticsOptions {
-  /** Milliseconds from one writing to the next, at least (default 60,000). */
+  /**
+   * Milliseconds from one writing to the next, at least. 0 writes at every call.
+   *
+   * @default 60_000
+   */
   everyMs?: number;
 }
 
@@ -16,12 +25,19 @@ export interface AnalyticsOptions {
  * Writes the numbers of a server to Workers Analytics Engine, wherever they can be added up over all isolates. Call what it
  * answers with at every request: it writes what was counted since the last time, once `everyMs` is over. A data point has the name of its
  * group as index and first blob, and its numbers as doubles, in an order that later versions only add to.
+ *
+ * @example
+ * ```ts
+ * const write = analyticsWriter(env.ANALYTICS, server.stats, { everyMs: 60_000 });
+ * write(); // at every request
+ * ```
  */
 export function analyticsWriter(
   dataset: AnalyticsDataset,
   stats: () => ListenStats,
   { everyMs = 60_000 }: AnalyticsOptions = {},
 ): () => void {
+  expectAmounts('', { everyMs });
   let past: Groups | undefined;
   let next = 0;
   return () => {
@@ -32,7 +48,7 @@ export function analyticsWriter(
     for (const [group, counts] of Object.entries(groups)) {
       const before = past?.[group as keyof Groups] ?? [];
       const doubles = counts.map((count, place) => count - (before[place] ?? 0));
-      // How many streams there are now is not counted, but so.
+      // `open` and `away` are gauges: write the current value, not the difference.
       if (group === 'streams') doubles.splice(0, GAUGES, ...counts.slice(0, GAUGES));
       if (doubles.some((double) => double !== 0)) dataset.writeDataPoint({ indexes: [group], blobs: [group], doubles });
     }
@@ -43,12 +59,12 @@ export function analyticsWriter(
 type Groups = Record<'streams' | 'refused' | 'ended' | 'written', number[]>;
 
 function groupsOf(stats: ListenStats): Groups {
-  const { away, collapsed, events, frames, gaps, healed, open, opened, outages, resyncs, waitedMs } = stats;
+  const { away, collapsed, events, gaps, healed, notifications, open, opened, outages, resyncs, writeDelayMs } = stats;
   return {
-    streams: [open, away, opened, outages, healed, gaps, resyncs, events, frames, collapsed, waitedMs],
+    streams: [open, away, opened, outages, healed, gaps, resyncs, events, notifications, collapsed, writeDelayMs],
     refused: inOrder(REFUSED, stats.refused),
     ended: inOrder(ENDED, stats.ended),
-    written: inOrder(WRITTEN, stats.written),
+    written: stats.written.map(({ count }) => count),
   };
 }
 
@@ -68,7 +84,4 @@ const REFUSED: Record<RefusalKind, number> = {
 const ENDED: Record<StreamEnding, number> = {
   ...{ closed: 0, left: 1, stalled: 2, rotated: 3, drained: 4, shed: 5, expired: 6, aborted: 7 },
   ...{ denied: 8, outdated: 9, exhausted: 10, lost: 11, trapped: 12 },
-};
-const WRITTEN: Record<WrittenWithin, number> = {
-  ...{ '5': 0, '20': 1, '100': 2, '500': 3, '2000': 4, '10000': 5, more: 6 },
 };

@@ -4,34 +4,53 @@ import { bears } from '../web/bearer.js';
 import { report } from './on-error.js';
 
 /** What an endpoint for Prometheus tells, and to whom. */
-export interface MetricsOptions {
-  /** Whoever bears it may read the numbers. */
+export interface MetricsHandlerOptions {
+  /**
+   * The bearer token that a request needs to read the numbers. An empty text is `invalid-options`.
+   */
   token: string;
-  /** The numbers of the server: `server.stats`. */
+  /**
+   * Returns the numbers of the server: pass `server.stats`.
+   */
   stats: () => ListenStats;
-  /** The numbers of its bus object, whose `stats()` may be asked. Being asked wakes a bus that hibernates. */
+  /**
+   * Returns the numbers of the bus object, for example by calling its `stats()`. This wakes a bus
+   * that hibernates.
+   *
+   * @default undefined
+   */
   bus?: () => BusNumbers | Promise<BusNumbers>;
-  /** Told where the bus cannot be asked: the rest is answered without it (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  /**
+   * Called with the error if the bus cannot be asked. The answer then leaves out its numbers.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
 }
 
 /**
  * An endpoint that Prometheus can scrape: answers GET with {@link metricsText}, and 401 to whoever does not bear the token.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const scraped = createMetricsHandler({ token: env.METRICS_TOKEN, stats: server.stats });
+ * const response = await scraped(request);
+ * ```
  */
-export function metrics({
+export function createMetricsHandler({
   bus,
-  onerror = report,
+  onError = report,
   stats,
   token,
-}: MetricsOptions): (request: Request) => Promise<Response> {
+}: MetricsHandlerOptions): (request: Request) => Promise<Response> {
   if (token === '') throw new ListenError('invalid-options', 'an empty token is none');
   const numbers = async (): Promise<BusNumbers | undefined> => {
     try {
       return await bus?.();
     } catch (error) {
-      onerror(error as Error);
+      onError(error as Error);
       return undefined;
     }
   };
@@ -59,6 +78,11 @@ export interface BusNumbers {
 /**
  * The numbers of a server, and those of its bus object where given, as Prometheus reads them (text format 0.0.4): at most 40 series,
  * whose labels say nothing but reasons and bounds.
+ *
+ * @example
+ * ```ts
+ * const text = metricsText(server.stats());
+ * ```
  */
 export function metricsText(stats: ListenStats, bus?: BusNumbers): string {
   const parts = [...gauges(stats), ...counters(stats), histogram(stats)];
@@ -82,7 +106,7 @@ function counters(stats: ListenStats): string[] {
     family('resyncs_total', 'counter', 'Times that a stream cued all that it honors.', [['', stats.resyncs]]),
     family('events_total', 'counter', 'Events that streams honored.', [['', stats.events]]),
     family('events_collapsed_total', 'counter', 'Events told with an earlier one.', [['', stats.collapsed]]),
-    family('notifications_total', 'counter', 'Notifications written.', [['', stats.frames]]),
+    family('notifications_total', 'counter', 'Notifications written.', [['', stats.notifications]]),
   ];
 }
 
@@ -94,13 +118,14 @@ function ofBus({ attached, position, sessions }: BusNumbers): string[] {
   ];
 }
 
-function histogram({ waitedMs, written }: ListenStats): string {
-  let sum = 0;
-  const buckets = BOUNDS.map(([le, ...classes]): Sample => {
-    for (const within of classes) sum += written[within];
-    return [`_bucket{le="${le}"}`, sum];
+function histogram({ writeDelayMs, written }: ListenStats): string {
+  const within = (bound: number): number =>
+    written.reduce((sum, { count, le }) => (le <= bound ? sum + count : sum), 0);
+  const buckets = BOUNDS.map((bound): Sample => {
+    const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : bound / 1_000;
+    return [`_bucket{le="${le}"}`, within(bound)];
   });
-  const samples: Sample[] = [...buckets, ['_sum', waitedMs / 1_000], ['_count', sum]];
+  const samples: Sample[] = [...buckets, ['_sum', writeDelayMs / 1_000], ['_count', within(Number.POSITIVE_INFINITY)]];
   return family('write_delay_seconds', 'histogram', 'Seconds from publish to write.', samples);
 }
 
@@ -117,11 +142,5 @@ function family(name: string, type: 'counter' | 'gauge' | 'histogram', help: str
 /** What follows the name of a metric, and its value. */
 type Sample = [suffix: string, value: number];
 
-/** Upper bounds in seconds, and which classes of `written` each adds: a scrape needs none below 20 ms. */
-const BOUNDS = [
-  ['0.02', '5', '20'],
-  ['0.1', '100'],
-  ['0.5', '500'],
-  ['2', '2000'],
-  ['+Inf', '10000', 'more'],
-] as const;
+/** Upper bounds in milliseconds, each one of `written`: a scrape needs none below 20 ms. */
+const BOUNDS = [20, 100, 500, 2_000, Number.POSITIVE_INFINITY];

@@ -4,35 +4,35 @@ import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
 
 /** Who is told what happens to the streams of a server. */
 export interface ObserverOptions {
-  onlog?: StreamLogger | undefined;
+  onLog?: StreamLogger | undefined;
   tracer?: SpanTracer | undefined;
   /** Told of what the others throw. */
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Tells logs and traces what happens to the streams of a server. What these throw is no stream's business. */
 export class StreamObserver {
-  readonly #onlog: StreamLogger | undefined;
+  readonly #onLog: StreamLogger | undefined;
   readonly #tracer: SpanTracer | undefined;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
 
-  constructor({ onlog, tracer, onerror }: ObserverOptions) {
-    this.#onlog = onlog;
+  constructor({ onLog, tracer, onError }: ObserverOptions) {
+    this.#onLog = onLog;
     this.#tracer = tracer;
-    this.#onerror = onerror;
+    this.#onError = onError;
   }
 
   /** A request is refused. */
   refused(reason: RefusalKind): void {
-    this.#safely(() => this.#onlog?.({ event: 'refuse', reason }));
+    this.#safely(() => this.#onLog?.({ event: 'refuse', reason }));
   }
 
   /** A stream is open; undefined where nobody wants to know what becomes of it. */
   opened(stream: LoggedStream, request: Request): StreamSpan | undefined {
-    const onlog = this.#onlog;
+    const onLog = this.#onLog;
     const tracer = this.#tracer;
-    if (onlog === undefined && tracer === undefined) return undefined;
-    const log: StreamLogger = (record) => this.#safely(() => onlog?.(record));
+    if (onLog === undefined && tracer === undefined) return undefined;
+    const log: StreamLogger = (record) => this.#safely(() => onLog?.(record));
     log({ event: 'open', stream });
     let span: TracedSpan | undefined;
     this.#safely(() => {
@@ -47,7 +47,7 @@ export class StreamObserver {
     try {
       action();
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
     }
   }
 }
@@ -87,23 +87,23 @@ export class StreamSpan {
 }
 
 /** A log for places where nobody would catch what it throws. */
-export function safely(onlog: StreamLogger | undefined, onerror: (error: Error) => void): StreamLogger {
+export function safely(onLog: StreamLogger | undefined, onError: (error: Error) => void): StreamLogger {
   return (record) => {
     try {
-      onlog?.(record);
+      onLog?.(record);
     } catch (error) {
-      onerror(error as Error);
+      onError(error as Error);
     }
   };
 }
 
 /** Tells a log when a bus is lost, and when it is back. */
 export class Outage {
-  readonly #onlog: StreamLogger;
+  readonly #onLog: StreamLogger;
   #since: number | undefined;
 
-  constructor(onlog: StreamLogger) {
-    this.#onlog = onlog;
+  constructor(onLog: StreamLogger) {
+    this.#onLog = onLog;
   }
 
   /** So many streams have that bus, which is away or not. */
@@ -111,7 +111,7 @@ export class Outage {
     const since = this.#since;
     if (isAway === (since !== undefined)) return;
     this.#since = isAway ? performance.now() : undefined;
-    if (since === undefined) this.#onlog({ event: 'outage', streams });
-    else this.#onlog({ event: 'heal', streams, awayMs: Math.round(performance.now() - since) });
+    if (since === undefined) this.#onLog({ event: 'outage', streams });
+    else this.#onLog({ event: 'heal', streams, awayMs: Math.round(performance.now() - since) });
   }
 }

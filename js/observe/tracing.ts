@@ -1,10 +1,18 @@
-/** What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given. */
+/**
+ * What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given.
+ *
+ * @internal
+ */
 export interface SpanTracer {
   /** Starts a span. */
   startSpan(name: string, options: SpanOptions): TracedSpan;
 }
 
-/** How a span is started. */
+/**
+ * How a span is started.
+ *
+ * @internal
+ */
 export interface SpanOptions {
   /** OpenTelemetry's `SpanKind`. */
   kind: number;
@@ -16,7 +24,11 @@ export interface SpanOptions {
   links: { context: RemoteSpan }[];
 }
 
-/** What is used of OpenTelemetry's `Span`. */
+/**
+ * What is used of OpenTelemetry's `Span`.
+ *
+ * @internal
+ */
 export interface TracedSpan {
   /** Something happened meanwhile. */
   addEvent(name: string): unknown;
@@ -43,7 +55,7 @@ export function streamSpan(tracer: SpanTracer, stream: string, traceparent: stri
 /** A tracer, and who is told of what it throws: that is no publish's business. */
 export interface Tracing {
   tracer: SpanTracer;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Publishes within a span that is linked to what caused the change; several kinds stand beside each other, with commas. */
@@ -54,12 +66,12 @@ export async function publishing(
   publish: () => Promise<void>,
 ): Promise<void> {
   if (tracing === undefined) return publish();
-  const { onerror, tracer } = tracing;
+  const { onError, tracer } = tracing;
   const safely = <T>(action: () => T): T | undefined => {
     try {
       return action();
     } catch (error) {
-      onerror(error as Error);
+      onError(error as Error);
       return undefined;
     }
   };
@@ -88,7 +100,11 @@ const SERVER = 1;
 const PRODUCER = 3;
 const FAILED = 2;
 
-/** Where a trace comes from, as OpenTelemetry's `SpanContext` has it. */
+/**
+ * Where a trace comes from, as OpenTelemetry's `SpanContext` has it.
+ *
+ * @internal
+ */
 export interface RemoteSpan {
   /** 32 hexadecimal digits. */
   traceId: string;

@@ -18,7 +18,10 @@ export class ChangeBatch {
     this.#tracing = tracing;
   }
 
-  /** Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's `onerror`. */
+  /**
+   * Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's
+   * `onError`.
+   */
   publish(event: ServerEvent): Promise<void> {
     const text = textOf(event);
     // Alone: together, what is no event would keep the others back.
@@ -28,7 +31,7 @@ export class ChangeBatch {
     return this.#published;
   }
 
-  /** Whether the bus has told its `onerror` of this. */
+  /** Whether the bus has told its `onError` of this. */
   hasTold(error: Error): boolean {
     return this.#told.has(error);
   }

@@ -15,9 +15,17 @@ import {
 
 /** How {@link publishChanges} tells of what it does. */
 export interface PublishChangesOptions {
-  /** Told of what goes wrong where nobody awaits it (default: `console.error`). */
-  onerror?: (error: Error) => void;
-  /** Makes a span of each publish (default: none). */
+  /**
+   * Called with the error of each publish that no caller awaits.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+  /**
+   * Starts a span for each publish.
+   *
+   * @default undefined
+   */
   tracer?: SpanTracer;
 }
 
@@ -32,30 +40,37 @@ export interface PublishChangesOptions {
  * client as well.
  *
  * @throws ListenError (as a rejection of what is awaited) as {@link ListenBus.publish}.
+ *
+ * @example
+ * ```ts
+ * const bus = new InMemoryBus();
+ * const factory = publishChanges(() => new McpServer({ name: 'lamp', version: '1.0.0' }), bus);
+ * const server = createListenHandler(createMcpHandler(factory), { bus });
+ * ```
  */
 export function publishChanges<Context extends unknown[], Server extends SdkServer>(
   factory: (...context: Context) => Server | Promise<Server>,
   bus: ListenBus | ServerEventBus,
-  { onerror = report, tracer }: PublishChangesOptions = {},
+  { onError = report, tracer }: PublishChangesOptions = {},
 ): (...context: Context) => Promise<Server> {
-  const target = toListenBus(bus, onerror);
-  const tracing = tracer && { tracer, onerror };
+  const target = toListenBus(bus, onError);
+  const tracing = tracer && { tracer, onError };
   const known = new WeakSet<SdkServer>();
   return async (...context) => {
     const server = await factory(...context);
-    if (!known.has(server)) publish(server, new ChangeBatch(target, tracing), onerror);
+    if (!known.has(server)) publish(server, new ChangeBatch(target, tracing), onError);
     known.add(server);
     return server;
   };
 }
 
-function publish(server: SdkServer, changes: ChangeBatch, onerror: (error: Error) => void): void {
+function publish(server: SdkServer, changes: ChangeBatch, onError: (error: Error) => void): void {
   const { low, high } = unwrapServer(server);
   publishConnected(low, changes);
   publishUnconnected(low, changes);
   if (high !== undefined)
     publishHandles(high, low, (error) => {
-      if (!changes.hasTold(error)) onerror(error);
+      if (!changes.hasTold(error)) onError(error);
     });
 }
 
@@ -84,10 +99,10 @@ function publishUnconnected(server: ServerLike, changes: ChangeBatch): void {
 }
 
 /** Handles await nothing, and say nothing without a transport. */
-function publishHandles(high: McpServerLike, low: ServerLike, onerror: (error: Error) => void): void {
+function publishHandles(high: McpServerLike, low: ServerLike, onError: (error: Error) => void): void {
   for (const method of HANDLE_METHODS) {
     high[method] = () => {
-      low[method]().catch(onerror);
+      low[method]().catch(onError);
     };
   }
 }

@@ -22,7 +22,12 @@ export interface ServerLike extends Record<(typeof HANDLE_METHODS)[number], () =
 /** What is looked at of an SDK's `McpServer`: its registration handles call these. */
 export type McpServerLike = Record<(typeof HANDLE_METHODS)[number], () => void>;
 
-/** A server of the official TypeScript SDK, of its version 2 or 1: an `McpServer`, or the `Server` below it. */
+/**
+ * A server of the official TypeScript SDK, of its version 2 or 1: an `McpServer`, or the `Server`
+ * below it.
+ *
+ * @internal
+ */
 export type SdkServer = SdkLowLevelServer | (McpServerLike & { readonly server: SdkLowLevelServer });
 
 /** As {@link ServerLike}, whatever transports and messages the version of the SDK knows. */

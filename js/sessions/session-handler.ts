@@ -17,16 +17,17 @@ import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { type Exchange, type LegacyInitialized, Refusal, type Step } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
-import { whole } from './session-limits.js';
 
 /** What serving sessions takes from the server around it. */
 export interface SessionHost {
   readonly handler: FetchHandler;
   /** How long sessions live, and how much is read of answers. */
-  readonly limits: AnswerLimits & { sessionIdleMs: number };
+  readonly limits: AnswerLimits;
+  /** Milliseconds after which a session without requests and streams ends. */
+  readonly idleMs: number;
   /** What sessions may take. */
   readonly bounds: SessionLimits;
-  readonly onerror: (error: Error) => void;
+  readonly onError: (error: Error) => void;
   readonly refusals: ErrorResponses;
   /** Whether changes are told of all that the handler offers. */
   readonly isOffering: boolean;
@@ -55,7 +56,7 @@ export class SessionHandler {
       const isRefused = id !== null && (await this.#sessions.mayBe?.(id)) === false;
       return isRefused ? Refusal.SessionNotFound : undefined;
     } catch (error) {
-      if (!signal.aborted) this.#host.onerror(error as Error);
+      if (!signal.aborted) this.#host.onError(error as Error);
       return Refusal.Unavailable;
     }
   }
@@ -146,8 +147,8 @@ export class SessionHandler {
     headers: Headers,
     { principal, request }: CallerContext,
   ): Promise<Response> {
-    const { bounds, limits } = this.#host;
-    const session: NewSession = { capabilities, idleMs: whole(limits.sessionIdleMs) };
+    const { bounds, idleMs } = this.#host;
+    const session: NewSession = { capabilities, idleMs };
     const behind = headers.get('mcp-session-id');
     if (behind !== null) session.behind = behind;
     const address = addressOf(request);
@@ -166,7 +167,7 @@ export class SessionHandler {
       return await action();
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
-      if (!request.signal.aborted) this.#host.onerror(error as Error);
+      if (!request.signal.aborted) this.#host.onError(error as Error);
       const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
       return this.#host.refusals.answer(core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable));
     }

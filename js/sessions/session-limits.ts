@@ -1,8 +1,8 @@
 import type { SessionLimits } from '../bus/session-store.js';
-import type { DEFAULT_LIMITS } from '../model/limits.js';
+import type { ListenLimits } from '../model/limits.js';
 
 /** What the sessions of a server may take. Where callers are named, those without a name leave them half. */
-export function sessionLimits(limits: typeof DEFAULT_LIMITS, areNamed: boolean): SessionLimits {
+export function sessionLimits(limits: Required<ListenLimits>, areNamed: boolean): SessionLimits {
   const share = areNamed ? 0.5 : 1;
   return {
     sessions: whole(limits.sessions),
@@ -15,10 +15,17 @@ export function sessionLimits(limits: typeof DEFAULT_LIMITS, areNamed: boolean):
   };
 }
 
+/** Returns the milliseconds after which an idle session ends; 0, for never, becomes a century. */
+export function idleOf(sessionIdleMs: number): number {
+  return sessionIdleMs === 0 ? A_CENTURY : Math.floor(Math.min(sessionIdleMs, A_CENTURY));
+}
+
 /** A limit as the core takes it. */
-export function whole(limit: number): number {
+function whole(limit: number): number {
   return Math.min(Math.max(Math.floor(limit), 0), MAX_U32);
 }
 
+/** Milliseconds. */
+const A_CENTURY = 3_155_760_000_000;
 /** What is larger is no bound. */
 const MAX_U32 = 2 ** 32 - 1;

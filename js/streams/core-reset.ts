@@ -1,6 +1,6 @@
 import { DeadlineTimer } from '../timing/deadline-timer.js';
+import { ResponseBody } from './bodies/response-body.js';
 import type { FanoutStream } from './fanout-stream.js';
-import { ResponseBody } from './response-body.js';
 
 /** The end of a stream whose core has trapped. */
 export class TrapEnd {

@@ -8,13 +8,13 @@ import { DeadlineTimer } from '../timing/deadline-timer.js';
 import { PerInstance } from '../wasm/per-instance.js';
 import { type Fanout, type Retirement, type Stream, StreamState } from '../wasm/server/bindings.js';
 import { ignoringTrap, onReset } from '../wasm/server/guard.js';
+import { FanoutBodies } from './bodies/fanout-bodies.js';
+import { OwnBodies } from './bodies/own-bodies.js';
+import { ResponseBody } from './bodies/response-body.js';
 import { TrapEnd } from './core-reset.js';
-import { FanoutBodies } from './fanout-bodies.js';
 import type { FanoutOptions } from './fanout-options.js';
 import { FanoutStream, NONE } from './fanout-stream.js';
-import { OwnBodies } from './own-bodies.js';
 import { OwnRequest } from './own-request.js';
-import { ResponseBody } from './response-body.js';
 
 /**
  * Streams on one bus, fed by it or with one connection to it. An event goes through the core once, whatever the number of
@@ -72,7 +72,7 @@ export class FanoutDriver implements FanoutSink {
     this.#streams[id] = stream;
     if (this.#options.isApart) {
       const tick = (): void => stream.streams.tick(stream);
-      stream.request = new OwnRequest(tick, this.#options.onerror);
+      stream.request = new OwnRequest(tick, this.#options.onError);
     }
     if (this.#is(id, StreamState.Opening)) stream.await();
     // The listener is not taken out again: the signal is its request's own, and lives no longer.
@@ -96,7 +96,7 @@ export class FanoutDriver implements FanoutSink {
   part(stream: FanoutStream): void {
     this.#streams[stream.id] = undefined;
     this.#bodies(stream).forget(stream.id);
-    this.#options.onleft?.(stream);
+    this.#options.onLeft?.(stream);
     this.#leave();
   }
 
@@ -225,7 +225,7 @@ export class FanoutDriver implements FanoutSink {
     if (lapsed === undefined && !this.#holds(stream)) return;
     if (lapsed === undefined) this.#streams[stream.id] = undefined;
     this.#lapsed.delete(stream);
-    this.#options.onleft?.(stream);
+    this.#options.onLeft?.(stream);
     if (lapsed === undefined) this.#bodies(stream).close(stream.id);
     else lapsed.end(stream);
     stream.leave();
@@ -257,7 +257,7 @@ export class FanoutDriver implements FanoutSink {
 
   /** Where another request must not write to a body, the stream's own does. */
   #refused(id: number, error: Error): void {
-    this.#options.onrefused?.(error);
+    this.#options.onRefused?.(error);
     const stream = this.#streams[id];
     stream?.inContext(() => {
       if (!this.#holds(stream)) return;
@@ -299,7 +299,7 @@ export class FanoutDriver implements FanoutSink {
     ignoringTrap(() => {
       const endsAt = granted?.expiresAt === undefined ? undefined : toMonotonic(granted.expiresAt);
       wrong = this.core.renew(stream.id, granted?.filter, endsAt, performance.now());
-      this.#options.onscope?.();
+      this.#options.onScope?.();
       this.catchUp(stream);
     });
     grant.refuse(wrong);
@@ -335,11 +335,11 @@ export class FanoutDriver implements FanoutSink {
     }
   }
 
-  #opened({ expiresAt, grant, maxConnectionAgeMs, stallMs, stream }: Opening): number {
+  #opened({ expiresAt, grant, maxConnectionAgeMs, writeMs, stream }: Opening): number {
     const now = performance.now();
     const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
     const endsAt = expiresAt === undefined ? undefined : toMonotonic(expiresAt);
-    return this.core.open(stream, stallMs, grant?.ms ?? 0, retiresAt, endsAt, now);
+    return this.core.open(stream, writeMs, grant?.ms ?? 0, retiresAt, endsAt, now);
   }
 
   #enter(open: () => number): number {

@@ -10,10 +10,10 @@ export interface FanoutOptions {
   /** Begins with the first stream; the answer ends it after the last one. */
   begin?: () => () => void;
   /** A stream is held no more; told before its owner. */
-  onleft?: (stream: FanoutStream) => void;
+  onLeft?: (stream: FanoutStream) => void;
   /** The callers of streams may hear something else. */
-  onscope?: () => void;
+  onScope?: () => void;
   /** A stream could not be written to from another request; its own writes what it was to get. */
-  onrefused?: (error: Error) => void;
-  onerror: (error: Error) => void;
+  onRefused?: (error: Error) => void;
+  onError: (error: Error) => void;
 }

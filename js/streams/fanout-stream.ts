@@ -5,10 +5,10 @@ import { ListenError } from '../model/error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import type { Retirement } from '../wasm/server/bindings.js';
 import { ignoringTrap } from '../wasm/server/guard.js';
+import { NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
 import type { FanoutDriver } from './fanout-driver.js';
 import type { OwnRequest } from './own-request.js';
 import { SETTLE_MS } from './registry.js';
-import { NO_QUEUE, ResponseBody, sseResponse } from './response-body.js';
 
 /** One listen stream of a {@link FanoutDriver}; the source of its response's body. There may be very many, so it holds little. */
 export class FanoutStream implements ServerStream, EventListenerObject {

@@ -7,9 +7,9 @@ import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
-import type { DEFAULT_LIMITS } from '../model/limits.js';
+import type { ListenLimits } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import { jittered, type Timeouts } from '../model/timeouts.js';
+import { type Intervals, jittered, type ListenTimeouts, patienceOf } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from '../wasm/server/bindings.js';
@@ -21,8 +21,9 @@ import { SETTLE_MS, StreamRegistry } from './registry.js';
 /** What streams are opened with. */
 export interface StreamManagerOptions {
   bus: ListenBus;
-  limits: typeof DEFAULT_LIMITS;
-  times: Required<Timeouts>;
+  limits: Required<ListenLimits>;
+  timeouts: Required<ListenTimeouts>;
+  intervals: Required<Intervals>;
   /** Who says what callers may hear. */
   authorizing: AuthorizeOptions<AuthorizeContext>;
   /** Who names callers. */
@@ -31,7 +32,7 @@ export interface StreamManagerOptions {
   witness: StreamObserver;
   /** Tells what the server notifies about. */
   discovery: Discovery;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** Opens the streams of one server, while there is room, and holds them until they end. */
@@ -45,7 +46,7 @@ export class StreamManager {
   readonly #owner: StreamOwner = {
     trapMs: () => this.#streams.trapMs,
     away: (stream, isAway) => this.#streams.away(stream, isAway),
-    trapped: (error) => this.#options.onerror(error),
+    trapped: (error) => this.#options.onError(error),
     ended: (stream, ending) => this.#release(stream, ending),
   };
 
@@ -56,7 +57,7 @@ export class StreamManager {
 
   constructor(options: StreamManagerOptions) {
     this.#options = options;
-    this.#streams = new StreamRegistry(options.limits.authorizeMs);
+    this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
     this.#callers = new PrincipalQuota(options.limits);
     this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
@@ -84,7 +85,7 @@ export class StreamManager {
   refusal(asker: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers)) return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#opening >= this.#options.limits.streams) return Refusal.TooManyStreams;
+    if (this.#streams.size + this.#opening >= this.#options.limits.maxSubscriptions) return Refusal.TooManyStreams;
     return this.#callers.refusal(asker, names);
   }
 
@@ -94,15 +95,10 @@ export class StreamManager {
     await this.#streams.close(this.#settle?.().then((isSettled) => isSettled || this.#doubt()));
   }
 
-  /** Ends all streams one after the other, and opens none from now on. */
-  async drain(windowMs: number): Promise<void> {
-    this.#isDraining = true;
-    await this.#streams.drain(windowMs, this.#settle);
-  }
-
-  /** Ends the oldest streams one after the other. */
-  async shed(count: number, windowMs: number): Promise<void> {
-    await this.#streams.shed(count, windowMs, this.#settle);
+  /** Ends streams one after the other: the `count` oldest, or all, and opens none from then on. */
+  async drain(windowMs: number, count: number | undefined): Promise<void> {
+    this.#isDraining ||= count === undefined;
+    await this.#streams.drain(windowMs, count, this.#settle);
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
@@ -119,7 +115,7 @@ export class StreamManager {
     } catch (error) {
       this.#callers.leave(seat);
       // A client that left while its stream was opening is nobody's error, and hears no answer.
-      if (!asker.request.signal.aborted) this.#options.onerror(error as Error);
+      if (!asker.request.signal.aborted) this.#options.onError(error as Error);
       if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
     } finally {
@@ -146,14 +142,14 @@ export class StreamManager {
   }
 
   async #opened(core: Exchange, permit: string | undefined, asker: CallerContext): Promise<ServerStream> {
-    const { bus, discovery, limits } = this.#options;
+    const { bus, discovery, intervals, timeouts } = this.#options;
     const { args, request } = asker;
-    if (bus.hold === undefined) await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
+    const { attachMs } = timeouts;
+    if (bus.hold === undefined) await withTimeout(patienceOf(attachMs), bus.ready?.(), attachTimeout);
     const opening = await discovery.use(request, args, (known) => this.#openingOf(core, known, permit, asker));
-    const { attachMs } = limits;
     const joining = {
       attachMs,
-      verifyMs: jittered(this.#options.times.verifyMs),
+      busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       continent: continentOf(request),
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
@@ -164,7 +160,7 @@ export class StreamManager {
   /** The stream, once its bus has confirmed what it wants. */
   async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
-      await withTimeout(this.#options.limits.attachMs, stream.attached, attachTimeout);
+      await withTimeout(patienceOf(this.#options.timeouts.attachMs), stream.attached, attachTimeout);
       return stream;
     } catch (error) {
       stream.abort();
@@ -173,7 +169,7 @@ export class StreamManager {
   }
 
   async #joined(core: Exchange, asker: CallerContext): Promise<ServerStream> {
-    const { bus, limits, onerror, times } = this.#options;
+    const { bus, intervals, onError, timeouts } = this.#options;
     const { tally } = this.#streams;
     const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
     const of = { continent: continentOf(asker.request) };
@@ -182,16 +178,16 @@ export class StreamManager {
       if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');
       return connection;
     };
-    await withTimeout(limits.attachMs, bus.ready?.(), attachTimeout);
+    await withTimeout(patienceOf(timeouts.attachMs), bus.ready?.(), attachTimeout);
     return this.#sessions.open(this.#ownOpening(stream, asker), {
       connect,
       waitUntil: (what) => bus.waitUntil?.(what),
-      attachMs: limits.attachMs,
-      verifyMs: jittered(times.verifyMs),
+      attachMs: timeouts.attachMs,
+      busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       isApart: !host.fansOut,
-      onerror,
-      onlog: () => {},
-      onrefused: onerror,
+      onError,
+      onLog: () => {},
+      onRefused: onError,
     });
   }
 
@@ -202,12 +198,12 @@ export class StreamManager {
   }
 
   #ownOpening(stream: Stream, asker: CallerContext): Opening {
-    const { maxConnectionAgeMs, stallMs } = this.#options.times;
+    const { intervals, timeouts } = this.#options;
     return {
       stream,
       owner: this.#owner,
-      stallMs,
-      maxConnectionAgeMs: jittered(maxConnectionAgeMs),
+      writeMs: timeouts.writeMs,
+      maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
       expiresAt: asker.expiresAt,
       grant: this.#grant(asker),
       signal: asker.request.signal,
@@ -242,14 +238,14 @@ export class StreamManager {
       make: () => new Fanout(),
       isApart: !host.fansOut,
       begin: () => feed.call(this.#options.bus, streams),
-      onerror: this.#options.onerror,
+      onError: this.#options.onError,
     });
     return streams;
   }
 
   get #granting(): ReauthorizeOptions {
-    const { authorizing, naming, times } = this.#options;
-    return { authorizing, naming, ms: times.authorizationTtlMs };
+    const { authorizing, intervals, naming } = this.#options;
+    return { authorizing, naming, ms: intervals.authorizationTtlMs };
   }
 
   #grant(asker: CallerContext): Reauthorizer | undefined {
@@ -264,7 +260,7 @@ export class StreamManager {
   }
 
   #keepAliveMs(): number {
-    return jittered(this.#options.times.keepAliveMs);
+    return jittered(this.#options.intervals.keepAliveMs);
   }
 
   #release(stream: ServerStream, ending: StreamEnding): void {

@@ -11,8 +11,8 @@ export class OwnRequest {
   readonly timer: DeadlineTimer;
 
   /** To be called on behalf of the request. */
-  constructor(tick: () => void, onerror: (error: Error) => void) {
-    this.context = new RequestContext(onerror);
+  constructor(tick: () => void, onError: (error: Error) => void) {
+    this.context = new RequestContext(onError);
     this.timer = new DeadlineTimer(tick);
   }
 

@@ -1,6 +1,6 @@
 import type { CallerContext } from '../auth/authorize.js';
 import type { ServerStream } from '../bus/server-stream.js';
-import type { DEFAULT_LIMITS } from '../model/limits.js';
+import type { ListenLimits } from '../model/limits.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 
@@ -18,7 +18,7 @@ export interface Seat {
  * streams that need more, up to a share of the whole for the streams of one caller together.
  */
 export class PrincipalQuota {
-  readonly #limits: typeof DEFAULT_LIMITS;
+  readonly #limits: Required<ListenLimits>;
   /** What each stream may hold in any case. */
   readonly #base: number;
   /** What all streams may hold together beyond that. */
@@ -28,21 +28,21 @@ export class PrincipalQuota {
   readonly #seats = new WeakMap<ServerStream, Seat>();
   #large = 0;
 
-  constructor(limits: typeof DEFAULT_LIMITS) {
-    const { namesBytes, streams } = limits;
+  constructor(limits: Required<ListenLimits>) {
+    const { maxSubscriptions, namesBytes } = limits;
     this.#limits = limits;
-    this.#base = Math.min(SMALL, Math.floor(namesBytes / 2 / Math.max(1, streams)));
-    this.#common = namesBytes - this.#base * streams;
+    this.#base = Math.min(SMALL, Math.floor(namesBytes / 2 / Math.max(1, maxSubscriptions)));
+    this.#common = namesBytes - this.#base * maxSubscriptions;
     this.#share = Math.max(this.#base, Math.floor(namesBytes / SHARES));
   }
 
   /** Why a caller cannot have one more stream now, the names of which count so many bytes. */
   refusal(asker: CallerContext, names: number): Refusal | undefined {
-    const { streamsPerAddress, streamsPerPrincipal } = this.#limits;
+    const { maxSubscriptionsPerAddress, maxSubscriptionsPerPrincipal } = this.#limits;
     const caller = callerOf(asker);
     if (caller !== undefined) {
       const held = this.#held.get(caller) ?? { streams: 0, names: 0 };
-      const most = asker.principal === undefined ? streamsPerAddress : streamsPerPrincipal;
+      const most = asker.principal === undefined ? maxSubscriptionsPerAddress : maxSubscriptionsPerPrincipal;
       const isBeyond = held.streams >= most || (names > 0 && held.names + names > this.#share);
       if (isBeyond) return Refusal.TooManyOfCaller;
     }

@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../bus/bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
-import { type ListenStats, type StreamEnding, WITHIN, type WrittenWithin } from '../model/stats.js';
+import { type ListenStats, type StreamEnding, WRITE_DELAY_BOUNDS } from '../model/stats.js';
 import type { StreamSpan } from '../observe/stream-observer.js';
 import { deferred } from '../timing/deferred.js';
 import { PerInstance } from '../wasm/per-instance.js';
@@ -77,22 +77,19 @@ export class StreamRegistry {
   }
 
   /**
-   * Ends all streams without a result, spread evenly over `windowMs`; resolves when the last one has ended. Each ends once
-   * `settle` has resolved that was called at its moment or later, and at most a second after its moment.
+   * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`;
+   * resolves when the last one has ended. Each ends once `settle` has resolved that was called at
+   * its moment or later, and at most a second after its moment.
    */
-  async drain(windowMs: number, settle?: Settle): Promise<void> {
-    await this.#retire([...this.#streams.keys()], windowMs, Retirement.Drained, settle);
+  async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
+    const why = count === undefined ? Retirement.Drained : Retirement.Shed;
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, why, settle);
   }
 
-  /** Ends the `count` oldest streams as {@link StreamRegistry.drain} does. */
-  async shed(count: number, windowMs: number, settle?: Settle): Promise<void> {
-    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, Retirement.Shed, settle);
-  }
-
-  #told(): Pick<ListenStats, 'events' | 'frames' | 'collapsed' | 'waitedMs' | 'written'> {
-    const [events = 0, frames = 0, collapsed = 0, waitedMs = 0, ...waits] = this.tally.counts;
-    const written = Object.fromEntries(WITHIN.map((within, place) => [within, waits[place] ?? 0]));
-    return { events, frames, collapsed, waitedMs, written: written as Record<WrittenWithin, number> };
+  #told(): Pick<ListenStats, 'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'> {
+    const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] = this.tally.counts;
+    const written = WRITE_DELAY_BOUNDS.map((le, place) => ({ le, count: counts[place] ?? 0 }));
+    return { events, notifications, collapsed, writeDelayMs, written };
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */

@@ -5,13 +5,13 @@ import { deferred } from './deferred.js';
  * and timers, and runs what follows an `await` on behalf of the request that awaits.
  */
 export class RequestContext {
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   #tasks: (() => void)[] = [];
   #call = deferred();
   #isLeft = false;
 
-  constructor(onerror: (error: Error) => void) {
-    this.#onerror = onerror;
+  constructor(onError: (error: Error) => void) {
+    this.#onError = onError;
     void this.#live();
   }
 
@@ -44,7 +44,7 @@ export class RequestContext {
       try {
         task();
       } catch (error) {
-        this.#onerror(error as Error);
+        this.#onError(error as Error);
       }
     }
   }

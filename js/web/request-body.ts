@@ -12,7 +12,7 @@ export interface BodyStart {
 
 /**
  * Reads a body until it ends or exceeds `limit` bytes; nothing beyond the chunk that did so is read. A body for which that
- * takes longer than `ms` milliseconds is cancelled (default 0; below 1: no deadline).
+ * takes longer than `ms` milliseconds is cancelled (default 0: no deadline).
  *
  * @throws ListenError `body-timeout`.
  */

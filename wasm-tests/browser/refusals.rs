@@ -28,7 +28,7 @@ async fn a_refusal_has_status_and_code() {
 #[test]
 async fn a_server_that_is_full_says_when_to_come_back() {
     let stage = Stage::new().await;
-    let server = stage.worker_with(r#"{"limits":{"streams":0}}"#);
+    let server = stage.worker_with(r#"{"limits":{"maxSubscriptions":0}}"#);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let (refusal, retry_after) = refused(opened.unwrap_err());
     assert_eq!((refusal.status, refusal.code), (503, Some(-32_603)));

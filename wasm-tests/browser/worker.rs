@@ -24,7 +24,7 @@ async fn a_page_hears_what_another_isolate_publishes_after_the_acknowledgment() 
 #[test]
 async fn what_the_server_does_not_advertise_is_not_honored() {
     let stage = Stage::new().await;
-    let server = stage.worker_with(r#"{"capabilities":{"tools":{"listChanged":true}}}"#);
+    let server = stage.worker_with(r#"{"server":{"info":{"name":"tests","version":"1"},"capabilities":{"tools":{"listChanged":true}}}}"#);
     let asked = SubscriptionFilter {
         prompts_list_changed: true,
         ..tools_and_note()
@@ -36,7 +36,7 @@ async fn what_the_server_does_not_advertise_is_not_honored() {
 #[test]
 async fn a_stream_with_nothing_honored_ends_at_once() {
     let stage = Stage::new().await;
-    let server = stage.worker_with(r#"{"capabilities":{"prompts":{"listChanged":true}}}"#);
+    let server = stage.worker_with(r#"{"server":{"info":{"name":"tests","version":"1"},"capabilities":{"prompts":{"listChanged":true}}}}"#);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let mut subscription = opened.unwrap();
     assert!(subscription.honored().is_empty());
@@ -47,7 +47,7 @@ async fn a_stream_with_nothing_honored_ends_at_once() {
 #[test]
 async fn a_closed_subscription_ends_and_leaves_its_server() {
     let stage = Stage::new().await;
-    let options = r#"{"capabilities":{"tools":{"listChanged":true}},"stallMs":60001}"#;
+    let options = r#"{"server":{"info":{"name":"tests","version":"1"},"capabilities":{"tools":{"listChanged":true}}},"timeouts":{"writeMs":60001}}"#;
     let server = stage.worker_with(options);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let mut subscription = opened.unwrap();
@@ -60,7 +60,7 @@ async fn a_closed_subscription_ends_and_leaves_its_server() {
 #[test]
 async fn a_dropped_subscription_leaves_its_server() {
     let stage = Stage::new().await;
-    let options = r#"{"capabilities":{"tools":{"listChanged":true}},"stallMs":60002}"#;
+    let options = r#"{"server":{"info":{"name":"tests","version":"1"},"capabilities":{"tools":{"listChanged":true}}},"timeouts":{"writeMs":60002}}"#;
     let server = stage.worker_with(options);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let subscription = opened.unwrap();

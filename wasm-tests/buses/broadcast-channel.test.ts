@@ -18,7 +18,7 @@ test('a message that could not be read is a gap', async () => {
       }
     },
   );
-  const bus = broadcastChannelBus({ onerror: () => {} });
+  const bus = broadcastChannelBus({ onError: () => {} });
   const stream = await placeOn(bus).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
   await stream.message();
   channels[0]?.onmessageerror?.(new MessageEvent('messageerror'));
@@ -29,13 +29,13 @@ test('a message that could not be read is a gap', async () => {
 });
 
 test('what is no text is dropped, and told of once', async () => {
-  const onerror = vi.fn();
-  const bus = broadcastChannelBus({ onerror });
+  const onError = vi.fn();
+  const bus = broadcastChannelBus({ onError });
   await bus.ready();
   const stranger = new BroadcastChannel('mcp-listen');
   stranger.postMessage({ kind: 'tools_list_changed' });
   await expect.poll(() => bus.stats().dropped).toBe(1);
-  expect(onerror.mock.calls.map(([error]) => [error.code, error.cause.code])).toEqual([
+  expect(onError.mock.calls.map(([error]) => [error.code, error.cause.code])).toEqual([
     ['bus-frame-dropped', 'malformed-event'],
   ]);
   stranger.close();
@@ -43,7 +43,7 @@ test('what is no text is dropped, and told of once', async () => {
 });
 
 test('of events that come together only those are dropped that are none', async () => {
-  const bus = broadcastChannelBus({ onerror: () => {} });
+  const bus = broadcastChannelBus({ onError: () => {} });
   const heard: string[] = [];
   bus.subscribe(({ kind }) => heard.push(kind));
   await bus.ready();
@@ -57,7 +57,7 @@ test('of events that come together only those are dropped that are none', async 
 });
 
 test('buses of other names hear nothing of each other', async () => {
-  const [one, other, third] = ['one', 'other', 'other'].map((name) => broadcastChannelBus({ name }));
+  const [one, other, third] = ['one', 'other', 'other'].map((bus) => broadcastChannelBus({ bus }));
   const heard: string[] = [];
   other?.subscribe(({ kind }) => heard.push(kind));
   await other?.ready();

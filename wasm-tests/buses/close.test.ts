@@ -6,7 +6,7 @@ import { listenRequest, RESULT, serving } from '../node/serving.ts';
 import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
 
 const LISTS = { toolsListChanged: true, promptsListChanged: true };
-const QUIET = { onerror: () => {} };
+const QUIET = { onError: () => {} };
 
 const BROKERS: [name: string, start: () => Promise<BrokerProcess>, busOf: (port: number) => ProcessBus][] = [
   ['Redis', startRedis, (port) => redisBus(`redis://127.0.0.1:${port}`, QUIET)],

@@ -6,7 +6,7 @@ import { redisBus } from 'mcp-listen/redis';
 
 // One of several processes or threads on a bus: holds a stream that says on stdout what it hears, and does what stdin says.
 const [kind, port, ...uris] = process.argv.slice(2);
-const options = { onerror: () => {}, logEvents: 500 };
+const options = { onError: () => {}, logEvents: 500 };
 const makers = {
   redis: () => redisBus(`redis://127.0.0.1:${port}`, options),
   nats: () => natsBus(`nats://127.0.0.1:${port}`, options),
@@ -15,7 +15,10 @@ const makers = {
 const bus = makers[kind]();
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus,
-  capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+  server: {
+    info: { name: 'tests', version: '1.0.0' },
+    capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+  },
 });
 
 /** @type {Record<string, (...words: string[]) => Promise<unknown>>} */

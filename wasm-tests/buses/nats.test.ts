@@ -90,7 +90,7 @@ describe('beside JetStream', () => {
   test('a connection that was given stays open', async () => {
     const nats = await started(true);
     const connection = await client(nats.port);
-    const bus = cleanup.later(natsBus(connection, { onerror: () => {} }), (it) => it.close());
+    const bus = cleanup.later(natsBus(connection, { onError: () => {} }), (it) => it.close());
     const stream = await placeOn(bus).open(FILTER);
     await stream.message();
     await bus.publish(changed('note://a'));
@@ -123,7 +123,7 @@ describe('without JetStream', () => {
     const nats = await started(false);
     const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
     const there = busAt(gate.port);
-    const { send } = sessionServer({ bus: there, onerror: () => {} });
+    const { send } = sessionServer({ bus: there, onError: () => {} });
     const session = await LegacySession.begin(send);
     await session.ask('resources/subscribe', { uri: 'note://a' });
     const stream = await session.open();
@@ -140,17 +140,17 @@ describe('without JetStream', () => {
   test('a connection that its owner closed is told of', async () => {
     const nats = await started(false);
     const connection = await client(nats.port);
-    const onerror = vi.fn();
-    const bus = cleanup.later(natsBus(connection, { onerror }), (it) => it.close());
+    const onError = vi.fn();
+    const bus = cleanup.later(natsBus(connection, { onError }), (it) => it.close());
     await bus.ready();
     await connection.close();
-    await expect.poll(() => onerror.mock.calls.map(([error]) => error.code)).toEqual(['bus-lost']);
+    await expect.poll(() => onError.mock.calls.map(([error]) => error.code)).toEqual(['bus-lost']);
     await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({ code: 'bus-unavailable' });
   });
 });
 
 test.each(['a.b', 'a b', 'a*', ''])('the name %o is refused', (name) => {
-  expect(() => natsBus('127.0.0.1:1', { name })).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  expect(() => natsBus('127.0.0.1:1', { bus: name })).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });
 
 async function started(hasJetStream: boolean): Promise<BrokerProcess> {
@@ -162,7 +162,7 @@ async function client(port: number): Promise<NatsConnection> {
 }
 
 function busAt(port: number, options: NatsBusOptions = {}): ProcessBus {
-  const bus = natsBus({ servers: `127.0.0.1:${port}` }, { onerror: () => {}, ...options });
+  const bus = natsBus({ servers: `127.0.0.1:${port}` }, { onError: () => {}, ...options });
   return cleanup.later(bus, (it) => it.close());
 }
 

@@ -4,7 +4,7 @@ import { open, serving } from '../node/serving.ts';
 
 /** A server on a bus, as it stands in a process. */
 export function placeOn(bus: ListenBus, options: ListenHandlerOptions = {}): Place {
-  const server = serving({ bus, onerror: () => {}, limits: { attachMs: 1_000 }, ...options });
+  const server = serving({ bus, onError: () => {}, timeouts: { attachMs: 1_000 }, ...options });
   return {
     async open(filter) {
       const stream = await open(server, filter);

@@ -102,11 +102,11 @@ test('where it may not be asked which run of the server this is, every loss of t
 test('a Redis that is not there is told of once, and found when it comes', async () => {
   const redis = await started();
   await redis.kill();
-  const onerror = vi.fn();
-  const bus = busAt(redis.port, { onerror });
+  const onError = vi.fn();
+  const bus = busAt(redis.port, { onError });
   const ready = bus.ready();
   await expect(bus.publish({ kind: 'tools_list_changed' })).rejects.toMatchObject({ code: 'bus-unavailable' });
-  expect(onerror.mock.calls.map(([error]) => error.code).toSorted()).toEqual(['bus-lost', 'bus-unavailable']);
+  expect(onError.mock.calls.map(([error]) => error.code).toSorted()).toEqual(['bus-lost', 'bus-unavailable']);
   await redis.start();
   await ready;
   await bus.publish({ kind: 'tools_list_changed' });
@@ -115,7 +115,7 @@ test('a Redis that is not there is told of once, and found when it comes', async
 
 test('buses of other names hear nothing of each other', async () => {
   const redis = await started();
-  const [one, other] = [busAt(redis.port, { name: 'one' }), busAt(redis.port, { name: 'other' })];
+  const [one, other] = [busAt(redis.port, { bus: 'one' }), busAt(redis.port, { bus: 'other' })];
   const heard = listener(other);
   await Promise.all([one.ready(), other.ready()]);
   heard.length = 0;
@@ -146,7 +146,7 @@ async function told() {
 }
 
 function busAt(port: number, options = {}, credentials = ''): ProcessBus {
-  return cleanup.later(redisBus(urlOf(port, credentials), { onerror: () => {}, ...options }), (it) => it.close());
+  return cleanup.later(redisBus(urlOf(port, credentials), { onError: () => {}, ...options }), (it) => it.close());
 }
 
 function urlOf(port: number, credentials = ''): string {

@@ -14,7 +14,7 @@ export type BrokerRig = OpenRig & CutRig & MortalRig & ClosableRig;
 
 /** Streams of one process. */
 export async function memoryRig(): Promise<Rig> {
-  const place = placeOn(new InMemoryBus(() => {}));
+  const place = placeOn(new InMemoryBus({ onError: () => {} }));
   return { here: place, there: place, stop: async () => {} };
 }
 
@@ -95,4 +95,4 @@ function rigOf(here: ProcessBus, there: ProcessBus) {
   };
 }
 
-const QUIET = { onerror: () => {} };
+const QUIET = { onError: () => {} };

@@ -9,7 +9,7 @@ import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 
 const cleanup = new Cleanup();
-const QUIET = { onerror: () => {} };
+const QUIET = { onError: () => {} };
 
 afterEach(() => cleanup.run());
 
@@ -30,17 +30,17 @@ test.each(BUSES)('%s carries the events of handlers of the official SDK as they 
   stream.drop();
 });
 
-test('a handler of the SDK hears of its lists when nobody can tell what it missed, and onerror of the rest', async () => {
+test('a handler of the SDK hears of its lists when nobody can tell what it missed, and onError of the rest', async () => {
   const broker = await redisServer();
-  const onerror = vi.fn();
-  const bus = cleanup.later(redisBus(`redis://127.0.0.1:${broker.port}`, { onerror }), (it) => it.close());
+  const onError = vi.fn();
+  const bus = cleanup.later(redisBus(`redis://127.0.0.1:${broker.port}`, { onError }), (it) => it.close());
   await bus.ready();
   const stream = await opened(bus);
   await broker.kill();
   await expect.poll(() => bus.stats().isLive).toBe(false);
   await broker.start();
   expect(await stream.message()).toContain('notifications/tools/list_changed');
-  const told = onerror.mock.calls.map(([error]) => error.message);
+  const told = onError.mock.calls.map(([error]) => error.message);
   expect(told).toEqual(['the broker of the bus is away', 'listeners may have missed events']);
   stream.drop();
 });

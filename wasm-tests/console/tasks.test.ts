@@ -1,6 +1,7 @@
 import { InMemoryBus } from 'mcp-listen';
 import { expect, onTestFinished, test } from 'vitest';
 import { taskState, WITH_TASKS } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { type Elsewhere, serveElsewhere } from './guarded-server.ts';
@@ -57,7 +58,7 @@ test('the 27th subscription has a name, an element and frames of its own', async
 
 /** A console that is connected to a server with tasks, and what publishes there. */
 async function connected(): Promise<{ console: ConsolePage; notify: Elsewhere['server']['notify'] }> {
-  const server = await serveElsewhere(undefined, { bus: new InMemoryBus(), capabilities: WITH_TASKS }, WITH_TASKS);
+  const server = await serveElsewhere(undefined, { bus: new InMemoryBus(), server: declaring(WITH_TASKS) }, WITH_TASKS);
   onTestFinished(() => server.stop());
   const console = await open(notebook());
   await console.connected();

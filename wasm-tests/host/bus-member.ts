@@ -1,5 +1,6 @@
 import { createListenHandler, type ListenError, type ServerEvent } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
+import { declaring } from './options.ts';
 
 /** What a tab or a thread does that holds streams on a bus of its kind. */
 export interface BusMember {
@@ -20,14 +21,14 @@ declare global {
   var heard: (stream: number, text: string | null) => Promise<void>;
 }
 
-const onerror = () => {};
+const onError = () => {};
 const capabilities = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
-const bus = broadcastChannelBus({ onerror });
-const server = createListenHandler(() => new Response(), { bus, capabilities, onerror });
+const bus = broadcastChannelBus({ onError });
+const server = createListenHandler(() => new Response(), { bus, server: declaring(capabilities), onError });
 const streams = new Map<number, AbortController>();
 
 globalThis.member = {

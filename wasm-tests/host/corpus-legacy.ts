@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ServerEvent } from 'mcp-listen';
 import { expect } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
-import { expectError, expectPassed, passedIn } from './corpus.ts';
+import { expectError, expectPassed, namedForServers, passedIn } from './corpus.ts';
 import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
 import { initialize, post, type Send } from './legacy.ts';
 import { WireStream } from './listen.ts';
@@ -28,7 +28,12 @@ export interface LegacyHost {
 export function legacyCorpusFor(host: 'node' | 'workerd'): { file: string; cases: LegacyCase[] }[] {
   return FILES.map((file) => {
     const cases = JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as LegacyCase[];
-    return { file, cases: cases.map((one) => ({ ...DEFAULTS, ...one })).filter(({ notOn }) => !(host in notOn)) };
+    return {
+      file,
+      cases: cases
+        .map(({ options = {}, ...one }) => ({ ...DEFAULTS, ...one, options: namedForServers(options) }))
+        .filter(({ notOn }) => !(host in notOn)),
+    };
   });
 }
 

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ListenCapabilities } from 'mcp-listen';
 import { expect } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
 import { acknowledged, LISTEN_HEADERS } from './listen.ts';
+import { declaring } from './options.ts';
 
 /** One case of the corpus; see wasm-tests/corpus/README.md. */
 export interface Case {
@@ -121,8 +123,23 @@ interface WireCase extends Partial<Omit<Case, 'name' | 'body'>> {
   body?: WireBody;
 }
 
-function caseOf({ body, ...rest }: WireCase): Case {
-  return { ...DEFAULTS, ...rest, body: bytesOf(body) };
+function caseOf({ body, options = {}, ...rest }: WireCase): Case {
+  return { ...DEFAULTS, ...rest, options: namedForServers(options), body: bytesOf(body) };
+}
+
+/** The corpus has the names of the core for options that servers call otherwise. */
+export function namedForServers({ capabilities, limits, ...others }: CoreOptions): object {
+  const { bodyBytes: maxRequestBodySize, ...bounds } = limits ?? {};
+  return {
+    ...others,
+    ...(capabilities !== undefined && { server: declaring(capabilities) }),
+    ...(limits !== undefined && { limits: { ...bounds, maxRequestBodySize } }),
+  };
+}
+
+interface CoreOptions {
+  capabilities?: ListenCapabilities;
+  limits?: { bodyBytes?: number };
 }
 
 const DEFAULTS = {

@@ -35,7 +35,7 @@ export class Fixture {
     return this.subscribeAt(this.#with(edge, options, ''), filter, init);
   }
 
-  /** Asks the server with these options: `stats`, or to `drain` or to `shed` over `windowMs`. */
+  /** Asks the server with these options: `stats`, or to `drain` all or `count` streams over `windowMs`. */
   async ask<T>(edge: number, options: object, question: string): Promise<T> {
     return (await (await fetch(this.#with(edge, options, `&ask=${question}`))).json()) as T;
   }

@@ -20,7 +20,7 @@ const bus = new LosingBus();
 serveListenStdio(
   (stdin, stdout) =>
     serveStdio(publishChanges(notesServer, bus), { transport: new StdioServerTransport(stdin, stdout) }),
-  { bus, onerror: () => {} },
+  { bus, onError: () => {} },
 );
 process.on('SIGUSR2', () => bus.lose());
 process.on('SIGHUP', () => bus.close());

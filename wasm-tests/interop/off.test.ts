@@ -18,7 +18,7 @@ type Asked = string[];
  */
 async function serving(announces: boolean): Promise<{ url: string; asked: Asked }> {
   const handler = createMcpHandler(() => announcing());
-  const off = createListenHandler(handler, { listen: 'off', onerror: () => {} });
+  const off = createListenHandler(handler, { listen: 'off', onError: () => {} });
   const asked: Asked = [];
   const fetch = async (request: Request): Promise<Response> => {
     const method = methodIn(await request.clone().text());

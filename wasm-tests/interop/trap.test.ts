@@ -49,12 +49,12 @@ let told: Error[] = [];
 
 beforeEach(async () => {
   told = [];
-  bus = new InMemoryBus(() => {});
+  bus = new InMemoryBus({ onError: () => {} });
   server = createListenHandler(createMcpHandler(numbered), {
     bus,
     keepAliveMs: KEEP_ALIVE_MS,
     legacy: 'sessions',
-    onerror: (error) => told.push(error),
+    onError: (error) => told.push(error),
   });
   http = createServer(toNodeHandler(server));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

@@ -294,7 +294,7 @@ pub(crate) const BUGS: [(Seeded, &str); 72] = [
     ),
     (
         Seeded::Around(Slip::NeverVerifies),
-        "`verifyMs` has no effect",
+        "`busProbeIntervalMs` has no effect",
     ),
 ];
 

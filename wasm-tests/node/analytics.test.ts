@@ -23,9 +23,9 @@ test('what was counted since the last writing is written, so that sums over isol
     vi.advanceTimersByTime(60_000);
     write();
   }
-  const { events, frames, opened, refused } = server.stats();
-  expect([events, frames, opened, refused.request]).toEqual([3, 3, 1, 3]);
-  expect(sums('streams').slice(2)).toEqual([1, 0, 0, 0, 0, 3, 3, 0, server.stats().waitedMs]);
+  const { events, notifications, opened, refused } = server.stats();
+  expect([events, notifications, opened, refused.request]).toEqual([3, 3, 1, 3]);
+  expect(sums('streams').slice(2)).toEqual([1, 0, 0, 0, 0, 3, 3, 0, server.stats().writeDelayMs]);
   expect(sums('refused')).toEqual([0, 0, 0, 3, 0, 0, 0, 0, 0]);
   expect(points.written.filter(({ blobs }) => blobs[0] === 'streams').map(({ doubles }) => doubles[0])).toEqual([
     1, 1, 1, 1,

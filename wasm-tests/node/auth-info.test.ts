@@ -78,10 +78,10 @@ test.each([
   { ...info(), audiences: ['acme'] },
   { ...info(), claims: {} },
 ])('%j names nobody', async (answer) => {
-  const onerror = vi.fn();
-  const server = serving({ principal: () => answer as AuthInfo, onerror });
+  const onError = vi.fn();
+  const server = serving({ principal: () => answer as AuthInfo, onError });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-  expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-failed' }));
+  expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-failed' }));
 });
 
 test("the SDK's requireBearerAuth is a principal as it is", async () => {
@@ -125,9 +125,9 @@ test.each(DENIERS)('a Response of %s denies with its status and two header field
 
 test.each(DENIERS)('a Response of %s that is no denial is a 503, and reported', async (_, denying) => {
   for (const answer of [new Response(), Response.json({}, { status: 500 }), Response.redirect('https://a.example/')]) {
-    const onerror = vi.fn();
-    const server = serving({ ...denying(() => answer), onerror });
+    const onError = vi.fn();
+    const server = serving({ ...denying(() => answer), onError });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-    expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-failed' }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-failed' }));
   }
 });

@@ -25,7 +25,7 @@ export class BreakableBus implements ListenBus {
   readonly #lines: ConnectionPool;
 
   constructor(sockets: 'each' | 'shared' = 'each') {
-    this.#lines = new ConnectionPool({ doors: this.small.doors, onerror: () => {}, onlog: () => {}, sockets });
+    this.#lines = new ConnectionPool({ doors: this.small.doors, onError: () => {}, onLog: () => {}, sockets });
   }
 
   /** The sockets of listen streams, the last one last. */

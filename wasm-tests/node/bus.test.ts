@@ -16,7 +16,7 @@ const NOT_EVENTS: [unknown, string][] = [
 ];
 
 describe.each([
-  ['the in-memory bus', (onerror: (error: Error) => void) => new InMemoryBus(onerror)],
+  ['the in-memory bus', (onError: (error: Error) => void) => new InMemoryBus({ onError })],
   ['a bus written for the SDK', () => new InMemoryServerEventBus() as ServerEventBus],
 ])('%s', (_name, make) => {
   test('carries all four events to the streams that asked for them', async () => {
@@ -35,7 +35,7 @@ describe.each([
   });
 
   test('publishes events together or not at all', async () => {
-    const server = serving({ bus: make(() => {}), onerror: () => {} });
+    const server = serving({ bus: make(() => {}), onError: () => {} });
     const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
     await stream.message();
     const events: ServerEvent[] = [{ kind: 'resource_updated', uri: 'note://a' }, { kind: 'tools_list_changed' }];
@@ -53,12 +53,12 @@ describe.each([
   });
 
   test.each(NOT_EVENTS)('refuses %o with a coded error, awaited or not', async (event, code) => {
-    const onerror = vi.fn();
-    const server = serving({ bus: make(onerror), onerror });
+    const onError = vi.fn();
+    const server = serving({ bus: make(onError), onError });
     const published = server.bus.publish(event as ServerEvent);
     await expect(published).rejects.toThrow(ListenError);
     await expect(published).rejects.toMatchObject({ code });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code }));
   });
 
   test('gives up a stream that has ended', async () => {
@@ -70,15 +70,15 @@ describe.each([
     expect(server.stats()).toMatchObject({ open: 1, ended: { left: 1 } });
     await server.notify.toolsChanged();
     expect(await other.message()).toBe(listChanged('1', 'tools'));
-    expect(server.stats()).toMatchObject({ open: 1, events: 1, frames: 1 });
+    expect(server.stats()).toMatchObject({ open: 1, events: 1, notifications: 1 });
     await server.close();
   });
 });
 
 describe('the in-memory bus', () => {
   test('tells subscribers, until they leave, and keeps one that throws away from the others', async () => {
-    const onerror = vi.fn();
-    const bus = new InMemoryBus(onerror);
+    const onError = vi.fn();
+    const bus = new InMemoryBus({ onError });
     const problem = new Error('listener');
     bus.subscribe(() => {
       throw problem;
@@ -90,8 +90,8 @@ describe('the in-memory bus', () => {
     leave();
     await bus.publish({ kind: 'tools_list_changed' });
     expect(heard).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
-    expect(onerror).toHaveBeenCalledTimes(2);
-    expect(onerror).toHaveBeenCalledWith(problem);
+    expect(onError).toHaveBeenCalledTimes(2);
+    expect(onError).toHaveBeenCalledWith(problem);
   });
 
   test('survives a listener that publishes and one that leaves while it is told', async () => {
@@ -112,7 +112,7 @@ describe('the in-memory bus', () => {
     ['how old', { logAgeMs: 1_000 }, 1_200],
   ])('keeps events by %s they are', async (_by, options, wait) => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    const bus = new InMemoryBus(undefined, options);
+    const bus = new InMemoryBus(options);
     const { epoch } = attachedAt(bus);
     for (let count = 1; count <= 10; count += 1) await bus.publish({ kind: 'tools_list_changed' });
     expect(attachedAt(bus, `0-${epoch}`)).toMatchObject({ position: 0, replayed: 1 });
@@ -129,7 +129,7 @@ describe('the in-memory bus', () => {
   test.each([{ logEvents: 0 }, { logEvents: 1.5 }, { logAgeMs: 0 }, { logAgeMs: Number.NaN }])(
     'refuses a log of %o',
     (options) => {
-      expect(() => new InMemoryBus(undefined, options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+      expect(() => new InMemoryBus(options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
     },
   );
 
@@ -158,17 +158,17 @@ describe('a bus written for the SDK', () => {
   });
 
   test('that throws is a 503 when it subscribes, and an error told when it lets go', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const bus = {
       publish() {},
       subscribe: vi.fn(() => () => {
         throw new Error('unsubscribe');
       }),
     };
-    const server = serving({ bus, onerror });
+    const server = serving({ bus, onError });
     const stream = await open(server, TOOLS);
     stream.drop();
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'unsubscribe' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'unsubscribe' }));
     bus.subscribe.mockImplementation(() => {
       throw new Error('subscribe');
     });
@@ -184,15 +184,15 @@ describe('a bus written for the SDK', () => {
   });
 
   test('that delivers what is no event loses that alone', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const bus = new InMemoryServerEventBus();
-    const server = serving({ bus: bus as ServerEventBus, onerror });
+    const server = serving({ bus: bus as ServerEventBus, onError });
     const stream = await open(server, TOOLS);
     await stream.message();
     bus.publish({ kind: 'unheard-of' } as unknown as Parameters<typeof bus.publish>[0]);
     bus.publish({ kind: 'tools_list_changed' });
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'unknown-event-kind' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'unknown-event-kind' }));
   });
 });
 

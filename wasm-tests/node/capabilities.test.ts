@@ -1,8 +1,9 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { createListenHandler } from 'mcp-listen';
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
 import { WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { sendTo } from './legacy-serving.ts';
 import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from './serving.ts';
 
@@ -40,29 +41,59 @@ describe('capabilities', () => {
       },
     ],
   ])('of a handler that %s: 503, and the next listen asks again', async (_name, broken) => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     let isBroken = true;
     const handler = createMcpHandler(notebook);
     const server = createListenHandler((request: Request) => (isBroken ? broken() : handler.fetch(request)), {
-      onerror,
+      onError,
     });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
       code: -32603,
       retryAfter: '2',
     });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
     isBroken = false;
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
   test('given as an object are not asked for', async () => {
     const handler = vi.fn(() => new Response());
-    const server = createListenHandler(handler, { capabilities: CAPABILITIES });
+    const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
     await server.fetch(listenRequest(TOOLS));
     expect(handler).not.toHaveBeenCalled();
     await server.fetch(new Request(URL));
     expect(handler).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    { server: { capabilities: CAPABILITIES } },
+    { server: { info: { name: 'tests' }, capabilities: CAPABILITIES } },
+    { server: { info: { name: 'tests', version: '1' } } },
+    { server: declaring(CAPABILITIES), advertise: 'all' },
+    { advertise: 'offered' },
+  ])('that are given by half, or in two ways, are refused: %j', (options) => {
+    expect(() => createListenHandler(() => new Response(), options as object)).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  });
+});
+
+describe('legacy', () => {
+  test('is told as it is in effect', () => {
+    const bus = new InMemoryBus();
+    const shared = Object.assign(new InMemoryBus(), { sessions: { ...bus.sessions, isShared: true } });
+    const effective = (options: ListenHandlerOptions) => createListenHandler(() => new Response(), options).legacy;
+    expect(effective({ bus })).toBe('stateless');
+    expect(effective({ bus: shared })).toBe('sessions');
+    expect(effective({ bus: shared, listen: 'off' })).toBe('stateless');
+    expect(effective({ bus: shared, legacy: 'reject' })).toBe('reject');
+  });
+
+  test('that is none is refused', () => {
+    expect(() => createListenHandler(() => new Response(), { legacy: 'session' as 'sessions' })).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
   });
 });
 
@@ -78,13 +109,13 @@ describe('capabilities at initialize', () => {
     ],
     ['breaks off', 1, () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) }))],
   ])('of a handler that %s when it is asked: its own answer counts, errors told: %i', async (_name, told, asked) => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const behind = createMcpHandler(notebook);
     const handler = (request: Request) =>
       request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
-    const session = await LegacySession.begin(sendTo(createListenHandler(handler, { legacy: 'sessions', onerror })));
+    const session = await LegacySession.begin(sendTo(createListenHandler(handler, { legacy: 'sessions', onError })));
     expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
-    expect(onerror.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
+    expect(onError.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
   });
 });
 

@@ -74,7 +74,7 @@ export async function published(change: Change, era: '2026-07-28' | '2025-11-25'
 /** A bus, and what it is told of. */
 export function recording() {
   const told: ServerEvent[][] = [];
-  const bus = new InMemoryBus(() => {});
+  const bus = new InMemoryBus({ onError: () => {} });
   const publishAll = bus.publishAll.bind(bus);
   vi.spyOn(bus, 'publishAll').mockImplementation((events) => {
     told.push(events);

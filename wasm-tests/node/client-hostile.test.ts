@@ -1,4 +1,4 @@
-import { AckTimeout, type ClientListenOptions, ListenRejected, listen, SubscriptionLost } from 'mcp-listen/client';
+import { AckTimeout, type ClientListenOptions, listen, SubscriptionLost, SubscriptionRefused } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { acknowledgment, hostile, result, type Turn, toolsChanged, updated } from '../host/hostile.ts';
 
@@ -85,7 +85,7 @@ describe('before the acknowledgment a hostile server', () => {
 
   test('sends 429 with Retry-After', async () => {
     const { error } = await told((turn) => turn.refuse(429, { 'retry-after': '7' }));
-    expect(error).toBeInstanceOf(ListenRejected);
+    expect(error).toBeInstanceOf(SubscriptionRefused);
     expect(error).toMatchObject({ status: 429, retryAfterMs: 7_000 });
   });
 

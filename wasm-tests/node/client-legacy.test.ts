@@ -1,4 +1,4 @@
-import { ListenNotSupported, listen, type Subscription, watch } from 'mcp-listen/client';
+import { listen, type Subscription, SubscriptionsNotSupported, watch } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sdkSessions } from '../host/sdk-sessions.ts';
 import { type SessionScript, sessionScript } from '../host/session-script.ts';
@@ -128,7 +128,7 @@ describe('the stream of a session', () => {
 describe('where a session has no stream', () => {
   test('there are no subscriptions', async () => {
     const { url } = await scripted({ stream: (turn) => turn.refuse(405) });
-    await expect(listen(url, FILTER)).rejects.toBeInstanceOf(ListenNotSupported);
+    await expect(listen(url, FILTER)).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 
   test('because the server notifies about nothing, the subscription ends at once', async () => {

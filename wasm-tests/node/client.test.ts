@@ -1,13 +1,15 @@
-import type { ListenHandlerOptions as ServerOptions } from 'mcp-listen';
+import { ListenError, type ListenHandlerOptions as ServerOptions } from 'mcp-listen';
 import {
   type ClientListenOptions,
-  ListenNotSupported,
-  ListenRejected,
   listen,
   type Subscription,
   type SubscriptionFilter,
+  SubscriptionRefused,
+  SubscriptionsNotSupported,
+  watch,
 } from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
+import { declaring } from '../host/options.ts';
 import { served } from './client-serving.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -119,21 +121,30 @@ describe('a subscription that', () => {
 
 describe('a client', () => {
   test('a server without subscriptions is told apart', async () => {
-    const { url } = await serving({ capabilities: {} });
+    const { url } = await serving({ server: declaring({}) });
     const subscription = await listen(url, { toolsListChanged: true });
     expect(subscription.honored).toEqual({});
     expect(await drained(subscription)).toEqual([]);
     const answer = { jsonrpc: '2.0', id: 'mcp-listen:1', error: { code: -32601, message: 'no such method' } };
     const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
     const refused = listen(url, { toolsListChanged: true }, { fetch: none, era: '2026-07-28' });
-    await expect(refused).rejects.toBeInstanceOf(ListenNotSupported);
+    await expect(refused).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 
   test('a rejection keeps its code and status', async () => {
     const { url } = await serving({ limits: { uris: 1 } });
     const refused = listen(url, { resourceSubscriptions: ['note://a', 'note://b'] });
-    await expect(refused).rejects.toBeInstanceOf(ListenRejected);
+    await expect(refused).rejects.toBeInstanceOf(SubscriptionRefused);
     await expect(refused).rejects.toMatchObject({ code: 'refused', status: 400, rpcCode: -32602 });
+    await expect(refused).rejects.toMatchObject({ name: 'SubscriptionRefused' });
+    await expect(refused).rejects.toBeInstanceOf(ListenError);
+  });
+
+  test.each([{ ackTimeoutMs: -1 }, { maxSilenceMs: Number.NaN }])('refuses the timeout %o', async (options) => {
+    const url = 'http://localhost/mcp';
+    const fault = expect.objectContaining({ code: 'invalid-options' });
+    await expect(listen(url, {}, options)).rejects.toThrow(fault);
+    expect(() => watch(url, {}, () => {}, options)).toThrow(fault);
   });
 
   test('a token provider is asked again after a 401', async () => {

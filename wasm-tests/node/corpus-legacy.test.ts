@@ -2,6 +2,7 @@ import { createListenHandler } from 'mcp-listen';
 import { describe, test } from 'vitest';
 import { behind } from '../host/behind.ts';
 import { type LegacyCase, legacyCorpusFor, play } from '../host/corpus-legacy.ts';
+import { declaring } from '../host/options.ts';
 import { sendTo } from './legacy-serving.ts';
 import { CAPABILITIES } from './serving.ts';
 
@@ -12,7 +13,7 @@ describe.each(legacyCorpusFor('node'))('$file', ({ cases }) => {
 
 async function playHere(wanted: LegacyCase): Promise<void> {
   const server = createListenHandler(behind(wanted.behind), {
-    capabilities: CAPABILITIES,
+    server: declaring(CAPABILITIES),
     legacy: 'sessions',
     principal: (request) => request.headers.get('x-user') ?? undefined,
     ...wanted.options,

@@ -1,7 +1,7 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, test } from 'vitest';
 import { type Case, type CaseAnswer, corpusFor, expectAnswer, type Passed } from '../host/corpus.ts';
-import { optionsOf } from '../host/options.ts';
+import { declaring, optionsOf } from '../host/options.ts';
 import { CAPABILITIES } from './serving.ts';
 
 describe.each(corpusFor('node'))('$file', ({ cases }) => {
@@ -18,7 +18,7 @@ async function ask(wanted: Case): Promise<CaseAnswer> {
     passed = { method: request.method, headers: Object.fromEntries(request.headers), body };
     return new Response();
   };
-  const server = createListenHandler(handler, { capabilities: EVERYTHING, onerror() {}, ...optionsOf(options) });
+  const server = createListenHandler(handler, { server: declaring(EVERYTHING), onError() {}, ...optionsOf(options) });
   const headers = new Headers();
   for (const [name, value] of fields) headers.append(name, value);
   const hasBody = method !== 'GET' && method !== 'HEAD';

@@ -48,7 +48,7 @@ test('jwt-audiences.ts tells callers of their tenant, and no others', async () =
   await server.toolsChanged('acme');
   await server.toolsChanged('bolt');
   for (const stream of [acme, bolt]) expect(await stream?.message()).toBe(listChanged('1', 'tools'));
-  expect(server.stats()).toMatchObject({ open: 3, frames: 2 });
+  expect(server.stats()).toMatchObject({ open: 3, notifications: 2 });
 });
 
 test('the book leads to each of its pages, and every link in it leads somewhere', async () => {

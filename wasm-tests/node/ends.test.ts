@@ -1,6 +1,7 @@
 import { InMemoryBus, type ListenBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { listenRequest, open, RESULT, serving, TOOLS, watched } from './serving.ts';
 
 test('a stream ends gracefully with the result, after what was pending', async () => {
@@ -84,7 +85,7 @@ test('what is frozen is bounded by the honored filter, however much was publishe
 });
 
 test('a frozen body that is cancelled takes nothing of the stream with it that has its number now', async () => {
-  const { server } = watched({ capabilities: { tools: { listChanged: true } } });
+  const { server } = watched({ server: declaring({ tools: { listChanged: true } }) });
   const frozen = await server.fetch(listenRequest({ promptsListChanged: true }));
   const stream = await open(server, TOOLS);
   expect(await stream.message()).toBe(acknowledged('1', TOOLS));
@@ -128,7 +129,7 @@ test('a stream ends when its request is aborted, before or after the ack', async
 });
 
 test('a stream ends at once where nothing is honored, without a place on the bus', async () => {
-  const { attached, server } = watched({ capabilities: {} });
+  const { attached, server } = watched({ server: declaring({}) });
   const stream = await open(server, TOOLS);
   expect(attached()).toBe(0);
   expect(await stream.message()).toBe(acknowledged('1', {}));
@@ -137,14 +138,14 @@ test('a stream ends at once where nothing is honored, without a place on the bus
 });
 
 test('a thousand streams, opened and dropped in one tick, leave nothing behind and are no error', async () => {
-  const onerror = vi.fn();
-  const { attached, server } = watched({ onerror });
+  const onError = vi.fn();
+  const { attached, server } = watched({ onError });
   const aborts = Array.from({ length: 1_000 }, () => new AbortController());
   const opened = aborts.map(({ signal }) => server.fetch(listenRequest(TOOLS, { signal })));
   for (const abort of aborts) abort.abort();
   await Promise.all(opened);
   expect(attached()).toBe(0);
-  expect(onerror).not.toHaveBeenCalled();
+  expect(onError).not.toHaveBeenCalled();
 });
 
 /** All messages of a body that nobody has read yet. */

@@ -115,7 +115,7 @@ test.each([
 /** What is reported of an answer that is refused with 503. */
 async function errorsOf(answer: unknown): Promise<Error[]> {
   const errors: Error[] = [];
-  const server = serving({ principal: () => answer as never, onerror: (error) => errors.push(error) });
+  const server = serving({ principal: () => answer as never, onError: (error) => errors.push(error) });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   return errors;
 }

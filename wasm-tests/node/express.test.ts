@@ -66,7 +66,7 @@ describe('`auth` of a request by Express', () => {
         return Response.json({});
       },
       {
-        capabilities: CAPABILITIES,
+        server: { info: { name: 'express', version: '1' }, capabilities: CAPABILITIES },
         principal: (_request, options) => options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' },
         authorize: (context) => {
           asked.push(context);
@@ -86,7 +86,7 @@ describe('`auth` of a request by Express', () => {
     expect(behind).toMatchObject([{ token: 'bob' }]);
     const denied = await listen(url, TOOLS);
     expect(denied.response.status).toBe(401);
-    await server.revoke('ann');
+    await server.disconnect('ann');
     expect(await stream.message()).toBeUndefined();
   });
 });
@@ -107,12 +107,12 @@ describe('a request by Express', () => {
   });
 
   test('whose body somebody has read and kept is a 500 that says so to whoever runs the server', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const app = express();
     app.use((request, _, next) => void request.resume().once('end', next));
-    app.use(toNodeHandler(serving(), { onerror }));
+    app.use(toNodeHandler(serving(), { onError }));
     const response = await fetch(await served(app), { method: 'POST', body: 'lost' });
     expect([response.status, await response.text()]).toEqual([500, 'Internal Server Error']);
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'body-consumed' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'body-consumed' }));
   });
 });

@@ -113,7 +113,7 @@ test('a stream that is gone does not end the one that has its place now', async 
 
 test('servers that share a bus each hear of its events, and one that throws keeps none from the others', async () => {
   const errors: Error[] = [];
-  const bus = new InMemoryBus((error) => void errors.push(error));
+  const bus = new InMemoryBus({ onError: (error) => void errors.push(error) });
   bus.feed({
     streams: 0,
     gap() {},

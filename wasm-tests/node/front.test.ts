@@ -1,6 +1,7 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { CAPABILITIES, listenRequest, serving, TOOLS, URL } from './serving.ts';
 
 const PAGE = 'http://localhost:3000';
@@ -8,7 +9,7 @@ const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';
 
 /** Asks from a page; the handler behind answers with `answer`. */
 function asked(answer: Response, origin = PAGE): Promise<Response> {
-  const server = createListenHandler(() => answer, { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   return server.fetch(new Request(URL, { headers: { origin } }));
 }
 
@@ -34,7 +35,7 @@ describe('a page that may ask', () => {
   });
 
   test('may read streams and refusals', async () => {
-    const server = serving({ limits: { streams: 1 } });
+    const server = serving({ limits: { maxSubscriptions: 1 } });
     const ask = (filter: unknown) => server.fetch(listenRequest(filter, { headers: { origin: PAGE } }));
     const answers = [await ask(TOOLS), await ask(TOOLS), await ask(7)];
     expect(answers.map(({ status }) => status)).toEqual([200, 503, 400]);
@@ -58,13 +59,13 @@ describe('a page that may ask', () => {
 test('what no page of elsewhere asks is answered with the very answer of the handler', async () => {
   const answer = new Response('x');
   expect(await asked(answer, 'http://localhost')).toBe(answer);
-  const server = createListenHandler(() => answer, { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   expect(await server.fetch(new Request(URL))).toBe(answer);
 });
 
 test('the handler never sees what is refused or asked before a request', async () => {
   const handler = vi.fn(() => new Response());
-  const server = createListenHandler(handler, { capabilities: CAPABILITIES });
+  const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
   const send = (method: string, headers: Record<string, string>) => server.fetch(new Request(URL, { method, headers }));
   expect((await send('PUT', {})).status).toBe(405);
   expect((await send('GET', { origin: 'http://evil.example' })).status).toBe(403);
@@ -120,7 +121,7 @@ function streaming(headers: Record<string, string>) {
 }
 
 test('nesting beyond any depth is refused within 5 ms', async () => {
-  const server = serving({ limits: { bodyBytes: 4_000_000 } });
+  const server = serving({ limits: { maxRequestBodySize: 4_000_000 } });
   const times: number[] = [];
   for (let round = 0; round < 10; round += 1) {
     const body = '['.repeat(1_000_000) + listenBody({});

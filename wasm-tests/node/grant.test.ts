@@ -79,16 +79,16 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     await server.notify.resourceUpdated('note://a');
     expect(await stream.message()).toContain('note://a');
     expect(rights.asked).toHaveLength(2);
-    expect(server.stats()).toMatchObject({ open: 1, frames: 2, collapsed: 2 });
+    expect(server.stats()).toMatchObject({ open: 1, notifications: 2, collapsed: 2 });
   });
 
   test.each(FAILURES)(
     'where authorize then %s, the stream ends without the cue and without a result',
     async (...row) => {
       const [, answer, code] = row;
-      const onerror = vi.fn();
+      const onError = vi.fn();
       const rights = changeable();
-      const server = served({ authorize: rights.authorize, onerror });
+      const server = served({ authorize: rights.authorize, onError });
       const stream = await open(server, TOOLS);
       await stream.message();
       await vi.advanceTimersByTimeAsync(30_000);
@@ -97,8 +97,8 @@ describe.each(BUSES)('on %s', (_, busOf) => {
       const next = stream.message();
       await vi.advanceTimersByTimeAsync(2_000);
       expect(await next).toBeUndefined();
-      expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1, closed: 0 } });
-      expect(onerror.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
+      expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1, closed: 0 } });
+      expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
     },
   );
 });
@@ -142,7 +142,7 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     await vi.advanceTimersByTimeAsync(3_000);
     await closed;
     expect(await rest).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1, closed: 0 } });
+    expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1, closed: 0 } });
   });
 
   test('that closes waits for the answer', async () => {

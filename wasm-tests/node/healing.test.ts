@@ -34,7 +34,7 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
 });
 
 test.each(['shut', 'overloaded', 'silent'] as const)('a stream tries again while its bus is %s', async (door) => {
-  const { bus, server, stream } = await opened({ limits: { attachMs: 1_000 } });
+  const { bus, server, stream } = await opened({ timeouts: { attachMs: 1_000 } });
   bus.door = door;
   bus.lose();
   await server.notify.toolsChanged();
@@ -70,8 +70,8 @@ test('a bus that is overloaded is left alone for longer', async () => {
 });
 
 test('with bus-outdated a stream ends as outdated, after what is pending and without a result', async () => {
-  const onlog = vi.fn();
-  const { bus, server, stream } = await opened({ onlog });
+  const onLog = vi.fn();
+  const { bus, server, stream } = await opened({ onLog });
   bus.door = 'shut';
   bus.lose('outdated');
   await vi.advanceTimersByTimeAsync(14_900);
@@ -79,7 +79,7 @@ test('with bus-outdated a stream ends as outdated, after what is pending and wit
   await vi.advanceTimersByTimeAsync(200);
   expect(await stream.message()).toBeUndefined();
   expect(server.stats()).toMatchObject({ open: 0, ended: { outdated: 1 } });
-  expect(onlog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason: 'outdated' }));
+  expect(onLog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason: 'outdated' }));
 });
 
 test('a former socket is not heard any more, whatever it still says', async () => {
@@ -110,8 +110,8 @@ test('what was lost on the way is asked for', async () => {
   expect(bus.sockets).toHaveLength(1);
 });
 
-test('verifyMs finds the last event lost, too', async () => {
-  const { bus, server, stream } = await opened({ verifyMs: 5_000 });
+test('busProbeIntervalMs finds the last event lost, too', async () => {
+  const { bus, server, stream } = await opened({ busProbeIntervalMs: 5_000 });
   bus.muted = 1;
   await server.notify.toolsChanged();
   await vi.advanceTimersByTimeAsync(6_000);
@@ -192,7 +192,7 @@ test('the stream of a session comes back with its session', async () => {
 
 test('the stream of a session that asks its bus stays the one that it is', async () => {
   const bus = new BreakableBus();
-  const { send, server } = sessionServer({ bus, verifyMs: 1_000, maxConnectionAgeMs: 0 });
+  const { send, server } = sessionServer({ bus, busProbeIntervalMs: 1_000, maxConnectionAgeMs: 0 });
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const stream = await session.open();
@@ -209,13 +209,13 @@ test('the stream of a session that asks its bus stays the one that it is', async
 test('a bus that cannot be reached before the ack is a 503, after one more attempt', async () => {
   const bus = new BreakableBus();
   bus.door = 'shut';
-  const onerror = vi.fn();
-  const refused = serving({ bus, onerror }).fetch(listenRequest(TOOLS));
+  const onError = vi.fn();
+  const refused = serving({ bus, onError }).fetch(listenRequest(TOOLS));
   await vi.advanceTimersByTimeAsync(2_000);
   expect((await refused).status).toBe(503);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(bus.sockets).toHaveLength(2);
-  expect(onerror).toHaveBeenCalledOnce();
+  expect(onError).toHaveBeenCalledOnce();
 });
 
 /** Closes a server whose bus answers. */

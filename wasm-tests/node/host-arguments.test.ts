@@ -28,6 +28,7 @@ const TTL_MS = 30_000;
 const ENV: Env = { secret: 'yes' };
 const ANN: Ctx = { props: { user: 'ann' } };
 const BOB: Ctx = { props: { user: 'bob' } };
+const DECLARED = { info: { name: 'hosted', version: '1' }, capabilities: CAPABILITIES };
 const DISCOVERED = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: CAPABILITIES };
 const INITIALIZED = {
   protocolVersion: '2025-11-25',
@@ -65,7 +66,7 @@ describe('what the host passes after a request', () => {
 
   test.each<[string, ListenHandlerOptions<Host>]>([
     ['as the server is', {}],
-    ['where everything is offered', { capabilities: 'offered' }],
+    ['where everything is offered', { advertise: 'all' }],
     ['where no streams are held', { listen: 'off' }],
     ['where sessions are kept', { legacy: 'sessions' }],
   ])('reaches the handler behind %s', async (_, options) => {
@@ -80,7 +81,7 @@ describe('what the host passes after a request', () => {
   });
 
   test('reaches principal and authorize at each request of a session, and those of each request alone', async () => {
-    const { authorize, principal, server } = hosted({ legacy: 'sessions', capabilities: CAPABILITIES });
+    const { authorize, principal, server } = hosted({ legacy: 'sessions', server: DECLARED });
     let ctx = { ...ANN };
     const session = await LegacySession.begin((init) => server.fetch(new Request(URL, init), ENV, ctx));
     principal.mockClear();
@@ -95,7 +96,7 @@ describe('what the host passes after a request', () => {
   });
 
   test('names another caller where it says so, who has no part in the session', async () => {
-    const { server } = hosted({ legacy: 'sessions', capabilities: CAPABILITIES });
+    const { server } = hosted({ legacy: 'sessions', server: DECLARED });
     let ctx = ANN;
     const session = await LegacySession.begin((init) => server.fetch(new Request(URL, init), ENV, ctx));
     ctx = BOB;
@@ -109,7 +110,7 @@ describe.each<[string, () => ListenBus]>([
   ['a bus elsewhere', () => new BreakableBus()],
 ])('a stream that asks again, on %s,', (_, busOf) => {
   test('passes what came with its request, and says that it is open', async () => {
-    const { authorize, principal, server } = hosted({ bus: busOf(), capabilities: CAPABILITIES });
+    const { authorize, principal, server } = hosted({ bus: busOf(), server: DECLARED });
     const isOpen: boolean[] = [];
     principal.mockImplementation((request, _env, { props }) => {
       isOpen.push(isOpenStream(request));
@@ -132,7 +133,7 @@ describe.each<[string, () => ListenBus]>([
 });
 
 test('the stream of a session passes what came with its GET', async () => {
-  const { principal, server } = hosted({ legacy: 'sessions', capabilities: CAPABILITIES });
+  const { principal, server } = hosted({ legacy: 'sessions', server: DECLARED });
   const isOpen: boolean[] = [];
   principal.mockImplementation((request, _env, { props }) => {
     isOpen.push(isOpenStream(request));
@@ -155,7 +156,7 @@ test('the stream of a session passes what came with its GET', async () => {
 test('a handler of one argument needs no type of what its host passes', async () => {
   const server = createListenHandler((request: Request) => new Response(request.url), {
     principal: (request) => request.headers.get('x-user') ?? undefined,
-    capabilities: CAPABILITIES,
+    server: DECLARED,
   });
   expect(await (await server.fetch(new Request(URL))).text()).toBe(URL);
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);

@@ -52,7 +52,7 @@ test('a token that names none hears of what is for everybody alone', async () =>
   await server.notify.toolsChanged({ audience: '*' });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  expect(server.stats()).toMatchObject({ events: 1, frames: 1 });
+  expect(server.stats()).toMatchObject({ events: 1, notifications: 1 });
 });
 
 test('the stream of a session hears of them, too', async () => {
@@ -75,7 +75,7 @@ test('an option that throws is a 503, and no fault of the token', async () => {
   const audiences = () => {
     throw new Error('no');
   };
-  const server = serving({ ...authorizer(issuer, audiences), onerror: (error) => errors.push(error) });
+  const server = serving({ ...authorizer(issuer, audiences), onError: (error) => errors.push(error) });
   const response = await server.fetch(listenRequest(TOOLS, { headers: await bearer(issuer, {}) }));
   expect(response.status).toBe(503);
   expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);

@@ -21,7 +21,7 @@ function verifications() {
 }
 
 async function opened(issuer: TokenIssuer, token: string) {
-  const server = serving({ ...authorizerOf(issuer), authorizationTtlMs: TTL_MS, onerror: () => {} });
+  const server = serving({ ...authorizerOf(issuer), authorizationTtlMs: TTL_MS, onError: () => {} });
   const headers = { authorization: `Bearer ${token}` };
   const response = await server.fetch(listenRequest(TOOLS, { headers }));
   expect(response.status).toBe(200);
@@ -58,7 +58,7 @@ test('a stream whose key is withdrawn is asked about with what its token is wort
     return known === undefined ? Promise.reject(new Error('unknown key')) : importJWK(known, 'ES256');
   };
   const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: jwks as never });
-  const server = serving({ ...authorization, authorizationTtlMs: TTL_MS, onerror: () => {} });
+  const server = serving({ ...authorization, authorizationTtlMs: TTL_MS, onError: () => {} });
   const headers = { authorization: `Bearer ${await issuer.token()}` };
   const stream = new WireStream(await server.fetch(listenRequest(TOOLS, { headers })), new AbortController());
   await stream.message();
@@ -66,7 +66,7 @@ test('a stream whose key is withdrawn is asked about with what its token is wort
   await outdated();
   await server.notify.toolsChanged();
   expect(await stream.message()).toBeUndefined();
-  expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+  expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
 });
 
 test('a token is verified once for what a session asks', async () => {

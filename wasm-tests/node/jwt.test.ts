@@ -14,7 +14,7 @@ const METADATA = 'resource_metadata="https://mcp.example/.well-known/oauth-prote
 function guarded(jwks: JwtOptions['jwks'], more: Partial<JwtOptions & ListenHandlerOptions> = {}) {
   const errors: Error[] = [];
   const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks, ...more });
-  const server = serving({ ...authorization, onerror: (error) => errors.push(error), ...more });
+  const server = serving({ ...authorization, onError: (error) => errors.push(error), ...more });
   const listen = (token: string | undefined, filter: object = TOOLS) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     return server.fetch(listenRequest(filter, { headers }));
@@ -209,7 +209,7 @@ describe('keys', () => {
     vi.setSystemTime(Date.now() + 601_000);
     await server.notify.toolsChanged();
     expect(await stream.message()).toBeUndefined();
-    expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+    expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
   });
 
   test.each([

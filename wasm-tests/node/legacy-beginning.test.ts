@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type AuthorizeContext, InMemoryBus, type ListenHandler, type SubscriptionFilter } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { change, fields, heard, LegacySession, listChange } from '../host/legacy.ts';
+import { declaring } from '../host/options.ts';
 import { sessionServer } from './legacy-serving.ts';
 import { refusal } from './serving.ts';
 
@@ -28,7 +29,7 @@ describe('a client that has yet to say that it is ready', () => {
   });
 
   test('is not sent what a lost place in the log is made up for with either', async () => {
-    const { send, server } = sessionServer({ capabilities: { tools: { listChanged: true } } });
+    const { send, server } = sessionServer({ server: declaring({ tools: { listChanged: true } }) });
     const session = await LegacySession.initialize(send);
     const stream = await session.open('nonsense');
     expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
@@ -85,8 +86,8 @@ describe('a session whose stream comes later', () => {
   });
 
   test('hears of everything where the log does not reach back so far', async () => {
-    const bus = new InMemoryBus(undefined, { logEvents: 10 });
-    const { send } = sessionServer({ bus, capabilities: { tools: { listChanged: true } } });
+    const bus = new InMemoryBus({ logEvents: 10 });
+    const { send } = sessionServer({ bus, server: declaring({ tools: { listChanged: true } }) });
     const session = await LegacySession.begin(send);
     for (let count = 0; count <= 10; count += 1) await bus.publish({ kind: 'prompts_list_changed' });
     const stream = await session.open();
@@ -181,11 +182,11 @@ describe('authorize, asked again for each stream', () => {
   });
 
   test('that answers with no filter is a 503', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const authorize = () => ({ toolsListChanged: 1 }) as unknown as SubscriptionFilter;
-    const session = await LegacySession.begin(sessionServer({ authorize, onerror }).send);
+    const session = await LegacySession.begin(sessionServer({ authorize, onError }).send);
     expect(await refusal(await session.get())).toMatchObject({ status: 503, code: -32_603 });
-    expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'invalid-filter' }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'invalid-filter' }));
   });
 });
 

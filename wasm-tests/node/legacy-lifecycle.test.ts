@@ -2,11 +2,14 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { initialize, LegacySession, post } from '../host/legacy.ts';
+import { declaring } from '../host/options.ts';
 import { sdkServer, sendTo, sessionServer } from './legacy-serving.ts';
 import { refusal } from './serving.ts';
 
 test('initialize is answered by the server behind, with a session and what it really notifies about', async () => {
-  const { send } = sessionServer({ capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } });
+  const { send } = sessionServer({
+    server: declaring({ tools: { listChanged: true }, resources: { subscribe: true } }),
+  });
   const response = await post(send, initialize('2025-11-25'));
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('application/json');
@@ -91,12 +94,12 @@ test('nothing of 2026-07-28 is on the wire of a session', async () => {
 });
 
 test('a principal that throws is reported, and the caller told nothing', async () => {
-  const onerror = vi.fn();
+  const onError = vi.fn();
   const principal = () => Promise.reject(new Error('secret'));
-  const response = await post(sessionServer({ principal, onerror }).send, initialize('2025-11-25'));
+  const response = await post(sessionServer({ principal, onError }).send, initialize('2025-11-25'));
   expect(response.status).toBe(503);
   expect(await response.text()).not.toContain('secret');
-  expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'authorizer-failed' }));
 });
 
 test('requests without a session reach the server behind', async () => {
@@ -109,7 +112,7 @@ test('requests without a session reach the server behind', async () => {
 
 test('a session that nobody uses is over, and makes room for another', async () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
-  const { send, bus } = sessionServer({ limits: { sessions: 1, sessionIdleMs: 1_000 } });
+  const { send, bus } = sessionServer({ limits: { sessions: 1 }, timeouts: { sessionIdleMs: 1_000 } });
   const session = await LegacySession.begin(send);
   expect(await refusal(await post(send, initialize('2025-11-25')))).toEqual({
     status: 503,

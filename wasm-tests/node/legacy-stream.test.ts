@@ -2,6 +2,7 @@ import { createListenHandler, InMemoryBus, type ServerEvent } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, updated, WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { sendTo, sessionServer } from './legacy-serving.ts';
 import { listenRequest, refusal } from './serving.ts';
 
@@ -80,8 +81,8 @@ test('a stream that comes back hears once of each subject that changed meanwhile
 });
 
 test('an event id that has left the log cues every subject once', async () => {
-  const bus = new InMemoryBus(undefined, { logEvents: 10 });
-  const { send, server } = sessionServer({ bus, capabilities: { tools: { listChanged: true } } });
+  const bus = new InMemoryBus({ logEvents: 10 });
+  const { send, server } = sessionServer({ bus, server: declaring({ tools: { listChanged: true } }) });
   const session = await LegacySession.begin(send);
   const stream = await session.open();
   const { id } = fields(await stream.event());

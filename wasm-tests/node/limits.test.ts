@@ -1,3 +1,4 @@
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LIMIT_EDGES } from '../host/limit-edges.ts';
 import { LISTEN_HEADERS } from '../host/listen.ts';
@@ -29,7 +30,7 @@ describe('authorize has two seconds', () => {
     [2_001, 503],
   ])('and where it takes %i ms the answer is %i', async (ms, status) => {
     vi.useFakeTimers();
-    const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onerror: () => {} });
+    const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onError: () => {} });
     const response = server.fetch(listenRequest(TOOLS));
     await vi.advanceTimersByTimeAsync(ms);
     expect((await response).status).toBe(status);
@@ -39,16 +40,54 @@ describe('authorize has two seconds', () => {
     'and where %s never answers, the caller is denied after just these',
     async (who) => {
       vi.useFakeTimers();
-      const onerror = vi.fn();
-      const server = serving({ [who]: () => new Promise<never>(() => {}), onerror });
+      const onError = vi.fn();
+      const server = serving({ [who]: () => new Promise<never>(() => {}), onError });
       const answered = vi.fn((response: Response) => response);
       const response = server.fetch(listenRequest(TOOLS)).then(answered);
       await vi.advanceTimersByTimeAsync(1_999);
       expect(answered).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       expect(await refusal(await response)).toMatchObject({ status: 503, code: -32_603 });
-      expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-timeout' }));
+      expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-timeout' }));
       expect(server.stats()).toMatchObject({ opened: 0, open: 0 });
     },
   );
+});
+
+describe('a timeout of 0 waits for as long as it takes', () => {
+  const ANY_MS = 100_000_000;
+  const late = <T>(value: T) => new Promise<T>((resolve) => setTimeout(resolve, ANY_MS, value));
+
+  test.each([
+    ['authorizeMs', () => ({ authorize: () => late(TOOLS) })],
+    ['attachMs', () => ({ bus: Object.assign(new InMemoryBus(), { ready: () => late(undefined) }) })],
+  ])('%s', async (name, options) => {
+    vi.useFakeTimers();
+    const server = serving({ ...options(), keepAliveMs: 0, timeouts: { [name]: 0 } });
+    const response = server.fetch(listenRequest(TOOLS));
+    await vi.advanceTimersByTimeAsync(ANY_MS);
+    expect((await response).status).toBe(200);
+  });
+
+  test('answerMs', async () => {
+    vi.useFakeTimers();
+    const answer = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      result: { capabilities: { tools: { listChanged: true } } },
+    });
+    const bytes = new TextEncoder().encode(answer);
+    const body = () =>
+      new ReadableStream({
+        async pull(controller) {
+          controller.enqueue(await late(bytes));
+          controller.close();
+        },
+      });
+    const told = () => new Response(body());
+    const server = createListenHandler(told, { keepAliveMs: 0, timeouts: { answerMs: 0 } });
+    const response = server.fetch(listenRequest(TOOLS));
+    await vi.advanceTimersByTimeAsync(ANY_MS);
+    expect((await response).status).toBe(200);
+  });
 });

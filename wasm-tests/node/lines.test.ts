@@ -293,18 +293,18 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
     connect: (frame, link) => new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
     waitUntil: bus.doors.waitUntil,
     attachMs,
-    verifyMs: 0,
+    busProbeIntervalMs: 0,
     isShared: true,
     isApart: true,
-    onerror: (error) => refused.push(error.message),
-    onlog: (record) => records.push(record),
-    onrefused: (error) => refused.push(error.message),
-    onparted: () => expect.unreachable('nobody has to go'),
-    onempty: () => {},
+    onError: (error) => refused.push(error.message),
+    onLog: (record) => records.push(record),
+    onRefused: (error) => refused.push(error.message),
+    onParted: () => expect.unreachable('nobody has to go'),
+    onEmpty: () => {},
   });
   const inner = new InMemoryBus();
   const hold = async (opening: Opening) => line.open(opening, 0);
-  const server = serve({ bus: Object.assign(inner, { hold }), keepAliveMs: 0, onerror: () => {} });
+  const server = serve({ bus: Object.assign(inner, { hold }), keepAliveMs: 0, onError: () => {} });
   const lost: number[] = [];
   const aborts: AbortController[] = [];
   const attach = (filter: object = FILTER): string[] => {

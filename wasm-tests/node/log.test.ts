@@ -15,7 +15,7 @@ afterEach(() => {
 
 test('a log is told of streams that open and end, and why', async () => {
   const records: StreamLogRecord[] = [];
-  const server = serving({ onlog: (record) => records.push(record) });
+  const server = serving({ onLog: (record) => records.push(record) });
   const stream = await open(server, TOOLS);
   await stream.message();
   await vi.advanceTimersByTimeAsync(1_500);
@@ -37,7 +37,7 @@ test('a log is told of streams that open and end, and why', async () => {
 test('a log is told why requests are refused', async () => {
   const records: StreamLogRecord[] = [];
   const server = serving({
-    onlog: (record) => records.push(record),
+    onLog: (record) => records.push(record),
     authorize: ({ requested }) => (requested.promptsListChanged ? { denied: 403 } : requested),
   });
   await server.fetch(listenRequest('nonsense'));
@@ -55,8 +55,8 @@ test.each([
   const records: StreamLogRecord[] = [];
   const bus = new BreakableBus();
   // Nobody reads meanwhile.
-  const patient = { stallMs: 0, limits: { attachMs: 1_000 } };
-  const server = serving({ bus, onlog: (record) => records.push(record), ...patient });
+  const patient = { timeouts: { writeMs: 0, attachMs: 1_000 } };
+  const server = serving({ bus, onLog: (record) => records.push(record), ...patient });
   const opening = open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
   await vi.advanceTimersByTimeAsync(1);
   const stream = await opening;
@@ -76,10 +76,10 @@ test.each([
 
 test('a log that throws disturbs nobody', async () => {
   const errors: Error[] = [];
-  const onlog = (): void => {
+  const onLog = (): void => {
     throw new Error('full');
   };
-  const server = serving({ onlog, onerror: (error) => errors.push(error) });
+  const server = serving({ onLog, onError: (error) => errors.push(error) });
   const stream = await open(server, TOOLS);
   expect(await stream.message()).toContain('acknowledged');
   await server.notify.toolsChanged();

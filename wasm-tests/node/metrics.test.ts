@@ -1,4 +1,4 @@
-import { type BusNumbers, InMemoryBus, metrics, metricsText } from 'mcp-listen';
+import { type BusNumbers, createMetricsHandler, InMemoryBus, metricsText } from 'mcp-listen';
 import parse from 'parse-prometheus-text-format';
 import { expect, test, vi } from 'vitest';
 import { updated } from '../host/listen.ts';
@@ -42,8 +42,9 @@ test('a parser of the format reads every number that the server counted', async 
 });
 
 test('how long notifications took is a histogram: its buckets add up, and its sum is in seconds', () => {
-  const written = { '5': 1, '20': 2, '100': 3, '500': 0, '2000': 4, '10000': 0, more: 5 };
-  const text = metricsText({ ...serving().stats(), waitedMs: 61_500, written });
+  const bounds = [5, 20, 100, 500, 2_000, 10_000, Number.POSITIVE_INFINITY];
+  const written = [1, 2, 3, 0, 4, 0, 5].map((count, place) => ({ le: bounds[place] ?? 0, count }));
+  const text = metricsText({ ...serving().stats(), writeDelayMs: 61_500, written });
   expect(parse(text).find(({ name }) => name === 'mcp_listen_write_delay_seconds')).toMatchObject({
     type: 'HISTOGRAM',
     metrics: [
@@ -54,8 +55,8 @@ test('how long notifications took is a histogram: its buckets add up, and its su
       },
     ],
   });
-  const bounds = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) => Number(le?.replace('+Inf', 'Infinity')));
-  expect(bounds).toEqual([...bounds].sort((one, other) => one - other));
+  const told = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) => Number(le?.replace('+Inf', 'Infinity')));
+  expect(told).toEqual([...told].sort((one, other) => one - other));
 });
 
 test('the sum of what notifications took is the time from their publishes', async () => {
@@ -70,15 +71,16 @@ test('the sum of what notifications took is the time from their publishes', asyn
     vi.advanceTimersByTime(250);
     expect(await stream.message()).toBe(updated('1', 'note://1'));
     expect(await stream.message()).toBe(updated('1', 'note://1'));
-    const { frames, waitedMs, written } = server.stats();
-    expect([frames, waitedMs, written[500]]).toEqual([2, 250, 1]);
+    const { notifications, writeDelayMs, written } = server.stats();
+    expect([notifications, writeDelayMs]).toEqual([2, 250]);
+    expect(written).toContainEqual({ le: 500, count: 1 });
   } finally {
     vi.useRealTimers();
   }
 });
 
 test('only whoever bears the token reads the numbers, by GET', async () => {
-  const endpoint = metrics({ token: 'sesame', stats: serving().stats });
+  const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const ask = async (authorization?: string, method = 'GET'): Promise<Response> =>
     endpoint(new Request('http://localhost/metrics', { method, headers: authorization ? { authorization } : {} }));
   for (const wrong of [
@@ -102,7 +104,7 @@ test('only whoever bears the token reads the numbers, by GET', async () => {
 });
 
 test('every byte of the token is compared, whatever came before', async () => {
-  const endpoint = metrics({ token: 'sesame', stats: serving().stats });
+  const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const compared = vi.spyOn(Uint8Array.prototype, 'reduce');
   for (const guess of ['x', 'sesame', 'sesamx']) {
     const headers = { authorization: `Bearer ${guess}` };
@@ -113,7 +115,7 @@ test('every byte of the token is compared, whatever came before', async () => {
 });
 
 test('an empty token is refused', () => {
-  expect(() => metrics({ token: '', stats: serving().stats })).toThrow(
+  expect(() => createMetricsHandler({ token: '', stats: serving().stats })).toThrow(
     expect.objectContaining({ code: 'invalid-options' }),
   );
 });
@@ -121,7 +123,12 @@ test('an empty token is refused', () => {
 test('where the bus cannot be asked, the server tells its own numbers', async () => {
   const errors: Error[] = [];
   const bus = () => Promise.reject(new Error('no bus'));
-  const endpoint = metrics({ token: 't', stats: serving().stats, bus, onerror: (error) => errors.push(error) });
+  const endpoint = createMetricsHandler({
+    token: 't',
+    stats: serving().stats,
+    bus,
+    onError: (error) => errors.push(error),
+  });
   const text = await (await endpoint(new Request('http://x/', { headers: { authorization: 'Bearer t' } }))).text();
   expect(text).toContain('mcp_listen_streams_open 0');
   expect(text).not.toContain('mcp_listen_bus');

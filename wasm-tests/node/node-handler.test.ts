@@ -30,7 +30,7 @@ describe('a listen stream by node:http', () => {
   });
 
   test('is flushed once its client has read it, which close does not wait for', async () => {
-    const server = serving({ limits: { bodyBytes: 1_000_000 } });
+    const server = serving({ limits: { maxRequestBodySize: 1_000_000 } });
     const handler = toNodeHandler(server);
     const uris = Array.from({ length: 256 }, (_, place) => `note://${place}/${'x'.repeat(1_900)}`);
     const body = listenBody({ resourceSubscriptions: uris });
@@ -118,14 +118,14 @@ describe('an answer by node:http', () => {
   });
 
   test('that fails is a 500 before it has begun, and breaks off afterwards', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const problem = new Error('problem');
     const throwing = { fetch: () => Promise.reject(problem) };
-    expect((await fetch(await served(toNodeHandler(throwing, { onerror })))).status).toBe(500);
+    expect((await fetch(await served(toNodeHandler(throwing, { onError })))).status).toBe(500);
     const breaking = streaming((controller) => controller.error(problem));
-    const response = await fetch(await served(toNodeHandler(breaking, { onerror })));
+    const response = await fetch(await served(toNodeHandler(breaking, { onError })));
     await expect(response.text()).rejects.toThrow();
-    expect(onerror.mock.calls).toEqual([[problem], [problem]]);
+    expect(onError.mock.calls).toEqual([[problem], [problem]]);
   });
 });
 

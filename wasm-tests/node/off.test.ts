@@ -108,7 +108,7 @@ test('an answer that cannot be read, or is none, stays as it is', async () => {
   const late = createListenHandler(() => new Response('x'.repeat(100)), {
     ...OFF,
     limits: { answerBytes: 10 },
-    onerror() {},
+    onError() {},
   });
   expect((await post(late, INITIALIZE)).status).toBe(502);
 });

@@ -1,6 +1,7 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { CAPABILITIES, URL } from './serving.ts';
 
 interface Seen {
@@ -18,7 +19,7 @@ function recording() {
     seen.push({ method: request.method, headers: Object.fromEntries(request.headers), body, rest });
     return new Response('from the handler', { status: 418, headers: { 'x-handler': 'yes' } });
   };
-  return { seen, server: createListenHandler(handler, { capabilities: CAPABILITIES }) };
+  return { seen, server: createListenHandler(handler, { server: declaring(CAPABILITIES) }) };
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json', 'x-custom': 'a, b', authorization: 'Bearer t' };
@@ -131,7 +132,7 @@ describe('what the handler behind answers reaches the client as it came', () => 
       expect(await asked.text()).toBe(request.body);
       return new Response(body === '' ? null : new Blob([body]).stream(), { status, headers });
     };
-    const response = await createListenHandler(answers, { capabilities: CAPABILITIES }).fetch(
+    const response = await createListenHandler(answers, { server: declaring(CAPABILITIES) }).fetch(
       new Request(URL, request),
     );
     expect(response.status).toBe(status);
@@ -147,12 +148,12 @@ test('a handler is a function or an object with fetch, and keeps its this', asyn
       return new Response(this.answer);
     },
   };
-  const { fetch } = createListenHandler(handler, { capabilities: CAPABILITIES });
+  const { fetch } = createListenHandler(handler, { server: declaring(CAPABILITIES) });
   expect(await (await fetch(new Request(URL))).text()).toBe('mine');
 });
 
 test('an error of the handler is its own: it is neither swallowed nor changed', async () => {
   const problem = new Error('broken');
-  const server = createListenHandler(() => Promise.reject(problem), { capabilities: CAPABILITIES });
+  const server = createListenHandler(() => Promise.reject(problem), { server: declaring(CAPABILITIES) });
   await expect(server.fetch(new Request(URL))).rejects.toBe(problem);
 });

@@ -36,7 +36,7 @@ describe('a listen', () => {
   test('may be of nobody in particular, with claims for authorize', async () => {
     const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
     const claims = { plan: 'free' };
-    const stream = await open(serving({ principal: () => ({ claims }), authorize, onerror: () => {} }), TOOLS);
+    const stream = await open(serving({ principal: () => ({ claims }), authorize, onError: () => {} }), TOOLS);
     expect(await stream.message()).toContain('acknowledged');
     expect(authorize).toHaveBeenCalledWith(expect.objectContaining({ principal: undefined, claims }));
   });
@@ -69,23 +69,23 @@ describe('a listen', () => {
   });
 
   test.each(failures())('is a 503 that tells nothing where principal %s', async (_name, principal, code) => {
-    const onerror = vi.fn();
-    const server = serving({ principal, onerror, limits: { authorizeMs: 20 } });
+    const onError = vi.fn();
+    const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
     const response = await server.fetch(listenRequest(TOOLS));
     expect(await response.clone().text()).not.toMatch(/secret|"id"/);
     expect(await refusal(response)).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
-    expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
   });
 
   test('whose client has left is an error of nobody', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const abort = new AbortController();
     const principal = async () => {
       abort.abort();
       throw new Error('gone');
     };
-    await serving({ principal, onerror }).fetch(listenRequest(TOOLS, { signal: abort.signal }));
-    expect(onerror).not.toHaveBeenCalled();
+    await serving({ principal, onError }).fetch(listenRequest(TOOLS, { signal: abort.signal }));
+    expect(onError).not.toHaveBeenCalled();
   });
 });
 
@@ -163,12 +163,12 @@ describe('a session', () => {
   });
 
   test.each(failures())('is a 503 that tells nothing where principal %s', async (_name, principal, code) => {
-    const onerror = vi.fn();
-    const { send } = sessionServer({ principal, onerror, limits: { authorizeMs: 20 } });
+    const onError = vi.fn();
+    const { send } = sessionServer({ principal, onError, timeouts: { authorizeMs: 20 } });
     const response = await posted(send, initialize('2025-11-25'));
     expect(await response.clone().text()).not.toMatch(/secret|"id"/);
     expect(await refusal(response)).toMatchObject({ status: 503, code: -32_603 });
-    expect(onerror).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
   });
 });
 

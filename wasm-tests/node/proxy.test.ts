@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { proxyTo } from 'mcp-listen';
+import { createProxy } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { portOf } from '../host/port.ts';
 
@@ -49,7 +49,7 @@ describe('a request', () => {
       forwarded: 'for=6.6.6.6',
       'accept-encoding': 'gzip',
     };
-    expect((await ask(proxyTo(`${url}?key=1`), { headers, body: '{"ä":1}' })).status).toBe(200);
+    expect((await ask(createProxy(`${url}?key=1`), { headers, body: '{"ä":1}' })).status).toBe(200);
     expect([seen?.method, seen?.url, body]).toEqual(['POST', '/mcp?key=1&profile=a', '{"ä":1}']);
     expect(seen?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -73,7 +73,7 @@ describe('a request', () => {
         new Response(null, { status: 202, headers: { connection: 'x-hop', 'x-hop': '1', 'x-own': '2' } }),
       );
     };
-    const response = await ask(proxyTo('https://origin.example/mcp', { fetch }));
+    const response = await ask(createProxy('https://origin.example/mcp', { fetch }));
     expect(requests.map(({ url, redirect }) => [url, redirect])).toEqual([
       ['https://origin.example/mcp?profile=a', 'manual'],
     ]);
@@ -89,7 +89,7 @@ describe('a request', () => {
     });
     const errors: Error[] = [];
     const abort = new AbortController();
-    const answer = ask(proxyTo(url, { onerror: (error) => errors.push(error) }), { signal: abort.signal });
+    const answer = ask(createProxy(url, { onError: (error) => errors.push(error) }), { signal: abort.signal });
     await arrived.promise;
     abort.abort();
     await gone.promise;
@@ -110,7 +110,7 @@ test.each([
     return Promise.resolve(new Response());
   };
   const request = new Request('https://gateway.example/mcp', { headers: { 'cf-connecting-ip': '6.6.6.6' } });
-  await proxyTo('https://origin.example/mcp', { fetch, ...options })(Object.assign(request, { cf }));
+  await createProxy('https://origin.example/mcp', { fetch, ...options })(Object.assign(request, { cf }));
   expect(told).toEqual([expected, null]);
 });
 
@@ -128,7 +128,7 @@ test.each([
 ])('a client does not add the parameter tenant_id by the name %s', async (name) => {
   const fetch = vi.fn(async (_: Request) => new Response());
   const request = new Request(`https://gateway.example/mcp?${name}=b&other_id=c&tenant[ids=d`);
-  await proxyTo('https://origin.example/mcp?tenant_id=a', { fetch })(request);
+  await createProxy('https://origin.example/mcp?tenant_id=a', { fetch })(request);
   expect(fetch.mock.calls.map(([{ url }]) => new URL(url).search)).toEqual(['?tenant_id=a&other_id=c&tenant[ids=d']);
 });
 
@@ -141,7 +141,7 @@ describe('an answer', () => {
       answer.once('close', () => gone.resolve());
       answer.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
     });
-    const response = await ask(proxyTo(url));
+    const response = await ask(createProxy(url));
     const reader = response.body?.pipeThrough(new TextDecoderStream() as never).getReader();
     expect((await reader?.read())?.value).toBe('data: 1\n\n');
     outgoing?.write('data: 2\n\n');
@@ -157,22 +157,24 @@ describe('an answer', () => {
       outgoing.writeHead(status, { location: '/elsewhere' }).end();
     });
     const codes: unknown[] = [];
-    const response = await ask(proxyTo(url, { onerror: (error) => codes.push((error as { code?: unknown }).code) }));
+    const response = await ask(
+      createProxy(url, { onError: (error) => codes.push((error as { code?: unknown }).code) }),
+    );
     expect([response.status, response.headers.get('location'), asked]).toEqual([502, null, 1]);
     expect(codes).toEqual(['upstream-redirected']);
   });
 
   test('that does not come is a 502, one that does not come in time a 504', async () => {
     const errors: unknown[] = [];
-    const onerror = (error: Error) => errors.push((error as { code?: unknown }).code);
-    const nobody = await ask(proxyTo('http://127.0.0.1:1/mcp', { onerror }));
+    const onError = (error: Error) => errors.push((error as { code?: unknown }).code);
+    const nobody = await ask(createProxy('http://127.0.0.1:1/mcp', { onError }));
     expect([nobody.status, nobody.headers.get('retry-after'), await nobody.json()]).toEqual([
       502,
       '2',
       { jsonrpc: '2.0', error: { code: -32603, message: 'The server behind this gateway cannot be reached' } },
     ]);
     const url = await origin(() => {});
-    const late = await ask(proxyTo(url, { timeoutMs: 50, onerror }));
+    const late = await ask(createProxy(url, { timeoutMs: 50, onError }));
     expect([late.status, await late.json()]).toEqual([
       504,
       { jsonrpc: '2.0', error: { code: -32603, message: 'The server behind this gateway took too long' } },
@@ -186,7 +188,7 @@ describe('an answer', () => {
       outgoing = answer;
       answer.writeHead(200).flushHeaders();
     });
-    const response = await ask(proxyTo(url, { timeoutMs: 1_500 }));
+    const response = await ask(createProxy(url, { timeoutMs: 1_500 }));
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     outgoing?.end('late');
     expect(await response.text()).toBe('late');
@@ -196,6 +198,6 @@ describe('an answer', () => {
 test.each(['', 'origin.example', '/mcp', 'ftp://origin.example', 'https://user:secret@origin.example/mcp'])(
   'an upstream that is %j is refused',
   (url) => {
-    expect(() => proxyTo(url)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+    expect(() => createProxy(url)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
   },
 );

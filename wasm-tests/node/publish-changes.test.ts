@@ -157,25 +157,25 @@ describe('what the bus does not take', () => {
   const lost = new Error('lost');
   const broken = { publish: () => Promise.reject(lost), subscribe: () => () => {} };
 
-  test('is told once to onerror where a handle changed something, and fails no call', async () => {
-    const onerror = vi.fn();
+  test('is told once to onError where a handle changed something, and fails no call', async () => {
+    const onError = vi.fn();
     const factory = publishChanges(
       changingServer(({ tool }) => tool.disable()),
       broken,
-      { onerror },
+      { onError },
     );
     const response = await createMcpHandler(factory).fetch(calling('2026-07-28'));
     expect(await response.text()).toContain('Done.');
-    expect(onerror.mock.calls).toEqual([[lost]]);
+    expect(onError.mock.calls).toEqual([[lost]]);
   });
 
   test('is an error for who awaits it', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const change: Change = ({ server }) => server.server.sendResourceUpdated({ uri: 'note://a' });
-    const factory = publishChanges(changingServer(change), broken, { onerror });
+    const factory = publishChanges(changingServer(change), broken, { onError });
     const response = await createMcpHandler(factory).fetch(calling('2026-07-28'));
     expect(await response.text()).toContain('"isError":true');
-    expect(onerror.mock.calls).toEqual([[lost]]);
+    expect(onError.mock.calls).toEqual([[lost]]);
   });
 
   test('does not keep back what changes in the same turn', async () => {

@@ -1,10 +1,23 @@
 import { createListenHandler, InMemoryBus, ListenError } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, refusal, serving, URL } from './serving.ts';
 
 const TOOLS = { toolsListChanged: true };
+const NO_AMOUNTS = [Number.NaN, -1, '16', null];
+const LIMITS = [
+  'maxRequestBodySize',
+  'headerBytes',
+  'maxSubscriptions',
+  'maxSubscriptionsPerPrincipal',
+  'maxSubscriptionsPerAddress',
+  'namesBytes',
+  'sessions',
+];
+const TIMEOUTS = ['answerMs', 'attachMs', 'authorizeMs', 'bodyMs', 'sessionIdleMs', 'writeMs'];
+const INTERVALS = ['authorizationTtlMs', 'busProbeIntervalMs', 'keepAliveMs', 'maxConnectionAgeMs'];
 
 describe('a listen that cannot be served', () => {
   test.each([
@@ -20,7 +33,7 @@ describe('a listen that cannot be served', () => {
   });
 
   test('limits are options', async () => {
-    const server = serving({ limits: { uris: 1, bodyBytes: 1_000, idBytes: 2 } });
+    const server = serving({ limits: { uris: 1, maxRequestBodySize: 1_000, idBytes: 2 } });
     expect(await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a', 'b'] })))).toMatchObject({
       code: -32602,
     });
@@ -32,46 +45,57 @@ describe('a listen that cannot be served', () => {
   });
 
   test('options that are none are told at once', () => {
-    expect(() => serving({ limits: { uris: 'many' as unknown as number } })).toThrow(ListenError);
-    expect(() => serving({ capabilities: 7 as unknown as object })).toThrow(
+    expect(() => serving({ limits: { uris: 1.5 } })).toThrow(ListenError);
+    expect(() => serving({ server: declaring(7 as unknown as object) })).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),
     );
   });
 });
 
 /** A variable that is not set makes such a limit, and `NaN` is above no number. */
-test.each([
-  'bodyMs',
-  'headerBytes',
-  'streams',
-  'streamsPerPrincipal',
-  'streamsPerAddress',
-  'namesBytes',
-  'sessions',
-  'authorizeMs',
-  'attachMs',
-])('a limit %s that is not a number is refused', (name) => {
-  for (const limit of [Number.NaN, '16', null]) {
+test.each(LIMITS)('a limit %s that is not a number from 0 is refused', (name) => {
+  for (const limit of NO_AMOUNTS) {
     expect(() => serving({ limits: { [name]: limit } })).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: `limits.${name} is not a number` }),
+      expect.objectContaining({ code: 'invalid-options', message: `limits.${name} is not a number from 0` }),
     );
   }
 });
 
+test.each(TIMEOUTS)('a timeout %s that is not a number from 0 is refused', (name) => {
+  for (const ms of NO_AMOUNTS) {
+    expect(() => serving({ timeouts: { [name]: ms } })).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: `timeouts.${name} is not a number from 0` }),
+    );
+  }
+});
+
+test.each(INTERVALS)('an interval %s that is not a number from 0 is refused', (name) => {
+  for (const ms of NO_AMOUNTS) {
+    expect(() => serving({ [name]: ms })).toThrow(
+      expect.objectContaining({ code: 'invalid-options', message: `${name} is not a number from 0` }),
+    );
+  }
+});
+
+/** A misspelt limit would not hold. */
+test.each(['limits', 'timeouts'])('a name that %s do not have is refused', (place) => {
+  expect(() => serving({ [place]: { streams: 1 } })).toThrow(
+    expect.objectContaining({ code: 'invalid-options', message: `there is no option ${place}.streams` }),
+  );
+});
+
 test('a limit that is undefined is the default', async () => {
-  const server = serving({ limits: { streamsPerPrincipal: undefined as unknown as number }, principal: () => 'a' });
+  const server = serving({
+    limits: { maxSubscriptionsPerPrincipal: undefined as unknown as number },
+    principal: () => 'a',
+  });
   for (let count = 0; count < 16; count += 1) await open(server, TOOLS);
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(429);
 });
 
-test.each([Number.NaN, '30000', null])('an authorizationTtlMs of %s is refused', (ttl) => {
-  const options = { authorizationTtlMs: ttl as number };
-  expect(() => serving(options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
-});
-
 describe('the number of streams is bounded', () => {
   test('one more is refused before the ack, and an end makes room', async () => {
-    const server = serving({ limits: { streams: 2 } });
+    const server = serving({ limits: { maxSubscriptions: 2 } });
     const one = await open(server, TOOLS);
     await open(server, TOOLS);
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
@@ -86,20 +110,20 @@ describe('the number of streams is bounded', () => {
   test('streams that are still opening count', async () => {
     const bus = new BreakableBus();
     bus.door = 'silent';
-    const server = serving({ bus, limits: { streams: 1 } });
+    const server = serving({ bus, limits: { maxSubscriptions: 1 } });
     void server.fetch(listenRequest(TOOLS));
     await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(503);
   });
 
   test('who may not listen at all is told that, not that there is no room', async () => {
-    const server = serving({ limits: { streams: 0 }, authorize: () => ({ denied: 401 }) });
+    const server = serving({ limits: { maxSubscriptions: 0 }, authorize: () => ({ denied: 401 }) });
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
     await server.close();
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
   });
 
   test('what was refused or has ended at once holds no place', async () => {
-    const server = serving({ limits: { streams: 1 } });
+    const server = serving({ limits: { maxSubscriptions: 1 } });
     for (let round = 0; round < 3; round += 1) {
       expect((await open(server, { toolsListChanged: 1 })).response.status).toBe(400);
       const empty = await open(server, {});
@@ -110,17 +134,17 @@ describe('the number of streams is bounded', () => {
 });
 
 describe('a bus that fails', () => {
-  test('while a stream opens: 503, told to onerror, nothing left behind', async () => {
-    const onerror = vi.fn();
+  test('while a stream opens: 503, told to onError, nothing left behind', async () => {
+    const onError = vi.fn();
     const bus = new BreakableBus();
     bus.door = 'shut';
-    const server = serving({ bus, onerror });
+    const server = serving({ bus, onError });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
       code: -32603,
       retryAfter: '2',
     });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
     bus.door = 'open';
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
@@ -130,29 +154,29 @@ describe('a bus that fails', () => {
     vi.spyOn(bus, 'hold').mockImplementation(() => {
       throw new Error('broken');
     });
-    const server = serving({ bus, onerror: vi.fn() });
+    const server = serving({ bus, onError: vi.fn() });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
   test('by never answering: 503 after its limit, and its socket is closed', async () => {
     const bus = new BreakableBus();
     bus.door = 'silent';
-    const onerror = vi.fn();
-    const server = serving({ bus, onerror, limits: { attachMs: 20 } });
+    const onError = vi.fn();
+    const server = serving({ bus, onError, timeouts: { attachMs: 20 } });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
     expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
   test('to feed the streams of its process: the same', async () => {
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const bus = new InMemoryBus();
     const feed = vi.spyOn(bus, 'feed').mockImplementation(() => {
       throw new ListenError('bus-unavailable', 'down');
     });
-    const server = serving({ bus, onerror });
+    const server = serving({ bus, onError });
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
     expect(server.stats().open).toBe(0);
     feed.mockRestore();
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
@@ -213,12 +237,12 @@ describe('authorize', () => {
     ['answers with no filter', () => undefined as unknown as object, 'authorizer-failed'],
     ['answers with a filter of wrong types', () => ({ toolsListChanged: 1 }) as unknown as object, 'invalid-filter'],
   ])('that %s is a 503 that tells nothing', async (_name, authorize, code) => {
-    const onerror = vi.fn();
-    const server = serving({ authorize, onerror, limits: { authorizeMs: 20 } });
+    const onError = vi.fn();
+    const server = serving({ authorize, onError, timeouts: { authorizeMs: 20 } });
     const response = await server.fetch(listenRequest(TOOLS));
     expect(await response.clone().text()).not.toContain('secret');
     expect(await refusal(response)).toEqual({ status: 503, code: -32603, retryAfter: '2' });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code }));
   });
 
   test('is not asked about what is malformed', async () => {
@@ -228,10 +252,10 @@ describe('authorize', () => {
   });
 });
 
-test('what reaches the caller of a server without onerror is in the log', async () => {
+test('what reaches the caller of a server without onError is in the log', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const server = createListenHandler(() => new Response(), {
-    capabilities: CAPABILITIES,
+    server: declaring(CAPABILITIES),
     authorize: () => Promise.reject(new Error('x')),
   });
   await server.fetch(listenRequest(TOOLS));

@@ -6,7 +6,7 @@ import { listenRequest, open, refusal, serving, TOOLS, watched } from './serving
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('a reader that takes nothing for stallMs is given up without a result, and counted', async () => {
+test('a reader that takes nothing for writeMs is given up without a result, and counted', async () => {
   const { attached, server } = watched();
   const response = await server.fetch(listenRequest(TOOLS));
   await vi.advanceTimersByTimeAsync(79_000);
@@ -16,7 +16,7 @@ test('a reader that takes nothing for stallMs is given up without a result, and 
 });
 
 test('a reader that takes its keep-alives is never given up', async () => {
-  const { server } = watched({ stallMs: 1_000 });
+  const { server } = watched({ timeouts: { writeMs: 1_000 } });
   const stream = await open(server, TOOLS);
   let keepAlives = 0;
   const read = async (): Promise<void> => {
@@ -31,15 +31,15 @@ test('a reader that takes its keep-alives is never given up', async () => {
 });
 
 test('a stall is noticed in time even where keep-alives are rarer', async () => {
-  const { server } = watched({ stallMs: 100, keepAliveMs: 1_000_000 });
+  const { server } = watched({ timeouts: { writeMs: 100 }, keepAliveMs: 1_000_000 });
   await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
   await vi.advanceTimersByTimeAsync(102);
   expect(server.stats()).toMatchObject({ open: 0, ended: { stalled: 1 } });
 });
 
-test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a stallMs of %s gives nobody up', async (stallMs) => {
-  const { server } = watched({ stallMs });
+test.each([0, Number.POSITIVE_INFINITY])('a writeMs of %s gives nobody up', async (writeMs) => {
+  const { server } = watched({ timeouts: { writeMs } });
   await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
   await vi.advanceTimersByTimeAsync(10_000_000);
@@ -146,7 +146,7 @@ test('shedding ends the oldest streams and goes on serving', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   const streams = [await open(server, TOOLS), await open(server, TOOLS), await open(server, TOOLS)];
   for (const stream of streams) await stream.block();
-  const shed = server.shed(2, { windowMs: 10 });
+  const shed = server.drain({ count: 2, windowMs: 10 });
   await vi.advanceTimersByTimeAsync(12);
   await shed;
   expect(server.stats()).toMatchObject({ open: 1, ended: { shed: 2 } });
@@ -154,6 +154,18 @@ test('shedding ends the oldest streams and goes on serving', async () => {
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
 });
+
+test.each([{ count: Number.NaN }, { count: -1 }, { windowMs: Number.NaN }, { windowMs: -1 }])(
+  'a drain of %o ends no stream',
+  async (options) => {
+    const { server } = watched();
+    await open(server, TOOLS);
+    await expect(server.drain(options)).rejects.toMatchObject({ code: 'invalid-options' });
+    await server.drain({ count: 0 });
+    expect(server.stats().open).toBe(1);
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+  },
+);
 
 test('streams are counted by how they ended', async () => {
   const { server } = watched({ keepAliveMs: 0 });

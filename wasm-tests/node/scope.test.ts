@@ -9,6 +9,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { heard, LegacySession, listChange } from '../host/legacy.ts';
 import { LISTEN_HEADERS, listChanged, listenBody, WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { sdkServer, sessionServer } from './legacy-serving.ts';
 import { CAPABILITIES, listenRequest, refusal, serving, TOOLS, URL } from './serving.ts';
@@ -51,7 +52,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     const server = serving({ bus: busOf(), principal });
     const stream = await opened(server, '', { ...TOOLS, ...PROMPTS, audiences: ['acme'], principals: ['ann'] });
     await server.notify.toolsChanged({ audience: 'acme' });
-    await server.revoke('ann');
+    await server.disconnect('ann');
     await server.notify.promptsChanged();
     expect(await stream.message()).toBe(listChanged('1', 'prompts'));
   });
@@ -66,7 +67,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     await server.notify.toolsChanged({ audience: 'bolt' });
     await server.notify.toolsChanged({ audience: 'acme-admins' });
     expect(await ann.message()).toBe(CUE);
-    expect(server.stats()).toMatchObject({ frames: 1 });
+    expect(server.stats()).toMatchObject({ notifications: 1 });
     await server.close();
     expect(await ben.message()).toContain('"result"');
   });
@@ -80,13 +81,13 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     await server.notify.toolsChanged({ audience: 'acme' });
     expect(await stream.message()).toBeUndefined();
-    expect(server.stats()).toMatchObject({ frames: 0, ended: { denied: 1 } });
+    expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
   });
 
   test('all streams of a caller that is revoked end without a result, and no others', async () => {
     const server = serving({ bus: busOf(), principal });
     const streams = [await opened(server, 'ann'), await opened(server, 'ann'), await opened(server, 'ben')];
-    await server.revoke('ann');
+    await server.disconnect('ann');
     expect(await streams[0]?.message()).toBeUndefined();
     expect(await streams[1]?.message()).toBeUndefined();
     await server.notify.toolsChanged();
@@ -105,13 +106,13 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
     if (beyond < 1) return;
     expect(await refusal(response)).toEqual({ status: 429, code: -32_603, retryAfter: '2' });
     expect((await server.fetch(listenRequest(TOOLS, { headers: { 'x-user': 'ben' } }))).status).toBe(200);
-    await server.revoke('ann');
+    await server.disconnect('ann');
     expect(await streams[0]?.message()).toBeUndefined();
     await opened(server, 'ann');
   });
 
   test('is none for a caller without a name', async () => {
-    const server = serving({ bus: busOf(), principal, limits: { streamsPerPrincipal: 1 } });
+    const server = serving({ bus: busOf(), principal, limits: { maxSubscriptionsPerPrincipal: 1 } });
     for (let count = 0; count < 3; count += 1) await opened(server, '');
     expect(server.stats().open).toBe(3);
   });
@@ -126,7 +127,7 @@ test('the stream of a session is told of its audiences, and ends when its caller
   await server.notify.resourcesChanged({ audience: 'bolt' });
   await server.notify.toolsChanged({ audience: 'acme' });
   expect(await heard(stream)).toEqual(listChange('tools'));
-  await server.revoke('ann');
+  await server.disconnect('ann');
   expect(await stream.event()).toBeUndefined();
   // Whoever is let in again is told what comes then, and not that it was revoked once.
   const again = new WireStream(await session.get(user), new AbortController());
@@ -142,15 +143,15 @@ test('a server of the SDK on the same bus passes over what is for one audience, 
   const response = await fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
   const stream = new WireStream(response, new AbortController());
   await stream.message();
-  const { notify, revoke } = createListenHandler(() => new Response(), { bus, capabilities: CAPABILITIES });
+  const { disconnect, notify } = createListenHandler(() => new Response(), { bus, server: declaring(CAPABILITIES) });
   await notify.toolsChanged({ audience: 'acme' });
-  await revoke('ann');
+  await disconnect('ann');
   await notify.resourcesChanged();
   expect(await stream.message()).toContain('resources/list_changed');
 });
 
 test.each(['', 'a\nb', 'x'.repeat(2_049)])('what is no name cannot be revoked, nor be an audience', async (name) => {
-  const server = serving({ bus: new InMemoryBus(() => {}) });
-  await expect(server.revoke(name)).rejects.toMatchObject({ code: 'invalid-principal' });
+  const server = serving({ bus: new InMemoryBus({ onError: () => {} }) });
+  await expect(server.disconnect(name)).rejects.toMatchObject({ code: 'invalid-principal' });
   await expect(server.notify.toolsChanged({ audience: name })).rejects.toMatchObject({ code: 'invalid-audience' });
 });

@@ -1,5 +1,6 @@
 import { createListenHandler, InMemoryBus, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 
 /** Where the tests' handlers pretend to be. */
 export const URL = 'http://localhost/mcp';
@@ -14,7 +15,7 @@ export const CAPABILITIES = {
 /** A server that has nothing behind it but an echo. */
 export function serving(options: ListenHandlerOptions = {}): ListenHandler {
   return createListenHandler(() => new Response('from the handler', { status: 418 }), {
-    capabilities: CAPABILITIES,
+    server: declaring(CAPABILITIES),
     ...options,
   });
 }
@@ -23,7 +24,8 @@ export function serving(options: ListenHandlerOptions = {}): ListenHandler {
 export const TOOLS = { toolsListChanged: true };
 /** The result that ends subscription 1. */
 export const RESULT =
-  '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1}}}';
+  '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1,' +
+  '"io.modelcontextprotocol/serverInfo":{"name":"tests","version":"1.0.0"}}}}';
 
 /** A server, its bus, and how many streams the bus knows. */
 export function watched(options: ListenHandlerOptions = {}) {

@@ -15,7 +15,7 @@ const ROUNDS = 100;
 /** What a client hears that reads nothing until `most` updates are published, by an adapter to `node:http`. */
 export async function slowly(adapter: (server: ListenHandler) => RequestListener) {
   const bus = new InMemoryBus();
-  const server = serving({ bus, keepAliveMs: 0, stallMs: 0, limits: { bodyBytes: 1_000_000 } });
+  const server = serving({ bus, keepAliveMs: 0, timeouts: { writeMs: 0 }, limits: { maxRequestBodySize: 1_000_000 } });
   const resourceSubscriptions = Array.from({ length: URIS }, (_, index) => `note://${index}/${'x'.repeat(2_000)}`);
   const client = await asking(await served(adapter(server)), listenBody({ resourceSubscriptions }));
   await expect.poll(() => bus.attached).toBe(1);

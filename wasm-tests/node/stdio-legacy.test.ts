@@ -2,6 +2,7 @@ import type { ServerEvent } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { initialize } from '../host/legacy.ts';
+import { declaring } from '../host/options.ts';
 import { LineReader } from '../host/stdio.ts';
 import { fed } from './fed-bus.ts';
 import { connected } from './stdio-serving.ts';
@@ -47,7 +48,7 @@ test('the notifications of the server behind pass, and so does a subscription th
 });
 
 test('capabilities that are given stand in the answer to initialize, in its place among the lines', async () => {
-  const connection = connected({ capabilities: { prompts: { listChanged: true } } });
+  const connection = connected({ server: declaring({ prompts: { listChanged: true } }) });
   const behind = new LineReader(connection.received);
   connection.send(JSON.stringify(initialize('2025-06-18')));
   await behind.next();

@@ -57,7 +57,7 @@ describe('what is not a listen passes through', () => {
 
 describe('a subscription', () => {
   test('is refused in band where it cannot be served', async () => {
-    const { lines, send } = connected({ limits: { streams: 1, lineBytes: 1_000 } });
+    const { lines, send } = connected({ limits: { maxSubscriptions: 1, lineBytes: 1_000 } });
     send(listenBody(null, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32602');
     send('x'.repeat(1_001));
@@ -87,7 +87,7 @@ describe('a subscription', () => {
     await connection.server.notify.toolsChanged();
     const closed = connection.server.close();
     expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
-    expect(await connection.lines.next()).toBe(resultLine('1'));
+    expect(await connection.lines.next()).toBe(resultLine('1', { name: 'tests', version: '1.0.0' }));
     await closed;
     expect(connection.bus.attached).toBe(0);
     await connection.server.close();
@@ -102,7 +102,7 @@ describe('a subscription', () => {
     await connection.server.close();
     connection.stdout.end();
     expect(await connection.lines.next()).toBeUndefined();
-    expect(connection.onerror).not.toHaveBeenCalled();
+    expect(connection.onError).not.toHaveBeenCalled();
   });
 });
 
@@ -114,7 +114,7 @@ describe('the bus of a subscription', () => {
     feeds[0]?.release();
     expect(await connection.lines.next()).toBe(cancelLine('1'));
     expect(bus.attached).toBe(0);
-    expect(connection.onerror).not.toHaveBeenCalled();
+    expect(connection.onError).not.toHaveBeenCalled();
   });
 
   test('may have lost events: everything is cued', async () => {
@@ -128,10 +128,10 @@ describe('the bus of a subscription', () => {
   test('is not ready in time, or throws: the request is refused', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => new Promise<void>(() => {}));
-    const { lines, onerror, send } = connected({ bus: Object.assign(bus, { ready }), limits: { attachMs: 10 } });
+    const { lines, onError, send } = connected({ bus: Object.assign(bus, { ready }), timeouts: { attachMs: 10 } });
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
-    expect(onerror).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
+    expect(onError).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
     ready.mockResolvedValue();
     vi.spyOn(bus, 'feed').mockImplementationOnce(() => {
       throw new Error('no bus');
@@ -144,7 +144,7 @@ describe('the bus of a subscription', () => {
   test('feeds what is open while a further request waits for it', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => Promise.resolve());
-    const connection = connected({ bus: Object.assign(bus, { ready }), limits: { attachMs: 10 } });
+    const connection = connected({ bus: Object.assign(bus, { ready }), timeouts: { attachMs: 10 } });
     await open(connection, '1');
     ready.mockReturnValueOnce(new Promise(() => {}));
     connection.send(listenBody(TOOLS, '2'));
@@ -184,13 +184,13 @@ describe('authorize', () => {
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32600');
   });
 
-  test('that throws is a refusal which tells nothing, whatever onerror does', async () => {
+  test('that throws is a refusal which tells nothing, whatever onError does', async () => {
     const authorize = () => Promise.reject(new Error('secret'));
-    const onerror = () => {
-      throw new Error('onerror throws too');
+    const onError = () => {
+      throw new Error('onError throws too');
     };
     vi.spyOn(console, 'error').mockImplementation(() => {});
-    const { lines, send } = connected({ authorize, onerror });
+    const { lines, send } = connected({ authorize, onError });
     send(listenBody(both, '1'));
     const line = await lines.next();
     expect(line).toContain('"id":1,"error":{"code":-32603');
@@ -247,22 +247,22 @@ describe('capabilities', () => {
   });
 
   test('are asked again after an answer that tells none', async () => {
-    const { lines, onerror, received, saying, send } = connected({}, {});
+    const { lines, onError, received, saying, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody(TOOLS, '1'));
     saying.write(answer((await questions.next()) ?? '', {}).replace('capabilities', 'other'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
     send(listenBody(TOOLS, '1'));
     saying.write(answer((await questions.next()) ?? '', CAPABILITIES));
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   });
 
   test('that do not come in time are a refusal', async () => {
-    const { lines, onerror, send } = connected({ limits: { attachMs: 10 } }, {});
+    const { lines, onError, send } = connected({ timeouts: { attachMs: 10 } }, {});
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
-    expect(onerror).toHaveBeenCalledWith(expect.any(ListenError));
+    expect(onError).toHaveBeenCalledWith(expect.any(ListenError));
   });
 });
 
@@ -315,7 +315,7 @@ describe('a client that reads slowly', () => {
 describe('a client that is gone', () => {
   test.each(['EPIPE', 'ECONNRESET'])('with %s ends the connection quietly', async (code) => {
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
-    const { bus, onerror, received, saying, send, server } = connected({ stdout });
+    const { bus, onError, received, saying, send, server } = connected({ stdout });
     send(listenBody(TOOLS, '1'));
     expect(await received.toArray()).toEqual([]);
     expect(bus.attached).toBe(0);
@@ -324,7 +324,7 @@ describe('a client that is gone', () => {
     await server.notify.toolsChanged();
     expect(write).not.toHaveBeenCalled();
     await server.close();
-    expect(onerror).not.toHaveBeenCalled();
+    expect(onError).not.toHaveBeenCalled();
   });
 
   test('delays no close, and finds the pending cues and the results when it reads', async () => {
@@ -362,8 +362,8 @@ test('a server behind that cannot be started is told', async () => {
       throw new Error('no');
     }),
   ).toThrow('no');
-  const onerror = vi.fn();
+  const onError = vi.fn();
   const stdin = new PassThrough();
-  serveListenStdio(() => Promise.reject(new Error('later')), { onerror, stdin, stdout: new PassThrough() });
-  await expect.poll(() => onerror).toHaveBeenCalledWith(expect.objectContaining({ message: 'later' }));
+  serveListenStdio(() => Promise.reject(new Error('later')), { onError, stdin, stdout: new PassThrough() });
+  await expect.poll(() => onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'later' }));
 });

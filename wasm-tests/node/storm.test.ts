@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { ServerEvent, TaskState } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { taskNotification, taskState, updated, WITH_TASKS } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { open, serving } from './serving.ts';
 
 describe('10,000 changes of one subject within a second, and a reader of one frame every 100 ms', () => {
@@ -14,7 +15,7 @@ describe('10,000 changes of one subject within a second, and a reader of one fra
       (change) => void server.bus.publish(change),
       () => ({ kind: 'resource_updated', uri: 'note://a' }),
     );
-    const told = server.stats().frames;
+    const told = server.stats().notifications;
     await server.bus.publish({ kind: 'resource_updated', uri: 'note://a' });
     await server.bus.publish({ kind: 'resource_updated', uri: 'note://after' });
     const read = await frames;
@@ -25,7 +26,7 @@ describe('10,000 changes of one subject within a second, and a reader of one fra
   });
 
   test('a task: 15 frames at most, the last of them with the last state', async () => {
-    const server = serving({ capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
+    const server = serving({ server: declaring({ extensions: { 'io.modelcontextprotocol/tasks': {} } }) });
     const stream = await open(server, { taskIds: ['t'] }, { capabilities: WITH_TASKS });
     await stream.message();
     const last = taskNotification('1', stateOf(CHANGES - 1));

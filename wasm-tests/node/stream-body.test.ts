@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ResponseBody } from '../../dist/streams/response-body.js';
+import { ResponseBody } from '../../dist/streams/bodies/response-body.js';
 
 /** A body, and how often it told that there is room. */
 function opened() {

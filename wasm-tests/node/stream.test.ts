@@ -76,15 +76,12 @@ describe('keep-alives', () => {
     }
   });
 
-  test.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
-    'an interval of %s means none',
-    async (keepAliveMs) => {
-      const { server } = watched({ keepAliveMs });
-      const stream = await open(server, TOOLS);
-      await stream.block();
-      expect(vi.getTimerCount()).toBe(0);
-    },
-  );
+  test.each([0, Number.POSITIVE_INFINITY, 2 ** 31])('an interval of %s means none', async (keepAliveMs) => {
+    const { server } = watched({ keepAliveMs });
+    const stream = await open(server, TOOLS);
+    await stream.block();
+    expect(vi.getTimerCount()).toBe(0);
+  });
 
   test('and all other timers go when the stream ends', async () => {
     const { server } = watched();

@@ -8,6 +8,7 @@ import {
 } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, taskNotification, taskState, WITH_TASKS } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { CAPABILITIES, listenRequest, open, RESULT, refusal, serving, TOOLS, watched } from './serving.ts';
 
 const DECLARED = { capabilities: WITH_TASKS };
@@ -24,7 +25,7 @@ const NOT_TASKS: unknown[] = [
 ];
 
 describe.each([
-  ['the in-memory bus', (onerror: (error: Error) => void) => new InMemoryBus(onerror)],
+  ['the in-memory bus', (onError: (error: Error) => void) => new InMemoryBus({ onError })],
   ['a bus written for the SDK', () => new InMemoryServerEventBus() as ServerEventBus],
 ])('%s', (_name, make) => {
   test('carries the whole state of a task to the streams that named it', async () => {
@@ -40,11 +41,11 @@ describe.each([
   });
 
   test.each(NOT_TASKS)('refuses %o with a coded error', async (task) => {
-    const onerror = vi.fn();
-    const server = withTasks({ bus: make(onerror), onerror });
+    const onError = vi.fn();
+    const server = withTasks({ bus: make(onError), onError });
     const published = server.notify.taskStatus(task as TaskState);
     await expect(published).rejects.toMatchObject({ code: 'invalid-task' });
-    expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'invalid-task' }));
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'invalid-task' }));
   });
 });
 
@@ -74,7 +75,7 @@ describe('tasks', () => {
   test.each([{}, { tasks: {} }, { extensions: { 'io.modelcontextprotocol/tasks': true } }])(
     'asked for by a client that declares %o are refused, and nothing is registered',
     async (capabilities) => {
-      const { server, attached } = watched({ capabilities: { ...CAPABILITIES, ...WITH_TASKS } });
+      const { server, attached } = watched({ server: declaring({ ...CAPABILITIES, ...WITH_TASKS }) });
       const response = await server.fetch(listenRequest({ ...TOOLS, ...TASK }, { capabilities }));
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
@@ -146,7 +147,7 @@ describe('tasks', () => {
 });
 
 function withTasks(options: ListenHandlerOptions = {}) {
-  return serving({ capabilities: { ...CAPABILITIES, ...WITH_TASKS }, ...options });
+  return serving({ server: declaring({ ...CAPABILITIES, ...WITH_TASKS }), ...options });
 }
 
 function notebook(): McpServer {

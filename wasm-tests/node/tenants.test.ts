@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { Tenants } from '../../dist/cloudflare/gateway/tenants.js';
 import { forgettableHandler } from '../../dist/listen-handler.js';
 import { WireStream } from '../host/listen.ts';
+import { declaring } from '../host/options.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, TOOLS } from './serving.ts';
 
@@ -12,7 +13,7 @@ const nothing = () => new Response(null, { status: 418 });
 function tenants(options: ListenHandlerOptions = {}) {
   const asked = vi.fn();
   const make = (_name: string) => {
-    const made = forgettableHandler(nothing, { capabilities: CAPABILITIES, ...options });
+    const made = forgettableHandler(nothing, { server: declaring(CAPABILITIES), ...options });
     const { stats } = made.server;
     made.server.stats = () => {
       asked();
@@ -27,7 +28,7 @@ test('a server is kept while a caller is named and while a stream of it is openi
   const bus = new BreakableBus();
   bus.door = 'silent';
   const named = Promise.withResolvers<string>();
-  const { tenants: all } = tenants({ bus, onerror: () => {}, principal: () => named.promise });
+  const { tenants: all } = tenants({ bus, onError: () => {}, principal: () => named.promise });
   const server = all.server('a');
   const response = server.fetch(listenRequest(TOOLS));
   for (const name of ['b', 'c']) all.server(name);

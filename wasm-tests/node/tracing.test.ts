@@ -39,10 +39,10 @@ test('the span of a publish is linked to what caused the change, and names no re
 
 test('what a server of the SDK publishes by itself has a span, too', async () => {
   const { exporter, tracer } = tracing();
-  const onerror = () => {};
-  const bus = new InMemoryBus(onerror);
+  const onError = () => {};
+  const bus = new InMemoryBus({ onError });
   const server = await publishChanges(() => new Server({ name: 'n', version: '1' }, { capabilities: ALL }), bus, {
-    onerror,
+    onError,
     tracer,
   })();
   await Promise.all([
@@ -58,7 +58,7 @@ test('what a server of the SDK publishes by itself has a span, too', async () =>
 });
 
 test('a publish that fails says so', async () => {
-  const { exporter, server } = traced({ onerror: () => {} });
+  const { exporter, server } = traced({ onError: () => {} });
   await expect(server.notify.resourceUpdated('')).rejects.toThrow();
   expect(exporter.getFinishedSpans()).toMatchObject([
     { status: { code: 2 }, attributes: { 'error.type': 'invalid-uri' } },
@@ -99,7 +99,7 @@ test('what a later version of traceparent adds is passed over', async () => {
 
 test('a tracer that throws disturbs no stream', async () => {
   const errors: Error[] = [];
-  const server = serving({ tracer: { startSpan: broken }, onerror: (error) => errors.push(error) });
+  const server = serving({ tracer: { startSpan: broken }, onError: (error) => errors.push(error) });
   const stream = await open(server, TOOLS);
   expect(await stream.message()).toContain('acknowledged');
   await server.close();
@@ -111,8 +111,8 @@ test.each([
   ['to tell of one', { startSpan: () => ({ addEvent: broken, setAttribute: broken, setStatus: broken, end: broken }) }],
 ])('a tracer that throws %s disturbs no publish, and the failure of one stays what it is', async (_when, tracer) => {
   const errors: Error[] = [];
-  const onerror = (error: Error): void => void errors.push(error);
-  const server = serving({ tracer, onerror });
+  const onError = (error: Error): void => void errors.push(error);
+  const server = serving({ tracer, onError });
   const stream = await open(server, TOOLS);
   await stream.message();
   await server.notify.toolsChanged();
@@ -120,7 +120,7 @@ test.each([
   await expect(server.notify.resourceUpdated('')).rejects.toMatchObject({ code: 'invalid-uri' });
   expect(errors.length).toBeGreaterThan(1);
   const factory = publishChanges(() => new Server({ name: 'n', version: '1' }, { capabilities: ALL }), server.bus, {
-    onerror,
+    onError,
     tracer,
   });
   await (await factory()).sendToolListChanged();

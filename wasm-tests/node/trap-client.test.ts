@@ -170,7 +170,7 @@ describe('a watch', () => {
       leave();
       poisonClient();
     });
-    await server.shed(1, { windowMs: 0 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects, PATIENT).toBe(1);
     await live(watched);
   });
@@ -186,7 +186,7 @@ describe('a bus that listens to a server', () => {
       publishAll: async (events: string[]) => void cued.push(...events.map((event) => JSON.parse(event))),
       wakeBy: async () => {},
     };
-    const watcher = watchUpstream({ url, onerror: (error) => errors.push(error) })('', bus as never);
+    const watcher = watchUpstream({ url, onError: (error) => errors.push(error) })('', bus as never);
     ends.push(async () => {
       bus.wanted = {};
       await watcher?.alarm();

@@ -11,13 +11,13 @@ afterEach(() => {
 });
 
 function listening() {
-  const bus = new InMemoryBus(() => {});
+  const bus = new InMemoryBus({ onError: () => {} });
   const heard: string[] = [];
   const errors: Error[] = [];
   const listener = new BusSubscriber({
     connect: (frame, link) => bus.connect(frame, link),
-    onevent: ({ kind }) => heard.push(kind),
-    onerror: (error) => errors.push(error),
+    onEvent: ({ kind }) => heard.push(kind),
+    onError: (error) => errors.push(error),
   });
   const codes = () => errors.map((error) => (error as ListenError).code);
   return { bus, codes, heard, listener };

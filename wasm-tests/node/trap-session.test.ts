@@ -7,7 +7,7 @@ import { sessionServer } from './legacy-serving.ts';
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
 
 test('the stream of a session of 2025 ends at a trap, comes back where it was, and hears what changed', async () => {
-  const { bus, send, server } = sessionServer({ onerror: () => {} });
+  const { bus, send, server } = sessionServer({ onError: () => {} });
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const stream = await session.open();

@@ -16,10 +16,10 @@ async function listening() {
   return connection;
 }
 
-async function endsWhole({ lines, onerror, received, saying }: Awaited<ReturnType<typeof listening>>): Promise<void> {
+async function endsWhole({ lines, onError, received, saying }: Awaited<ReturnType<typeof listening>>): Promise<void> {
   received.resume();
   await expect.poll(() => received.readableEnded).toBe(true);
-  expect(onerror).toHaveBeenCalledWith(expect.objectContaining({ code: 'core-trapped' }));
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'core-trapped' }));
   saying.write('{"last":1}\n');
   expect(await lines.next()).toBe('{"last":1}');
 }

@@ -41,11 +41,11 @@ function codesOf(errors: Error[]): string[] {
 
 function server(bus: InMemoryBus | BreakableBus, options: ListenHandlerOptions = {}) {
   const errors: Error[] = [];
-  return { bus, errors, server: serving({ bus, onerror: (error) => errors.push(error), ...options }) };
+  return { bus, errors, server: serving({ bus, onError: (error) => errors.push(error), ...options }) };
 }
 
 const BUSES = [
-  ['fanned', () => new InMemoryBus(() => {})],
+  ['fanned', () => new InMemoryBus({ onError: () => {} })],
   ['attached', () => new BreakableBus()],
 ] as const;
 
@@ -162,7 +162,7 @@ test('each server is told of a trap once, however many streams it has', async ()
 });
 
 test('a request in which the core traps is told to come again, and the next one is served', async () => {
-  const { errors, server: under } = server(new InMemoryBus(() => {}));
+  const { errors, server: under } = server(new InMemoryBus({ onError: () => {} }));
   poison();
   const answer = await under.fetch(listenRequest(TOOLS));
   expect(await refusal(answer)).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
@@ -179,7 +179,7 @@ test('a request that waits while the core begins anew is told to come again', as
     await waiting.promise;
     return TOOLS;
   };
-  const { bus, server: under } = server(new InMemoryBus(() => {}), { authorize });
+  const { bus, server: under } = server(new InMemoryBus({ onError: () => {} }), { authorize });
   const answer = under.fetch(listenRequest(TOOLS));
   await asked.promise;
   await trap((event) => bus.publish(event));
@@ -188,7 +188,7 @@ test('a request that waits while the core begins anew is told to come again', as
 });
 
 test('listeners on a bus hear of every list after a trap, and hear on; those that leave then do not', async () => {
-  const bus = new InMemoryBus(() => {});
+  const bus = new InMemoryBus({ onError: () => {} });
   const heard: string[] = [];
   const leave = bus.subscribe(() => heard.push('left'));
   bus.subscribe(({ kind }) => heard.push(kind));
@@ -202,7 +202,7 @@ test('listeners on a bus hear of every list after a trap, and hear on; those tha
 });
 
 test('what the core made before a trap is of no use after it, and freeing it frees nothing else', async () => {
-  const bus = new InMemoryBus(() => {});
+  const bus = new InMemoryBus({ onError: () => {} });
   const former = new Tally();
   await trap((event) => bus.publish(event));
   expect(() => former.counts).toThrow(expect.objectContaining({ code: 'core-trapped' }));

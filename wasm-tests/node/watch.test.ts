@@ -1,6 +1,6 @@
 import {
-  ListenNotSupported,
-  ListenRejected,
+  SubscriptionRefused,
+  SubscriptionsNotSupported,
   type Watch,
   type WatchHandler,
   type WatchOptions,
@@ -52,7 +52,7 @@ describe('a watch', () => {
       reads += 1;
     });
     await until(watched, 'live');
-    await server.shed(1, { windowMs: 0 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects, { timeout: 10_000 }).toBe(1);
     await until(watched, 'live');
     await expect.poll(() => reads).toBe(2);
@@ -100,9 +100,9 @@ describe('the handlers of a watch', () => {
 
 describe('the end of a watch', () => {
   test.each([
-    [401, undefined, ListenRejected],
-    [403, undefined, ListenRejected],
-    [404, -32_601, ListenNotSupported],
+    [401, undefined, SubscriptionRefused],
+    [403, undefined, SubscriptionRefused],
+    [404, -32_601, SubscriptionsNotSupported],
   ])('comes with %i', async (status, code, kind) => {
     let asked = 0;
     const answer = () => {
@@ -142,7 +142,7 @@ describe('a watch that opens again', () => {
     const { server, watched, requests } = await watching(() => {});
     await until(watched, 'live');
     expect(requests()).toBe(2);
-    await server.shed(1, { windowMs: 0 });
+    await server.drain({ count: 1, windowMs: 0 });
     await expect.poll(() => watched.reconnects, { timeout: 10_000 }).toBe(1);
     expect(requests()).toBe(3);
   });

@@ -59,7 +59,7 @@ let server;
 async function answer(request, env) {
 	server ??= createListenHandler(() => new Response(null, { status: 404 }), {
 		bus: durableObjectBus(env.MCP_BUS),
-		capabilities: { tools: { listChanged: true } },
+		server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
 	});
 	if (!request.url.endsWith('/publish')) return server.fetch(request);
 	await server.notify.toolsChanged();

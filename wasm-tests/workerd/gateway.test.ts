@@ -12,7 +12,7 @@ import { portOf } from '../host/port.ts';
 let behind: Server;
 let gate: GatewayFixture;
 let requests: IncomingMessage[] = [];
-let onask: (incoming: IncomingMessage, outgoing: ServerResponse) => void = () => {};
+let onAsk: (incoming: IncomingMessage, outgoing: ServerResponse) => void = () => {};
 
 const BEARER = { authorization: 'Bearer good' };
 const CAPABILITIES = { tools: {}, resources: { listChanged: false }, logging: {} };
@@ -33,7 +33,7 @@ afterAll(async () => {
 async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   requests.push(incoming);
   if (incoming.headers['x-own'] !== undefined || incoming.url?.startsWith('/.well-known/'))
-    return onask(incoming, outgoing);
+    return onAsk(incoming, outgoing);
   if (incoming.headers.authorization === 'Bearer bad') {
     outgoing.writeHead(401, { 'www-authenticate': 'Bearer realm="behind"' }).end();
     return;
@@ -66,7 +66,7 @@ function own(init: RequestInit, path = '/acme/mcp'): Promise<Response> {
 describe('what is forwarded', () => {
   test('streams in both directions', async () => {
     const first = Promise.withResolvers<void>();
-    onask = (incoming, outgoing) => {
+    onAsk = (incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
       incoming.once('data', () => first.resolve());
       incoming.on('data', (part: Buffer) => outgoing.write(`data: ${part.length > 0}\n\n`));
@@ -92,7 +92,7 @@ describe('what is forwarded', () => {
   test.each([[false], [true]])('ends upstream when its client leaves (within an answer: %s)', async (isAnswered) => {
     const gone = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
-    onask = (_incoming, outgoing) => {
+    onAsk = (_incoming, outgoing) => {
       if (isAnswered) outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
       outgoing.once('close', () => gone.resolve());
       arrived.resolve();
@@ -109,7 +109,7 @@ describe('what is forwarded', () => {
 describe('the only place that is asked', () => {
   test('is the server behind', async () => {
     requests = [];
-    onask = (_incoming, outgoing) => outgoing.writeHead(307, { location: 'http://127.0.0.1:1/stolen' }).end();
+    onAsk = (_incoming, outgoing) => outgoing.writeHead(307, { location: 'http://127.0.0.1:1/stolen' }).end();
     const redirected = await own({ body: '{}', redirect: 'manual' });
     expect([redirected.status, redirected.headers.get('location')]).toEqual([502, null]);
     await own({ body: '{}' }, '/acme/mcp?x=//evil.example/');
@@ -122,7 +122,7 @@ describe('the only place that is asked', () => {
   });
 
   test('beside the endpoint is only what says who authorizes its clients', async () => {
-    onask = (incoming, outgoing) => outgoing.end(incoming.url);
+    onAsk = (incoming, outgoing) => outgoing.end(incoming.url);
     const known = '/.well-known/oauth-protected-resource/mcp';
     expect(await (await fetch(gate.origin() + known)).text()).toBe(known);
     for (const path of ['/.well-known/..%2fadmin', '/.well-known/', '/admin', '/mcp', '/acme/shard-1/mcp']) {

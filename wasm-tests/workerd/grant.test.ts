@@ -7,7 +7,7 @@ import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 const TOOLS = { toolsListChanged: true };
 const CUE = listChanged('1', 'tools');
 /** A grant is old at once, and slow authorizers are given up soon. */
-const OPTIONS = { asks: true, authorizationTtlMs: 1, limits: { attachMs: 2_000, authorizeMs: 300 } };
+const OPTIONS = { asks: true, authorizationTtlMs: 1, timeouts: { attachMs: 2_000, authorizeMs: 300 } };
 
 describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });

@@ -74,7 +74,7 @@ test('a frame that was lost on an open socket is missed at the next one', async 
 test.each([false, true])(
   'a stream that asks its bus misses nothing for long (forgetful bus: %s)',
   async (isForgetful) => {
-    const stream = await fixture().subscribeWith(0, { verifyMs: 500 }, FILTER);
+    const stream = await fixture().subscribeWith(0, { busProbeIntervalMs: 500 }, FILTER);
     expect(await stream.message()).toBe(acknowledged('1', FILTER));
     await fixture().post(1, `/bus/forgetful?is=${isForgetful}`);
     await fixture().post(1, '/bus/mute?frames=1');
@@ -86,7 +86,7 @@ test.each([false, true])(
 
 test('a large interest is kept once, however often its stream asks', async () => {
   const uris = Array.from({ length: 100 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
-  const stream = await fixture().subscribeWith(0, { verifyMs: 100 }, { resourceSubscriptions: uris });
+  const stream = await fixture().subscribeWith(0, { busProbeIntervalMs: 100 }, { resourceSubscriptions: uris });
   await stream.message();
   for (let count = 0; count < 3; count += 1) expect(await stream.block()).toMatch(/^:/);
   expect(await fixture().bus('interests')).toBe(1);
@@ -97,7 +97,7 @@ test('a large interest is kept once, however often its stream asks', async () =>
 });
 
 test('the stream of a session that asks its bus stays the one that it is', async () => {
-  const asking = (init: RequestInit) => fixture().sendWith(0, { verifyMs: 100 }, init);
+  const asking = (init: RequestInit) => fixture().sendWith(0, { busProbeIntervalMs: 100 }, init);
   const session = await LegacySession.begin(asking);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const stream = await session.open();

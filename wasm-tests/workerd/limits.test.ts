@@ -18,7 +18,7 @@ test.each(LIMIT_EDGES)('$name: $limit, and not one more', async ({ body, limit, 
 });
 
 test.each([
-  ['streams', { limits: { streams: 3 } }, 3, 503],
+  ['streams', { limits: { maxSubscriptions: 3 } }, 3, 503],
   ['streams of a caller', { principal: { name: 'ann' } }, 16, 429],
 ])('an isolate holds so many %s and not one more', async (_what, options, limit, status) => {
   for (let count = 0; count <= limit; count += 1) {

@@ -11,7 +11,7 @@ test('streams that open while the bus sends their line on wait for its shard', a
   for (const stream of first) expect(await stream.message()).toBe(acknowledged('1', wanting('note://a')));
   // The bus has yet to hear of the third when the other isolate's line makes it open shards.
   await fixture().post(1, '/bus/delay?ms=1000');
-  const opening = fixture().subscribeWith(0, { limits: { attachMs: 20_000 } }, wanting('note://b'));
+  const opening = fixture().subscribeWith(0, { timeouts: { attachMs: 20_000 } }, wanting('note://b'));
   await setTimeout(200);
   const other = await watching(1, 'note://a');
   await fixture().post(1, '/bus/delay?ms=0');

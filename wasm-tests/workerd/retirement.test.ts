@@ -25,7 +25,9 @@ test('a stream ends at its age without a result, and leaves no socket behind', a
 });
 
 test('a drain, asked for in another request of the isolate, ends the streams without a result', async () => {
-  const options = { serverInfo: { name: 'drained', version: '1' } };
+  const options = {
+    server: { info: { name: 'drained', version: '1' }, capabilities: { tools: { listChanged: true } } },
+  };
   const opening = Array.from({ length: 20 }, () => fixture().subscribeWith(0, options, TOOLS));
   const streams = await Promise.all(opening);
   for (const stream of streams) expect(await stream.message()).toBe(ack);
@@ -39,19 +41,19 @@ test('a drain, asked for in another request of the isolate, ends the streams wit
   await fixture().attached(0);
 });
 
-test('shedding ends the oldest streams, and the others hear on', async () => {
-  const options = { serverInfo: { name: 'shed', version: '1' } };
+test('a drain of so many ends the oldest streams, and the others hear on', async () => {
+  const options = { server: { info: { name: 'shed', version: '1' }, capabilities: { tools: { listChanged: true } } } };
   const streams: WireStream[] = [];
   for (let count = 0; count < 3; count += 1) streams.push(await fixture().subscribeWith(0, options, TOOLS));
   for (const stream of streams) await stream.message();
-  const stats = await fixture().ask<ListenStats>(0, options, 'shed&streams=2&windowMs=100');
+  const stats = await fixture().ask<ListenStats>(0, options, 'drain&count=2&windowMs=100');
   expect(stats).toMatchObject({ open: 1, ended: { shed: 2 } });
   await fixture().publish(1, { kind: 'tools_list_changed' });
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('a client that reads nothing for stallMs is given up, and its socket with it', async () => {
-  const options = { stallMs: 700, limits: { bodyBytes: 1_000_000 } };
+test('a client that reads nothing for writeMs is given up, and its socket with it', async () => {
+  const options = { timeouts: { writeMs: 700 }, limits: { maxRequestBodySize: 1_000_000 } };
   const uris = Array.from({ length: 250 }, (_, place) => `note://${place}/${'x'.repeat(2_000)}`);
   await fixture().subscribeWith(0, options, { resourceSubscriptions: uris });
   const stats = async (): Promise<ListenStats> => {

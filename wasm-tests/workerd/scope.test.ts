@@ -31,7 +31,7 @@ describe.each([
     expect(await publish('acme')).toBe(200);
     for (const stream of ann) expect(await stream.message()).toBe(CUE);
     expect(await fixture().ask(0, { principal: { name: 'ben', audiences: ['bolt', 'both'] } }, 'stats')).toMatchObject({
-      frames: 1,
+      notifications: 1,
     });
     await fixture().publish(1, { kind: 'tools_list_changed' });
     for (const stream of [...ann, ben]) expect(await stream.message()).toBe(CUE);

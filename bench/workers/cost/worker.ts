@@ -18,9 +18,8 @@ if (ISOLATE === 'bus') countTimers();
 
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(COST_BUS, { sockets: SOCKETS }),
-  capabilities: CAPABILITIES,
-  serverInfo: SERVER_INFO,
-  limits: { streams: 100_000 },
+  server: { info: SERVER_INFO, capabilities: CAPABILITIES },
+  limits: { maxSubscriptions: 100_000 },
 });
 
 /** Listens and publishes; in the isolate of the objects it tells what these were asked for. */

@@ -15,9 +15,8 @@ const { LISTEN_BUS, SOCKETS } = env as unknown as {
 /** mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in another. */
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
-  capabilities: CAPABILITIES,
-  serverInfo: SERVER_INFO,
-  limits: { streams: 100_000 },
+  server: { info: SERVER_INFO, capabilities: CAPABILITIES },
+  limits: { maxSubscriptions: 100_000 },
 });
 
 export default {

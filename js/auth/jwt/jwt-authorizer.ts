@@ -48,11 +48,18 @@ export interface JwtAuthorization {
 }
 
 /**
- * Names callers by the `sub` of their bearer tokens, for as long as these are good, and lets them hear what a claim of theirs says: a filter as
- * in a listen request, whose URIs and task ids may end with `*` for all that begin so, and its audiences. A token is verified once
- * for each listen, and again each time that an open stream is asked about.
+ * Names callers by the `sub` of their bearer tokens, for as long as these are good, and lets them
+ * hear what a claim of theirs says: a filter as in a listen request, whose URIs and task ids may
+ * end with `*` for all that begin so, and its audiences. A token is verified once for each listen,
+ * and again each time that an open stream is asked about.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const { authorize, principal } = jwtAuthorizer({ issuer, audience: 'https://mcp.example/mcp', jwks });
+ * const server = createListenHandler(handler, { authorize, principal });
+ * ```
  */
 export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
   const authorizer = new Authorizer(options);

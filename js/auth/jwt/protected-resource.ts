@@ -11,10 +11,17 @@ export interface ProtectedResourceOptions {
 }
 
 /**
- * Answers whoever asks for the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC 9728), at the place that belongs to the
- * resource or at the root, where clients look next; undefined: something else is asked for. Everybody may read it, from every page.
+ * Answers whoever asks for the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC
+ * 9728), at the place that belongs to the resource or at the root, where clients look next;
+ * undefined: something else is asked for. Everybody may read it, from every page.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const metadata = protectedResource({ resource: 'https://mcp.example/mcp', authorizationServers: [issuer] });
+ * const response = metadata(request) ?? (await server.fetch(request));
+ * ```
  */
 export function protectedResource(options: ProtectedResourceOptions): (request: Request) => Response | undefined {
   const { authorizationServers, resource, scopes } = options;

@@ -16,8 +16,10 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/b
 /** How a {@link natsBus} is found, and how it tells of trouble. */
 export interface NatsBusOptions extends ProcessBusOptions {
   /**
-   * Whether events are kept in a stream of JetStream, which is called as the bus and made where it is not there. Without it, each loss of
-   * the connection is a gap (default: where the server has JetStream).
+   * Whether events are kept in a stream of JetStream, which has the name of the bus and is made if
+   * there is none. Without it, each loss of the connection is a gap.
+   *
+   * @default true if the server has JetStream
    */
   jetStream?: boolean;
 }
@@ -27,9 +29,15 @@ export interface NatsBusOptions extends ProcessBusOptions {
  * the bus is closed, and comes back as often as its own options say.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const bus = natsBus('nats://127.0.0.1:4222', { bus: 'notebook' });
+ * const server = createListenHandler(handler, { bus });
+ * ```
  */
 export function natsBus(server: string | ConnectionOptions | NatsConnection, options: NatsBusOptions = {}): ProcessBus {
-  const { name = 'mcp-listen', jetStream } = options;
+  const { bus: name = 'mcp-listen', jetStream } = options;
   if (!/^[\w-]+$/.test(name)) {
     throw new ListenError('invalid-options', 'the name of a bus on NATS has letters, digits, - and _ only');
   }

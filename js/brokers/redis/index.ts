@@ -17,9 +17,15 @@ export type { RedisClient } from './redis-broker.js';
  * connected or not: only its settings are used, for two connections of the bus's own that come back by themselves.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const bus = redisBus('redis://127.0.0.1:6379', { bus: 'notebook' });
+ * const server = createListenHandler(handler, { bus });
+ * ```
  */
 export function redisBus(server: string | RedisClient, options: ProcessBusOptions = {}): ProcessBus {
   const client: RedisClient = typeof server === 'string' ? createClient({ url: server }) : server;
   const { logEvents } = retentionOf(options);
-  return new BrokerBus(new RedisBroker(client, options.name ?? 'mcp-listen', logEvents), options);
+  return new BrokerBus(new RedisBroker(client, options.bus ?? 'mcp-listen', logEvents), options);
 }

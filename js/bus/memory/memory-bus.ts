@@ -11,6 +11,17 @@ import { RecentEvents } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';
 
+/** How an {@link InMemoryBus} keeps events and reports errors. */
+export interface InMemoryBusOptions extends RetentionOptions {
+  /**
+   * Called with what a listener throws, and with the error of each publish that fails, awaited or
+   * not.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+}
+
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
 export class InMemoryBus implements ListenBus {
   /** Sessions of clients of earlier revisions, in this process only. */
@@ -21,19 +32,23 @@ export class InMemoryBus implements ListenBus {
   #life = generation();
   #links = new Map<number, AttachmentListener>();
   readonly #feeds = new Set<FanoutSink>();
-  readonly #onerror: (error: Error) => void;
-  readonly #options: RetentionOptions;
+  readonly #onError: (error: Error) => void;
+  readonly #retention: RetentionOptions;
 
   /**
-   * @param onerror - told of listeners that throw and of publishes that fail, awaited or not.
-   * @param options - how much is kept for streams that come back.
    * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+   *
+   * @example
+   * ```ts
+   * const bus = new InMemoryBus({ logEvents: 1_000 });
+   * const server = createListenHandler(handler, { bus });
+   * ```
    */
-  constructor(onerror: (error: Error) => void = report, options: RetentionOptions = {}) {
+  constructor({ onError = report, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
-    this.#onerror = onerror;
-    this.#options = options;
-    this.#log = new RecentEvents(options);
+    this.#onError = onError;
+    this.#retention = retention;
+    this.#log = new RecentEvents(retention);
     this.#core = newBus(this.#log, this.#rows);
     this.sessions = new MemorySessions(this.#rows, {
       core: () => this.#bus,
@@ -48,7 +63,7 @@ export class InMemoryBus implements ListenBus {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#deliverAll(events);
-    published.catch(this.#onerror);
+    published.catch(this.#onError);
     return published;
   }
 
@@ -137,7 +152,7 @@ export class InMemoryBus implements ListenBus {
     try {
       action();
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
     }
   }
 
@@ -145,7 +160,7 @@ export class InMemoryBus implements ListenBus {
   #beginAnew(why: ListenError): void {
     const links = this.#links;
     this.#links = new Map();
-    this.#log = new RecentEvents(this.#options);
+    this.#log = new RecentEvents(this.#retention);
     this.#core = newBus(this.#log, this.#rows);
     this.#life = generation();
     for (const link of links.values()) this.#guarded(() => link.lost(why));

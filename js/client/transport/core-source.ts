@@ -1,6 +1,7 @@
-import { type CoreEnd, calling } from '../../model/client-error.js';
-import type { ChangeEvent as ServerEvent } from '../../model/event.js';
+import { calling } from '../../model/error.js';
+import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import type { CoreEnd } from '../../model/subscription-error.js';
 import { deferred } from '../../timing/deferred.js';
 import { type ClientApproach, type ClientNews, type ClientTransfer, ClientWatch } from '../../wasm/client/bindings.js';
 import { clientGuard } from '../../wasm/client/guard.js';
@@ -14,7 +15,7 @@ export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
 export type News =
   | { kind: 'connecting' }
   | { kind: 'live'; honored: SubscriptionFilter; id: string | undefined; version: string | undefined }
-  | { kind: 'changed'; event: ServerEvent }
+  | { kind: 'changed'; event: ChangeEvent }
   | { kind: 'waiting' | 'stopped'; end: CoreEnd; cause: unknown };
 
 /** A subscription whose rules are in the core: it says what to send and what it means, this moves it. */

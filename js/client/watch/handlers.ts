@@ -1,4 +1,4 @@
-import type { ChangeEvent as ServerEvent } from '../../model/event.js';
+import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { TaskState } from '../../model/task.js';
 import { subjectsOf } from '../../wasm/client/bindings.js';
@@ -39,7 +39,7 @@ export class Handlers {
   }
 
   /** One subject changed. */
-  changed(event: ServerEvent): void {
+  changed(event: ChangeEvent): void {
     const handler = this.#handler;
     if (typeof handler === 'function') this.#ask('', handler);
     else if (event.kind === 'tools_list_changed') this.#ask(event.kind, handler.tools);

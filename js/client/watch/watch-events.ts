@@ -1,6 +1,6 @@
-import type { CoreEnd } from '../../model/client-error.js';
-import type { ChangeEvent as ServerEvent } from '../../model/event.js';
+import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import type { CoreEnd } from '../../model/subscription-error.js';
 
 /** `connecting`: asked for; `live`: open; `waiting`: for the next attempt; `stopped`: there will be none. */
 export type WatchState = 'connecting' | 'live' | 'waiting' | 'stopped';
@@ -19,7 +19,7 @@ export interface WatchStatus {
 /** What a watch has to tell: where it stands now, or that something changed. */
 export type WatchEvent =
   | { kind: 'standing'; standing: WatchStatus; cause?: unknown }
-  | { kind: 'changed'; event: ServerEvent };
+  | { kind: 'changed'; event: ChangeEvent };
 
 /** Whom a watch tells. */
 export type Emit = (news: WatchEvent) => void;

@@ -1,8 +1,9 @@
-import { calling, errorOf, ListenError } from '../../model/client-error.js';
+import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import { errorOf } from '../../model/subscription-error.js';
 import { normalizeFilter } from '../../wasm/client/bindings.js';
 import { expectLoaded } from '../../wasm/client/load.js';
-import type { ClientListenOptions } from '../options.js';
+import { type ClientListenOptions, expectTimeouts } from '../options.js';
 import type { ListenTarget } from '../transport/target.js';
 import { Handlers, type WatchHandler } from './handlers.js';
 import { canShare, TabSharing } from './tab-sharing.js';
@@ -13,7 +14,9 @@ import { WatchLoop } from './watch-loop.js';
 export interface WatchOptions extends ClientListenOptions {
   /**
    * Whether the tabs of this origin share one stream, where the browser can: of all watches with the same target and
-   * filter one keeps it open. Tabs of different users need a name of their own. Default: false.
+   * filter one keeps it open. Give tabs of different users different names.
+   *
+   * @default false
    */
   share?: boolean | string;
   /** Called when a handler fails, and when a subscription ends with an error. */
@@ -41,7 +44,13 @@ export interface Watch extends AsyncDisposable {
  * change, and again each time that it had to be opened anew. It stops on 401, 403 and where the server has no
  * subscriptions; every other end is waited out, up to 30 seconds and what the server asks for.
  *
- * @throws ListenError with `invalid-filter`. What `signal` was aborted with.
+ * @throws ListenError `invalid-filter` or `invalid-options`. What `signal` was aborted with.
+ *
+ * @example
+ * ```ts
+ * const watching = watch('https://mcp.example/mcp', { toolsListChanged: true }, () => readTools());
+ * await watching.close();
+ * ```
  */
 export function watch(
   target: ListenTarget,
@@ -64,6 +73,7 @@ class Watcher implements Watch {
     const { signal } = options;
     signal?.throwIfAborted();
     expectLoaded();
+    expectTimeouts(options);
     this.#options = options;
     this.#handlers = new Handlers(handler, (cause) =>
       options.onError?.(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),

@@ -11,9 +11,9 @@ import { Attachment } from './attachment.js';
 export interface BusSubscriberOptions {
   /** Opens a connection, and sends `frame` first. */
   connect(frame: string, link: AttachmentListener): BusConnection;
-  onevent: (event: ServerEvent) => void;
-  /** Told where events may have been missed, and of an `onevent` that throws. */
-  onerror: (error: Error) => void;
+  onEvent: (event: ServerEvent) => void;
+  /** Told where events may have been missed, and of an `onEvent` that throws. */
+  onError: (error: Error) => void;
 }
 
 /** Hears every event of a bus, and what it missed when the bus was lost: of that, the last event of each subject. */
@@ -57,15 +57,15 @@ export class BusSubscriber {
   #receive(frame: string): void {
     const { deadline, events, hasMissed } = this.#listener.receive(frame, performance.now());
     this.#timer.arm(deadline);
-    if (hasMissed) this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
+    if (hasMissed) this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
     for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
   }
 
   #tell(event: ServerEvent): void {
     try {
-      this.#options.onevent(event);
+      this.#options.onEvent(event);
     } catch (error) {
-      this.#options.onerror(error as Error);
+      this.#options.onError(error as Error);
     }
   }
 
@@ -101,7 +101,7 @@ export class BusSubscriber {
       this.#isLapsed = false;
       this.#tend();
     });
-    this.#options.onerror(new ListenError('bus-lost', 'a listener may have missed events'));
+    this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
   }
 
   #tick(): void {

@@ -13,8 +13,8 @@ import { canWriteAcross } from './write-probe.js';
 /** What the lines of an isolate need. */
 export interface ConnectionPoolOptions {
   doors: BusConnector;
-  onerror: (error: Error) => void;
-  onlog: StreamLogger;
+  onError: (error: Error) => void;
+  onLog: StreamLogger;
   /** How streams reach the bus: see `durableObjectBus`. */
   sockets: 'auto' | 'shared' | 'each';
 }
@@ -54,14 +54,14 @@ export class ConnectionPool {
   /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
   async open(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
     const verdict = this.#verdict;
-    const { verifyMs } = joining;
+    const { busProbeIntervalMs } = joining;
     const line = verdict === false ? undefined : this.#line(joining);
     if (line?.hasRoomFor(opening.stream) !== true) return this.#openAlone(opening, joining);
     const { holder } = line;
     // The first stream holds the socket that it would have anyway.
-    if (verdict === true || holder === undefined) return line.open(opening, verifyMs);
+    if (verdict === true || holder === undefined) return line.open(opening, busProbeIntervalMs);
     const works = await this.#try(holder.member);
-    return works ? this.#line(joining).open(opening, verifyMs) : this.#openAlone(opening, joining);
+    return works ? this.#line(joining).open(opening, busProbeIntervalMs) : this.#openAlone(opening, joining);
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
@@ -104,21 +104,21 @@ export class ConnectionPool {
     return new SharedConnection({
       ...options,
       isShared: true,
-      onparted: (stream: FanoutStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
-      onempty: () => {},
+      onParted: (stream: FanoutStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
+      onEmpty: () => {},
     });
   }
 
-  #connecting({ attachMs, continent = '', verifyMs }: AttachOptions): OwnConnectionOptions {
-    const { doors, onerror, onlog } = this.#options;
+  #connecting({ attachMs, continent = '', busProbeIntervalMs }: AttachOptions): OwnConnectionOptions {
+    const { doors, onError, onLog } = this.#options;
     return {
-      ...{ attachMs, verifyMs, onerror, onlog },
+      ...{ attachMs, busProbeIntervalMs, onError, onLog },
       isApart: true,
       connect: (frame, link) => new BusSocket(doors, { continent, isSession: false }, frame, link),
       waitUntil: doors.waitUntil,
-      onrefused: (error) => {
+      onRefused: (error) => {
         this.#verdict = false;
-        onerror(error);
+        onError(error);
       },
     };
   }

@@ -17,7 +17,7 @@ import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
 import type { SubscriptionBus } from '../object/subscription-bus.js';
-import { shardAddress } from '../wire/names.js';
+import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
 import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
@@ -31,17 +31,35 @@ export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObje
 
 /** How a {@link durableObjectBus} is found and how it tells of trouble. */
 export interface DurableObjectBusOptions {
-  /** Which bus of the namespace: servers with the same name hear each other (default `mcp-listen`). */
-  name?: string;
-  /** Told of publishes that fail, awaited or not, and of listeners that lost events (default `console.error`). */
-  onerror?: (error: Error) => void;
-  /** Told when streams that share a socket lose the bus, and when they have it again (default: nobody). The others tell `createListenHandler`'s. */
-  onlog?: StreamLogger;
   /**
-   * How the streams of an isolate reach the bus. `each`: every one on a socket of its own. `shared`: all on one, which the request of one of
-   * them opens; that takes a runtime where a request can write to the streams of others, which Workers do not promise. `auto`:
-   * shared where a trial with the first two streams shows that it works, otherwise each (default `auto`).
-   * Streams of sessions have a socket each.
+   * The name of the bus in the namespace. Servers whose buses have the same name receive each
+   * other's events.
+   *
+   * @default 'mcp-listen'
+   */
+  bus?: string;
+  /**
+   * Called with the error of each publish that fails, awaited or not, and when a listener has lost
+   * events.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+  /**
+   * Called when streams that share a socket lose the bus, and when they have it again. Other
+   * streams report to `onLog` of `createListenHandler`.
+   *
+   * @default undefined
+   */
+  onLog?: StreamLogger;
+  /**
+   * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all
+   * streams share the socket that the request of one of them opens. This needs a runtime where a
+   * request can write to the streams of others, which Workers do not promise. `auto`: shared if a
+   * trial with the first two streams shows that it works, otherwise each. Streams of sessions
+   * always have a socket each.
+   *
+   * @default 'auto'
    */
   sockets?: 'auto' | 'shared' | 'each';
 }
@@ -50,6 +68,12 @@ export interface DurableObjectBusOptions {
  * The bus that all isolates of a Worker share. Make it once, for example at the top of the module.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const bus = durableObjectBus(env.MCP_BUS);
+ * const server = createListenHandler(handler, { bus });
+ * ```
  */
 export function durableObjectBus(namespace: BusNamespace, options: DurableObjectBusOptions = {}): ListenBus {
   return new DurableObjectBus(namespace, options);
@@ -67,10 +91,10 @@ class DurableObjectBus implements ListenBus {
   readonly #name: string;
   readonly #doors: BusConnector;
   readonly #lines: ConnectionPool;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
-    const { name = 'mcp-listen', onerror = report, onlog, sockets = 'auto' } = options;
+    const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is what a shard would be called`);
     }
@@ -78,8 +102,8 @@ class DurableObjectBus implements ListenBus {
     this.#name = name;
     this.#doors = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
     this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
-    this.#onerror = onerror;
-    this.#lines = new ConnectionPool({ doors: this.#doors, onerror, onlog: safely(onlog, onerror), sockets });
+    this.#onError = onError;
+    this.#lines = new ConnectionPool({ doors: this.#doors, onError, onLog: safely(onLog, onError), sockets });
   }
 
   get tally(): AttachmentCounters {
@@ -93,7 +117,7 @@ class DurableObjectBus implements ListenBus {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#publish(events);
-    waitUntil(published.catch(this.#onerror));
+    waitUntil(published.catch(this.#onError));
     return published;
   }
 
@@ -115,12 +139,12 @@ class DurableObjectBus implements ListenBus {
 
   /**
    * Hears every event, while the request lives that subscribed. When the bus was lost, the listener hears what
-   * it missed, collapsed; where the log does not reach back so far, `onerror` is told.
+   * it missed, collapsed; where the log does not reach back so far, `onError` is told.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     const connect = (frame: string, link: AttachmentListener) => new BusSocket(this.#doors, NOBODY, frame, link);
-    const onevent = listener as (event: ServerEvent) => void;
-    const follower = new BusSubscriber({ connect, onevent, onerror: this.#onerror });
+    const onEvent = listener as (event: ServerEvent) => void;
+    const follower = new BusSubscriber({ connect, onEvent, onError: this.#onError });
     return () => follower.leave();
   }
 

@@ -1,57 +1,75 @@
-import { type ProxyOptions, proxyTo, upstreamUrl } from '../../handler/proxy.js';
+import { createProxy, type ProxyOptions, upstreamUrl } from '../../handler/proxy.js';
 import { refused } from '../../handler/upstream-response.js';
 import { forward, renamed } from '../../http/inbound.js';
 import { type Screen, screen } from '../../http/origin-guard.js';
 import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { limitsOf } from '../../model/limits.js';
+import { timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
 import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
-import { type PublishOptions, publishEndpoint } from '../publish/endpoint.js';
+import { createPublishHandler, type PublishHandlerOptions } from '../publish/endpoint.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { Tenants } from './tenants.js';
 import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
 
-/** How a {@link gateway} serves. `Rest` is what the host passes to `fetch` after the request. */
+/**
+ * How {@link createGateway} serves. `Rest` is what the host passes to `fetch` after the request.
+ */
 export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends ProxyOptions {
   /**
-   * Chooses the bus of each request, and so its tenant: those of different buses do not hear each other, and know nothing of
-   * each other's sessions. Undefined: 404 (default: one bus, `mcp-listen`).
+   * The bus of all requests, or a function that returns that of each request, and so its tenant.
+   * Tenants do not receive each other's events and cannot use each other's sessions. A request for
+   * which the function returns undefined gets 404.
+   *
+   * @default 'mcp-listen'
    */
-  busName?: BusName;
-  /** The secret of those who publish at `/publish`, see {@link PublishOptions.secret}. Default: there is no such path. */
-  publishSecret?: PublishOptions['secret'];
-  /** Publishers with narrowed rights, and further options of `/publish`. */
-  publish?: Omit<PublishOptions, 'busName' | 'onerror' | 'secret'>;
+  bus?: BusName;
   /**
-   * What an admitted caller receives of what it names. `acknowledged` (default): what the server
-   * behind acknowledges to a listen with the credentials of that caller, asked again like every
-   * `authorize`; nothing if the server has no `subscriptions/listen`. `admitted`: everything that is
-   * published or watched. An `authorize` in `listen` replaces both.
+   * The secret of those who publish at `/publish`, as {@link PublishHandlerOptions.secret}. Without
+   * one, and without `publish.publishers`, there is no such path.
+   *
+   * @default undefined
+   */
+  secret?: PublishHandlerOptions['secret'];
+  /** Publishers with narrowed rights, and further options of `/publish`. */
+  publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
+  /**
+   * What an admitted caller receives of what it names. `acknowledged`: what the server behind
+   * acknowledges to a listen with the credentials of that caller, asked again like every
+   * `authorize`; nothing if the server has no `subscriptions/listen`. `admitted`: everything that
+   * is published or watched. An `authorize` in `listen` replaces both.
+   *
+   * @default 'acknowledged'
    */
   rights?: 'acknowledged' | 'admitted';
   /**
    * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
    * `X-API-Key`. Questions about a caller carry these fields alone. Cookies are not a part of a
-   * caller's name unless `Cookie` is listed here (default: none).
+   * caller's name unless `Cookie` is listed here.
+   *
+   * @default []
    */
   credentialHeaders?: readonly string[];
   /**
    * Also admits a caller if the server behind answers `server/discover` with a JSON-RPC error "no such
-   * method or revision" (default false: a server that looks at the method before the credentials
-   * would admit every caller).
+   * method or revision". A server that looks at the method before the credentials would then admit
+   * every caller.
+   *
+   * @default false
    */
   admitsUnknownMethod?: boolean;
   /**
-   * How listens and sessions are served. Here `capabilities` are `offered` by default, where there is a secret for
-   * publishers, and `limits.authorizeMs` is 10,000. The default `principal` admits the callers that the
-   * server behind serves, and names each by a digest of its credentials, unless the server serves
-   * callers without any; the default `authorize` is what `rights` says.
+   * How listens and sessions are served. Here `advertise` is `all` by default if there is a secret
+   * for publishers and no `server`, and `timeouts.authorizeMs` is 10,000. The default `principal`
+   * admits the callers that the server behind serves, and names each by a digest of its
+   * credentials, unless the server serves callers without any; the default `authorize` is what
+   * `rights` says.
    */
   listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders'>;
 }
@@ -59,26 +77,38 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
 /** Stands in front of an MCP server. */
 export interface Gateway<Rest extends unknown[] = []> {
   /**
-   * Answers `/mcp`, `/publish` and `/.well-known/`, with whatever before it that `busName` may look
-   * at; all else is 404. What follows the request reaches `principal` and `authorize` of `listen`.
+   * Answers `/mcp`, `/publish` and `/.well-known/`, with any path before it if `bus` is a function;
+   * everything else gets 404. What follows the request reaches `principal` and `authorize` of
+   * `listen`.
    */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
-  /** What serves a bus in this isolate: to publish on it, for its numbers, or to drain it (default: `mcp-listen`). */
-  server: (busName?: string) => ListenHandler<Rest>;
   /**
-   * Returns the default name of the caller of a request, for `revoke`; undefined without credentials. Where
-   * the server behind serves callers without credentials, streams and sessions have no such name.
+   * Returns what serves a bus in this isolate: to publish on it, for its numbers, or to drain it.
+   * Default: the `bus` of the options.
+   */
+  server: (bus?: string) => ListenHandler<Rest>;
+  /**
+   * Returns the default name of the caller of a request, for `disconnect`; undefined without
+   * credentials. Where the server behind serves callers without credentials, streams and sessions
+   * have no such name.
    */
   nameOf: (request: Request) => Promise<string | undefined>;
 }
 
 /**
- * Serves `subscriptions/listen` and sessions in front of the MCP server at the URL `upstream`, in whatever language,
- * and forwards everything else to it. Make it once, for example at the top of the module.
+ * Serves `subscriptions/listen` and sessions in front of the MCP server at the URL `upstream`, in
+ * whatever language, and forwards everything else to it. Make it once, for example at the top of
+ * the module.
  *
  * @throws ListenError `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, { secret: env.PUBLISH_TOKEN });
+ * export default { fetch: (request: Request) => gate.fetch(request) };
+ * ```
  */
-export function gateway<Rest extends unknown[] = []>(
+export function createGateway<Rest extends unknown[] = []>(
   upstream: string | URL,
   namespace: BusNamespace,
   options: GatewayOptions<Rest> = {},
@@ -91,8 +121,8 @@ class Gate implements Gateway<unknown[]> {
   readonly #upstream: URL;
   readonly #namespace: BusNamespace;
   readonly #options: GatewayOptions;
-  readonly #onerror: (error: Error) => void;
-  readonly #busName: BusName | string;
+  readonly #onError: (error: Error) => void;
+  readonly #bus: BusName;
   readonly #proxy: (request: Request) => Promise<Response>;
   readonly #behind: UpstreamServer;
   readonly #screen: Screen;
@@ -100,17 +130,20 @@ class Gate implements Gateway<unknown[]> {
   readonly #tenants = new Tenants((name) => this.#serverOf(name), MAX_SERVERS);
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
-    const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report } = options;
+    const { bus = DEFAULT_BUS, credentialHeaders, listen = {}, onError = report } = options;
     expectRights(options);
     this.#upstream = upstream;
     this.#namespace = namespace;
     this.#options = options;
-    this.#onerror = guarded(onerror);
-    this.#busName = busName;
-    this.#proxy = proxyTo(upstream, options);
-    this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
+    this.#onError = guarded(onError);
+    this.#bus = bus;
+    this.#proxy = createProxy(upstream, options);
+    this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {
+      answerBytes: limitsOf(listen.limits).answerBytes,
+      answerMs: timeoutsOf(listen.timeouts).answerMs,
+    });
     this.#screen = screen(listen);
-    this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
+    this.#publish = takesPublishes(options) ? this.#endpoint(options, { bus, onError }) : undefined;
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
@@ -118,19 +151,22 @@ class Gate implements Gateway<unknown[]> {
     if (WELL_KNOWN.test(pathname)) return this.#wellKnown(request, pathname);
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // What stands before is the tenant's: without tenants there is nothing.
-    const isHere = leaf !== undefined && (before === '' || typeof this.#busName === 'function');
+    const isHere = leaf !== undefined && (before === '' || typeof this.#bus === 'function');
     if (isHere && leaf === 'mcp') return this.#serve(request, rest);
     return isHere && this.#publish !== undefined ? this.#publish(request) : refused(Refusal.UnknownServer);
   };
 
-  readonly server = (busName: string = DEFAULT_BUS): ListenHandler<unknown[]> => this.#tenants.server(busName);
+  readonly server = (bus?: string): ListenHandler<unknown[]> => {
+    const own = typeof this.#bus === 'string' ? this.#bus : DEFAULT_BUS;
+    return this.#tenants.server(bus ?? own);
+  };
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return this.#screen(request, async () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
-      const proxy = proxyTo(new URL(pathname, this.#upstream), this.#options);
+      const proxy = createProxy(new URL(pathname, this.#upstream), this.#options);
       // It is nothing of a session: the server behind hears of none, and the client of none of its own.
       return renamed(await forward(proxy, { request, rest: [] }, undefined), undefined);
     });
@@ -139,38 +175,38 @@ class Gate implements Gateway<unknown[]> {
   readonly nameOf = (request: Request): Promise<string | undefined> => this.#behind.credentials.nameOf(request);
 
   /** Pages and hosts are judged as those of the MCP endpoint are. */
-  #endpoint({ listen, publish, publishSecret }: GatewayOptions, where: Pick<PublishOptions, 'busName' | 'onerror'>) {
+  #endpoint({ listen, publish, secret }: GatewayOptions, where: Pick<PublishHandlerOptions, 'bus' | 'onError'>) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
     const front = { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) };
-    return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
+    return createPublishHandler(this.#namespace, { ...front, ...publish, ...where, secret });
   }
 
   async #serve(request: Request, rest: unknown[]): Promise<Response> {
     let name: string | undefined;
     try {
-      name = await busNameOf(this.#busName, request);
+      name = await busNameOf(this.#bus, request);
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
       return refused(Refusal.Unavailable);
     }
     return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request, ...rest);
   }
 
   #serverOf(name: string): ForgettableHandler<unknown[]> {
-    const onerror = this.#onerror;
+    const onError = this.#onError;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
     // An option that is undefined must not replace a default that denies.
     const authorize =
-      listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onerror));
+      listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
     return forgettableHandler<unknown[]>(this.#proxy, {
-      onerror,
-      ...(takesPublishes(this.#options) && { capabilities: 'offered' }),
+      onError,
+      ...(takesPublishes(this.#options) && listen.server === undefined && { advertise: 'all' }),
       ...listen,
-      limits: { authorizeMs: AUTHORIZE_MS, ...listen.limits },
+      timeouts: { authorizeMs: AUTHORIZE_MS, ...listen.timeouts },
       principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
-      bus: durableObjectBus(this.#namespace, { name, onerror }),
+      bus: durableObjectBus(this.#namespace, { bus: name, onError }),
     });
   }
 }
@@ -181,8 +217,8 @@ function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
   throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
 }
 
-function takesPublishes({ publish, publishSecret }: GatewayOptions): boolean {
-  return !!publishSecret || publish?.publishers !== undefined;
+function takesPublishes({ publish, secret }: GatewayOptions): boolean {
+  return !!secret || publish?.publishers !== undefined;
 }
 
 /** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */

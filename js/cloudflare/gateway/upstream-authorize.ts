@@ -10,7 +10,7 @@ import { isDenial, type UpstreamServer } from './upstream.js';
  * `subscriptions/listen` there with the filter and the credentials of the caller, and closes it after
  * the acknowledgment. A server that serves no subscriptions allows nothing.
  */
-export function upstreamAuthorize(behind: UpstreamServer, onerror: (error: Error) => void): Authorize {
+export function upstreamAuthorize(behind: UpstreamServer, onError: (error: Error) => void): Authorize {
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
@@ -20,7 +20,7 @@ export function upstreamAuthorize(behind: UpstreamServer, onerror: (error: Error
     if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
     if (answer.ok && !probed(bytes).isUnknown)
       throw new ListenError('discover-failed', 'the server behind did not acknowledge a subscription');
-    onerror(
+    onError(
       new ListenError(
         'discover-failed',
         'the server behind serves no subscriptions, so nothing is honored: see rights',

@@ -2,9 +2,9 @@ import type { ClientListenOptions, TokenProvider } from '../../client/options.js
 import type { RequestFactory } from '../../client/transport/target.js';
 import type { WatchEvent, WatchStatus } from '../../client/watch/watch-events.js';
 import { upstreamUrl } from '../../handler/proxy.js';
-import { errorOf } from '../../model/client-error.js';
 import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
+import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { subjectsOf } from '../../wasm/client/bindings.js';
 import { type BusWatcher, covers, together, type WatchedBus, type WatcherMaker } from '../object/root/watcher.js';
@@ -19,22 +19,39 @@ export interface Upstream {
   /** Authorizes every request to it: what it tells this caller, all streams may hear. */
   token?: TokenProvider;
   /**
-   * Also listens to tasks (default false). Their states may include their results, so set it only if
-   * the streams of the bus are authorized: by an `authorize`, or by a gateway whose `rights` are
-   * `acknowledged`. Otherwise a caller may name the task of another.
+   * Also listens to tasks. Their states may include their results, so set it only if the streams of
+   * the bus are authorized: by an `authorize`, or by a gateway whose `rights` are `acknowledged`.
+   * Otherwise a caller may name the task of another.
+   *
+   * @default false
    */
   tasks?: boolean;
-  /** Used in place of the global `fetch`: that of a service binding, for example. */
+  /**
+   * Sends each request, for example over a service binding.
+   *
+   * @default globalThis.fetch
+   */
   fetch?: typeof fetch;
-  /** Told when it could not be listened to, and why (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  /**
+   * Called with the reason whenever the server cannot be listened to.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
 }
 
 /**
  * For `watcher` of a class of one's own: while somebody listens to the bus, it holds one subscription to the MCP server
  * behind, or one session of 2025, for all of them. A function says for each bus which server that is; undefined: none.
+ *
+ * @example
+ * ```ts
+ * export class Bus extends SubscriptionBus {
+ *   static override watcher = watchUpstream({ url: 'https://mcp.example/mcp', token: env.TOKEN });
+ * }
+ * ```
  */
-export function watchUpstream(upstream: Upstream | ((busName: string) => Upstream | undefined)): WatcherMaker {
+export function watchUpstream(upstream: Upstream | ((bus: string) => Upstream | undefined)): WatcherMaker {
   return (busName, bus) => {
     const watched = typeof upstream === 'function' ? upstream(busName) : upstream;
     return watched && new UpstreamWatch(bus, watched);
@@ -50,19 +67,19 @@ class UpstreamWatch implements BusWatcher {
   readonly #target: RequestFactory;
   readonly #options: ClientListenOptions;
   readonly #watchesTasks: boolean;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   #line: UpstreamSubscription | undefined;
   /** Takes the place of the line once it is open: until then that one is heard. */
   #next: UpstreamSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(bus: WatchedBus, { onerror = report, tasks = false, url, ...options }: Upstream) {
+  constructor(bus: WatchedBus, { onError = report, tasks = false, url, ...options }: Upstream) {
     const upstream = upstreamUrl(url);
     this.#bus = bus;
     this.#options = options;
     this.#watchesTasks = tasks;
-    this.#onerror = guarded(onerror);
+    this.#onError = guarded(onError);
     // A redirect would take the credentials along to wherever it leads.
     this.#target = ({ body, ...parts }) => new Request(upstream, { ...parts, body, redirect: 'manual' });
   }
@@ -70,7 +87,7 @@ class UpstreamWatch implements BusWatcher {
   stir(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#follow(covers).catch(this.#onerror);
+      this.#follow(covers).catch(this.#onError);
     }, this.#settleMs);
   }
 
@@ -145,7 +162,7 @@ class UpstreamWatch implements BusWatcher {
     }
     const error = end && errorOf(end, cause);
     if (error !== undefined) {
-      this.#onerror(new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }));
+      this.#onError(new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }));
     }
     // The next alarm, or the next stream, tries again.
     if (state === 'stopped' && line === this.#line) this.#line = undefined;
@@ -153,7 +170,7 @@ class UpstreamWatch implements BusWatcher {
   }
 
   #publish(events: string[]): void {
-    if (events.length > 0) this.#bus.publishAll(events).catch(this.#onerror);
+    if (events.length > 0) this.#bus.publishAll(events).catch(this.#onError);
   }
 }
 

@@ -5,21 +5,30 @@ import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 /** How a {@link SubscriptionBus} works. */
 export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOptions {
   /**
-   * Streams that one object holds (default 2,000), where those of an isolate that share a socket count as one: beyond them, the bus opens
-   * shards. At most 32,768, the runtime's limit for sockets.
+   * Number of streams that one object holds. Streams of an isolate that share a socket count as
+   * one. With more streams the bus opens shards. From 1 to 32,768, the runtime's limit for sockets;
+   * 0 is `invalid-options`.
+   *
+   * @default 2_000
    */
   edgesPerShard?: number;
   /**
-   * Bytes that the names of all streams may count together at one object, the bus or a shard (default 33,554,432): of each URI,
-   * task, audience and principal its bytes and 64 more, for each stream or shared socket that names it, and at the bus for each
-   * shard that follows it. Beyond them, streams are refused with 503. Each stream or socket finds 4,096 of them in any
-   * case, or its part of half of them where that is less, and one alone gets a 32nd part of them at most.
+   * Bytes of the names of all streams at one object, the bus or a shard: each URI, task, audience
+   * and principal counts its bytes and 64 more, for each stream or shared socket that names it, and
+   * at the bus for each shard that follows it. Beyond the limit streams get 503. Each stream or
+   * socket may use 4,096 bytes, or its share of half of the limit if that is less; one alone gets
+   * at most a 32nd of the limit. 0 accepts only streams without names.
+   *
+   * @default 33_554_432
    */
   namesBytes?: number;
   /**
-   * Milliseconds for which a shard has to hold few streams (none, or less than half of the most that it held) before it tells
-   * the bus, which then may close it and send the rest elsewhere (default 10,000; 0: at once). At most 3,600,000. The shorter it
-   * is, the more often shards close and open as streams come and go.
+   * Milliseconds for which a shard holds few streams (none, or less than half of the most that it
+   * held) before it tells the bus, which then may close it and send the rest elsewhere. The shorter
+   * it is, the more often shards close and open as streams come and go. 0 tells the bus at once; at
+   * most 3,600,000.
+   *
+   * @default 10_000
    */
   shardCloseMs?: number;
 }

@@ -1,4 +1,6 @@
 import { type FrontOptions, type Screen, screen } from '../../http/origin-guard.js';
+import { expectAmounts } from '../../model/amount.js';
+import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { posted } from '../../wasm/server/bindings.js';
 import { addressOf } from '../../web/client-address.js';
@@ -15,32 +17,55 @@ import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
 import { UnverifiedBodies } from './unverified-bodies.js';
 
 /** Who may publish, and to which bus. */
-export interface PublishOptions extends FrontOptions {
+export interface PublishHandlerOptions extends FrontOptions {
   /**
-   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a bearer token, or signs the
-   * request. A function is called with the name of each bus. Without one (undefined, an empty text) there is no such publisher.
+   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a
+   * bearer token, or signs the request. A function is called with the name of each bus. With
+   * undefined or an empty text there is no such publisher.
+   *
+   * @default undefined
    */
-  secret?: string | undefined | ((busName: string) => string | undefined | Promise<string | undefined>);
-  /** Further publishers, whose rights can be narrowed; a function is called with the name of each bus. Default: none. */
-  publishers?: readonly Publisher[] | ((busName: string) => PublishersOfBus | Promise<PublishersOfBus>);
-  /** Which bus: its name, or what chooses it for each request (default `mcp-listen`). */
-  busName?: BusName | string;
+  secret?: string | undefined | ((bus: string) => string | undefined | Promise<string | undefined>);
   /**
-   * Accepts signatures of the first version, too (default false): they cover the timestamp and the body, but not the bus,
-   * so that one which is captured publishes to every bus of the same secret.
+   * Further publishers, whose rights can be narrowed. A function is called with the name of each
+   * bus.
+   *
+   * @default []
+   */
+  publishers?: readonly Publisher[] | ((bus: string) => PublishersOfBus | Promise<PublishersOfBus>);
+  /**
+   * The bus to publish to: its name, or a function that returns the name of the bus of each
+   * request.
+   *
+   * @default 'mcp-listen'
+   */
+  bus?: BusName;
+  /**
+   * Also accepts signatures of the first version. They cover the timestamp and the body, but not
+   * the bus, so a captured one publishes to every bus with the same secret.
+   *
+   * @default false
    */
   acceptV1?: boolean;
   /**
-   * Requests that may fail to show a secret within a minute (default 30), for each bus and for each address that the
-   * host tells. Further failures are refused with 429. A signed request counts as a failure until its signature has
-   * proved right, so that signed requests beyond the bound are refused unread. A right bearer is always served, and so
-   * is a right signature where the host tells no address. Each isolate counts for itself. Below 1: any number.
+   * Number of requests that may fail to show a secret within a minute, for each bus and for each
+   * address that the host passes on. Further failures get 429. A signed request counts as a failure
+   * until its signature is verified, so signed requests beyond the bound are refused unread. A
+   * right bearer token is always accepted, and so is a right signature where the host passes on no
+   * address. Each isolate counts for itself. 0 disables.
+   *
+   * @default 30
    */
   failuresPerMinute?: number;
-  /** Milliseconds that a body may take to arrive (default 10,000; below 1: any number). */
-  bodyMs?: number;
-  /** Called with every error behind a 503, and with those of what `secret` and `publishers` answer (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
+  /**
+   * Called with every error behind a 503, and with the error of each `secret` or publisher that a
+   * function returns and that is invalid.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
 }
 
 type PublishersOfBus = readonly Publisher[] | undefined;
@@ -51,31 +76,39 @@ type PublishersOfBus = readonly Publisher[] | undefined;
  * of an array does; an error is `{ "error": code, "message": text }`. Pages of other origins are refused.
  *
  * @throws ListenError `invalid-options`, where a secret is too short among others.
+ *
+ * @example
+ * ```ts
+ * const publish = createPublishHandler(env.MCP_BUS, { secret: env.PUBLISH_TOKEN });
+ * const response = await publish(request);
+ * ```
  */
-export function publishEndpoint(
+export function createPublishHandler(
   namespace: BusNamespace,
-  options: PublishOptions,
+  options: PublishHandlerOptions,
 ): (request: Request) => Promise<Response> {
-  const { fetch } = new PublishEndpoint(namespace, options);
+  const { fetch } = new PublishHandler(namespace, options);
   return fetch;
 }
 
-class PublishEndpoint {
+class PublishHandler {
   readonly #namespace: BusNamespace;
-  readonly #options: PublishOptions;
-  readonly #onerror: (error: Error) => void;
+  readonly #options: PublishHandlerOptions;
+  readonly #onError: (error: Error) => void;
   readonly #screen: Screen;
   readonly #failures: FailedAttempts;
   readonly #bodies: UnverifiedBodies;
   readonly #bodyMs: number;
 
-  constructor(namespace: BusNamespace, options: PublishOptions) {
-    const { bodyMs = 10_000, failuresPerMinute = 30, publishers = [], secret } = options;
+  constructor(namespace: BusNamespace, options: PublishHandlerOptions) {
+    const { failuresPerMinute = 30, publishers = [], secret, timeouts } = options;
+    const { bodyMs } = timeoutsOf(timeouts);
+    expectAmounts('', { failuresPerMinute });
     if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
     else checked(stated(secret));
     this.#namespace = namespace;
     this.#options = options;
-    this.#onerror = guarded(options.onerror ?? report);
+    this.#onError = guarded(options.onError ?? report);
     this.#screen = screen(options);
     this.#failures = new FailedAttempts(failuresPerMinute);
     this.#bodies = new UnverifiedBodies(bodyMs);
@@ -94,7 +127,7 @@ class PublishEndpoint {
     } catch (error) {
       await request.body?.cancel().catch(() => {});
       if (error instanceof PublishError) return error.response();
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
       return new PublishError('bus-unavailable').response();
     }
   }
@@ -102,7 +135,7 @@ class PublishEndpoint {
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
   async #published(request: Request): Promise<Response> {
     checkHead(request);
-    const name = await busNameOf(this.#options.busName ?? DEFAULT_BUS, request);
+    const name = await busNameOf(this.#options.bus ?? DEFAULT_BUS, request);
     const { body, proof, publisher } = await this.#proven(request, name);
     if (name === undefined) throw new PublishError('unauthorized');
     const { events, isArray } = eventsIn(body);
@@ -161,7 +194,7 @@ class PublishEndpoint {
     try {
       return checked([...stated(own), ...(others ?? [])]);
     } catch (error) {
-      this.#onerror(error as Error);
+      this.#onError(error as Error);
       return [];
     }
   }
@@ -188,7 +221,7 @@ interface PublishStub {
 }
 
 /** The publisher with this secret and all rights; none for a function, which is called for each request. */
-function stated(secret: PublishOptions['secret']): Publisher[] {
+function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
   return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
 }
 

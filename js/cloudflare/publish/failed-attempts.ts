@@ -15,7 +15,7 @@ export class FailedAttempts {
   readonly #most: number;
   readonly #counts = new Map<string, CountedFailures>();
 
-  /** @param most - failures within a minute; below 1: any number. */
+  /** @param most - failures within a minute; 0: any number. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -30,7 +30,7 @@ export class FailedAttempts {
     const former = this.#counts.get(caller);
     const isOver = former === undefined || now >= former.until;
     const counted = isOver ? { failures: 0, until: now + MINUTE_MS } : former;
-    if (this.#most >= 1 && counted.failures >= this.#most) throw new PublishError('too-many-failures');
+    if (this.#most > 0 && counted.failures >= this.#most) throw new PublishError('too-many-failures');
     counted.failures += 1;
     if (isOver) this.#keep(caller, counted);
     return counted;

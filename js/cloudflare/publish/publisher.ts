@@ -3,19 +3,32 @@ import type { ChangeEvent, ServerEvent } from '../../model/event.js';
 
 /** A publisher and its rights. Without a list of rights it may publish everything. */
 export interface Publisher {
-  /** Shown as a bearer token, or used to sign. At least 16 bytes, and not the same as another publisher's. */
+  /**
+   * Shown as a bearer token, or used to sign. At least 16 bytes, and not the same as another
+   * publisher's.
+   */
   secret: string;
   /**
-   * The kinds of changes that it may publish (default: all kinds; with `uriPrefixes` `resource_updated` alone, with
-   * `audiences` all but `task_status`).
+   * The kinds of changes that it may publish. An empty list allows none.
+   *
+   * @default every kind; with `uriPrefixes` `resource_updated` alone, with `audiences` every kind
+   *   but `task_status`
    */
   kinds?: readonly ChangeEvent['kind'][];
   /**
-   * What the URI of a `resource_updated` must begin with: one of these texts, compared code point by code point. End a
-   * prefix with a separator: `note://acme` is also the beginning of `note://acme-2`. Default: any URI.
+   * What the URI of a `resource_updated` must begin with: one of these texts, compared code point
+   * by code point. End a prefix with a separator: `note://acme` is also the beginning of
+   * `note://acme-2`. An empty list allows none.
+   *
+   * @default every URI
    */
   uriPrefixes?: readonly string[];
-  /** The audiences for which it may publish, each by its exact name, and nothing for everyone. Default: all, and everyone. */
+  /**
+   * The audiences for which it may publish, each by its exact name, and nothing for everyone. An
+   * empty list allows none.
+   *
+   * @default every audience, and everyone
+   */
   audiences?: readonly string[];
 }
 

@@ -4,6 +4,11 @@
  * them is stored. In a shell:
  *
  * `printf 'mcp-listen publish acme' | openssl dgst -sha256 -hmac "$PUBLISH_TOKEN"`
+ *
+ * @example
+ * ```ts
+ * const secret = await tenantSecret(env.PUBLISH_TOKEN, 'acme');
+ * ```
  */
 export async function tenantSecret(token: string, busName: string): Promise<string> {
   const key = await crypto.subtle.importKey('raw', ENCODER.encode(token), HMAC, false, ['sign']);

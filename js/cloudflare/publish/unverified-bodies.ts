@@ -8,9 +8,9 @@ export class UnverifiedBodies {
   readonly #mostMs: number;
   readonly #reading = new Map<string, Set<Reading>>();
 
-  /** @param bodyMs - milliseconds that a body may take to arrive; below 1: any number. */
+  /** @param bodyMs - milliseconds that a body may take to arrive; 0: no limit. */
   constructor(bodyMs: number) {
-    this.#mostMs = bodyMs >= 1 ? bodyMs : MINUTE_MS;
+    this.#mostMs = bodyMs > 0 ? bodyMs : MINUTE_MS;
   }
 
   /**

@@ -1,9 +1,13 @@
-/** Says which bus a request has to do with; undefined: none that there is. */
-export type BusName = (request: Request) => string | undefined | Promise<string | undefined>;
+/**
+ * The name of one bus, or a function that returns the name of the bus of each request; undefined
+ * where there is no such bus. A name has at most 256 characters, none of which is a control
+ * character.
+ */
+export type BusName = string | ((request: Request) => string | undefined | Promise<string | undefined>);
 
-/** Which bus a request has to do with; undefined where no bus may be called so. */
-export async function busNameOf(busName: BusName | string, request: Request): Promise<string | undefined> {
-  const name = typeof busName === 'string' ? busName : await busName(request);
+/** Returns the name of the bus of a request; undefined where no bus may have that name. */
+export async function busNameOf(bus: BusName, request: Request): Promise<string | undefined> {
+  const name = typeof bus === 'string' ? bus : await bus(request);
   if (typeof name !== 'string' || name === '' || name.length > LONGEST || CONTROL.test(name)) return undefined;
   return shardAddress(name) === undefined ? name : undefined;
 }

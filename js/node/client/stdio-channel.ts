@@ -17,8 +17,14 @@ export interface StdioProcess {
 }
 
 /**
- * A server on stdio to listen to. One that is to be started runs for each subscription anew, and ends with it; one that
- * runs already is left running, and what is not for the subscription is left to whoever reads its stdout too.
+ * A server on stdio to listen to. One that is to be started runs for each subscription anew, and
+ * ends with it; one that runs already is left running, and what is not for the subscription is left
+ * to whoever reads its stdout too.
+ *
+ * @example
+ * ```ts
+ * const watching = watch(stdio({ command: 'node', args: ['server.js'] }), { toolsListChanged: true }, () => readTools());
+ * ```
  */
 export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
   if (!('stdin' in target)) return { join: (receiver) => started(target, receiver) };

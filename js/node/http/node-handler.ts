@@ -16,8 +16,13 @@ export interface WebHandler {
 
 /** How {@link toNodeHandler} tells of trouble. */
 export interface NodeHandlerOptions {
-  /** Told of what `fetch` throws, and of a body that somebody else has read (default: `console.error`). */
-  onerror?: (error: Error) => void;
+  /**
+   * Called with what `fetch` throws, and with an error for each body that other code has already
+   * read.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
 }
 
 /** A request of `node:http`, with what Express and its middleware add. */
@@ -54,9 +59,14 @@ export interface NodeHandler {
  * The body reaches `server` byte for byte, also where `express.json()` stands before it, except for
  * numbers which that has rounded. `auth` of the request goes to the handler behind, to `principal`
  * and to `authorize` as `{ authInfo }`.
+ *
+ * @example
+ * ```ts
+ * createServer(toNodeHandler(server)).listen(3_000);
+ * ```
  */
-export function toNodeHandler(server: WebHandler, { onerror = report }: NodeHandlerOptions = {}): NodeHandler {
-  const tell = guarded(onerror);
+export function toNodeHandler(server: WebHandler, { onError = report }: NodeHandlerOptions = {}): NodeHandler {
+  const tell = guarded(onError);
   const answers = new UnsentResponses();
   const handle = async (incoming: NodeRequest, outgoing: ServerResponse, parsedBody?: unknown): Promise<void> => {
     answers.enter(outgoing);

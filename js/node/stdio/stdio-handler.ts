@@ -4,9 +4,10 @@ import type { ListenBus, ServerEventBus } from '../../bus/bus.js';
 import { toListenBus } from '../../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
-import { declared, type ListenCapabilities } from '../../handler/discovery.js';
+import { type DeclaredServer, declared } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
-import { type ListenLimits, limitsOf } from '../../model/limits.js';
+import { DEFAULT_LIMITS, type ListenLimits, withDefaults } from '../../model/limits.js';
+import { type ListenTimeouts, patienceOf, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { WholeLines } from './lines.js';
@@ -21,21 +22,46 @@ export type StdioServer = (stdin: Readable, stdout: Writable) => unknown;
 
 /** How `serveListenStdio` serves. */
 export interface StdioListenOptions {
-  /** Carries events between publishers and streams (default: a new `InMemoryBus`). */
+  /**
+   * Carries events between publishers and streams.
+   *
+   * @default new InMemoryBus()
+   */
   bus?: ListenBus | ServerEventBus;
-  /** What the server notifies about (default: asked of it with `server/discover`, for as long as its answer holds). */
-  capabilities?: ListenCapabilities;
-  /** Named in the result that ends a stream; goes with `capabilities` (otherwise `server/discover` tells it). */
-  serverInfo?: { name: string; version: string };
-  /** Says what the client may hear (default: everything). */
+  /**
+   * The name of the server, and what it notifies about. Without it the server is asked with
+   * `server/discover`, again when the `ttlMs` of its answer is over.
+   *
+   * @default undefined
+   */
+  server?: DeclaredServer;
+  /**
+   * Returns what the client may receive. Without it, everything.
+   *
+   * @default undefined
+   */
   authorize?: Authorize<StdioAuthorizeContext>;
-  /** Upper bounds. */
+  /** Upper bounds in counts and bytes. */
   limits?: StdioListenLimits;
-  /** Told of every error behind a refusal, a lost subscription or a failed publish (default: `console.error`). */
-  onerror?: (error: Error) => void;
-  /** Where the client's bytes come from (default: `process.stdin`). */
+  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  timeouts?: StdioListenTimeouts;
+  /**
+   * Called with every error behind a refusal, a lost subscription or a failed publish.
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+  /**
+   * The stream that the client writes to.
+   *
+   * @default process.stdin
+   */
   stdin?: Readable;
-  /** Where lines for the client go (default: `process.stdout`). */
+  /**
+   * The stream that the client reads.
+   *
+   * @default process.stdout
+   */
   stdout?: Writable;
 }
 
@@ -45,11 +71,19 @@ export interface StdioAuthorizeContext {
   requested: SubscriptionFilter;
 }
 
-/** Upper bounds; each is the largest value still accepted. */
+/** Upper bounds in counts and bytes. Each is the largest value that is still accepted. */
 export interface StdioListenLimits extends ListenLimits {
-  /** Bytes of any line of the client; a longer one is refused and passed over (default 10,485,760). */
+  /**
+   * Bytes of any line of the client. A longer one is refused, and reading continues after it. 0
+   * accepts only empty lines.
+   *
+   * @default 10_485_760
+   */
   lineBytes?: number;
 }
+
+/** The timeouts that apply on stdio. */
+export type StdioListenTimeouts = Pick<ListenTimeouts, 'attachMs' | 'authorizeMs'>;
 
 /** A stdio connection that serves `subscriptions/listen`. */
 export interface StdioListenServer {
@@ -70,23 +104,31 @@ export interface StdioListenServer {
 }
 
 /**
- * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio server. Listens
- * and what cancels them are answered here; every other line passes through, in both directions, byte for byte.
+ * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio
+ * server. Listens and what cancels them are answered here; every other line passes through, in both
+ * directions, byte for byte.
  *
- * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of the lists, and of
- * the resources that it subscribes to. Of what passes through, the answer to `initialize` is made to name `capabilities`
- * where these are given, and that to `resources/subscribe` is ours where the server behind has no such method.
+ * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of
+ * the lists, and of the resources that it subscribes to. Of what passes through, the answer to
+ * `initialize` is made to name the capabilities of `server` where these are given, and that to
+ * `resources/subscribe` is ours where the server behind has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
+ *
+ * @example
+ * ```ts
+ * const server = serveListenStdio((stdin, stdout) => mcp.connect(new StdioServerTransport(stdin, stdout)));
+ * await server.notify.toolsChanged();
+ * ```
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
-  const { onerror = report, bus = new InMemoryBus(onerror) } = options;
-  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onerror), onerror: guarded(onerror) });
+  const { onError = report, bus = new InMemoryBus({ onError }) } = options;
+  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onError), onError: guarded(onError) });
   const { close, flushed } = front;
   return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
 
-type FrontOptions = StdioListenOptions & { bus: ListenBus; onerror: (error: Error) => void };
+type FrontOptions = StdioListenOptions & { bus: ListenBus; onError: (error: Error) => void };
 
 /** Stands between the client's streams and the server's, and lets lines of both writers take turns on stdout. */
 class StdioFront {
@@ -98,7 +140,7 @@ class StdioFront {
   readonly #serverLines = new WholeLines();
   readonly #discovery: StdioDiscovery;
   readonly #subscriptions: Subscriptions;
-  readonly #onerror: (error: Error) => void;
+  readonly #onError: (error: Error) => void;
   readonly #sources: Array<() => Uint8Array | undefined>;
   #isFull = false;
   #isBroken = false;
@@ -108,17 +150,18 @@ class StdioFront {
   #forgetTraps = (): void => {};
 
   constructor(serve: StdioServer, options: FrontOptions) {
-    const { bus, capabilities, onerror, serverInfo, stdin = process.stdin, stdout = process.stdout } = options;
-    const limits = limitsOf({ lineBytes: LINE_BYTES, ...options.limits });
-    this.#discovery = new StdioDiscovery(this.#toServer, capabilities && declared(capabilities, serverInfo));
+    const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
+    const limits = withDefaults('limits', { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES }, options.limits ?? {});
+    const timeouts = timeoutsOf(options.timeouts);
+    this.#discovery = new StdioDiscovery(this.#toServer, server && declared(server));
     this.bus = bus;
     this.#stdin = stdin;
     this.#stdout = stdout;
-    this.#onerror = onerror;
+    this.#onError = onError;
     this.#subscriptions = new Subscriptions({
-      ...{ authorize: options.authorize, bus, capabilities, limits, onerror },
-      discover: () => this.#discovery.ask(limits.attachMs),
-      onnews: () => this.#flush(),
+      ...{ authorize: options.authorize, bus, capabilities: server?.capabilities, limits, onError, timeouts },
+      discover: () => this.#discovery.ask(patienceOf(timeouts.attachMs)),
+      onNews: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];
     this.#forgetTraps = onReset(this.#trapped);
@@ -221,14 +264,14 @@ class StdioFront {
 
   /** The client takes no more: what is left to say is for nobody. */
   readonly #break = (error?: Error): void => {
-    if (error !== undefined && !isGone(error)) this.#onerror(error);
+    if (error !== undefined && !isGone(error)) this.#onError(error);
     this.#isBroken = true;
     this.#endInput();
     this.#flush();
   };
 
   readonly #fail = (error: Error): void => {
-    this.#onerror(error);
+    this.#onError(error);
     this.#endInput();
   };
 

@@ -3,7 +3,8 @@ import type { FanoutSink, ListenBus } from '../../bus/bus.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
-import type { DEFAULT_LIMITS, ListenLimits } from '../../model/limits.js';
+import { coreLimits, type ListenLimits } from '../../model/limits.js';
+import { type ListenTimeouts, patienceOf } from '../../model/timeouts.js';
 import { SETTLE_MS } from '../../streams/registry.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import { Channel, type ChannelInput, type Discovered, Refusal } from '../../wasm/server/bindings.js';
@@ -18,10 +19,11 @@ export interface SubscriptionsOptions {
   capabilities: ListenCapabilities | undefined;
   /** What is known of the server behind; may reject with a `ListenError`. */
   discover: () => Promise<Discovered>;
-  limits: typeof DEFAULT_LIMITS & ListenLimits & { lineBytes: number };
-  onerror: (error: Error) => void;
+  limits: Required<ListenLimits> & { lineBytes: number };
+  timeouts: Required<ListenTimeouts>;
+  onError: (error: Error) => void;
   /** There may be something to write. */
-  onnews: () => void;
+  onNews: () => void;
 }
 
 /** The subscriptions of one stdio connection: moves client bytes and what the bus feeds into the core, and its lines out. */
@@ -33,13 +35,13 @@ export class Subscriptions implements FanoutSink {
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {
-    const { authorize, capabilities, limits, onerror } = options;
-    const { lineBytes, streams } = limits;
+    const { authorize, capabilities, limits, onError, timeouts } = options;
+    const { lineBytes, maxSubscriptions } = limits;
     const known = capabilities && JSON.stringify(capabilities);
     this.#options = options;
-    this.#asking = { authorize, ms: limits.authorizeMs, onerror };
-    const [bytes, most] = [Math.min(lineBytes, MAX_U32), Math.min(streams, MAX_U32)];
-    this.#channel = calling(() => new Channel(JSON.stringify(limits), bytes, most, known));
+    this.#asking = { authorize, ms: timeouts.authorizeMs, onError };
+    const [bytes, most] = [Math.min(lineBytes, MAX_U32), Math.min(maxSubscriptions, MAX_U32)];
+    this.#channel = calling(() => new Channel(coreLimits(limits), bytes, most, known));
   }
 
   /** Takes bytes of the client; the answer is what the server behind gets of them. */
@@ -75,17 +77,17 @@ export class Subscriptions implements FanoutSink {
 
   publish(events: string): void {
     this.#channel?.publish(events);
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   gap(): void {
     this.#channel?.gap(false);
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   release(): void {
     this.#channel?.close(true);
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   /** Where there are no subscriptions any more, the bus need not feed them. */
@@ -145,16 +147,16 @@ export class Subscriptions implements FanoutSink {
         await this.#open(number, filter, discovered);
       }
     } catch (error) {
-      this.#options.onerror(error as Error);
+      this.#options.onError(error as Error);
       this.#channel?.refuse(number, Refusal.Unavailable);
     }
-    this.#options.onnews();
+    this.#options.onNews();
   }
 
   /** Whatever is published after it is open is heard, so the bus has to feed it before that. */
   async #open(number: number, filter: string | undefined, discovered: Discovered | undefined): Promise<void> {
-    const { bus, limits } = this.#options;
-    if (bus.ready !== undefined) await withTimeout(limits.attachMs, bus.ready(), notReady);
+    const { bus, timeouts } = this.#options;
+    if (bus.ready !== undefined) await withTimeout(patienceOf(timeouts.attachMs), bus.ready(), notReady);
     if (this.#channel === undefined) return;
     this.#leaveBus ??= this.#follow();
     calling(() => {

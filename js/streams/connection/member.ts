@@ -15,9 +15,9 @@ export class Member {
    * To be called on behalf of the stream's own request, or of one that the stream's own asks to go on: see {@link FanoutStream.request}.
    * `ring` is called when the timer has come, on behalf of the request that has set it.
    */
-  constructor(stream: FanoutStream, ring: () => void, onerror: (error: Error) => void) {
+  constructor(stream: FanoutStream, ring: () => void, onError: (error: Error) => void) {
     this.stream = stream;
-    this.context = stream.request?.context ?? new RequestContext(onerror);
+    this.context = stream.request?.context ?? new RequestContext(onError);
     this.#timer = new DeadlineTimer(() => {
       if (!this.#isGone) ring();
     });

@@ -13,18 +13,18 @@ export interface ConnectionOptions {
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
   /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  verifyMs: number;
+  busProbeIntervalMs: number;
   /** Whether further streams may come. */
   isShared: boolean;
   /** Whether each stream is of a request of its own, on behalf of which alone its timers are touched. */
   isApart: boolean;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
   /** Told when all its streams are away, and when they are back, where it is shared. */
-  onlog: StreamLogger;
+  onLog: StreamLogger;
   /** A stream could not be written to from another request. */
-  onrefused: (error: Error) => void;
+  onRefused: (error: Error) => void;
   /** A stream that is open goes on alone. */
-  onparted: (stream: FanoutStream, parted: Stream) => void;
+  onParted: (stream: FanoutStream, parted: Stream) => void;
   /** It was not shared, and its stream has left: it is of no use any more. */
-  onempty: (line: SharedConnection) => void;
+  onEmpty: (line: SharedConnection) => void;
 }

@@ -6,7 +6,7 @@ import type { ConnectionOptions } from './options.js';
 import { SharedConnection } from './shared-connection.js';
 
 /** What a line of one stream tells whoever made it. */
-export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onparted' | 'onempty'>;
+export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onParted' | 'onEmpty'>;
 
 /** The lines of streams each of which has a connection of its own. */
 export class OwnConnections {
@@ -44,7 +44,7 @@ export class OwnConnections {
   open(opening: Opening, options: OwnConnectionOptions): FanoutStream {
     const line = this.#line(options);
     try {
-      return line.open(opening, options.verifyMs);
+      return line.open(opening, options.busProbeIntervalMs);
     } catch (error) {
       line.end();
       throw error;
@@ -61,8 +61,8 @@ export class OwnConnections {
       ...options,
       isShared: false,
       // Where it is, it is alone.
-      onparted: () => {},
-      onempty: (line) => {
+      onParted: () => {},
+      onEmpty: (line) => {
         if (this.#lines.delete(line)) addTally(this.#past, line);
       },
     });

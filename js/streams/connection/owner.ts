@@ -23,7 +23,7 @@ export interface OwnerOptions {
   isShared: boolean;
   /** Whether it comes over a network: what is here together is then taken in together. */
   isApart: boolean;
-  onerror: (error: Error) => void;
+  onError: (error: Error) => void;
 }
 
 /** The stream whose request has the socket of a line, and its timer, for as long as it does. */
@@ -51,7 +51,7 @@ export class ConnectionOwner {
     this.term = term;
     this.#options = options;
     this.#ends = ends;
-    this.context = new RequestContext(options.onerror);
+    this.context = new RequestContext(options.onError);
     // A request that is cancelled must live to close what it has, and what it is about to open.
     options.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());

@@ -1,6 +1,7 @@
 import type { AttachmentCounters } from '../../bus/bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { isBusy, ListenError } from '../../model/error.js';
+import { patienceOf } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
@@ -36,22 +37,22 @@ export class SharedConnection {
   #holder: ConnectionOwner | undefined;
   #isAway = false;
   #isOver = false;
-  #verifyMs = 0;
+  #probeMs = 0;
   #settling: Deferred<void> | undefined;
 
   constructor(options: ConnectionOptions) {
-    const { isApart, onerror, onlog, onrefused } = options;
+    const { isApart, onError, onLog, onRefused } = options;
     this.#options = options;
     this.#streams = new FanoutDriver({
       make: () => new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
       isApart,
-      onleft: (stream) => this.#leave(stream),
-      onscope: () => this.#stir(),
-      onrefused,
-      onerror,
+      onLeft: (stream) => this.#leave(stream),
+      onScope: () => this.#stir(),
+      onRefused,
+      onError,
     });
-    this.#outage = new Outage(onlog);
-    this.#expect(options.verifyMs);
+    this.#outage = new Outage(onLog);
+    this.#expect(options.busProbeIntervalMs);
   }
 
   /** How its streams fared. */
@@ -78,9 +79,12 @@ export class SharedConnection {
     return this.#holder;
   }
 
-  /** Opens a stream, on behalf of its own request; the bus is asked as often as any of the streams wants: each `verifyMs`, 0 for never. */
-  open(opening: Opening, verifyMs: number): FanoutStream {
-    if (verifyMs > 0 && (this.#verifyMs === 0 || verifyMs < this.#verifyMs)) this.#expect(verifyMs);
+  /**
+   * Opens a stream on behalf of its own request. The bus is asked as often as any of the streams
+   * wants: every `probeMs` milliseconds, 0 for never.
+   */
+  open(opening: Opening, probeMs: number): FanoutStream {
+    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#expect(probeMs);
     const stream = this.#streams.open(opening);
     const member = this.#enter(stream);
     if (!this.#take(member)) this.#stir();
@@ -122,13 +126,13 @@ export class SharedConnection {
     return { counts: [outages, healed, gaps, resyncs], isAway: away === 1, isSettled: settled === 1, deadline };
   }
 
-  #expect(verifyMs: number): void {
-    this.#verifyMs = verifyMs;
-    this.#core.setPatience(this.#options.attachMs, verifyMs);
+  #expect(probeMs: number): void {
+    this.#probeMs = probeMs;
+    this.#core.setPatience(patienceOf(this.#options.attachMs), probeMs);
   }
 
   #enter(stream: FanoutStream): Member {
-    const member = new Member(stream, () => this.#watch(member), this.#options.onerror);
+    const member = new Member(stream, () => this.#watch(member), this.#options.onError);
     this.#members.set(stream, member);
     return member;
   }
@@ -145,7 +149,7 @@ export class SharedConnection {
 
   /** Nobody comes any more. */
   end(): void {
-    this.#options.onempty(this);
+    this.#options.onEmpty(this);
     // What a core had that has trapped is gone.
     if (this.isCurrent) this.#streams.free();
     this.#isOver = true;
@@ -223,7 +227,7 @@ export class SharedConnection {
   #receive(holder: ConnectionOwner, frame: string): void {
     const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
     if (dropped !== undefined) {
-      this.#options.onerror(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
+      this.#options.onError(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
     }
     holder.received(this.#core.hasAnswers());
   }
@@ -328,7 +332,7 @@ export class SharedConnection {
 
   #part(stream: FanoutStream, parted: Stream): void {
     this.#streams.part(stream);
-    this.#options.onparted(stream, parted);
+    this.#options.onParted(stream, parted);
   }
 
   #settled(settling: Deferred<void>): void {

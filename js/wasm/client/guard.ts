@@ -1,4 +1,4 @@
-import { SubscriptionLost } from '../../model/client-error.js';
+import { SubscriptionLost } from '../../model/subscription-error.js';
 import { InstanceGuard } from '../instance-guard.js';
 
 /** The lives of the core of a client. */

@@ -1,5 +1,5 @@
 import * as core from '../../../pkg/client/mcp_listen_client.js';
-import { ListenError } from '../../model/client-error.js';
+import { ListenError } from '../../model/error.js';
 import { clientGuard } from './guard.js';
 
 let isLoaded = false;

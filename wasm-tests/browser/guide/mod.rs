@@ -47,7 +47,7 @@ async fn the_tools_are_watched() {
 #[test]
 async fn the_first_change_is_waited_for() {
     let stage = Stage::new().await;
-    let options = r#"{"limits":{"streams":7}}"#;
+    let options = r#"{"limits":{"maxSubscriptions":7}}"#;
     let url = stage.worker_with(options);
     let changing = async {
         until("1", async || stage.streams_with(options).await).await;

@@ -12,8 +12,8 @@ export const CLIENTS: Scenario[] = [
   strange('leave between acknowledgment and first event', strangers.abortsAfterTheAck, 2_000),
   strange('reset within a message', strangers.resetsInAMessage, 1_000),
   strange('half-close', strangers.halfCloses, 500),
-  strange('never read, stallMs 3,000', strangers.neverReads, 200),
-  strange('read one byte a second, stallMs 3,000', strangers.readsOneByteASecond, 200),
+  strange('never read, writeMs 3,000', strangers.neverReads, 200),
+  strange('read one byte a second, writeMs 3,000', strangers.readsOneByteASecond, 200),
   relayed('splits every byte', splitting),
   relayed('merges what comes within 50 ms', merging(50)),
   relayed('passes blocks of 4 KiB only', buffering(4_096)),
@@ -52,7 +52,7 @@ function strange(what: string, manner: strangers.Manner, count: number): Scenari
     name: `clients that ${what}`,
     promise: 'P5, P6',
     streams: 50,
-    world: { isDirect: true, options: { stallMs: 3_000, keepAliveMs: 1_000 } },
+    world: { isDirect: true, options: { timeouts: { writeMs: 3_000 }, keepAliveMs: 1_000 } },
     run: async (stage) => {
       const before = stage.attached;
       const sockets = [];

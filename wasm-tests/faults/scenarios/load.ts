@@ -13,7 +13,7 @@ export const LOAD: Scenario[] = [
     promise: 'P3, P5',
     streams: 0,
     short: 0,
-    world: { isDirect: true, inspected: true, options: { stallMs: 0 } },
+    world: { isDirect: true, inspected: true, options: { timeouts: { writeMs: 0 } } },
     run: unread,
   },
   {

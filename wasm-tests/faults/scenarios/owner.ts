@@ -56,7 +56,7 @@ export const OWNER: Scenario[] = [
     name: 'the client of the request that owns a shared connection does not read',
     promise: 'P1, P5, P6',
     streams: 100,
-    world: { isDirect: true, options: { stallMs: 0 } },
+    world: { isDirect: true, options: { timeouts: { writeMs: 0 } } },
     run: async (stage) => {
       await shared(stage);
       const [owner] = stage.listeners;

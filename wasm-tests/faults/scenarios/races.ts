@@ -15,7 +15,7 @@ export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
   streams: 0,
   short: 0,
   isBusy: true,
-  world: { sockets, options: { limits: { attachMs: 20_000 } } },
+  world: { sockets, options: { timeouts: { attachMs: 20_000 } } },
   run: (stage) => race(stage, RACES_OF[sockets][stage.isWhole ? 'whole' : 'short']),
 }));
 

@@ -16,8 +16,8 @@ import type { Faults, Rule } from '../wire.ts';
 
 /** A bus that says it is overloaded is left alone for up to 30 s, and P1 has 1.8 s of these already. */
 const OVERLOADED = { ms: 28_200, why: 'an overloaded bus is left alone for up to 30 s' };
-/** `verifyMs` and a fifth of it until the edge asks, and `attachMs` until it gives up the socket. */
-const VERIFIED = { ms: 3_200, why: 'verifyMs (+20 %) until the edge asks, then attachMs' };
+/** `busProbeIntervalMs` and a fifth of it until the edge asks, and `attachMs` until it gives up the socket. */
+const VERIFIED = { ms: 3_200, why: 'busProbeIntervalMs (+20 %) until the edge asks, then attachMs' };
 
 /** What happens between the processes of edges and the process of the bus. */
 export const WIRE: Scenario[] = [
@@ -34,7 +34,7 @@ export const WIRE: Scenario[] = [
   spoilt('a fifth of all events is cut in the middle', { toEdge: some(0.2, truncated) }),
   spoilt('every frame of the bus is late by 200 ms', { toEdge: delayed(200) }),
   {
-    name: 'sockets stay open and silent, verifyMs 1,000',
+    name: 'sockets stay open and silent, busProbeIntervalMs 1,000',
     promise: 'P1',
     streams: 1_000,
     isBusy: true,
@@ -53,7 +53,7 @@ export const WIRE: Scenario[] = [
     },
   },
   {
-    name: 'the bus forgets sockets that edges believe in, verifyMs 1,000',
+    name: 'the bus forgets sockets that edges believe in, busProbeIntervalMs 1,000',
     promise: 'P1',
     streams: 1_000,
     isBusy: true,
@@ -77,7 +77,7 @@ export const WIRE: Scenario[] = [
     promise: 'P1, P6',
     streams: 1_000,
     ceiling: { ms: 1_000, why: 'an attempt that is not answered fails after attachMs' },
-    world: { options: { limits: { attachMs: 1_000 } } },
+    world: { options: { timeouts: { attachMs: 1_000 } } },
     run: async (stage) => {
       const { wire } = stage.world;
       // On a connection that has carried a publish before, workerd itself would ask a second time.
@@ -162,5 +162,5 @@ function thrown(members: object): Faults['upgrade'] {
 
 /** An edge that asks whether its bus is still there. */
 function verifying() {
-  return { options: { verifyMs: 1_000, limits: { attachMs: 2_000 } } as object };
+  return { options: { busProbeIntervalMs: 1_000, timeouts: { attachMs: 2_000 } } as object };
 }

@@ -8,16 +8,16 @@ import { listenRequest, TOOLS } from '../serving.ts';
 /** A server whose handler answers so, and the codes of the errors that it reports. */
 function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenHandlerOptions = {}) {
   const codes: unknown[] = [];
-  const onerror = (error: Error) => codes.push((error as { code?: unknown }).code);
-  const limits = { answerBytes: 1_000, answerMs: 50 };
-  return { codes, server: createListenHandler(answer, { onerror, limits, ...options }) };
+  const onError = (error: Error) => codes.push((error as { code?: unknown }).code);
+  const bounds = { limits: { answerBytes: 1_000 }, timeouts: { answerMs: 50 } };
+  return { codes, server: createListenHandler(answer, { onError, ...bounds, ...options }) };
 }
 
 /** A body that begins and is never over; tells when it is cancelled. */
-function endless(oncancel: () => void): ReadableStream<Uint8Array> {
+function endless(onCancel: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"jsonrpc":')),
-    cancel: oncancel,
+    cancel: onCancel,
   });
 }
 
@@ -33,16 +33,13 @@ describe.each([
     if (bodyOf === endless) await cancelled.promise;
   });
 
-  test.each([['offered'], [undefined]] as const)(
-    'to initialize is no session, with capabilities %s',
-    async (capabilities) => {
-      const options = { legacy: 'sessions' as const, ...(capabilities && { capabilities }) };
-      const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
-      const answer = await post(sendTo(server), initialize('2025-11-25'));
-      expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
-      expect(codes).toEqual([code]);
-    },
-  );
+  test.each(['all', 'declared'] as const)('to initialize is no session, where it advertises %s', async (advertise) => {
+    const options = { legacy: 'sessions' as const, advertise };
+    const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
+    const answer = await post(sendTo(server), initialize('2025-11-25'));
+    expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
+    expect(codes).toEqual([code]);
+  });
 });
 
 test('the question about a listen takes credentials along, and nothing else that its caller chose', async () => {
@@ -53,7 +50,7 @@ test('the question about a listen takes credentials along, and nothing else that
       seen.push([...request.headers.keys()].sort());
       return handler.fetch(request);
     },
-    { credentialHeaders: ['X-API-Key'], limits: {} },
+    { credentialHeaders: ['X-API-Key'], limits: {}, timeouts: {} },
   );
   const headers = { authorization: 'Bearer t', cookie: 'a=b', 'x-api-key': 'k', 'x-pad': 'p', 'x-http-method': 'PUT' };
   expect((await server.fetch(listenRequest(TOOLS, { headers }))).status).toBe(200);

@@ -6,7 +6,7 @@ import { toNodeHandler } from 'mcp-listen/node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { portOf } from '../../host/port.ts';
 
-const onerror: Error[] = [];
+const onError: Error[] = [];
 const paths: string[] = [];
 const handler = toNodeHandler(
   {
@@ -15,7 +15,7 @@ const handler = toNodeHandler(
       return new Response(new URL(request.url).pathname);
     },
   },
-  { onerror: (error) => void onerror.push(error) },
+  { onError: (error) => void onError.push(error) },
 );
 const server = createServer((request, response) => void handler(request, response));
 
@@ -49,7 +49,7 @@ test.each([
   ['/public#/admin', 'good.example'],
 ])('%s at the host "%s" is a 400 that reaches nothing', async (target, host) => {
   expect((await asked(target, host)).status).toBe(400);
-  expect([paths, onerror]).toEqual([[], []]);
+  expect([paths, onError]).toEqual([[], []]);
 });
 
 test.each([

@@ -49,9 +49,9 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
 
   test.each(FAILURES)('where that then %s, the stream ends without the cue and without a result', async (...row) => {
     const [, answer, code] = row;
-    const onerror = vi.fn();
+    const onError = vi.fn();
     const caller = changeable({ name: 'ann', audiences: ['acme'] });
-    const server = served({ principal: caller.principal, onerror });
+    const server = served({ principal: caller.principal, onError });
     const stream = await open(server, TOOLS);
     await stream.message();
     await vi.advanceTimersByTimeAsync(TTL);
@@ -60,8 +60,8 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     const next = stream.message();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await next).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, frames: 0, ended: { denied: 1 } });
-    expect(onerror.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
+    expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1 } });
+    expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
   });
 
   test('it is asked once for each age, with a request that has its header fields and no body', async () => {
@@ -94,9 +94,9 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     expect(await stream.message()).toBe(listChanged('1', 'prompts'));
     await server.notify.toolsChanged({ audience: 'acme' });
     expect(await stream.message()).toBe(CUE);
-    await server.revoke('ann');
+    await server.disconnect('ann');
     expect(await stream.message()).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, frames: 3 });
+    expect(server.stats()).toMatchObject({ open: 0, away: 0, outages: 0, notifications: 3 });
   });
 });
 

@@ -14,16 +14,16 @@ afterEach(() => void vi.useRealTimers());
 /** A server that checks tokens of `issuer`, each time that something is delivered. */
 async function guarded(more: Partial<JwtOptions> = {}) {
   const issuer = await tokenIssuer();
-  const onerror = vi.fn();
+  const onError = vi.fn();
   const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks, ...more });
-  const server = serving({ ...authorization, onerror, authorizationTtlMs: 1 });
+  const server = serving({ ...authorization, onError, authorizationTtlMs: 1 });
   const listen = async (header?: object) => {
     const token = await issuer.token({ exp: seconds(7_200) }, header);
     return server.fetch(listenRequest(TOOLS, { headers: { authorization: `Bearer ${token}` } }));
   };
   const stream = new WireStream(await listen(), new AbortController());
   await stream.message();
-  return { issuer, listen, onerror, server, stream };
+  return { issuer, listen, onError, server, stream };
 }
 
 const later = (ms: number): void => void vi.advanceTimersByTime(ms);

@@ -16,7 +16,7 @@ function counting(bytes: number, mark = 'a'): object {
 }
 
 /** An eighth is 10,000 bytes; a small room is 1,000. */
-const LIMITS = { namesBytes: 80_000, streams: 40 };
+const LIMITS = { namesBytes: 80_000, maxSubscriptions: 40 };
 
 describe('names that one caller fills the isolate with', () => {
   test.each([
@@ -85,7 +85,7 @@ test.each([
   [2, 200],
   [3, 429],
 ])('an address of two streams holds stream %i with %i', async (count, status) => {
-  const server = serving({ limits: { streamsPerAddress: 2 } });
+  const server = serving({ limits: { maxSubscriptionsPerAddress: 2 } });
   const statuses = [];
   for (let number = 0; number < count; number += 1) {
     const request = listenRequest({ toolsListChanged: true });
@@ -97,7 +97,7 @@ test.each([
 });
 
 test('a caller that is named counts by its name, whatever its address', async () => {
-  const server = serving({ limits: { streamsPerAddress: 0 }, principal: () => 'ann' });
+  const server = serving({ limits: { maxSubscriptionsPerAddress: 0 }, principal: () => 'ann' });
   const request = listenRequest({ toolsListChanged: true });
   request.headers.set('cf-connecting-ip', '203.0.113.7');
   Object.defineProperty(request, 'cf', { value: { colo: 'AMS' } });

@@ -89,7 +89,7 @@ describe('a body that stalls', () => {
     ['of a request in a session', SESSION],
   ])('%s is given up at its deadline', async (_name, headers) => {
     const bus = new InMemoryBus();
-    const server = serving({ bus, principal: () => 'ann', legacy: 'sessions', limits: { bodyMs: 50 } });
+    const server = serving({ bus, principal: () => 'ann', legacy: 'sessions', timeouts: { bodyMs: 50 } });
     const { body, seen } = dripping('{"jsonrpc"');
     const response = await server.fetch(post(body, headers));
     expect(response.status).toBe(408);
@@ -101,13 +101,13 @@ describe('a body that stalls', () => {
 
   test('is waited for where there is no deadline', async () => {
     const { body } = dripping('{"jsonrpc"');
-    const answer = serving({ limits: { bodyMs: 0 } }).fetch(post(body));
+    const answer = serving({ timeouts: { bodyMs: 0 } }).fetch(post(body));
     const late = new Promise((resolve) => setTimeout(resolve, 100, 'waits'));
     expect(await Promise.race([answer, late])).toBe('waits');
   });
 
   test('costs its client the connection', { timeout: 3_000 }, async () => {
-    const drip = await Drip.begin(await served({ limits: { bodyMs: 50 } }), LISTEN_HEADERS);
+    const drip = await Drip.begin(await served({ timeouts: { bodyMs: 50 } }), LISTEN_HEADERS);
     expect(await drip.status()).toBe(408);
     await drip.closed();
   });

@@ -1,5 +1,6 @@
 import { createListenHandler, ListenError, screen } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
+import { declaring } from '../../host/options.ts';
 import { CAPABILITIES } from '../serving.ts';
 
 const URL = 'https://mcp.example/notes';
@@ -17,14 +18,17 @@ describe('a GET without Origin', () => {
     [undefined, 200],
   ])('that a browser calls %s is a %d', async (site, status) => {
     const handler = vi.fn(() => new Response());
-    const server = createListenHandler(handler, { capabilities: CAPABILITIES });
+    const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
     const response = await server.fetch(get(site === undefined ? {} : { 'sec-fetch-site': site }));
     expect([response.status, handler.mock.calls.length]).toEqual([status, status === 200 ? 1 : 0]);
     expect(server.stats().refused.origin).toBe(status === 200 ? 0 : 1);
   });
 
   test('passes where every origin may ask', async () => {
-    const server = createListenHandler(() => new Response(), { capabilities: CAPABILITIES, allowedOrigins: ['*'] });
+    const server = createListenHandler(() => new Response(), {
+      server: declaring(CAPABILITIES),
+      allowedOrigins: ['*'],
+    });
     expect((await server.fetch(get({ 'sec-fetch-site': 'cross-site' }))).status).toBe(200);
   });
 });

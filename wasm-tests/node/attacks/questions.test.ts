@@ -1,10 +1,10 @@
-import { createListenHandler, proxyTo } from 'mcp-listen';
+import { createListenHandler, createProxy } from 'mcp-listen';
 import { expect, test } from 'vitest';
 import { listenRequest, TOOLS } from '../serving.ts';
 
 test('a question about a caller names the address of that caller, and none that it claims', async () => {
   const seen: (string | null)[] = [];
-  const handler = proxyTo('http://behind.example/mcp', {
+  const handler = createProxy('http://behind.example/mcp', {
     clientIp: ({ headers }) => headers.get('x-socket-address') ?? undefined,
     fetch: async ({ headers }) => {
       seen.push(headers.get('x-forwarded-for'));
@@ -12,6 +12,6 @@ test('a question about a caller names the address of that caller, and none that 
     },
   });
   const headers = { 'x-socket-address': '192.0.2.7', 'x-forwarded-for': '6.6.6.6' };
-  await createListenHandler(handler, { onerror: () => {} }).fetch(listenRequest(TOOLS, { headers }));
+  await createListenHandler(handler, { onError: () => {} }).fetch(listenRequest(TOOLS, { headers }));
   expect(seen).toEqual(['192.0.2.7']);
 });

@@ -2,6 +2,7 @@ import { createListenHandler, InMemoryBus, type ListenLimits } from 'mcp-listen'
 import { expect, test } from 'vitest';
 import { behind } from '../../host/behind.ts';
 import { initialize, post } from '../../host/legacy.ts';
+import { declaring } from '../../host/options.ts';
 import { testSessionLimits, type Who } from '../../host/session-limits.ts';
 import { CAPABILITIES, URL } from '../serving.ts';
 
@@ -13,7 +14,7 @@ test('what is kept of capabilities has a few words, whatever the server behind s
   const capabilities = { tools: { listChanged: true }, experimental: { much: 'x'.repeat(1_000_000) } };
   const answer = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'behind', version: '1.0.0' } };
   const handler = behind(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer }));
-  const server = createListenHandler(handler, { bus, legacy: 'sessions', capabilities });
+  const server = createListenHandler(handler, { bus, legacy: 'sessions', server: declaring(capabilities) });
   const response = await post((init) => server.fetch(new Request(URL, init)), initialize('2025-11-25'));
   const question = { session: response.headers.get('mcp-session-id'), ask: { open: { resumes: false } } };
   const reply = JSON.parse(await bus.sessions.ask(JSON.stringify(question))) as { open: { capabilities: string } };
@@ -24,7 +25,7 @@ function serverOf(limits: ListenLimits) {
   const principal = (request: Request) => request.headers.get('x-user') ?? undefined;
   return createListenHandler(behind(INITIALIZED), {
     bus,
-    capabilities: CAPABILITIES,
+    server: declaring(CAPABILITIES),
     legacy: 'sessions',
     limits,
     principal,

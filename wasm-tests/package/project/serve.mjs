@@ -1,7 +1,7 @@
 /** Serves one stream in this process, publishes, closes; answers all that the stream carried. */
 export async function served({ createListenHandler }, meanwhile = () => {}) {
   const server = createListenHandler(() => new Response(null, { status: 404 }), {
-    capabilities: { tools: { listChanged: true } },
+    server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
   });
   const reader = (await server.fetch(listen('http://localhost/mcp'))).body.getReader();
   const text = new TextDecoder();

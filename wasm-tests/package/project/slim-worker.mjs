@@ -11,7 +11,7 @@ client.init(clientModule);
 export default {
   async fetch() {
     const { fetch, notify } = server.serveListen(() => new Response(null, { status: 404 }), {
-      capabilities: { tools: { listChanged: true } },
+      server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
     });
     const answer = async (request) => {
       if (!request.url.endsWith('/publish')) return fetch(request);

@@ -8,7 +8,7 @@ export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(env.MCP_BUS),
-  capabilities: { tools: { listChanged: true } },
+  server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
 });
 
 async function answer(request) {

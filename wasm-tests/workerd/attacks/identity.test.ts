@@ -8,7 +8,7 @@ const TOOLS = { toolsListChanged: true };
 const PROMPTS = { promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
 /** An answer is old at once; nothing but principal is asked. */
-const OPTIONS = { names: true, authorizationTtlMs: 1, limits: { attachMs: 2_000, authorizeMs: 300 } };
+const OPTIONS = { names: true, authorizationTtlMs: 1, timeouts: { attachMs: 2_000, authorizeMs: 300 } };
 
 describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });

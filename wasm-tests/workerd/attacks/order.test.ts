@@ -23,7 +23,7 @@ describe('a request whose body drips', () => {
     ['its header fields call it a listen', LISTEN_HEADERS],
     ['its body alone could', UNNAMED],
   ])('ends by its deadline where %s', { timeout: 5_000 }, async (_name, headers) => {
-    const options = { limits: { bodyMs: 200, attachMs: 2_000 } };
+    const options = { timeouts: { bodyMs: 200, attachMs: 2_000 } };
     const drip = await dripping(options, headers);
     expect(await drip.status()).toBe(408);
     expect(await fixture().ask(0, options, 'stats')).toMatchObject({ open: 0, away: 0 });

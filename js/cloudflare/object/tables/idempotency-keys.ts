@@ -19,13 +19,25 @@ export type PublishedAt = number | 'key-reused' | 'signatures-full';
 
 /** For how many publishes, and for how long, a bus remembers what it was published once. */
 export interface IdempotencyOptions {
-  /** Idempotency keys remembered (default 10,000), of all publishers together: the oldest is forgotten first. */
+  /**
+   * Number of idempotency keys to remember, of all publishers together. The oldest is forgotten
+   * first.
+   *
+   * @default 10_000
+   */
   idempotencyKeys?: number;
-  /** Milliseconds for which they are (default 86,400,000: a day). */
+  /**
+   * Milliseconds for which an idempotency key is remembered. 0 is `invalid-options`.
+   *
+   * @default 86_400_000
+   */
   idempotencyMs?: number;
   /**
-   * Signed publishes that a bus takes within 11 minutes (default 100,000). It remembers each for that long, which is more
-   * than its signature is fresh; beyond them it refuses further ones, with a 503, and forgets none.
+   * Number of signed publishes that a bus takes within 11 minutes. It remembers each for that long,
+   * which is longer than its signature is fresh. Beyond the limit it refuses further ones with 503,
+   * and forgets none.
+   *
+   * @default 100_000
    */
   signedPublishes?: number;
 }

@@ -3,12 +3,12 @@ import type { SessionKeys, SessionRows, SessionTotals } from '../../../wasm/serv
 /** The sessions of one bus in SQLite, with the resources that each one watches. */
 export class SessionTable implements SessionRows {
   readonly #sql: SqlStorage;
-  readonly #onfailure: (error: unknown) => void;
+  readonly #onFailure: (error: unknown) => void;
 
-  /** @param onfailure - told where the disk fails: the core may be ahead of it then. */
-  constructor(sql: SqlStorage, onfailure: (error: unknown) => void) {
+  /** @param onFailure - told where the disk fails: the core may be ahead of it then. */
+  constructor(sql: SqlStorage, onFailure: (error: unknown) => void) {
     this.#sql = sql;
-    this.#onfailure = onfailure;
+    this.#onFailure = onFailure;
     // Sessions of before the core kept them are over.
     const columns = sql.exec<{ name: string }>("SELECT name FROM pragma_table_info('session')").toArray();
     const isOutdated = columns.length > 0 && !columns.some(({ name }) => name === 'session');
@@ -92,7 +92,7 @@ export class SessionTable implements SessionRows {
     try {
       return this.#sql.exec<Row>(query, ...values).toArray();
     } catch (error) {
-      this.#onfailure(error);
+      this.#onFailure(error);
       throw error;
     }
   }

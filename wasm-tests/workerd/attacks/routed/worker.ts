@@ -38,12 +38,14 @@ const INITIALIZED = JSON.stringify({
 });
 const { namespace, calls } = counted(MCP_BUS);
 const options: ListenHandlerOptions = {
-  capabilities: {
-    tools: { listChanged: true },
-    prompts: { listChanged: true },
-    resources: { listChanged: true, subscribe: true },
+  server: {
+    info: { name: 'routed', version: '1.0.0' },
+    capabilities: {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+    },
   },
-  serverInfo: { name: 'routed', version: '1.0.0' },
   keepAliveMs: 500,
   principal: (request) => request.headers.get('x-user') ?? undefined,
 };
@@ -86,5 +88,5 @@ export default {
 };
 
 function busOf(name: string): ListenBus {
-  return durableObjectBus(namespace, { name, sockets: 'each' });
+  return durableObjectBus(namespace, { bus: name, sockets: 'each' });
 }

@@ -1,4 +1,4 @@
-import { deferred } from '../timing/deferred.js';
+import { deferred } from '../../timing/deferred.js';
 
 /** What a body tells its stream. */
 export interface BodyListener {

@@ -1,0 +1,16 @@
+import { ListenError } from './error.js';
+
+/**
+ * Checks that each given amount, such as a count, bytes or milliseconds, is a number from 0 and has
+ * one of the `names`. Undefined is not checked.
+ *
+ * @throws ListenError `invalid-options`, which names the amount by its `place` in the options.
+ */
+export function expectAmounts(place: string, amounts: object, names = Object.keys(amounts)): void {
+  for (const [name, amount] of Object.entries(amounts)) {
+    const at = place === '' ? name : `${place}.${name}`;
+    if (!names.includes(name)) throw new ListenError('invalid-options', `there is no option ${at}`);
+    if (amount === undefined || (typeof amount === 'number' && amount >= 0)) continue;
+    throw new ListenError('invalid-options', `${at} is not a number from 0`);
+  }
+}

@@ -1,0 +1,72 @@
+import { ListenError, type ListenErrorCode } from './error.js';
+
+/** The subscription broke off: changes may have been missed. `code` says why. */
+export class SubscriptionLost extends ListenError {
+  override readonly name = 'SubscriptionLost';
+}
+
+/** The acknowledgment did not come in time. */
+export class AckTimeout extends ListenError {
+  override readonly name = 'AckTimeout';
+
+  constructor() {
+    super('ack-timeout', 'the subscription was not acknowledged in time');
+  }
+}
+
+/** How a server refused a subscription. */
+export interface RefusalDetails {
+  /** The HTTP status; 0 where none carried it. */
+  status: number;
+  /** The JSON-RPC error code, where the answer has one. */
+  rpcCode?: number;
+  /** Milliseconds that the server asks to wait before the next attempt. */
+  retryAfterMs?: number;
+}
+
+/**
+ * The server refused the subscription. The message is in the server's own words: do not trust it.
+ */
+export class SubscriptionRefused extends ListenError implements RefusalDetails {
+  override readonly name: string = 'SubscriptionRefused';
+  readonly status: number;
+  readonly rpcCode?: number;
+  readonly retryAfterMs?: number;
+
+  constructor(message: string, refusal: RefusalDetails, code: ListenErrorCode = 'refused') {
+    super(code, message);
+    this.status = refusal.status;
+    if (refusal.rpcCode !== undefined) this.rpcCode = refusal.rpcCode;
+    if (refusal.retryAfterMs !== undefined) this.retryAfterMs = refusal.retryAfterMs;
+  }
+}
+
+/** The server has no subscriptions, nor a stream for sessions. */
+export class SubscriptionsNotSupported extends SubscriptionRefused {
+  override readonly name = 'SubscriptionsNotSupported';
+
+  constructor(message: string, refusal: RefusalDetails) {
+    super(message, refusal, 'not-supported');
+  }
+}
+
+/** How the core reports the end of a subscription. */
+export interface CoreEnd extends Partial<RefusalDetails> {
+  code: string;
+  text?: string;
+}
+
+/** Returns the error for an end; undefined for a graceful one. */
+export function errorOf(end: CoreEnd, cause?: unknown): ListenError | undefined {
+  if (end.code === 'graceful') return undefined;
+  if (end.code === 'not-acknowledged') return new AckTimeout();
+  if (end.code !== 'refused')
+    return new SubscriptionLost(end.code as ListenErrorCode, `the subscription is lost: ${end.code}`, { cause });
+  const refusal = { ...end, status: end.status ?? 0 };
+  const message = end.text || `the server refused the subscription with ${refusal.status}`;
+  return end.rpcCode === METHOD_NOT_FOUND
+    ? new SubscriptionsNotSupported(message, refusal)
+    : new SubscriptionRefused(message, refusal);
+}
+
+const METHOD_NOT_FOUND = -32_601;
