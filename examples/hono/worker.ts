@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { Hono } from 'hono';
-import { createListenHandler, publishChanges } from 'mcp-listen';
+import { publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
+import { listen } from 'mcp-listen/hono';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
@@ -22,10 +23,10 @@ function lampServer() {
 }
 
 const bus = durableObjectBus(env.MCP_BUS);
-const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
+const mcp = listen(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 
 const app = new Hono();
 app.get('/', (context) => context.text('The lamp is at /mcp.'));
-app.all('/mcp', (context) => server.fetch(context.req.raw));
+app.all('/mcp', mcp);
 
 export default app;

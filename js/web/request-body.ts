@@ -56,8 +56,18 @@ async function readUpTo(
 
 /** The request as it came, but with an empty body for somebody who is not to read it. */
 export function bodiless(request: Request): Request {
-  return request.body === null ? request : new Request(request, { body: '' });
+  if (request.body === null) return request;
+  const copy = new Request(request, { body: '' });
+  origins.set(copy, originOf(request));
+  return copy;
 }
+
+/** Returns the request of which `request` is a copy without a body; one that is no copy is its own origin. */
+export function originOf(request: Request): Request {
+  return origins.get(request) ?? request;
+}
+
+const origins = new WeakMap<Request, Request>();
 
 /** The request as it came, with its body to be read again. */
 export function replay(request: Request, { bytes, rest }: BodyStart): Request {
