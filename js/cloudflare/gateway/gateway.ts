@@ -11,8 +11,8 @@ import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
 import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
 import { type PublishOptions, publishEndpoint } from '../publish/endpoint.js';
-import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
-import { Tenants } from './tenants.js';
+import { TenantRouter } from '../route/router.js';
+import { type BusName, DEFAULT_BUS } from '../wire/names.js';
 import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
@@ -90,7 +90,7 @@ class Gate implements Gateway {
   readonly #behind: UpstreamServer;
   readonly #screen: Screen;
   readonly #publish: ((request: Request) => Promise<Response>) | undefined;
-  readonly #tenants = new Tenants((name) => this.#serverOf(name), MAX_SERVERS);
+  readonly #router: TenantRouter;
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
     const { busName = DEFAULT_BUS, credentialHeaders, listen = {}, onerror = report } = options;
@@ -103,6 +103,8 @@ class Gate implements Gateway {
     this.#proxy = proxyTo(upstream, options);
     this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), limitsOf(listen.limits));
     this.#screen = screen(listen);
+    const make = this.#serverOf.bind(this);
+    this.#router = new TenantRouter({ busName, make, onerror: this.#onerror, most: MAX_SERVERS });
     this.#publish = takesPublishes(options) ? this.#endpoint(options, { busName, onerror }) : undefined;
   }
 
@@ -116,7 +118,7 @@ class Gate implements Gateway {
     return isHere && answer !== undefined ? answer(request) : refused(Refusal.UnknownServer);
   };
 
-  readonly server = (busName: string = DEFAULT_BUS): ListenHandler => this.#tenants.server(busName);
+  readonly server = (busName: string = DEFAULT_BUS): ListenHandler => this.#router.server(busName);
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
@@ -138,16 +140,8 @@ class Gate implements Gateway {
     return publishEndpoint(this.#namespace, { ...front, ...publish, ...where, secret: publishSecret });
   }
 
-  readonly #serve = async (request: Request): Promise<Response> => {
-    let name: string | undefined;
-    try {
-      name = await busNameOf(this.#busName, request);
-    } catch (error) {
-      this.#onerror(error as Error);
-      return refused(Refusal.Unavailable);
-    }
-    return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request);
-  };
+  readonly #serve = async (request: Request): Promise<Response> =>
+    (await this.#router.fetch(request)) ?? refused(Refusal.UnknownServer);
 
   #serverOf(name: string): ForgettableHandler {
     const onerror = this.#onerror;
