@@ -13,18 +13,12 @@ export type {
   Denial,
 } from './auth/authorize.js';
 export type { Principal, PrincipalAnswer, PrincipalContext } from './auth/principal.js';
-export type {
-  AttachmentListener,
-  BusConnection,
-  ConnectOptions,
-  FanoutSink,
-  ListenBus,
-  ServerEventBus,
-} from './bus/bus.js';
+export type { Broker, BrokerListener } from './bus/broker.js';
+export { type BrokerBusOptions, brokerBus, type ProcessBus, type ProcessBusStats } from './bus/broker-bus.js';
+export type { ListenBus, ServerEventBus } from './bus/bus.js';
 export { InMemoryBus } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { RetentionOptions } from './bus/retention.js';
-export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { ListenCapabilities } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';
 export { type ProxyOptions, proxyTo } from './handler/proxy.js';

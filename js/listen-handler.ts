@@ -7,8 +7,8 @@ import {
   runAuthorize,
 } from './auth/authorize.js';
 import { type Caller, callerOf, type Principal, type PrincipalOptions } from './auth/principal.js';
-import type { ListenBus } from './bus/bus.js';
-import { toListenBus } from './bus/event-bus-adapter.js';
+import type { AttachableBus } from './bus/attachable-bus.js';
+import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
@@ -66,7 +66,7 @@ export function forgettableHandler(handler: McpHandler, options: ListenHandlerOp
 }
 
 class ListenFront {
-  readonly bus: ListenBus;
+  readonly bus: AttachableBus;
   readonly #service: PerInstance<Service>;
   readonly #handler: FetchHandler;
   readonly #isOffering: boolean;
@@ -100,7 +100,7 @@ class ListenFront {
       credentials: new Credentials(options.credentialHeaders),
       limits: this.#limits,
     });
-    this.bus = toListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+    this.bus = toAttachableBus(options.bus ?? new InMemoryBus(onerror), onerror);
     const bounds = keepsSessions(options, this.bus) ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(options, bounds);
     this.#service = serviceOf(options, { limits: JSON.stringify(limits), holdsStreams, earlier });
@@ -271,7 +271,7 @@ function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean
 }
 
 /** Whether sessions of earlier revisions are kept: by default where the bus shares its sessions with all isolates. */
-function keepsSessions({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): boolean {
+function keepsSessions({ legacy, listen }: ListenHandlerOptions, { sessions }: AttachableBus): boolean {
   return legacy === 'sessions' || (legacy === undefined && listen !== 'off' && sessions?.isShared === true);
 }
 
@@ -282,7 +282,7 @@ function earlierOf(options: ListenHandlerOptions, limits: SessionLimits | undefi
   return { sessions: { limits, authorizes: options.authorize !== undefined } };
 }
 
-function sessionsOf({ sessions }: ListenBus): SessionStore {
+function sessionsOf({ sessions }: AttachableBus): SessionStore {
   if (sessions !== undefined) return sessions;
   throw new ListenError('invalid-options', 'this bus holds no sessions');
 }

@@ -12,7 +12,7 @@ import {
   createMcpHandler as sdkHandler,
 } from '@modelcontextprotocol/server';
 import type { ServerEventBus } from '../bus/bus.js';
-import { toListenBus } from '../bus/event-bus-adapter.js';
+import { toAttachableBus } from '../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../bus/memory/memory-bus.js';
 import { createListenHandler } from '../listen-handler.js';
 import { report } from '../observe/on-error.js';
@@ -59,7 +59,7 @@ export interface McpListenHandler extends Omit<ListenHandler, 'fetch'> {
  */
 export function createMcpHandler(factory: McpServerFactory, options: CreateMcpHandlerOptions = {}): McpListenHandler {
   const { legacy, limits, maxSubscriptions, onerror = report, tracer } = options;
-  const bus = toListenBus(options.bus ?? new InMemoryBus(onerror), onerror);
+  const bus = toAttachableBus(options.bus ?? new InMemoryBus(onerror), onerror);
   const publishing = publishChanges(factory, bus, { onerror, ...(tracer && { tracer }) });
   const behind = sdkHandler(publishing, sdkOptions(options));
   const server = createListenHandler(

@@ -4,29 +4,69 @@ import { guarded, report } from '../observe/on-error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { normalizeEvent } from '../wasm/server/bindings.js';
+import type {
+  AttachableBus,
+  AttachmentCounters,
+  AttachmentListener,
+  BusConnection,
+  FanoutSink,
+} from './attachable-bus.js';
 import type { Broker, BrokerListener } from './broker.js';
-import type { AttachmentCounters, AttachmentListener, BusConnection, FanoutSink, ListenBus } from './bus.js';
+import type { ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
 
-/** How a bus between processes is found, and how it tells of trouble. */
-export interface ProcessBusOptions extends RetentionOptions {
-  /** Which bus of the broker: servers with the same name hear each other (default `mcp-listen`). */
-  name?: string;
-  /** Told of publishes that fail, of the broker when it is lost, and of messages that are no events (default `console.error`). */
+/** How a {@link brokerBus} keeps events and reports errors. */
+export interface BrokerBusOptions extends RetentionOptions {
+  /**
+   * Called with publishes that fail, with the loss of the broker (`bus-lost`, once for each), and
+   * with messages that are no events (`bus-frame-dropped`).
+   *
+   * @default console.error
+   */
   onerror?: (error: Error) => void;
+}
+
+/** How a bus between processes is found, and how it reports errors. */
+export interface ProcessBusOptions extends BrokerBusOptions {
+  /**
+   * The bus of the broker: servers with the same name receive each other's events.
+   *
+   * @default 'mcp-listen'
+   */
+  name?: string;
 }
 
 /** A bus between processes. */
 export interface ProcessBus extends ListenBus {
-  /** As of {@link ListenBus}; also starts to connect. */
+  /**
+   * Starts to connect, and resolves once the bus receives whatever is published from then on. A
+   * server waits for it by itself.
+   *
+   * @throws ListenError (as a rejection) `bus-lost`: the bus is closed.
+   */
   ready(): Promise<void>;
   /** What became of this process's end of the bus. */
   stats(): ProcessBusStats;
   /** Hears and publishes no more; streams that are still open end without a result. Close the server first. */
   close(): Promise<void>;
+}
+
+/**
+ * Makes a bus of a broker: it connects again after a loss, gives what the broker carries to the
+ * streams of this process, tells them of gaps, and keeps sessions of clients of 2025 in this process.
+ *
+ * @throws ListenError `invalid-options`.
+ * @example
+ * ```ts
+ * const bus = brokerBus(new PostgresBroker('postgres://127.0.0.1/notes'));
+ * const server = createListenHandler(handler, { bus });
+ * ```
+ */
+export function brokerBus(broker: Broker, options: BrokerBusOptions = {}): ProcessBus {
+  return new BrokerBus(broker, options);
 }
 
 /** What became of one process's end of a bus. */
@@ -45,7 +85,7 @@ export interface ProcessBusStats {
  * A bus whose events a broker carries from process to process: it keeps on following it, and hands what it hears to the streams
  * of this process. What a process publishes it hears from the broker, too.
  */
-export class BrokerBus implements ProcessBus, BrokerListener {
+export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #broker: Broker;
   readonly #onerror: (error: Error) => void;
   readonly #local: LocalBus;
@@ -61,7 +101,7 @@ export class BrokerBus implements ProcessBus, BrokerListener {
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, { onerror = report, ...log }: ProcessBusOptions) {
+  constructor(broker: Broker, { onerror = report, ...log }: BrokerBusOptions) {
     this.#broker = broker;
     this.#onerror = guarded(onerror);
     this.#local = new LocalBus(this.#onerror, log);

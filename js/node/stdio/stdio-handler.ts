@@ -1,7 +1,8 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Authorize } from '../../auth/authorize.js';
+import type { AttachableBus } from '../../bus/attachable-bus.js';
 import type { ListenBus, ServerEventBus } from '../../bus/bus.js';
-import { toListenBus } from '../../bus/event-bus-adapter.js';
+import { toAttachableBus } from '../../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { declared, type ListenCapabilities } from '../../handler/discovery.js';
@@ -81,16 +82,16 @@ export interface StdioListenServer {
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
   const { onerror = report, bus = new InMemoryBus(onerror) } = options;
-  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onerror), onerror: guarded(onerror) });
+  const front = new StdioFront(serve, { ...options, bus: toAttachableBus(bus, onerror), onerror: guarded(onerror) });
   const { close, flushed } = front;
   return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
 
-type FrontOptions = StdioListenOptions & { bus: ListenBus; onerror: (error: Error) => void };
+type FrontOptions = StdioListenOptions & { bus: AttachableBus; onerror: (error: Error) => void };
 
 /** Stands between the client's streams and the server's, and lets lines of both writers take turns on stdout. */
 class StdioFront {
-  readonly bus: ListenBus;
+  readonly bus: AttachableBus;
   readonly #stdin: Readable;
   readonly #stdout: Writable;
   readonly #toServer = new PassThrough();
