@@ -28,6 +28,7 @@ export const rooms = {
     cloudflare: 'auth bus client handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
+    testing: 'bus listen-handler model timing',
     index: 'auth bus handler http listen-handler model observe options sdk',
     entry: 'client index wasm',
     node: 'auth bus client handler model observe streams timing wasm',
