@@ -23,7 +23,7 @@ class PostgresBroker implements Broker {
     this.#settings = { connectionString, ...alive, connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
     this.#channel = pg.escapeIdentifier(channel);
     this.#pool = new pg.Pool({ ...this.#settings, max: 1 });
-    // Without a query a broken connection is no failure: the next publish opens another one, or rejects.
+    // A connection that breaks without a query fails nothing: the next publish opens another one.
     this.#pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
   }
 

@@ -11,7 +11,10 @@ import { createListenHandler } from '../listen-handler.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 import { originOf } from '../web/request-body.js';
 
-/** How {@link listen} serves: the options of `createListenHandler`, with Hono's context where a caller is judged. */
+/**
+ * How {@link listen} serves: the options of `createListenHandler`, with Hono's context where a
+ * caller is judged.
+ */
 export interface HonoListenOptions<E extends Env> extends Omit<ListenHandlerOptions, 'authorize' | 'principal'> {
   /**
    * Names the caller of a request, or denies it, often by what a middleware before has found out:
@@ -29,7 +32,10 @@ export interface HonoListenOptions<E extends Env> extends Omit<ListenHandlerOpti
   authorize?: (context: AuthorizeContext & { c: Context<E> }) => Authorization | Promise<Authorization>;
 }
 
-/** An MCP handler: an object with `fetch`, or a function that answers `request`, and not `c.req.raw`. */
+/**
+ * An MCP handler: an object with `fetch`, or a function. A function has to answer `request`, and not
+ * `c.req.raw`.
+ */
 export type HonoMcpHandler<E extends Env> = Answers<[Context<E>]> | { fetch: Answers<[]> };
 
 type Answers<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;

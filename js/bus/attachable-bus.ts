@@ -6,28 +6,29 @@ import type { SessionStore } from './session-store.js';
 /** A bus to which streams attach, in words of the core: each of this package is one. */
 export interface AttachableBus extends ListenBus {
   /**
-   * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
-   * knows where events were lost between a publish and this process.
+   * Registers a sink of many streams of this process, which receives every event; returns what
+   * removes it. Only for a bus that notices events that are lost between a publish and this process.
    */
   feed?(feed: FanoutSink): () => void;
   /**
-   * Opens a connection, and sends `frame` first; a bus with `sessions` has it, for their streams. What the core says and hears over
-   * it is the core's own.
+   * Opens a connection for the stream of a session, and sends `frame` first. A bus with `sessions`
+   * has it. The frames are those of the core.
    */
   connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
-  /** Keeps the request alive on behalf of which it is called, until `what` settles. Without it that is not needed. */
+  /** Keeps the current request alive until `what` settles. Without it that is not needed. */
   waitUntil?(what: Promise<void>): void;
   /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
   hold?(opening: Opening, joining: AttachOptions): Promise<ServerStream>;
   /**
-   * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
+   * Resolves once the bus receives whatever is published from then on; streams that are fed open
+   * after that. Without it, it always does.
    *
    * @throws ListenError (as a rejection) `bus-lost`.
    */
   ready?(): Promise<void>;
   /**
-   * Asks for everything that was published before the call. Resolves once all streams of this process have received it. Without it,
-   * nothing is ever on its way.
+   * Asks for everything that was published before the call. Resolves once all streams of this
+   * process have received it. Without it, nothing is ever on its way.
    *
    * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
    */
@@ -85,11 +86,11 @@ export interface BusConnection {
   /** Sends one more frame. */
   send(frame: string): void;
   /**
-   * Closes it; may be called twice. False: it belongs to another request than this is on behalf of, and is still open; that
-   * one is to call again.
+   * Closes the connection; may be called twice. Returns false if the connection belongs to another
+   * request and is still open; that request has to call it again.
    */
   leave(): boolean;
-  /** Settles when what was begun to be opened is open or not, and never rejects; undefined: it is. */
+  /** Settles once opening has succeeded or failed, and never rejects; undefined: it is open. */
   readonly connecting?: Promise<void> | undefined;
 }
 
@@ -98,9 +99,10 @@ export interface AttachmentListener {
   /** Takes one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;
   /**
-   * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
-   * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The
-   * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, without a result.
+   * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again,
+   * unless the error is a `ListenError` with the code `bus-released`: the bus let it go on purpose,
+   * and it ends. The code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends
+   * within 30 seconds, without a result.
    */
   lost(error: Error): void;
   /** In place of `lost`, where the bus has sent the streams on to another object of it. */

@@ -56,7 +56,8 @@ export interface ProcessBus extends ListenBus {
 
 /**
  * Makes a bus of a broker: it connects again after a loss, gives what the broker carries to the
- * streams of this process, tells them of gaps, and keeps sessions of clients of 2025 in this process.
+ * streams of this process, notifies them of gaps, and keeps sessions of clients of 2025 in this
+ * process.
  *
  * @throws ListenError `invalid-options`.
  * @example

@@ -48,7 +48,7 @@ export interface Broker {
    * that a server that closes misses nothing. Without it, what is on its way may be missed then.
    */
   settle?(): Promise<void>;
-  /** Closes the connections that the broker has opened itself; `signal` of `follow` has aborted before. */
+  /** Closes the connections that the broker has opened; `signal` of `follow` has aborted before. */
   close(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export interface BrokerListener {
    * broker kept it. False makes every stream read again what it subscribes to.
    */
   onReady(isWhole: boolean): void;
-  /** Passes on the events of one publish as they were sent, in the order in which the broker took them. */
+  /** Passes on the events of one publish, as they were sent and in the order of the broker. */
   onEvents(events: string): void;
   /** Something was lost on the way. Every stream reads again what it subscribes to. */
   onGap(): void;

@@ -5,7 +5,10 @@ import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
 import type { SessionStore } from './session-store.js';
 
-/** A bus to which no stream can attach, such as one written for the official SDK: it delivers everything, and each stream filters by itself. */
+/**
+ * A bus to which no stream can attach, such as one written for the official SDK: it delivers
+ * everything, and each stream filters by itself.
+ */
 export class ServerEventBusAdapter implements AttachableBus {
   readonly #bus: ListenBus | ServerEventBus;
   readonly #onerror: (error: Error) => void;

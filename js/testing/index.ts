@@ -24,7 +24,7 @@ export interface BusFaults {
    * where the broker refuses such a text, for its length for example.
    */
   garbage?: (text: string) => Promise<unknown>;
-  /** Cuts the second of the two buses off from the broker, and connects it again after `meanwhile`. */
+  /** Cuts the second of the two buses off from the broker until `meanwhile` has resolved. */
   absence?: (meanwhile: () => Promise<void>) => Promise<void>;
   /**
    * Whether the broker keeps events for a bus that was cut off.

@@ -172,7 +172,7 @@ export const CLOSES: BusPromiseOn<ClosableRig> = {
   },
 };
 
-/** Resolves once what was published has been delivered everywhere, so that no stream that opens now receives any of it. */
+/** Resolves once what was published is delivered, so that no stream that opens now receives it. */
 export async function settled({ here, there }: BusRig): Promise<void> {
   for (const from of [here, there]) {
     for (const to of [here, there]) {

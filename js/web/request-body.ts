@@ -62,7 +62,7 @@ export function bodiless(request: Request): Request {
   return copy;
 }
 
-/** Returns the request of which `request` is a copy without a body; one that is no copy is its own origin. */
+/** Returns the request of which `request` is a copy without a body, or `request` itself. */
 export function originOf(request: Request): Request {
   return origins.get(request) ?? request;
 }

@@ -89,14 +89,14 @@ export function startNats(hasJetStream: boolean, more: string[] = []): Promise<B
   ]);
 }
 
-/** Postgres, which keeps its tables in the folder. It refuses to run as root, who makes it run as nobody. */
+/** Postgres, which keeps its tables in the folder. It refuses to run as root. */
 export function startPostgres(): Promise<BrokerProcess> {
   const postgres = realpathSync(program('POSTGRES_SERVER'));
   const initdb = join(dirname(postgres), 'initdb');
   return BrokerProcess.start(({ folder, port }) => ['sh', '-c', POSTGRES, 'sh', postgres, initdb, folder, `${port}`]);
 }
 
-/** Makes the database where there is none; `exec` leaves the process to the server, which can be killed then. */
+/** Runs as nobody for root, and makes the database where there is none; `exec` keeps the process id. */
 const POSTGRES = `as=
 [ "$(id -u)" = 0 ] && chown nobody "$3" && as="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
 cd "$3"

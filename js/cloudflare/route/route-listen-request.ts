@@ -18,7 +18,10 @@ export interface ListenTenant<Env> {
   env: Env;
 }
 
-/** How {@link routeListenRequest} serves tenants. Make it once, at the top of the module: the servers of tenants are kept by it. */
+/**
+ * How {@link routeListenRequest} serves tenants. Make it once, at the top of the module: the servers
+ * of tenants are kept by it.
+ */
 export interface RouteListenOptions<Env = Cloudflare.Env>
   extends Omit<ListenHandlerOptions, 'bus'>,
     Pick<DurableObjectBusOptions, 'sockets'> {
@@ -112,5 +115,5 @@ function newRouter<Env>(env: Env, namespace: BusNamespace, options: RouteListenO
 const ROUTERS = new WeakMap<BusNamespace, NamespaceRouters>();
 const ONCE = 'routeListenRequest was called with many objects of options: make them once, at the top of the module';
 const MAX_TENANTS = 1_000;
-/** So many objects of options for one namespace are a mistake: each of them has servers of its own. */
+/** So many objects of options for one namespace are a mistake: each has its own servers. */
 const TOO_MANY = 100;
