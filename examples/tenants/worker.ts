@@ -8,16 +8,17 @@ const TENANTS = ['acme', 'globex'];
 
 /** The server of one tenant. What it publishes reaches the listeners of that tenant alone. */
 function lampsOf(tenant: string, bus: ListenBus) {
+  const uri = `lamp://${tenant}/desk`;
   const factory = publishChanges(() => {
     const server = new McpServer(
       { name: `lamps of ${tenant}`, version: '1.0.0' },
       { capabilities: { resources: { subscribe: true } } },
     );
-    server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
-      contents: [{ uri: 'lamp://desk', text: `A lamp of ${tenant} knows only that it was switched.` }],
+    server.registerResource('desk', uri, { description: 'The lamp on the desk' }, () => ({
+      contents: [{ uri, text: `A lamp of ${tenant} knows only that it was switched.` }],
     }));
     server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
-      await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
+      await server.server.sendResourceUpdated({ uri });
       return { content: [{ type: 'text', text: 'Switched.' }] };
     });
     return server;

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
 import { acknowledged, listen, updated } from '../host/listen.ts';
-import { Heard, typescriptClient } from '../interop/typescript-client.ts';
+import { typescriptClient } from '../interop/typescript-client.ts';
 
-const LAMP = { resourceSubscriptions: ['lamp://desk'] };
+/** The lamps of both tenants. */
+const LAMPS = { resourceSubscriptions: ['lamp://acme/desk', 'lamp://globex/desk'] };
 let workerd: Workerd;
 
 beforeAll(async () => {
@@ -16,25 +17,20 @@ beforeAll(async () => {
 afterAll(() => workerd?.stop());
 
 test('what one tenant changes reaches its listeners in every isolate, and no other tenant', async () => {
-  const acme = await streamOf('acme');
-  const globex = await streamOf('globex');
-  const client = await clientOf('acme', 1);
-  const heard = new Heard(client);
-  const subscription = await client.listen(LAMP);
-  await (await clientOf('acme', 1)).callTool({ name: 'switch', arguments: {} });
-  expect(await acme.message()).toBe(updated('1', 'lamp://desk'));
-  expect(await heard.next()).toBe('resources/updated lamp://desk');
-  // The first that the other tenant receives is what it changes itself.
-  const other = await clientOf('globex', 1);
-  await other.callTool({ name: 'switch', arguments: {} });
-  expect(await globex.message()).toBe(updated('1', 'lamp://desk'));
-  expect(heard.waiting).toBe(0);
-  await subscription.close();
+  const acme = [await streamOf('acme', 0), await streamOf('acme', 1)];
+  const globex = await streamOf('globex', 0);
+  await switchedBy('acme');
+  for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
+  // The first that the other tenant receives is its own change, and the next of this one again its own.
+  await switchedBy('globex');
+  expect(await globex.message()).toBe(updated('1', 'lamp://globex/desk'));
+  await switchedBy('acme');
+  for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
 });
 
 test('each tenant has the handler that was made for it', async () => {
   for (const tenant of ['acme', 'globex']) {
-    const { contents } = await (await clientOf(tenant, 0)).readResource({ uri: 'lamp://desk' });
+    const { contents } = await (await clientOf(tenant, 0)).readResource({ uri: `lamp://${tenant}/desk` });
     expect(contents).toMatchObject([{ text: expect.stringContaining(`A lamp of ${tenant} `) }]);
   }
 });
@@ -44,12 +40,16 @@ test.each(['/initech/mcp', '/acme', '/'])('a request for %s is left to the Worke
   expect([answer.status, await answer.text()]).toEqual([404, 'The lamps are at /acme/mcp and /globex/mcp.\n']);
 });
 
-/** Opens a stream of a tenant in the first isolate. */
-async function streamOf(tenant: string) {
-  const stream = await listen(`${workerd.edges[0]}/${tenant}/mcp`, LAMP);
+/** Opens a stream at a tenant, for the lamps of both. */
+async function streamOf(tenant: string, edge: number) {
+  const stream = await listen(`${workerd.edges[edge]}/${tenant}/mcp`, LAMPS);
   onTestFinished(() => stream.drop());
-  expect(await stream.message()).toBe(acknowledged('1', LAMP));
+  expect(await stream.message()).toBe(acknowledged('1', LAMPS));
   return stream;
+}
+
+async function switchedBy(tenant: string): Promise<void> {
+  await (await clientOf(tenant, 1)).callTool({ name: 'switch', arguments: {} });
 }
 
 async function clientOf(tenant: string, edge: number) {

@@ -77,26 +77,11 @@ export async function routeListenRequest<Env extends object = Cloudflare.Env>(
 function routerOf<Env extends object>(env: Env, options: RouteListenOptions<Env>): TenantRouter {
   const namespace = env[options.binding] as BusNamespace | undefined;
   if (namespace === undefined) throw new ListenError('invalid-options', `env has no binding ${options.binding}`);
-  const routers = ROUTERS.get(namespace) ?? new NamespaceRouters();
-  ROUTERS.set(namespace, routers);
-  return routers.of(options, () => newRouter(env, namespace, options));
-}
-
-/** The routers of one namespace, by the options that they were made with. */
-class NamespaceRouters {
-  readonly #routers = new WeakMap<object, TenantRouter>();
-  #made = 0;
-
-  /** Returns the router of `options`, made where there is none. */
-  of(options: Pick<ListenHandlerOptions, 'onerror'>, make: () => TenantRouter): TenantRouter {
-    const known = this.#routers.get(options);
-    if (known !== undefined) return known;
-    const router = make();
-    this.#routers.set(options, router);
-    this.#made += 1;
-    if (this.#made === TOO_MANY) guarded(options.onerror ?? report)(new ListenError('invalid-options', ONCE));
-    return router;
-  }
+  const known = ROUTERS.get(namespace) ?? new WeakMap<object, TenantRouter>();
+  ROUTERS.set(namespace, known);
+  const router = known.get(options) ?? newRouter(env, namespace, options);
+  known.set(options, router);
+  return router;
 }
 
 function newRouter<Env>(env: Env, namespace: BusNamespace, options: RouteListenOptions<Env>): TenantRouter {
@@ -111,9 +96,6 @@ function newRouter<Env>(env: Env, namespace: BusNamespace, options: RouteListenO
   return new TenantRouter({ busName: tenant, make, most: maxTenants, onerror });
 }
 
-/** The routers of each namespace. */
-const ROUTERS = new WeakMap<BusNamespace, NamespaceRouters>();
-const ONCE = 'routeListenRequest was called with many objects of options: make them once, at the top of the module';
+/** The routers of each namespace, by the options that they were made with. */
+const ROUTERS = new WeakMap<BusNamespace, WeakMap<object, TenantRouter>>();
 const MAX_TENANTS = 1_000;
-/** So many objects of options for one namespace are a mistake: each has its own servers. */
-const TOO_MANY = 100;
