@@ -15,21 +15,13 @@ export type {
 export type { AuthInfo, Identity } from './auth/identity.js';
 export { isOpenStream } from './auth/open-stream.js';
 export type { Principal, PrincipalAnswer } from './auth/principal.js';
-export type {
-  AttachmentCounters,
-  AttachmentListener,
-  AttachOptions,
-  BusConnection,
-  ConnectOptions,
-  FanoutSink,
-  ListenBus,
-  ServerEventBus,
-} from './bus/bus.js';
+export type { Broker, BrokerListener } from './bus/broker.js';
+export { type BrokerBusOptions, brokerBus, type ProcessBus, type ProcessBusStats } from './bus/broker-bus.js';
+export type { ListenBus, ServerEventBus } from './bus/bus.js';
 export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
 export type { Opening } from './bus/opening.js';
 export type { RetentionOptions } from './bus/retention.js';
-export type { ServerStream } from './bus/server-stream.js';
 export type { NewSession, SessionLimits, SessionStore } from './bus/session-store.js';
 export type { DeclaredServer, ListenCapabilities, ServerInfo } from './handler/discovery.js';
 export type { McpHandler } from './handler/handler.js';

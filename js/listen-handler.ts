@@ -8,8 +8,8 @@ import {
   runAuthorize,
 } from './auth/authorize.js';
 import { type Caller, callerOf, contextOf, type Principal, type PrincipalOptions } from './auth/principal.js';
-import type { ListenBus } from './bus/bus.js';
-import { toListenBus } from './bus/event-bus-adapter.js';
+import type { AttachableBus } from './bus/attachable-bus.js';
+import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
@@ -98,7 +98,7 @@ export function forgettableHandler<Rest extends unknown[] = []>(
 }
 
 class ListenFront {
-  readonly bus: ListenBus;
+  readonly bus: AttachableBus;
   readonly legacy: LegacyMode;
   readonly #service: PerInstance<Service>;
   readonly #handler: FetchHandler;
@@ -134,7 +134,7 @@ class ListenFront {
       credentials: new Credentials(options.credentialHeaders),
       limits: this.#reading,
     });
-    this.bus = toListenBus(options.bus ?? new InMemoryBus({ onError }), onError);
+    this.bus = toAttachableBus(options.bus ?? new InMemoryBus({ onError }), onError);
     this.legacy = legacyOf(options, this.bus);
     const bounds = this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
@@ -329,7 +329,7 @@ function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions)
  *
  * @throws ListenError `invalid-options`.
  */
-function legacyOf({ legacy, listen }: ListenHandlerOptions, { sessions }: ListenBus): LegacyMode {
+function legacyOf({ legacy, listen }: ListenHandlerOptions, { sessions }: AttachableBus): LegacyMode {
   if (legacy === undefined) return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
   if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
   throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
@@ -345,7 +345,7 @@ function earlierOf(
   return limits === undefined ? 'behind' : { sessions: { limits, authorizes } };
 }
 
-function sessionsOf({ sessions }: ListenBus): SessionStore {
+function sessionsOf({ sessions }: AttachableBus): SessionStore {
   if (sessions !== undefined) return sessions;
   throw new ListenError('invalid-options', 'this bus holds no sessions');
 }

@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { type Context, Hono } from 'hono';
-import { createListenHandler, publishChanges } from 'mcp-listen';
+import { Hono } from 'hono';
+import { publishChanges } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
+import { listen } from 'mcp-listen/hono';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
@@ -21,13 +22,12 @@ function lampServer() {
   return server;
 }
 
-const bus = durableObjectBus(env.MCP_BUS);
-const mcp = createMcpHandler(publishChanges(lampServer, bus));
-
 type App = { Variables: { user: string | undefined } };
-const server = createListenHandler<[Context<App>]>((request) => mcp.fetch(request), {
+
+const bus = durableObjectBus(env.MCP_BUS);
+const mcp = listen<App>(createMcpHandler(publishChanges(lampServer, bus)), {
   bus,
-  principal: (_request, context) => context.get('user'),
+  principal: (context) => context.get('user'),
 });
 
 const app = new Hono<App>();
@@ -37,6 +37,6 @@ app.use('/mcp', async (context, next) => {
   await next();
 });
 app.get('/', (context) => context.text('The lamp is at /mcp.'));
-app.all('/mcp', (context) => server.fetch(context.req.raw, context));
+app.all('/mcp', mcp);
 
 export default app;

@@ -4,15 +4,33 @@ import { guarded, report } from '../observe/on-error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { normalizeEvent } from '../wasm/server/bindings.js';
+import type {
+  AttachableBus,
+  AttachmentCounters,
+  AttachmentListener,
+  BusConnection,
+  FanoutSink,
+} from './attachable-bus.js';
 import type { Broker, BrokerListener } from './broker.js';
-import type { AttachmentCounters, AttachmentListener, BusConnection, FanoutSink, ListenBus } from './bus.js';
+import type { ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
 
-/** How a bus between processes is found, and how it tells of trouble. */
-export interface ProcessBusOptions extends RetentionOptions {
+/** How a {@link brokerBus} keeps events and reports errors. */
+export interface BrokerBusOptions extends RetentionOptions {
+  /**
+   * Called with publishes that fail, with the loss of the broker (`bus-lost`, once for each), and
+   * with messages that are no events (`bus-frame-dropped`).
+   *
+   * @default console.error
+   */
+  onError?: (error: Error) => void;
+}
+
+/** How a bus between processes is found, and how it reports errors. */
+export interface ProcessBusOptions extends BrokerBusOptions {
   /**
    * The name of the bus at the broker. Servers whose buses have the same name receive each other's
    * events.
@@ -20,23 +38,37 @@ export interface ProcessBusOptions extends RetentionOptions {
    * @default 'mcp-listen'
    */
   bus?: string;
-  /**
-   * Called with the error of each publish that fails, when the broker is lost, and for each message
-   * that is no event.
-   *
-   * @default console.error
-   */
-  onError?: (error: Error) => void;
 }
 
 /** A bus between processes. */
 export interface ProcessBus extends ListenBus {
-  /** As of {@link ListenBus}; also starts to connect. */
+  /**
+   * Starts to connect, and resolves once the bus receives whatever is published from then on. A
+   * server waits for it by itself.
+   *
+   * @throws ListenError (as a rejection) `bus-lost`: the bus is closed.
+   */
   ready(): Promise<void>;
   /** What became of this process's end of the bus. */
   stats(): ProcessBusStats;
   /** Hears and publishes no more; streams that are still open end without a result. Close the server first. */
   close(): Promise<void>;
+}
+
+/**
+ * Makes a bus of a broker: it connects again after a loss, gives what the broker carries to the
+ * streams of this process, notifies them of gaps, and keeps sessions of clients of 2025 in this
+ * process.
+ *
+ * @throws ListenError `invalid-options`.
+ * @example
+ * ```ts
+ * const bus = brokerBus(new PostgresBroker('postgres://127.0.0.1/notes'));
+ * const server = createListenHandler(handler, { bus });
+ * ```
+ */
+export function brokerBus(broker: Broker, options: BrokerBusOptions = {}): ProcessBus {
+  return new BrokerBus(broker, options);
 }
 
 /** What became of one process's end of a bus. */
@@ -55,7 +87,7 @@ export interface ProcessBusStats {
  * A bus whose events a broker carries from process to process: it keeps on following it, and hands what it hears to the streams
  * of this process. What a process publishes it hears from the broker, too.
  */
-export class BrokerBus implements ProcessBus, BrokerListener {
+export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #broker: Broker;
   readonly #onError: (error: Error) => void;
   readonly #local: LocalBus;
@@ -71,7 +103,7 @@ export class BrokerBus implements ProcessBus, BrokerListener {
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, { onError = report, ...retention }: ProcessBusOptions) {
+  constructor(broker: Broker, { onError = report, ...retention }: BrokerBusOptions) {
     this.#broker = broker;
     this.#onError = guarded(onError);
     this.#local = new LocalBus({ ...retention, onError: this.#onError });

@@ -1,7 +1,4 @@
 import type { ServerEvent } from '../model/event.js';
-import type { Opening } from './opening.js';
-import type { ServerStream } from './server-stream.js';
-import type { SessionStore } from './session-store.js';
 
 /** The bus of the official TypeScript SDK; one written for it can be given to `createListenHandler`. */
 export interface ServerEventBus {
@@ -11,7 +8,11 @@ export interface ServerEventBus {
   subscribe(listener: (event: ServerEvent) => void): () => void;
 }
 
-/** A bus that filters for each stream: a superset of the SDK's, so it can be given to `createMcpHandler` too. */
+/**
+ * A bus, which carries events between publishers and streams: a superset of the SDK's, so it can be
+ * given to `createMcpHandler` too. To make one, implement a {@link Broker} for `brokerBus`, which
+ * adds what streams need.
+ */
 export interface ListenBus extends ServerEventBus {
   /**
    * Publishes a change; resolves once it cannot be lost any more.
@@ -30,145 +31,4 @@ export interface ListenBus extends ServerEventBus {
    * know all kinds of events, as the SDK's does not know those of tasks, has to pass over the others.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void;
-  /**
-   * Registers what feeds many streams of this process, for every event; the answer takes it out again. Only for a bus that
-   * knows where events were lost between a publish and this process.
-   *
-   * @internal
-   */
-  feed?(feed: FanoutSink): () => void;
-  /**
-   * Opens a connection, and sends `frame` first; a bus with `sessions` has it, for their streams. What the core says and hears over
-   * it is the core's own.
-   *
-   * @internal
-   */
-  connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
-  /**
-   * Keeps the request alive on behalf of which it is called, until `what` settles. Without it that
-   * is not needed.
-   *
-   * @internal
-   */
-  waitUntil?(what: Promise<void>): void;
-  /**
-   * Holds a listen stream, in place of `feed`: for a bus that streams have connections to.
-   *
-   * @internal
-   */
-  hold?(opening: Opening, joining: AttachOptions): Promise<ServerStream>;
-  /**
-   * Resolves once the bus hears whatever is published from then on; streams that are fed open after that. Without it, it always does.
-   *
-   * @throws ListenError (as a rejection) `bus-lost`.
-   */
-  ready?(): Promise<void>;
-  /**
-   * Asks for everything that was published before the call. Resolves once all streams of this process have received it. Without it,
-   * nothing is ever on its way.
-   *
-   * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
-   */
-  settle?(): Promise<void>;
-  /**
-   * What the streams' connections went through.
-   *
-   * @internal
-   */
-  readonly tally?: AttachmentCounters;
-  /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
-  readonly sessions?: SessionStore;
-}
-
-/**
- * What feeds the streams of one server with a bus of the same process.
- *
- * @internal
- */
-export interface FanoutSink {
-  /** How many streams it feeds. */
-  readonly streams: number;
-  /** Takes events in their order, each a line of JSON text, as the core writes it. */
-  publish(events: string): void;
-  /** Events may have been lost: every stream hears of everything it honors. */
-  gap(): void;
-  /** The bus is closed: every stream ends, without a result. */
-  release(): void;
-}
-
-/**
- * What streams went through with their bus, counted once for each stream.
- *
- * @internal
- */
-export interface AttachmentCounters {
-  /** Streams whose bus is away now. */
-  away: number;
-  /** How often the bus was lost. */
-  outages: number;
-  /** How often the bus was lost and attached again. */
-  healed: number;
-  /** How often something was found missing, out of order or broken. */
-  gaps: number;
-  /** How often nobody could tell what was missed (default 0). */
-  resyncs?: number;
-}
-
-/**
- * How a stream reaches a bus that it has a connection to.
- *
- * @internal
- */
-export interface AttachOptions {
-  /** Milliseconds within which the bus has to confirm. */
-  attachMs: number;
-  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
-  busProbeIntervalMs: number;
-  /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
-  continent: string | undefined;
-}
-
-/**
- * Whose connection to a bus it is.
- *
- * @internal
- */
-export interface ConnectOptions {
-  /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
-  continent?: string | undefined;
-}
-
-/**
- * One connection to a bus.
- *
- * @internal
- */
-export interface BusConnection {
-  /** Sends one more frame. */
-  send(frame: string): void;
-  /**
-   * Closes it; may be called twice. False: it belongs to another request than this is on behalf of, and is still open; that
-   * one is to call again.
-   */
-  leave(): boolean;
-  /** Settles when what was begun to be opened is open or not, and never rejects; undefined: it is. */
-  readonly connecting?: Promise<void> | undefined;
-}
-
-/**
- * The stream's end of a connection.
- *
- * @internal
- */
-export interface AttachmentListener {
-  /** Takes one frame of the bus: the confirmation first, then events. */
-  receive(frame: string): void;
-  /**
-   * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again, unless the
-   * error is a `ListenError` with the code `bus-released`: the bus let it go on purpose, and it ends. The
-   * code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends within 30 seconds, without a result.
-   */
-  lost(error: Error): void;
-  /** In place of `lost`, where the bus has sent the streams on to another object of it. */
-  readonly sentOn?: (error: Error) => void;
 }

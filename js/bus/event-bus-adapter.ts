@@ -1,17 +1,21 @@
 import type { ServerEvent } from '../model/event.js';
-import type { AttachmentListener, BusConnection, FanoutSink, ListenBus, ServerEventBus } from './bus.js';
+import type { AttachableBus, AttachmentListener, BusConnection, FanoutSink } from './attachable-bus.js';
+import type { ListenBus, ServerEventBus } from './bus.js';
 import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
 import type { SessionStore } from './session-store.js';
 
-/** A bus written for the official SDK: it delivers everything, and each stream filters by itself. */
-export class ServerEventBusAdapter implements ListenBus {
-  readonly #bus: ServerEventBus;
+/**
+ * A bus to which no stream can attach, such as one written for the official SDK: it delivers
+ * everything, and each stream filters by itself.
+ */
+export class ServerEventBusAdapter implements AttachableBus {
+  readonly #bus: ListenBus | ServerEventBus;
   readonly #onError: (error: Error) => void;
   /** Holds the sessions, and the log that their streams come back to. */
   readonly #local: InMemoryBus;
 
-  constructor(bus: ServerEventBus, onError: (error: Error) => void) {
+  constructor(bus: ListenBus | ServerEventBus, onError: (error: Error) => void) {
     this.#bus = bus;
     this.#onError = onError;
     this.#local = new FollowingBus(bus, onError);
@@ -47,7 +51,8 @@ export class ServerEventBusAdapter implements ListenBus {
 
   async #forward(events: ServerEvent[]): Promise<void> {
     for (const event of events) eventText(event);
-    await Promise.all(events.map((event) => this.#bus.publish(event)));
+    const bus = this.#bus;
+    await ('publishAll' in bus ? bus.publishAll(events) : Promise.all(events.map((event) => bus.publish(event))));
   }
 
   #tell(event: ServerEvent, told: (text: string) => void): void {
@@ -69,10 +74,10 @@ export class ServerEventBusAdapter implements ListenBus {
 
 /** The log of another bus, from the first place on that is told of it: no session began before that. */
 class FollowingBus extends InMemoryBus {
-  readonly #bus: ServerEventBus;
+  readonly #bus: ListenBus | ServerEventBus;
   #isFollowing = false;
 
-  constructor(bus: ServerEventBus, onError: (error: Error) => void) {
+  constructor(bus: ListenBus | ServerEventBus, onError: (error: Error) => void) {
     super({ onError });
     this.#bus = bus;
   }
@@ -83,7 +88,11 @@ class FollowingBus extends InMemoryBus {
   }
 }
 
-/** The bus as it is where it filters by itself, and wrapped where it does not. */
-export function toListenBus(bus: ListenBus | ServerEventBus, onError: (error: Error) => void): ListenBus {
-  return 'publishAll' in bus ? bus : new ServerEventBusAdapter(bus, onError);
+/** Returns the bus as it is where streams can attach to it, and wrapped where they cannot. */
+export function toAttachableBus(bus: ListenBus | ServerEventBus, onError: (error: Error) => void): AttachableBus {
+  return isAttachable(bus) ? bus : new ServerEventBusAdapter(bus, onError);
+}
+
+function isAttachable(bus: ListenBus | ServerEventBus): bus is AttachableBus {
+  return 'publishAll' in bus && ('feed' in bus || 'hold' in bus);
 }

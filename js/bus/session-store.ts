@@ -47,3 +47,8 @@ export interface SessionStore {
   /** Asks something of a session, in words of the core. */
   ask(question: string): Promise<string>;
 }
+
+/** Returns the id of a new session: 122 random bits, which say nothing about the session. */
+export function newSessionId(): string {
+  return crypto.randomUUID();
+}

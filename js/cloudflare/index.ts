@@ -17,4 +17,9 @@ export type { IdempotencyOptions } from './object/tables/idempotency-keys.js';
 export { createPublishHandler, type PublishHandlerOptions } from './publish/endpoint.js';
 export type { Publisher } from './publish/publisher.js';
 export { tenantSecret } from './publish/tenant-secret.js';
+export {
+  type ListenTenant,
+  type RouteListenOptions,
+  routeListenRequest,
+} from './route/route-listen-request.js';
 export type { BusName } from './wire/names.js';

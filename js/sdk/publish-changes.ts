@@ -1,5 +1,5 @@
 import type { ListenBus, ServerEventBus } from '../bus/bus.js';
-import { toListenBus } from '../bus/event-bus-adapter.js';
+import { toAttachableBus } from '../bus/event-bus-adapter.js';
 import { report } from '../observe/on-error.js';
 import type { SpanTracer } from '../observe/tracing.js';
 import { ChangeBatch } from './change-batch.js';
@@ -53,7 +53,7 @@ export function publishChanges<Context extends unknown[], Server extends SdkServ
   bus: ListenBus | ServerEventBus,
   { onError = report, tracer }: PublishChangesOptions = {},
 ): (...context: Context) => Promise<Server> {
-  const target = toListenBus(bus, onError);
+  const target = toAttachableBus(bus, onError);
   const tracing = tracer && { tracer, onError };
   const known = new WeakSet<SdkServer>();
   return async (...context) => {

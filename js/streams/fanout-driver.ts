@@ -1,5 +1,5 @@
 import type { Reauthorizer, RenewedRights } from '../auth/reauthorize.js';
-import type { FanoutSink } from '../bus/bus.js';
+import type { FanoutSink } from '../bus/attachable-bus.js';
 import type { Opening } from '../bus/opening.js';
 import { fromCore, ListenError } from '../model/error.js';
 import type { StreamEnding } from '../model/stats.js';

@@ -1,7 +1,7 @@
 import type { AuthorizeContext, AuthorizeOptions, CallerContext } from '../auth/authorize.js';
 import type { PrincipalOptions } from '../auth/principal.js';
 import { isAskedAgain, type ReauthorizeOptions, type Reauthorizer, reauthorizerOf } from '../auth/reauthorize.js';
-import type { AttachmentListener, BusConnection, ListenBus } from '../bus/bus.js';
+import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
@@ -20,7 +20,7 @@ import { SETTLE_MS, StreamRegistry } from './registry.js';
 
 /** What streams are opened with. */
 export interface StreamManagerOptions {
-  bus: ListenBus;
+  bus: AttachableBus;
   limits: Required<ListenLimits>;
   timeouts: Required<ListenTimeouts>;
   intervals: Required<Intervals>;
@@ -232,7 +232,7 @@ export class StreamManager {
     return false;
   }
 
-  #fanoutOn({ feed }: ListenBus): FanoutDriver | undefined {
+  #fanoutOn({ feed }: AttachableBus): FanoutDriver | undefined {
     if (feed === undefined) return undefined;
     const streams: FanoutDriver = new FanoutDriver({
       make: () => new Fanout(),

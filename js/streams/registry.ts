@@ -1,4 +1,4 @@
-import type { AttachmentCounters } from '../bus/bus.js';
+import type { AttachmentCounters } from '../bus/attachable-bus.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import { type ListenStats, type StreamEnding, WRITE_DELAY_BOUNDS } from '../model/stats.js';
 import type { StreamSpan } from '../observe/stream-observer.js';

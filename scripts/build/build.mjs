@@ -126,7 +126,7 @@ async function inlined(wasm, script) {
 
 async function buildGlue() {
   await emptied('dist');
-  await run('tsc', ['-b', 'js', 'js/brokers/nats', 'js/brokers/redis', 'js/cloudflare', 'js/node']);
+  await run('tsc', ['-b', 'js', 'js/adapters', 'js/brokers/nats', 'js/brokers/redis', 'js/cloudflare', 'js/node']);
   await buildCli();
 }
 

@@ -42,6 +42,10 @@ export const checks = [
     'only js/brokers/redis and js/brokers/nats import the clients of their brokers',
     (files) => places(glue(files, /^js\/brokers\/(redis|nats)\//), /from '(redis|@nats-io\/.*)'/),
   ],
+  [
+    'only js/adapters imports the SDK and the frameworks that it adapts to',
+    (files) => places(glue(files, /^js\/adapters\//), /from '(@modelcontextprotocol\/server|hono)/),
+  ],
   ...roomChecks,
   ['the built core imports its own bindings only', () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'))],
   [

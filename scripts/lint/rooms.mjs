@@ -27,6 +27,8 @@ export const rooms = {
     'listen-handler': 'auth bus handler http model observe options sessions streams wasm web',
     cloudflare: 'auth bus client handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
+    adapters: 'auth bus listen-handler observe options sdk web',
+    testing: 'bus listen-handler model timing',
     index: 'auth bus handler http listen-handler model observe options sdk',
     entry: 'client index wasm',
     node: 'auth bus client handler model observe streams timing wasm',

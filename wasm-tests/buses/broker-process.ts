@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { realpathSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { lastingPort } from '../host/port.ts';
 
 /** A server of a broker, which can be killed and started again on the same port. */
@@ -37,7 +38,7 @@ export class BrokerProcess {
       for (const stream of [child.stdout, child.stderr]) {
         stream.setEncoding('utf8').on('data', (text) => {
           said += text;
-          if (/Ready to accept connections|Server is ready/.test(said)) resolve();
+          if (/[Rr]eady to accept connections|Server is ready/.test(said)) resolve();
         });
       }
     });
@@ -57,16 +58,19 @@ export class BrokerProcess {
 
   /** Forgets all that it has kept, while it is dead. */
   async forget(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, REMOVED);
     await mkdir(this.folder);
   }
 
   /** Kills it for good. */
   async stop(): Promise<void> {
     await this.kill();
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, REMOVED);
   }
 }
+
+/** What a server that was killed has started may write for a moment. */
+const REMOVED = { recursive: true, force: true, maxRetries: 10 };
 
 /** Redis, which forgets everything with its process, or keeps it in its append-only file. */
 export function startRedis(isKept = false, more: string[] = []): Promise<BrokerProcess> {
@@ -84,6 +88,20 @@ export function startNats(hasJetStream: boolean, more: string[] = []): Promise<B
     ...(hasJetStream ? ['-js', '-sd', folder] : []),
   ]);
 }
+
+/** Postgres, which keeps its tables in the folder. It refuses to run as root. */
+export function startPostgres(): Promise<BrokerProcess> {
+  const postgres = realpathSync(program('POSTGRES_SERVER'));
+  const initdb = join(dirname(postgres), 'initdb');
+  return BrokerProcess.start(({ folder, port }) => ['sh', '-c', POSTGRES, 'sh', postgres, initdb, folder, `${port}`]);
+}
+
+/** Runs as nobody for root, and makes the database where there is none; `exec` keeps the process id. */
+const POSTGRES = `as=
+[ "$(id -u)" = 0 ] && chown nobody "$3" && as="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
+cd "$3"
+[ -e PG_VERSION ] || $as "$2" -D "$3" -A trust -U postgres -E UTF8 --locale C --no-sync >/dev/null || exit
+exec $as "$1" -D "$3" -p "$4" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
 
 function program(variable: string): string {
   const path = process.env[variable];

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
-import { CLOSES, DROPS, EVERY, promisesOf } from '../host/bus-list.ts';
+import { promisesOf } from '../host/bus-list.ts';
 import { type Ask, BusMembers } from '../host/bus-members.ts';
 
 promisesOf('broadcastChannelBus between two threads of Deno', threads, [...EVERY, DROPS, CLOSES]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ListenHandler } from 'mcp-listen';
 import type { ProcessBus } from 'mcp-listen/redis';
+import type { BusPromise } from 'mcp-listen/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
@@ -39,6 +40,12 @@ test.each(['redis', 'nats', 'threads'])('%s.ts serves', async (name) => {
   stream.drop();
   await server.close();
   await bus.close();
+});
+
+test('own.ts keeps the promises that own.test.ts lists', async () => {
+  const { tests } = await compiled<{ tests: BusPromise[] }>('own.test');
+  expect(tests).toHaveLength(6);
+  for (const { run } of tests) await run();
 });
 
 test('sdk.ts serves', async () => {

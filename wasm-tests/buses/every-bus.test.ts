@@ -1,4 +1,5 @@
-import { CLOSES, DROPS, EVERY, LOSES_NOTHING, promisesOf, REPLAYS, REPORTS, SURVIVES } from '../host/bus-list.ts';
+import { CLOSES, DROPS, EVERY, LOSES_NOTHING, REPLAYS, REPORTS, SURVIVES } from '../../dist/testing/promises.js';
+import { promisesOf } from '../host/bus-list.ts';
 import { channelRig, memoryRig, natsRig, redisRig } from './rigs.ts';
 
 promisesOf('InMemoryBus', memoryRig, EVERY);

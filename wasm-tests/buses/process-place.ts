@@ -1,9 +1,9 @@
 import type { ListenBus, ListenHandlerOptions } from 'mcp-listen';
-import type { Place } from '../host/bus-list.ts';
+import type { BusPlace } from '../../dist/testing/place.js';
 import { open, serving } from '../node/serving.ts';
 
 /** A server on a bus, as it stands in a process. */
-export function placeOn(bus: ListenBus, options: ListenHandlerOptions = {}): Place {
+export function placeOn(bus: ListenBus, options: ListenHandlerOptions = {}): BusPlace {
   const server = serving({ bus, onError: () => {}, timeouts: { attachMs: 1_000 }, ...options });
   return {
     async open(filter) {

@@ -4,7 +4,7 @@ import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
-import type { ClosableRig, CutRig, MortalRig, OpenRig, Rig } from '../host/bus-list.ts';
+import type { BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from '../../dist/testing/rig.js';
 import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
 import { Gate } from './gate.ts';
 import { placeOn } from './process-place.ts';
@@ -13,7 +13,7 @@ import { placeOn } from './process-place.ts';
 export type BrokerRig = OpenRig & CutRig & MortalRig & ClosableRig;
 
 /** Streams of one process. */
-export async function memoryRig(): Promise<Rig> {
+export async function memoryRig(): Promise<BusRig> {
   const place = placeOn(new InMemoryBus({ onError: () => {} }));
   return { here: place, there: place, stop: async () => {} };
 }

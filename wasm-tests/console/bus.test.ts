@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
-import { CLOSES, DROPS, EVERY, promisesOf } from '../host/bus-list.ts';
+import { promisesOf } from '../host/bus-list.ts';
 import type { BusMember } from '../host/bus-member.ts';
 import { type Ask, BusMembers } from '../host/bus-members.ts';
 import { useChromium } from './browser.ts';

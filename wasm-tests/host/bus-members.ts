@@ -1,4 +1,5 @@
-import type { ClosableRig, OpenRig, Place } from './bus-list.ts';
+import type { BusPlace } from '../../dist/testing/place.js';
+import type { ClosableRig, OpenRig } from '../../dist/testing/rig.js';
 import type { BusMember } from './bus-member.ts';
 import { LISTEN_HEADERS, listenBody, WireStream } from './listen.ts';
 
@@ -28,7 +29,7 @@ export class BusMembers {
     };
   }
 
-  #place(ask: Ask): Place {
+  #place(ask: Ask): BusPlace {
     return {
       open: (filter) => this.#open(ask, filter),
       async publish(...events) {

@@ -1,5 +1,5 @@
-import { type AttachmentListener, InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
-import type { AttachOptions, BusConnection } from '../../dist/bus/bus.js';
+import { InMemoryBus, type ServerEvent } from 'mcp-listen';
+import type { AttachableBus, AttachmentListener, AttachOptions, BusConnection } from '../../dist/bus/attachable-bus.js';
 import type { Opening } from '../../dist/bus/opening.js';
 import { ConnectionPool } from '../../dist/cloudflare/edge/connection-pool.js';
 import { FULL, OUTDATED } from '../../dist/cloudflare/wire/close-codes.js';
@@ -13,7 +13,7 @@ export interface Attempt {
 }
 
 /** A bus to which streams have connections, between which and their streams anything can happen. */
-export class BreakableBus implements ListenBus {
+export class BreakableBus implements AttachableBus {
   /** What the streams of sessions attach to. */
   readonly inner = new InMemoryBus();
   readonly sessions = this.inner.sessions;

@@ -1,5 +1,6 @@
-import { InMemoryBus, type ListenBus } from 'mcp-listen';
+import { InMemoryBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
+import type { AttachableBus } from '../../dist/bus/attachable-bus.js';
 import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
 import { declaring } from '../host/options.ts';
 import { listenRequest, open, RESULT, serving, TOOLS, watched } from './serving.ts';
@@ -30,7 +31,7 @@ test('who reads after close gets what was pending and the result, and delays nob
 });
 
 test('close delivers what the bus still has on its way', async () => {
-  const bus: ListenBus = new InMemoryBus();
+  const bus: AttachableBus = new InMemoryBus();
   bus.settle = async () => {
     await new Promise(setImmediate);
     await bus.publish({ kind: 'tools_list_changed' });
@@ -44,7 +45,7 @@ test('close delivers what the bus still has on its way', async () => {
 });
 
 test('a drain delivers what the bus still has on its way, and asks once for streams that end together', async () => {
-  const bus: ListenBus = new InMemoryBus();
+  const bus: AttachableBus = new InMemoryBus();
   let questions = 0;
   bus.settle = async () => {
     questions += 1;

@@ -1,5 +1,6 @@
-import { type FanoutSink, InMemoryBus } from 'mcp-listen';
+import { InMemoryBus } from 'mcp-listen';
 import { vi } from 'vitest';
+import type { FanoutSink } from '../../dist/bus/attachable-bus.js';
 
 /** A bus, and what it feeds. */
 export function fed(): { bus: InMemoryBus; feeds: FanoutSink[] } {

@@ -1,6 +1,6 @@
 import type { ListenHandler, ListenHandlerOptions } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
-import { Tenants } from '../../dist/cloudflare/gateway/tenants.js';
+import { Tenants } from '../../dist/cloudflare/route/tenants.js';
 import { forgettableHandler } from '../../dist/listen-handler.js';
 import { WireStream } from '../host/listen.ts';
 import { declaring } from '../host/options.ts';

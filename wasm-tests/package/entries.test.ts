@@ -46,6 +46,15 @@ test.each([
   expect(files.filter((path) => MODULE.test(path))).toEqual([file]);
 });
 
+test.each([
+  ['mcp-listen/sdk', 'createMcpHandler'],
+  ['mcp-listen/hono', 'listen'],
+  ['mcp-listen/testing', 'busPromises'],
+  ['mcp-listen', 'brokerBus'],
+])('%s has %s', async (entry, name) => {
+  expect((await bundled(`export * from '${entry}'`, ['node'])).exports).toContain(name);
+});
+
 test('what is not used is left out', async () => {
   const { files } = await bundled(`import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`, []);
   expect(files).toEqual(['dist/model/error.js']);

@@ -56,6 +56,10 @@ describe('the npm package', () => {
     expect(methods(await run(command, [...args, 'listen.mjs'], { cwd: project }))).toEqual(SERVED);
   });
 
+  test('adapts to Hono, and tests buses, without a package beside it', async () => {
+    expect(await run('node', ['adapters.mjs'], { cwd: project })).toBe('behind\n');
+  });
+
   test('serves a listen stream from one file that a bundler made of it for Node', async () => {
     const elsewhere = join(project, 'elsewhere', 'bundled.mjs');
     const options = { bundle: true, format: 'esm', outfile: elsewhere, platform: 'node' } as const;

@@ -1,4 +1,6 @@
-import { EVERY, type Place, promisesOf } from '../host/bus-list.ts';
+import type { BusPlace } from '../../dist/testing/place.js';
+import { EVERY } from '../../dist/testing/promises.js';
+import { promisesOf } from '../host/bus-list.ts';
 import { useFixture } from '../host/fixture.ts';
 
 const fixture = useFixture();
@@ -6,7 +8,7 @@ const fixture = useFixture();
 promisesOf('durableObjectBus', async () => ({ here: placeAt(0), there: placeAt(1), stop: async () => {} }), EVERY);
 
 /** An edge isolate. */
-function placeAt(edge: number): Place {
+function placeAt(edge: number): BusPlace {
   return {
     open: (filter) => fixture().subscribe(edge, filter),
     stats: () => fixture().stats(edge),

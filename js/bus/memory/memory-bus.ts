@@ -4,7 +4,7 @@ import { report } from '../../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
-import type { AttachmentListener, BusConnection, FanoutSink, ListenBus } from '../bus.js';
+import type { AttachableBus, AttachmentListener, BusConnection, FanoutSink } from '../attachable-bus.js';
 import { eventText } from '../event-text.js';
 import type { RetentionOptions } from '../retention.js';
 import { RecentEvents } from './memory-log.js';
@@ -23,7 +23,7 @@ export interface InMemoryBusOptions extends RetentionOptions {
 }
 
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
-export class InMemoryBus implements ListenBus {
+export class InMemoryBus implements AttachableBus {
   /** Sessions of clients of earlier revisions, in this process only. */
   readonly sessions: MemorySessions;
   readonly #rows = new MemorySessionTable();

@@ -1,7 +1,7 @@
 import { calling } from '../../model/error.js';
 import type { Bus } from '../../wasm/server/bindings.js';
-import { newSessionId } from '../session-id.js';
 import type { NewSession, SessionLimits, SessionStore } from '../session-store.js';
+import { newSessionId } from '../session-store.js';
 import type { MemorySessionTable } from './memory-session-table.js';
 
 /** The bus of the sessions of one process. */

@@ -1,4 +1,4 @@
-import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import type { BusCall } from '../../wasm/server/bindings.js';
 
 /** What of the core says when to attach. */

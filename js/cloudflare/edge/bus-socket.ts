@@ -1,4 +1,4 @@
-import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import { ListenError } from '../../model/error.js';
 import { FixedText, textOf } from '../../wasm/server/bindings.js';
 import { FULL, MOVED, NORMAL, OUTDATED, RELEASED } from '../wire/close-codes.js';

@@ -1,4 +1,4 @@
-import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import { isBusy, ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';

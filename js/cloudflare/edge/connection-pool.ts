@@ -1,4 +1,4 @@
-import type { AttachmentCounters, AttachOptions } from '../../bus/bus.js';
+import type { AttachmentCounters, AttachOptions } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Member } from '../../streams/connection/member.js';

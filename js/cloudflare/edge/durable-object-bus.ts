@@ -1,12 +1,13 @@
 import { waitUntil } from 'cloudflare:workers';
 import type {
+  AttachableBus,
   AttachmentCounters,
   AttachmentListener,
   AttachOptions,
   BusConnection,
   ConnectOptions,
-  ListenBus,
-} from '../../bus/bus.js';
+} from '../../bus/attachable-bus.js';
+import type { ListenBus } from '../../bus/bus.js';
 import { eventText } from '../../bus/event-text.js';
 import type { Opening } from '../../bus/opening.js';
 import type { SessionStore } from '../../bus/session-store.js';
@@ -84,7 +85,7 @@ interface BusStub extends SocketStub, SessionStub {
   publishAll(events: string[]): Promise<number>;
 }
 
-class DurableObjectBus implements ListenBus {
+class DurableObjectBus implements AttachableBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
   readonly #namespace: BusNamespace;

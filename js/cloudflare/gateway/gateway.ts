@@ -12,8 +12,8 @@ import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
 import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
 import { createPublishHandler, type PublishHandlerOptions } from '../publish/endpoint.js';
-import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
-import { Tenants } from './tenants.js';
+import { TenantRouter } from '../route/router.js';
+import { type BusName, DEFAULT_BUS } from '../wire/names.js';
 import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
@@ -127,7 +127,7 @@ class Gate implements Gateway<unknown[]> {
   readonly #behind: UpstreamServer;
   readonly #screen: Screen;
   readonly #publish: ((request: Request) => Promise<Response>) | undefined;
-  readonly #tenants = new Tenants((name) => this.#serverOf(name), MAX_SERVERS);
+  readonly #router: TenantRouter;
 
   constructor(upstream: URL, namespace: BusNamespace, options: GatewayOptions) {
     const { bus = DEFAULT_BUS, credentialHeaders, listen = {}, onError = report } = options;
@@ -143,6 +143,8 @@ class Gate implements Gateway<unknown[]> {
       answerMs: timeoutsOf(listen.timeouts).answerMs,
     });
     this.#screen = screen(listen);
+    const make = this.#serverOf.bind(this);
+    this.#router = new TenantRouter({ bus, make, onError: this.#onError, most: MAX_SERVERS });
     this.#publish = takesPublishes(options) ? this.#endpoint(options, { bus, onError }) : undefined;
   }
 
@@ -158,7 +160,7 @@ class Gate implements Gateway<unknown[]> {
 
   readonly server = (bus?: string): ListenHandler<unknown[]> => {
     const own = typeof this.#bus === 'string' ? this.#bus : DEFAULT_BUS;
-    return this.#tenants.server(bus ?? own);
+    return this.#router.server(bus ?? own);
   };
 
   /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
@@ -182,14 +184,7 @@ class Gate implements Gateway<unknown[]> {
   }
 
   async #serve(request: Request, rest: unknown[]): Promise<Response> {
-    let name: string | undefined;
-    try {
-      name = await busNameOf(this.#bus, request);
-    } catch (error) {
-      this.#onError(error as Error);
-      return refused(Refusal.Unavailable);
-    }
-    return name === undefined ? refused(Refusal.UnknownServer) : this.server(name).fetch(request, ...rest);
+    return (await this.#router.fetch(request, ...rest)) ?? refused(Refusal.UnknownServer);
   }
 
   #serverOf(name: string): ForgettableHandler<unknown[]> {

@@ -1,7 +1,8 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Authorize } from '../../auth/authorize.js';
+import type { AttachableBus } from '../../bus/attachable-bus.js';
 import type { ListenBus, ServerEventBus } from '../../bus/bus.js';
-import { toListenBus } from '../../bus/event-bus-adapter.js';
+import { toAttachableBus } from '../../bus/event-bus-adapter.js';
 import { InMemoryBus } from '../../bus/memory/memory-bus.js';
 import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { type DeclaredServer, declared } from '../../handler/discovery.js';
@@ -123,16 +124,16 @@ export interface StdioListenServer {
  */
 export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
   const { onError = report, bus = new InMemoryBus({ onError }) } = options;
-  const front = new StdioFront(serve, { ...options, bus: toListenBus(bus, onError), onError: guarded(onError) });
+  const front = new StdioFront(serve, { ...options, bus: toAttachableBus(bus, onError), onError: guarded(onError) });
   const { close, flushed } = front;
   return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
 
-type FrontOptions = StdioListenOptions & { bus: ListenBus; onError: (error: Error) => void };
+type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: Error) => void };
 
 /** Stands between the client's streams and the server's, and lets lines of both writers take turns on stdout. */
 class StdioFront {
-  readonly bus: ListenBus;
+  readonly bus: AttachableBus;
   readonly #stdin: Readable;
   readonly #stdout: Writable;
   readonly #toServer = new PassThrough();

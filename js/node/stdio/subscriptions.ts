@@ -1,5 +1,5 @@
 import { type Authorize, type AuthorizeOptions, runAuthorize } from '../../auth/authorize.js';
-import type { FanoutSink, ListenBus } from '../../bus/bus.js';
+import type { AttachableBus, FanoutSink } from '../../bus/attachable-bus.js';
 import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
@@ -14,7 +14,7 @@ import type { StdioAuthorizeContext } from './stdio-handler.js';
 /** How the subscriptions of one connection are wired up. */
 export interface SubscriptionsOptions {
   authorize: Authorize<StdioAuthorizeContext> | undefined;
-  bus: ListenBus;
+  bus: AttachableBus;
   /** What the server really notifies about, where that need not be asked. */
   capabilities: ListenCapabilities | undefined;
   /** What is known of the server behind; may reject with a `ListenError`. */

@@ -1,4 +1,4 @@
-import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout-stream.js';

@@ -1,4 +1,4 @@
-import type { AttachmentCounters } from '../../bus/bus.js';
+import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout-stream.js';

@@ -1,4 +1,4 @@
-import type { AttachmentListener, BusConnection } from '../../bus/bus.js';
+import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
 import { deferred } from '../../timing/deferred.js';
 import { RequestContext } from '../../timing/request-context.js';

@@ -1,4 +1,4 @@
-import type { AttachmentCounters } from '../../bus/bus.js';
+import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { isBusy, ListenError } from '../../model/error.js';
 import { patienceOf } from '../../model/timeouts.js';

@@ -1,5 +1,5 @@
-import { newSessionId } from '../../../bus/session-id.js';
 import type { NewSession, SessionLimits } from '../../../bus/session-store.js';
+import { newSessionId } from '../../../bus/session-store.js';
 import { calling } from '../../../model/error.js';
 import type { Bus } from '../../../wasm/server/bindings.js';
 import { macedId } from '../../wire/signed-session-id.js';

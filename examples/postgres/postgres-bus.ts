@@ -1,0 +1,71 @@
+import { type Broker, type BrokerBusOptions, type BrokerListener, brokerBus, type ProcessBus } from 'mcp-listen';
+import pg from 'pg';
+
+/** A bus by LISTEN and NOTIFY of the Postgres at `url`, for all processes that use the same channel. */
+export function postgresBus(url: string, channel = 'mcp-listen', options: BrokerBusOptions = {}): ProcessBus {
+  return brokerBus(new PostgresBroker(url, channel), options);
+}
+
+/**
+ * Postgres keeps no notification for a lost connection, so each reconnection is a gap: streams
+ * receive one notification for everything that they subscribe to. A publish whose events have more
+ * than 7,999 bytes of JSON together is refused; publish fewer at once.
+ */
+class PostgresBroker implements Broker {
+  readonly #settings: pg.ClientConfig;
+  readonly #channel: string;
+  /** One connection, so that publishes keep their order. It is opened again after a loss. */
+  readonly #pool: pg.Pool;
+  #heardAll = async (): Promise<void> => {};
+
+  constructor(connectionString: string, channel: string) {
+    const alive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+    this.#settings = { connectionString, ...alive, connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
+    this.#channel = pg.escapeIdentifier(channel);
+    this.#pool = new pg.Pool({ ...this.#settings, max: 1 });
+    // A connection that breaks without a query fails nothing: the next publish opens another one.
+    this.#pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
+  }
+
+  async publish(events: string, late: AbortSignal): Promise<void> {
+    if (Buffer.byteLength(events) > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes of events`);
+    const client = await this.#pool.connect();
+    try {
+      late.throwIfAborted();
+      await client.query(`NOTIFY ${this.#channel}, ${pg.escapeLiteral(events)}`);
+      client.release();
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
+    const client = new pg.Client(this.#settings);
+    const { promise: lost, reject: lose } = Promise.withResolvers<never>();
+    client.on('error', lose).on('end', () => lose(new Error('the connection has ended')));
+    client.on('notification', ({ payload = '' }) => listener.onEvents(payload));
+    signal.addEventListener('abort', () => lose(signal.reason));
+    const listening = client.connect().then(() => client.query(`LISTEN ${this.#channel}`));
+    try {
+      await Promise.race([listening, lost]);
+      listener.onReady(false);
+      // What was published before a query arrives before the answer to it.
+      this.#heardAll = async () => void (await Promise.race([client.query('SELECT 1'), lost]));
+      await lost;
+    } finally {
+      void Promise.allSettled([listening, client.end()]);
+    }
+  }
+
+  settle(): Promise<void> {
+    return this.#heardAll();
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+/** The payload of NOTIFY has less than 8,000 bytes. */
+const MAX_BYTES = 7_999;

@@ -1,0 +1,41 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { type ListenBus, publishChanges } from 'mcp-listen';
+import { type RouteListenOptions, routeListenRequest } from 'mcp-listen/cloudflare';
+
+export { SubscriptionBus } from 'mcp-listen/cloudflare';
+
+const TENANTS = ['acme', 'globex'];
+
+/** The server of one tenant. What it publishes reaches the listeners of that tenant alone. */
+function lampsOf(tenant: string, bus: ListenBus) {
+  const uri = `lamp://${tenant}/desk`;
+  const factory = publishChanges(() => {
+    const server = new McpServer(
+      { name: `lamps of ${tenant}`, version: '1.0.0' },
+      { capabilities: { resources: { subscribe: true } } },
+    );
+    server.registerResource('desk', uri, { description: 'The lamp on the desk' }, () => ({
+      contents: [{ uri, text: `A lamp of ${tenant} knows only that it was switched.` }],
+    }));
+    server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
+      await server.server.sendResourceUpdated({ uri });
+      return { content: [{ type: 'text', text: 'Switched.' }] };
+    });
+    return server;
+  }, bus);
+  return createMcpHandler(factory);
+}
+
+// Made once: the servers of tenants are kept by these options.
+const route: RouteListenOptions = {
+  binding: 'MCP_BUS',
+  tenant: (request) => TENANTS.find((tenant) => new URL(request.url).pathname === `/${tenant}/mcp`),
+  handler: ({ name, bus }) => lampsOf(name, bus),
+};
+
+export default {
+  async fetch(request, env) {
+    const answer = await routeListenRequest(request, env, route);
+    return answer ?? new Response('The lamps are at /acme/mcp and /globex/mcp.\n', { status: 404 });
+  },
+} satisfies ExportedHandler<Cloudflare.Env>;

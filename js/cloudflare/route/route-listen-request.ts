@@ -1,0 +1,101 @@
+import type { ListenBus } from '../../bus/bus.js';
+import type { McpHandler } from '../../handler/handler.js';
+import { forgettableHandler } from '../../listen-handler.js';
+import { ListenError } from '../../model/error.js';
+import { guarded, report } from '../../observe/on-error.js';
+import type { ListenHandlerOptions } from '../../options.js';
+import { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from '../edge/durable-object-bus.js';
+import type { BusName } from '../wire/names.js';
+import { TenantRouter } from './router.js';
+
+/** Whom a handler of {@link routeListenRequest} serves. */
+export interface ListenTenant<Env> {
+  /** The name of the tenant, which is the name of its bus. */
+  name: string;
+  /** The bus of the tenant, for `publishChanges`. */
+  bus: ListenBus;
+  /** The bindings of the Worker. */
+  env: Env;
+}
+
+/**
+ * How {@link routeListenRequest} serves tenants. Make it once, at the top of the module: the servers
+ * of tenants are kept by it.
+ */
+export interface RouteListenOptions<Env = Cloudflare.Env>
+  extends Omit<ListenHandlerOptions, 'bus'>,
+    Pick<DurableObjectBusOptions, 'sockets'> {
+  /** The name of the binding of `SubscriptionBus` in `env`. */
+  binding: keyof Env & string;
+  /**
+   * Returns the tenant of a request, by its path or its host for example; undefined where the
+   * request is not for this route. A tenant has the bus of its name: do not return what is not the
+   * name of a tenant.
+   */
+  tenant: BusName;
+  /** Makes the MCP handler of a tenant, once for as long as an isolate keeps the tenant's server. */
+  handler: (tenant: ListenTenant<Env>) => McpHandler;
+  /**
+   * Tenants whose servers an isolate keeps where some of them are idle. The one that was asked for
+   * longest ago is forgotten first; one with open streams is never forgotten.
+   *
+   * @default 1000
+   */
+  maxTenants?: number;
+}
+
+/**
+ * Serves a request in front of the MCP handler of its tenant, on a bus that no other tenant reaches.
+ * Resolves with undefined where the request is not for this route: `tenant` returned undefined, or
+ * what no bus may be called. Further arguments are passed to the handler after the request.
+ *
+ * @throws ListenError (as a rejection) `invalid-options`.
+ * @example
+ * ```ts
+ * const route: RouteListenOptions<Env> = {
+ *   binding: 'MCP_BUS',
+ *   tenant: (request) => /^\/(acme|globex)\/mcp$/.exec(new URL(request.url).pathname)?.[1],
+ *   handler: ({ bus, name }) => createMcpHandler(publishChanges(() => serverOf(name), bus)),
+ * };
+ *
+ * export default {
+ *   fetch: async (request, env) =>
+ *     (await routeListenRequest(request, env, route)) ?? new Response(null, { status: 404 }),
+ * } satisfies ExportedHandler<Env>;
+ * ```
+ */
+export async function routeListenRequest<Env extends object = Cloudflare.Env>(
+  request: Request,
+  env: Env,
+  options: RouteListenOptions<Env>,
+  ...rest: unknown[]
+): Promise<Response | undefined> {
+  return routerOf(env, options).fetch(request, ...rest);
+}
+
+/** @throws ListenError `invalid-options`. */
+function routerOf<Env extends object>(env: Env, options: RouteListenOptions<Env>): TenantRouter {
+  const namespace = env[options.binding] as BusNamespace | undefined;
+  if (namespace === undefined) throw new ListenError('invalid-options', `env has no binding ${options.binding}`);
+  const known = ROUTERS.get(namespace) ?? new WeakMap<object, TenantRouter>();
+  ROUTERS.set(namespace, known);
+  const router = known.get(options) ?? newRouter(env, namespace, options);
+  known.set(options, router);
+  return router;
+}
+
+function newRouter<Env>(env: Env, namespace: BusNamespace, options: RouteListenOptions<Env>): TenantRouter {
+  const { binding: _, handler, maxTenants = MAX_TENANTS, sockets, tenant, ...listen } = options;
+  const onError = guarded(options.onError ?? report);
+  const { onLog } = options;
+  const busOptions = { onError, ...(onLog && { onLog }), ...(sockets && { sockets }) };
+  const make = (name: string) => {
+    const bus = durableObjectBus(namespace, { ...busOptions, bus: name });
+    return forgettableHandler<unknown[]>(handler({ name, bus, env }), { ...listen, onError, bus });
+  };
+  return new TenantRouter({ bus: tenant, make, most: maxTenants, onError });
+}
+
+/** The routers of each namespace, by the options that they were made with. */
+const ROUTERS = new WeakMap<BusNamespace, WeakMap<object, TenantRouter>>();
+const MAX_TENANTS = 1_000;

@@ -1,0 +1,85 @@
+import type { ListenBus } from '../bus/bus.js';
+import { createListenHandler } from '../listen-handler.js';
+import type { ServerEvent } from '../model/event.js';
+import type { ListenStats } from '../model/stats.js';
+
+/** A process or an isolate that holds streams and publishes. */
+export interface BusPlace {
+  /** Opens a stream, or rejects where that is refused, with the status in its message. */
+  open(filter: object): Promise<TestStream>;
+  /** Publishes together what is given together. */
+  publish(...events: ServerEvent[]): Promise<unknown>;
+  /** What its streams went through. */
+  stats(): Promise<Pick<ListenStats, 'open' | 'away' | 'healed' | 'resyncs'>>;
+}
+
+/** An open stream. */
+export interface TestStream {
+  /** Resolves with the next message as JSON text; undefined where the stream has ended. */
+  message(): Promise<string | undefined>;
+  /** Drops the connection. */
+  drop(): void;
+}
+
+/** Makes a server on a bus, in this process. */
+export function placeOn(bus: ListenBus): BusPlace {
+  const server = { info: { name: 'tests', version: '1.0.0' }, capabilities: CAPABILITIES };
+  const options = { bus, server, timeouts: { attachMs: ATTACH_MS }, onError: () => {} };
+  const handler = createListenHandler(() => new Response(null, { status: 404 }), options);
+  return {
+    async open(filter) {
+      const abort = new AbortController();
+      const request = listenRequest(filter, abort.signal);
+      // Node aborts a request only as long as something holds it.
+      abort.signal.addEventListener('abort', () => void request);
+      const { body, status } = await handler.fetch(request);
+      if (status !== 200 || body === null) throw new Error(`status ${status}`);
+      return { message: messagesOf(body), drop: () => abort.abort() };
+    },
+    publish: (...events) => bus.publishAll(events),
+    stats: async () => handler.stats(),
+  };
+}
+
+function listenRequest(notifications: object, signal: AbortSignal): Request {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': REVISION,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const body = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { _meta, notifications } };
+  return new Request('http://localhost/mcp', { method: 'POST', headers: HEADERS, body: JSON.stringify(body), signal });
+}
+
+/** Reads the messages of an event stream one by one, without its keep-alives. */
+function messagesOf(body: ReadableStream<Uint8Array>): TestStream['message'] {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  return async () => {
+    for (;;) {
+      const [, message] = /^event: message\ndata: (.*)$/m.exec(text.slice(0, text.lastIndexOf('\n\n') + 1)) ?? [];
+      if (message !== undefined) {
+        text = text.slice(text.indexOf('\n\n', text.indexOf('event: message')) + 2);
+        return message;
+      }
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      text += decoder.decode(value, { stream: true });
+    }
+  };
+}
+
+const REVISION = '2026-07-28';
+const HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  'mcp-protocol-version': REVISION,
+  'mcp-method': 'subscriptions/listen',
+};
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+};
+/** Milliseconds that a stream waits for its bus. */
+const ATTACH_MS = 1_000;

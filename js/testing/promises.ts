@@ -1,0 +1,226 @@
+import type { ServerEvent } from '../model/event.js';
+import { eventually, expectSame, rejectionOf } from './check.js';
+import { changed, expectNext, listChanged, opened, TOOLS, updated } from './messages.js';
+import type { BusPlace } from './place.js';
+import type { BusPromiseOn, BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
+
+/** What every bus promises. */
+export const EVERY: BusPromiseOn<BusRig>[] = [
+  {
+    name: 'delivers what was published, in both directions, to the streams that asked for it',
+    async keeps({ here, there }) {
+      const near = await opened(here, { ...TOOLS, resourceSubscriptions: ['note://a'] });
+      const far = await opened(there, { promptsListChanged: true, resourceSubscriptions: ['note://a'] });
+      await here.publish({ kind: 'prompts_list_changed' });
+      await expectNext(far, listChanged('prompts'));
+      await there.publish({ kind: 'tools_list_changed' });
+      await expectNext(near, listChanged('tools'));
+      await here.publish(changed('note://b'));
+      await there.publish(changed('note://a'));
+      for (const stream of [near, far]) await expectNext(stream, updated('note://a'));
+      near.drop();
+      far.drop();
+    },
+  },
+  {
+    name: 'misses nothing between an acknowledgment and the next publish',
+    async keeps({ here, there }) {
+      for (let count = 0; count < 20; count += 1) {
+        const stream = await opened(there, TOOLS);
+        await here.publish({ kind: 'tools_list_changed' });
+        await expectNext(stream, listChanged('tools'));
+        stream.drop();
+      }
+    },
+  },
+  {
+    name: 'keeps the order in which events were published',
+    async keeps({ here, there }) {
+      const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+      const stream = await opened(there, { resourceSubscriptions: uris });
+      for (const uri of uris.slice(0, 50)) await here.publish(changed(uri));
+      await here.publish(...uris.slice(50).map(changed));
+      for (const uri of uris) await expectNext(stream, updated(uri));
+      stream.drop();
+    },
+  },
+  {
+    name: 'publishes events together, or none of them where one is no event',
+    async keeps({ here, there }) {
+      const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
+      const nonsense = { kind: 'nonsense' } as unknown as ServerEvent;
+      await rejectionOf(here.publish(changed('note://a'), nonsense), 'a publish with something that is no event');
+      await here.publish({ kind: 'tools_list_changed' });
+      await expectNext(stream, listChanged('tools'));
+      stream.drop();
+    },
+  },
+  {
+    name: 'forgets streams that are gone',
+    async keeps({ here, there }) {
+      const stream = await opened(there, TOOLS);
+      await eventually(async () => (await there.stats()).open === 1, 'one stream is open');
+      stream.drop();
+      // Workers notice at the next write.
+      await here.publish({ kind: 'tools_list_changed' });
+      await eventually(async () => (await there.stats()).open === 0, 'no stream is open');
+    },
+  },
+];
+
+/** What a bus promises to which others may write. */
+export const DROPS: BusPromiseOn<OpenRig> = {
+  name: 'drops and counts what is no event, and goes on',
+  async keeps(rig) {
+    const stream = await opened(rig.there, TOOLS);
+    const dropped = await rig.dropped();
+    const { resyncs } = await rig.there.stats();
+    let carried = 0;
+    for (const text of GARBAGE) if ((await rig.garbage(text)) !== false) carried += 1;
+    await rig.here.publish({ kind: 'tools_list_changed' });
+    await expectNext(stream, listChanged('tools'));
+    await eventually(async () => (await rig.dropped()) === dropped + carried, 'each text is counted once');
+    const { away, resyncs: after } = await rig.there.stats();
+    expectSame([away, after], [0, resyncs], 'streams that are away, and resyncs');
+    stream.drop();
+  },
+};
+
+/** What a bus promises that keeps events for a while. */
+export const REPLAYS: BusPromiseOn<CutRig> = {
+  name: 'delivers what was missed during an absence, in its order and nothing else, while streams stay open',
+  async keeps(rig) {
+    const { resyncs, stream } = await absent(rig);
+    for (const note of ['c', 'b', 'a']) await expectNext(stream, updated(`note://${note}`));
+    await rig.here.publish({ kind: 'tools_list_changed' });
+    await expectNext(stream, listChanged('tools'));
+    expectSame(await resyncs(), 0, 'resyncs');
+    stream.drop();
+  },
+};
+
+/** What a bus promises that keeps nothing. */
+export const REPORTS: BusPromiseOn<CutRig> = {
+  name: 'notifies of everything after an absence, while streams stay open',
+  async keeps(rig) {
+    const { resyncs, stream } = await absent(rig);
+    const told = [await stream.message(), await stream.message(), await stream.message(), await stream.message()];
+    const all = [listChanged('tools'), ...['note://a', 'note://b', 'note://c'].map(updated)];
+    expectSame(told.toSorted(), all.toSorted(), 'what the stream is notified of');
+    expectSame(await resyncs(), 1, 'resyncs');
+    stream.drop();
+  },
+};
+
+/** What every bus promises that can be lost. */
+export const SURVIVES: BusPromiseOn<MortalRig> = {
+  name: 'refuses publishes and streams while it is gone, and notifies of everything when it is back and empty',
+  async keeps({ here, there, loss }) {
+    const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
+    await here.publish({ kind: 'tools_list_changed' });
+    await expectNext(stream, listChanged('tools'));
+    const { resyncs } = await there.stats();
+    await loss(async () => {
+      await eventually(async () => (await there.stats()).away === 1, 'the stream is away');
+      const [streamed, published] = await Promise.all([
+        rejectionOf(there.open(TOOLS), 'a stream while the bus is gone'),
+        rejectionOf(here.publish({ kind: 'prompts_list_changed' }), 'a publish while the bus is gone'),
+      ]);
+      expectSame([streamed.message, published.code], ['status 503', 'bus-unavailable'], 'the refusals');
+    });
+    await expectNext(stream, listChanged('tools'));
+    await expectNext(stream, updated('note://a'));
+    await eventually(async () => {
+      const now = await there.stats();
+      return now.away === 0 && now.resyncs === resyncs + 1;
+    }, 'the stream is back after one resync');
+    await here.publish(changed('note://a'));
+    await expectNext(stream, updated('note://a'));
+    stream.drop();
+  },
+};
+
+/** The promise behind all others. */
+export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
+  name: 'delivers all that it took, whenever it was killed',
+  async keeps({ here, loss, there }) {
+    const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+    const stream = await opened(there, { resourceSubscriptions: uris });
+    const taken = uris.reduce((before, uri) => before.then(() => publishedAtLast(here, uri)), Promise.resolve());
+    const heard = new Set<string>();
+    while (heard.size < 20) heard.add((await stream.message()) ?? '');
+    await loss(async () => {});
+    await taken;
+    while (heard.size < uris.length) heard.add((await stream.message()) ?? '');
+    expectSame([...heard].toSorted(), uris.map(updated).toSorted(), 'what the stream was notified of');
+    stream.drop();
+  },
+};
+
+/** What every bus promises that can be closed; the last one of a list. */
+export const CLOSES: BusPromiseOn<ClosableRig> = {
+  name: 'ends its streams without a result when it is closed, and takes no more events',
+  async keeps({ close, here, there }) {
+    const stream = await opened(there, TOOLS);
+    await close();
+    await expectNext(stream, undefined);
+    const published = await rejectionOf(there.publish({ kind: 'tools_list_changed' }), 'a publish on a closed bus');
+    const streamed = await rejectionOf(there.open(TOOLS), 'a stream on a closed bus');
+    expectSame([streamed.message, published.code], ['status 503', 'bus-unavailable'], 'the refusals');
+    await close();
+    await here.publish({ kind: 'tools_list_changed' });
+  },
+};
+
+/** Resolves once what was published is delivered, so that no stream that opens now receives it. */
+export async function settled({ here, there }: BusRig): Promise<void> {
+  for (const from of [here, there]) {
+    for (const to of [here, there]) {
+      const uri = `note://settled/${crypto.randomUUID()}`;
+      const stream = await opened(to, { resourceSubscriptions: [uri] });
+      await from.publish(changed(uri));
+      await expectNext(stream, updated(uri));
+      stream.drop();
+    }
+  }
+  const open = async () => (await here.stats()).open + (await there.stats()).open;
+  await eventually(async () => (await open()) === 0, 'no stream is open');
+}
+
+/** Publishes until the bus takes it. */
+async function publishedAtLast(place: BusPlace, uri: string): Promise<void> {
+  const taken = (): Promise<boolean> =>
+    place.publish(changed(uri)).then(
+      () => true,
+      () => false,
+    );
+  await eventually(taken, `the bus takes ${uri}`, 30_000);
+}
+
+/** A stream that was away while notes c, b and a changed, and how many resyncs it has had since. */
+async function absent({ absence, here, there }: CutRig) {
+  const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a', 'note://b', 'note://c'] });
+  await here.publish(changed('note://a'));
+  await expectNext(stream, updated('note://a'));
+  const before = await there.stats();
+  await absence(async () => {
+    await eventually(async () => (await there.stats()).away === 1, 'the stream is away');
+    for (const note of ['c', 'b', 'a']) await here.publish(changed(`note://${note}`));
+  });
+  await eventually(async () => {
+    const { away, healed, open } = await there.stats();
+    return open === 1 && away === 0 && healed === before.healed + 1;
+  }, 'the stream is back');
+  return { stream, resyncs: async () => (await there.stats()).resyncs - before.resyncs };
+}
+
+/** Cut short, not JSON, not known, nothing, and too much. */
+const GARBAGE = [
+  '{"kind":"tools_list_changed"',
+  'tools_list_changed',
+  '{"kind":"nonsense"}',
+  '',
+  '[]',
+  '{"kind":"resource_updated","uri":"a\\nb"}',
+  `{"kind":"resource_updated","uri":"${'x'.repeat(100_000)}"}`,
+];

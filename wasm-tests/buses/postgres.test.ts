@@ -1,0 +1,77 @@
+import { busPromises } from 'mcp-listen/testing';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
+import { listChanged } from '../host/listen.ts';
+import { type BrokerProcess, startPostgres } from './broker-process.ts';
+import { Cleanup } from './cleanup.ts';
+import { Gate } from './gate.ts';
+import { placeOn } from './process-place.ts';
+
+const cleanup = new Cleanup();
+let postgres: BrokerProcess;
+let gate: Gate;
+/** Every other bus goes through the gate. */
+let made = 0;
+
+beforeAll(async () => {
+  postgres = cleanup.later(await startPostgres(), (it) => it.stop());
+  gate = cleanup.later(await Gate.before(postgres.port), (it) => it.stop());
+});
+
+afterAll(() => cleanup.run());
+
+test.each(busPromises('the example postgresBus', nextBus, { garbage, absence, loss }))('$name', ({ run }) => run());
+
+test('the example postgresBus refuses more than one notification carries, and goes on', async () => {
+  const bus = busAt(postgres.port);
+  const stream = await placeOn(bus).open({ toolsListChanged: true });
+  await stream.message();
+  const long = { kind: 'resource_updated', uri: `note://${'x'.repeat(1_990)}` } as const;
+  await bus.publishAll([long, long, long]);
+  await expect(bus.publishAll([long, long, long, long])).rejects.toMatchObject({
+    code: 'bus-unavailable',
+    cause: { message: 'more than 7999 bytes of events' },
+  });
+  await bus.publish({ kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  await bus.close();
+});
+
+function nextBus() {
+  made += 1;
+  return busAt(made % 2 === 1 ? postgres.port : gate.port);
+}
+
+function busAt(port: number) {
+  return postgresBus(urlAt(port), 'mcp-listen', { onError: () => {} });
+}
+
+function urlAt(port: number): string {
+  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+}
+
+/** Postgres refuses a payload of 8,000 bytes. */
+async function garbage(text: string): Promise<boolean> {
+  const client = new pg.Client(urlAt(postgres.port));
+  await client.connect();
+  const sent = await client.query(`NOTIFY "mcp-listen", ${pg.escapeLiteral(text)}`).then(
+    () => true,
+    () => false,
+  );
+  await client.end();
+  return sent;
+}
+
+async function absence(meanwhile: () => Promise<void>): Promise<void> {
+  gate.shut();
+  await meanwhile();
+  gate.open();
+}
+
+async function loss(meanwhile: () => Promise<void>): Promise<void> {
+  await postgres.kill();
+  await meanwhile();
+  await postgres.forget();
+  await postgres.start();
+}

@@ -1,0 +1,26 @@
+// What needs no other package beside this one, whatever it adapts to.
+import { brokerBus } from 'mcp-listen';
+import { listen } from 'mcp-listen/hono';
+import { busPromises } from 'mcp-listen/testing';
+
+const listeners = new Set();
+const makeBus = () =>
+  brokerBus({
+    publish: async (events) => {
+      for (const listener of listeners) listener.onEvents(events);
+    },
+    async follow(listener, signal) {
+      listeners.add(listener);
+      listener.onReady(true);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      listeners.delete(listener);
+    },
+    close: async () => {},
+  });
+
+for (const { run } of busPromises('a hub', makeBus)) await run();
+const answer = await listen(() => new Response('behind'))({
+  req: { raw: new Request('http://localhost/mcp', { method: 'POST', body: '{}' }), bodyCache: {} },
+});
+console.log(await answer.text());
+process.exit();
