@@ -13,15 +13,22 @@ import { sizes } from './size/experiments.ts';
 /** Compares costs with the committed baselines, one TAP line each; with `--write`, writes the baselines anew. */
 async function check(): Promise<void> {
   const isWriting = process.argv.includes('--write');
-  const baselines = isWriting ? {} : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
+  const baselines = isWriting
+    ? {}
+    : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
   const outcomes = await measured(baselines);
   const figures = CHECKS.map((each) => ({ check: each, figure: checked(each, outcomes) }));
   if (isWriting) {
-    const entries = figures.map(({ check: { name }, figure: value }) => [name, Number(value?.toPrecision(3))]);
+    const entries = figures.map(({ check: { name }, figure: value }) => [
+      name,
+      Number(value?.toPrecision(3)),
+    ]);
     await writeFile(FILE, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
     return;
   }
-  const results = figures.map((each, index) => verdict(index + 1, each, baselines[each.check.name]));
+  const results = figures.map((each, index) =>
+    verdict(index + 1, each, baselines[each.check.name]),
+  );
   process.stdout.write(`\n${results.map(({ line }) => line).join('\n')}\n`);
   process.exitCode = results.every(({ passes }) => passes) ? 0 : 1;
 }
@@ -43,19 +50,28 @@ async function measured(baselines: Record<string, number>): Promise<Outcome[]> {
 }
 
 /** Whether all checks of an experiment pass; none does where there are no baselines yet. */
-function passes(experiment: string, outcomes: Outcome[], baselines: Record<string, number>): boolean {
+function passes(
+  experiment: string,
+  outcomes: Outcome[],
+  baselines: Record<string, number>,
+): boolean {
   const checks = CHECKS.filter((each) => each.experiment === experiment);
   return checks.every(
-    (each) => verdict(0, { check: each, figure: checked(each, outcomes) }, baselines[each.name]).passes,
+    (each) =>
+      verdict(0, { check: each, figure: checked(each, outcomes) }, baselines[each.name]).passes,
   );
 }
 
 /** What a check needs of an experiment, and nothing else: who is compared has the machine for itself. */
 function wanted(experiment: Experiment): Experiment[] {
-  const kinds = CHECKS.filter(({ experiment: name }) => name === experiment.name).map(({ kind }) => kind);
+  const kinds = CHECKS.filter(({ experiment: name }) => name === experiment.name).map(
+    ({ kind }) => kind,
+  );
   if (kinds.length === 0) return [];
   const names = [OURS, ...kinds.flatMap((kind) => (typeof kind === 'string' ? [] : [kind.to]))];
-  return [{ ...experiment, entrants: experiment.entrants.filter(({ name }) => names.includes(name)) }];
+  return [
+    { ...experiment, entrants: experiment.entrants.filter(({ name }) => names.includes(name)) },
+  ];
 }
 
 function verdict(
@@ -64,12 +80,18 @@ function verdict(
   baseline: number | undefined,
 ): { passes: boolean; line: string } {
   if (is === undefined || baseline === undefined) {
-    return { passes: false, line: `not ok ${number} - ${name}: ${is === undefined ? 'not measured' : 'no baseline'}` };
+    return {
+      passes: false,
+      line: `not ok ${number} - ${name}: ${is === undefined ? 'not measured' : 'no baseline'}`,
+    };
   }
   const passes = is <= baseline * (1 + tolerance);
   const bound = `${figure(is)}, baseline ${figure(baseline)} + ${tolerance * 100} %`;
   // The baselines follow what has become better, or it could get worse again unseen.
-  const advice = is < baseline / (1 + tolerance) ? '\n  # far better: write it with `node bench/check.ts --write`' : '';
+  const advice =
+    is < baseline / (1 + tolerance)
+      ? '\n  # far better: write it with `node bench/check.ts --write`'
+      : '';
   return { passes, line: `${passes ? 'ok' : 'not ok'} ${number} - ${name}: ${bound}${advice}` };
 }
 

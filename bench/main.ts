@@ -29,12 +29,16 @@ async function bench(): Promise<void> {
 async function measure(options: Options, folder: string): Promise<void> {
   const all = experimentsOf(options);
   const order = all.map(({ name }) => name);
-  const [held, earlier] = [await loadFrom(folder), options.against && (await loadFrom(options.against))];
+  const [held, earlier] = [
+    await loadFrom(folder),
+    options.against && (await loadFrom(options.against)),
+  ];
   const before = held?.size === options.size ? held.experiments : [];
   const machine = await thisMachine();
   const { commit } = await thisRun([]);
   const experiments = chosen(all, options).filter(
-    ({ name }) => !options.rest || before.find((each) => each.name === name)?.run?.commit !== commit,
+    ({ name }) =>
+      !options.rest || before.find((each) => each.name === name)?.run?.commit !== commit,
   );
   const progress = new Progress(experiments.length, (text) => process.stdout.write(text));
   const outcomes: Outcome[] = [];

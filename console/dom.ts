@@ -32,7 +32,11 @@ export function write(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function filled<Kind extends Element>(element: Kind, attributes: Attributes, children: (Node | string)[]): Kind {
+function filled<Kind extends Element>(
+  element: Kind,
+  attributes: Attributes,
+  children: (Node | string)[],
+): Kind {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === true) element.setAttribute(name, '');
     else if (value !== false && value !== undefined) element.setAttribute(name, String(value));

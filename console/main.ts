@@ -26,7 +26,11 @@ let endpoint: Endpoint | undefined;
 const announcer = new Announcer();
 const timeline = new Timeline();
 const plot = new ArrivalPlot();
-const subscriptions = new Subscriptions({ onFrame: see, onStale: stale, onNames: (names) => timeline.sources(names) });
+const subscriptions = new Subscriptions({
+  onFrame: see,
+  onStale: stale,
+  onNames: (names) => timeline.sources(names),
+});
 const arrivals = new Arrivals(
   (subject) => subscriptions.hearing(subject),
   (arrival) => plot.add(arrival),

@@ -1,7 +1,9 @@
 /** A time of day to the millisecond, as `09:05:03.042`. */
 export function timeOfDay(at: number): string {
   const date = new Date(at);
-  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => String(part).padStart(2, '0'));
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) =>
+    String(part).padStart(2, '0'),
+  );
   return `${parts.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 

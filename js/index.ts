@@ -16,7 +16,12 @@ export type { AuthInfo, Identity } from './auth/identity.js';
 export { isOpenStream } from './auth/open-stream.js';
 export type { Principal, PrincipalAnswer } from './auth/principal.js';
 export type { Broker, BrokerListener } from './bus/broker.js';
-export { type BrokerBusOptions, brokerBus, type ProcessBus, type ProcessBusStats } from './bus/broker-bus.js';
+export {
+  type BrokerBusOptions,
+  brokerBus,
+  type ProcessBus,
+  type ProcessBusStats,
+} from './bus/broker-bus.js';
 export type { ListenBus, ServerEventBus } from './bus/bus.js';
 export { InMemoryBus, type InMemoryBusOptions } from './bus/memory/memory-bus.js';
 export type { Notifier, NotifyOptions } from './bus/notifier.js';
@@ -35,7 +40,11 @@ export type { ListenLimits } from './model/limits.js';
 export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';
 export type { TaskState } from './model/task.js';
 export type { ListenTimeouts } from './model/timeouts.js';
-export { type AnalyticsDataset, type AnalyticsOptions, analyticsWriter } from './observe/analytics-engine.js';
+export {
+  type AnalyticsDataset,
+  type AnalyticsOptions,
+  analyticsWriter,
+} from './observe/analytics-engine.js';
 export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
 export {
   type BusNumbers,
@@ -43,7 +52,13 @@ export {
   type MetricsHandlerOptions,
   metricsText,
 } from './observe/prometheus.js';
-export type { PublishContext, RemoteSpan, SpanOptions, SpanTracer, TracedSpan } from './observe/tracing.js';
+export type {
+  PublishContext,
+  RemoteSpan,
+  SpanOptions,
+  SpanTracer,
+  TracedSpan,
+} from './observe/tracing.js';
 export type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';
 export type { SdkServer } from './sdk/server-shape.js';

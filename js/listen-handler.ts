@@ -7,7 +7,13 @@ import {
   type Denial,
   runAuthorize,
 } from './auth/authorize.js';
-import { type Caller, callerOf, contextOf, type Principal, type PrincipalOptions } from './auth/principal.js';
+import {
+  type Caller,
+  callerOf,
+  contextOf,
+  type Principal,
+  type PrincipalOptions,
+} from './auth/principal.js';
 import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
@@ -33,7 +39,13 @@ import { SessionHandler } from './sessions/session-handler.js';
 import { idleOf, sessionLimits } from './sessions/session-limits.js';
 import { StreamManager } from './streams/manager.js';
 import type { PerInstance } from './wasm/per-instance.js';
-import { type Exchange, Refusal, refusalOf, type Service, type ServiceOptions } from './wasm/server/bindings.js';
+import {
+  type Exchange,
+  Refusal,
+  refusalOf,
+  type Service,
+  type ServiceOptions,
+} from './wasm/server/bindings.js';
 import { serverGuard } from './wasm/server/guard.js';
 import { expectLoaded } from './wasm/server/load.js';
 import { Credentials } from './web/credentials.js';
@@ -124,7 +136,9 @@ class ListenFront {
     this.#isOffering = advertisesAll(options) && holdsStreams;
     this.#limits = limitsOf(options.limits);
     this.#timeouts = timeoutsOf(options.timeouts);
-    this.#handler = this.#isOffering ? advertisingAll(handler, { limits: this.#reading, onError }) : handler;
+    this.#handler = this.#isOffering
+      ? advertisingAll(handler, { limits: this.#reading, onError })
+      : handler;
     this.#authorizing = { authorize, ms: this.#timeouts.authorizeMs, onError };
     this.#principal = principal;
     this.#onError = onError;
@@ -136,7 +150,8 @@ class ListenFront {
     });
     this.bus = toAttachableBus(options.bus ?? new InMemoryBus({ onError }), onError);
     this.legacy = legacyOf(options, this.bus);
-    const bounds = this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
+    const bounds =
+      this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
     this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#openings = this.#openingsOf(options);
@@ -170,9 +185,13 @@ class ListenFront {
     await this.#openings.drain(windowMs, count);
   };
 
-  readonly disconnect = (principal: string): Promise<void> => this.bus.publish({ kind: 'revoked', principal });
+  readonly disconnect = (principal: string): Promise<void> =>
+    this.bus.publish({ kind: 'revoked', principal });
 
-  readonly stats = (): ListenStats => ({ ...this.#openings.stats, refused: { ...this.#refusals.counts } });
+  readonly stats = (): ListenStats => ({
+    ...this.#openings.stats,
+    refused: { ...this.#refusals.counts },
+  });
 
   /** A body that is late is refused. A request that the core cannot go on with, because it has begun anew, may be made again. */
   #afterFailure(error: unknown): Response {
@@ -200,7 +219,8 @@ class ListenFront {
           break;
         case 'session': {
           const refusal = await this.#sessions?.refusalOfId(request);
-          if (refusal !== undefined) return refuse(this.#refusals.answer(core.refuse(refusal)), inbound);
+          if (refusal !== undefined)
+            return refuse(this.#refusals.answer(core.refuse(refusal)), inbound);
           core.known();
           break;
         }
@@ -274,7 +294,8 @@ class ListenFront {
     const asker = contextOf(inbound, named);
     const requested = JSON.parse(text) as SubscriptionFilter;
     const permit = await runAuthorize(this.#authorizing, { ...asker, requested });
-    if (permit.refusal !== undefined) return this.#refusals.denied(core.refuse(permit.refusal), permit);
+    if (permit.refusal !== undefined)
+      return this.#refusals.denied(core.refuse(permit.refusal), permit);
     const caller = { ...asker, audiences: permit.audiences };
     const refusal = this.#openings.refusal(asker);
     const opened = refusal ?? (await this.#openings.open(core, permit.filter, caller));
@@ -302,9 +323,13 @@ class ListenFront {
  * @throws ListenError `invalid-options`.
  */
 function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean {
-  if (!['on', 'off'].includes(listen)) throw new ListenError('invalid-options', 'listen must be on or off');
+  if (!['on', 'off'].includes(listen))
+    throw new ListenError('invalid-options', 'listen must be on or off');
   if (listen === 'off' && legacy === 'sessions') {
-    throw new ListenError('invalid-options', 'sessions have streams: legacy must not be sessions where listen is off');
+    throw new ListenError(
+      'invalid-options',
+      'sessions have streams: legacy must not be sessions where listen is off',
+    );
   }
   return listen === 'on';
 }
@@ -319,7 +344,10 @@ function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions)
     throw new ListenError('invalid-options', 'advertise must be declared or all');
   }
   if (advertise === 'all' && server !== undefined) {
-    throw new ListenError('invalid-options', 'advertise must not be all where server declares the capabilities');
+    throw new ListenError(
+      'invalid-options',
+      'advertise must not be all where server declares the capabilities',
+    );
   }
   return advertise === 'all';
 }
@@ -329,8 +357,12 @@ function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions)
  *
  * @throws ListenError `invalid-options`.
  */
-function legacyOf({ legacy, listen }: ListenHandlerOptions, { sessions }: AttachableBus): LegacyMode {
-  if (legacy === undefined) return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
+function legacyOf(
+  { legacy, listen }: ListenHandlerOptions,
+  { sessions }: AttachableBus,
+): LegacyMode {
+  if (legacy === undefined)
+    return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
   if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
   throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
 }

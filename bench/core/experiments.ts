@@ -22,7 +22,11 @@ export function core(rounds: number): Experiment[] {
       title: 'a shard with more and more edges takes an event that one of them wants',
       axis: { label: 'edges', values: [1_000, 10_000] },
       entrants: [
-        entrant('the core alone: reads the batch, finds the edge, writes the frame and the answer', 'scale', 'publish'),
+        entrant(
+          'the core alone: reads the batch, finds the edge, writes the frame and the answer',
+          'scale',
+          'publish',
+        ),
       ],
     },
   ];

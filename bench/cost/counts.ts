@@ -25,9 +25,14 @@ export function each(before: Counts, after: Counts, times: number): Counts {
 }
 
 /** Returns each count as `change` makes it. */
-export function mapped(counts: Counts, change: (count: number, key: keyof Counts) => number): Counts {
+export function mapped(
+  counts: Counts,
+  change: (count: number, key: keyof Counts) => number,
+): Counts {
   const entries = Object.entries(counts) as [keyof Counts, number][];
-  return Object.fromEntries(entries.map(([key, count]) => [key, change(count, key)])) as unknown as Counts;
+  return Object.fromEntries(
+    entries.map(([key, count]) => [key, change(count, key)]),
+  ) as unknown as Counts;
 }
 
 /** Returns the sum of all. */

@@ -2,7 +2,16 @@ import type { Machine } from '../harness/machine.ts';
 import type { Run } from '../harness/outcome.ts';
 import type { Counts } from './counts.ts';
 import { type Counted, ISOLATES, SCALE, type Sizes } from './example.ts';
-import { aroundTheClock, awakeMs, billOf, EXAMPLE, gigabyteSeconds, type Month, monthOf, WAIT_MS } from './month.ts';
+import {
+  aroundTheClock,
+  awakeMs,
+  billOf,
+  EXAMPLE,
+  gigabyteSeconds,
+  type Month,
+  monthOf,
+  WAIT_MS,
+} from './month.ts';
 
 /** What bench/cost/results.json holds. */
 export interface CostResults {
@@ -37,18 +46,24 @@ For comparison, objects that cannot hibernate: five that hold 2,000 streams each
 export function withBlock(page: string, block: string): string {
   const [before, rest] = page.split(BEGIN);
   const [, after] = (rest ?? '').split(END);
-  if (before === undefined || after === undefined) throw new Error('docs/cost.md has no place for what was counted');
+  if (before === undefined || after === undefined)
+    throw new Error('docs/cost.md has no place for what was counted');
   return `${before}${BEGIN}\n${block}${END}${after}`;
 }
 
 function rowsOf({ sockets, ...stages }: Counted): string[] {
-  return STAGES.map(([stage, name]) => `| ${NAMES[sockets]} | ${name} | ${cells(stages[stage]).join(' | ')} |`);
+  return STAGES.map(
+    ([stage, name]) => `| ${NAMES[sockets]} | ${name} | ${cells(stages[stage]).join(' | ')} |`,
+  );
 }
 
 function cells(counts: Counts): string[] {
-  const { alarms, calls, messages, rowsRead, rowsWritten, runMs, timerMs, upgrades, waits } = counts;
+  const { alarms, calls, messages, rowsRead, rowsWritten, runMs, timerMs, upgrades, waits } =
+    counts;
   const all = [upgrades, calls, messages, alarms, rowsRead, rowsWritten, runMs, timerMs, waits];
-  return all.map((count) => (count >= 100 ? count.toFixed(0) : String(Number(count.toPrecision(2)))));
+  return all.map((count) =>
+    count >= 100 ? count.toFixed(0) : String(Number(count.toPrecision(2))),
+  );
 }
 
 function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string {

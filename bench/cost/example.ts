@@ -75,7 +75,10 @@ export class Example {
   async #open(edge: number): Promise<void> {
     const uri = resourceUri(this.#opened + 1);
     this.#opened += 1;
-    const body = listenBody({ toolsListChanged: true, resourceSubscriptions: [EVERYBODYS, uri] }, '1');
+    const body = listenBody(
+      { toolsListChanged: true, resourceSubscriptions: [EVERYBODYS, uri] },
+      '1',
+    );
     const stream = new Stream(new URL('/mcp', this.#workerd.edges[edge]), body, () => {});
     await stream.acknowledged();
     this.#streams.push({ stream, edge, uri });

@@ -12,10 +12,14 @@ import { Example } from './example.ts';
 /** Counts what the example of docs/cost.md asks of objects, and writes results.json and the tables of that page. */
 async function cost(): Promise<void> {
   const isQuick = process.argv.includes('--quick');
-  if (process.argv.includes('--report')) return write(JSON.parse(await readFile(RESULTS, 'utf8')) as CostResults);
+  if (process.argv.includes('--report'))
+    return write(JSON.parse(await readFile(RESULTS, 'utf8')) as CostResults);
   await setUp();
   await build();
-  const [machine, run] = [await thisMachine(), { ...(await thisRun([])), command: 'npm run bench:cost' }];
+  const [machine, run] = [
+    await thisMachine(),
+    { ...(await thisRun([])), command: 'npm run bench:cost' },
+  ];
   const sizes = isQuick ? QUICK : FULL;
   const counted = [await Example.run('auto', sizes), await Example.run('each', sizes)];
   const results: CostResults = { run, machine, sizes, counted };

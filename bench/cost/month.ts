@@ -25,14 +25,27 @@ export interface Bill {
 }
 
 /** The month of docs/cost.md. */
-export const EXAMPLE: Month = { streams: 10_000, ageMinutes: 24 * 60, changes: 30 * 8 * 3_600, quiet: 2 / 3 };
+export const EXAMPLE: Month = {
+  streams: 10_000,
+  ageMinutes: 24 * 60,
+  changes: 30 * 8 * 3_600,
+  quiet: 2 / 3,
+};
 
 /** What is counted in a month, made of what was counted for one stream and one change. */
-export function monthOf({ change, ownChange, sockets, turnover, waking }: Counted, month: Month): Counts {
+export function monthOf(
+  { change, ownChange, sockets, turnover, waking }: Counted,
+  month: Month,
+): Counts {
   const opens = opensOf(month);
-  const wakes = opens * month.quiet * Math.exp(-AWAKE_SECONDS * (opens / SECONDS / OBJECTS[sockets]));
+  const wakes =
+    opens * month.quiet * Math.exp(-AWAKE_SECONDS * (opens / SECONDS / OBJECTS[sockets]));
   const fullChange = sum(ownChange, larger(less(change, ownChange)));
-  return sum(times(turnover, opens), times(fullChange, month.changes), times(larger(less(waking, ownChange)), wakes));
+  return sum(
+    times(turnover, opens),
+    times(fullChange, month.changes),
+    times(larger(less(waking, ownChange)), wakes),
+  );
 }
 
 /** Dollars for these counts. */

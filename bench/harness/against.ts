@@ -6,7 +6,9 @@ import { aligned } from './progress.ts';
 export function against(now: Outcome[], before: Outcome[]): string {
   const rows = now.flatMap((outcome) => {
     const earlier = before.find(({ name }) => name === outcome.name);
-    return earlier === undefined ? [] : axisValues(outcome).flatMap((x) => rowsAt(outcome, earlier, x));
+    return earlier === undefined
+      ? []
+      : axisValues(outcome).flatMap((x) => rowsAt(outcome, earlier, x));
   });
   return `${aligned([['ours', 'before', 'now', '', 'now/before'], ...rows])}\n`;
 }
@@ -18,6 +20,14 @@ function rowsAt(now: Outcome, before: Outcome, x: number): string[][] {
     if (was === undefined || is === undefined) return [];
     const [earlier, later] = [quoted(was, metric).median, quoted(is, metric).median];
     const label = now.axis === undefined ? now.name : `${now.name} ${figure(x)}`;
-    return [[`${label}, ${metric.title}`, figure(earlier), figure(later), metric.unit, `${figure(later / earlier)}x`]];
+    return [
+      [
+        `${label}, ${metric.title}`,
+        figure(earlier),
+        figure(later),
+        metric.unit,
+        `${figure(later / earlier)}x`,
+      ],
+    ];
   });
 }

@@ -16,7 +16,10 @@ export interface Check {
  * The figure of a check; undefined where it was not measured. Less is better, and the least round counts: other
  * work on the machine makes a round dearer, never cheaper.
  */
-export function checked({ experiment, metric: id, kind }: Check, outcomes: Outcome[]): number | undefined {
+export function checked(
+  { experiment, metric: id, kind }: Check,
+  outcomes: Outcome[],
+): number | undefined {
   const outcome = outcomes.find(({ name }) => name === experiment);
   const metric = outcome?.metrics.find((each) => each.id === id);
   if (outcome === undefined || metric === undefined) return undefined;
@@ -46,8 +49,20 @@ export const CHECKS: Check[] = [
   time('every id different', 'distinct-ids', { to: LIMIT }),
   time('1 % match', 'one-percent', { to: LIMIT }),
   time('from few streams to many', 'targeted-by-streams', 'spread'),
-  { name: `heap per idle stream, to ${SDK}`, experiment: 'heap', metric: 'heap', kind: { to: SDK }, tolerance: 0.1 },
-  { name: 'wasm of a server, KB of gzip', experiment: 'server-wasm', metric: 'gzip', kind: 'own', tolerance: 0.05 },
+  {
+    name: `heap per idle stream, to ${SDK}`,
+    experiment: 'heap',
+    metric: 'heap',
+    kind: { to: SDK },
+    tolerance: 0.1,
+  },
+  {
+    name: 'wasm of a server, KB of gzip',
+    experiment: 'server-wasm',
+    metric: 'gzip',
+    kind: 'own',
+    tolerance: 0.05,
+  },
 ];
 
 function time(what: string, experiment: string, kind: Check['kind']): Check {

@@ -14,7 +14,9 @@ export async function compare(experiment: Experiment, progress: Progress): Promi
   };
   progress.begins(outcome);
   for (const x of axis?.values ?? [0]) {
-    await compareAt(x, experiment, standings, (round, rounds) => progress.round(outcome, { x, round, rounds }));
+    await compareAt(x, experiment, standings, (round, rounds) =>
+      progress.round(outcome, { x, round, rounds }),
+    );
     progress.compared(outcome, x);
   }
   return outcome;
@@ -26,7 +28,9 @@ async function compareAt(
   standings: Standing[],
   tell: (round: number, rounds: number) => void,
 ): Promise<void> {
-  const lanes = entrants.map((entrant, place) => new Lane(entrant, standings[place] as Standing, x));
+  const lanes = entrants.map(
+    (entrant, place) => new Lane(entrant, standings[place] as Standing, x),
+  );
   try {
     // One after another: what one does while it starts must not disturb another.
     for (const lane of lanes) await lane.enter();
@@ -88,5 +92,7 @@ class Lane {
 }
 
 function rounded(sample: Sample): Sample {
-  return Object.fromEntries(Object.entries(sample).map(([id, value]) => [id, Number(value.toPrecision(6))]));
+  return Object.fromEntries(
+    Object.entries(sample).map(([id, value]) => [id, Number(value.toPrecision(6))]),
+  );
 }

@@ -16,7 +16,8 @@ export function ratioTo(theirs: string, metric?: string, plus?: Addend, ours = O
   return (outcome) => {
     const [one, other] = [ours, theirs].map((name) => rounds(outcome, name, metric));
     const added = plus && rounds(outcome, plus.name, metric);
-    if (one === undefined || other === undefined || (plus !== undefined && added === undefined)) return undefined;
+    if (one === undefined || other === undefined || (plus !== undefined && added === undefined))
+      return undefined;
     const share = plus?.share ?? 0;
     return summaryOf(
       ratios(
@@ -58,7 +59,10 @@ export function own(outcome: Outcome): Summary | undefined {
 export function highest(outcome: Outcome): Summary | undefined {
   const metric = firstMetric(outcome);
   const points = outcome.contenders.flatMap(({ name }) => pointOf(outcome, name, 0) ?? []);
-  if (points.length < outcome.contenders.length || outcome.contenders.some(({ failed }) => failed !== undefined))
+  if (
+    points.length < outcome.contenders.length ||
+    outcome.contenders.some(({ failed }) => failed !== undefined)
+  )
     return undefined;
   const summaries = points.map((point) => quoted(point, metric));
   return summaries.reduce((one, other) => (other.median > one.median ? other : one));
@@ -75,7 +79,9 @@ function medianAt(outcome: Outcome, name: string, x: number, id: string): number
 }
 
 function metricOf(outcome: Outcome, id?: string): Metric | undefined {
-  return id === undefined ? firstMetric(outcome) : outcome.metrics.find((metric) => metric.id === id);
+  return id === undefined
+    ? firstMetric(outcome)
+    : outcome.metrics.find((metric) => metric.id === id);
 }
 
 function firstMetric({ metrics }: Outcome): Metric {

@@ -22,14 +22,38 @@ const NODE = `${OURS} on Node`;
 /** The conditions of each promise. */
 export const PROMISES: Record<string, Condition[]> = {
   S1: [
-    { ...AT_LEAST, what: 'dense fan-out, of the SDK', experiment: 'dense', goal: 9, value: ratioTo(SDK) },
-    { ...AT_MOST, what: 'processor time, of the limit', experiment: 'dense', goal: 1.3, value: ratioTo(LIMIT, 'cpu') },
+    {
+      ...AT_LEAST,
+      what: 'dense fan-out, of the SDK',
+      experiment: 'dense',
+      goal: 9,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'processor time, of the limit',
+      experiment: 'dense',
+      goal: 1.3,
+      value: ratioTo(LIMIT, 'cpu'),
+    },
   ],
   S2: [
-    { ...AT_LEAST, what: 'every id different, of the SDK', experiment: 'distinct-ids', goal: 5, value: ratioTo(SDK) },
+    {
+      ...AT_LEAST,
+      what: 'every id different, of the SDK',
+      experiment: 'distinct-ids',
+      goal: 5,
+      value: ratioTo(SDK),
+    },
   ],
   S3: [
-    { ...AT_LEAST, what: '1 % match, of the SDK', experiment: 'one-percent', goal: 25, value: times(SDK) },
+    {
+      ...AT_LEAST,
+      what: '1 % match, of the SDK',
+      experiment: 'one-percent',
+      goal: 25,
+      value: times(SDK),
+    },
     {
       ...AT_MOST,
       what: 'what is added to the limit, most to fewest streams',
@@ -39,11 +63,29 @@ export const PROMISES: Record<string, Condition[]> = {
     },
   ],
   S4: [
-    { ...AT_MOST, what: 'heap per idle stream, of a bare body', experiment: 'heap', goal: 1.1, value: ratioTo(LIMIT) },
+    {
+      ...AT_MOST,
+      what: 'heap per idle stream, of a bare body',
+      experiment: 'heap',
+      goal: 1.1,
+      value: ratioTo(LIMIT),
+    },
   ],
   S5: [
-    { ...AT_LEAST, what: 'frames on workerd, of the SDK', experiment: 'workerd', goal: 2.5, value: ratioTo(SDK) },
-    { ...AT_LEAST, what: 'of a relay that shares', experiment: 'workerd', goal: 2, value: ratioTo(RELAY) },
+    {
+      ...AT_LEAST,
+      what: 'frames on workerd, of the SDK',
+      experiment: 'workerd',
+      goal: 2.5,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_LEAST,
+      what: 'of a relay that shares',
+      experiment: 'workerd',
+      goal: 2,
+      value: ratioTo(RELAY),
+    },
     {
       ...AT_LEAST,
       what: 'in four isolates, of a relay that shares',
@@ -60,18 +102,70 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 0.8,
       value: ratioTo(SDK),
     },
-    { ...AT_MOST, what: 'processor, of the SDK', experiment: 'last-stream', goal: 0.8, value: ratioTo(SDK, 'cpu') },
-    { ...AT_MOST, what: 'of object-held SSE', experiment: 'last-stream', goal: 1.1, value: ratioTo(HELD, 'cpu') },
+    {
+      ...AT_MOST,
+      what: 'processor, of the SDK',
+      experiment: 'last-stream',
+      goal: 0.8,
+      value: ratioTo(SDK, 'cpu'),
+    },
+    {
+      ...AT_MOST,
+      what: 'of object-held SSE',
+      experiment: 'last-stream',
+      goal: 1.1,
+      value: ratioTo(HELD, 'cpu'),
+    },
   ],
   S7: [
-    { ...AT_MOST, unit: 'KB', what: 'a Worker, gzip', experiment: 'bundle-worker', goal: 170, value: own },
-    { ...AT_MOST, unit: 'KB', what: 'a server on Node, gzip', experiment: 'bundle-node', goal: 150, value: own },
-    { ...AT_MOST, unit: 'KB', what: 'a page, gzip', experiment: 'bundle-page', goal: 65, value: own },
-    { ...AT_MOST, unit: 'ms', what: 'instantiate, slowest host', experiment: 'instantiate', goal: 5, value: highest },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'a Worker, gzip',
+      experiment: 'bundle-worker',
+      goal: 170,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'a server on Node, gzip',
+      experiment: 'bundle-node',
+      goal: 150,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'a page, gzip',
+      experiment: 'bundle-page',
+      goal: 65,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'instantiate, slowest host',
+      experiment: 'instantiate',
+      goal: 5,
+      value: highest,
+    },
   ],
   S8: [
-    { ...AT_LEAST, what: 'opened at once, of the SDK', experiment: 'opens-at-once', goal: 1, value: ratioTo(SDK) },
-    { ...AT_MOST, what: 'processor, of the SDK', experiment: 'opens-at-once', goal: 1.1, value: ratioTo(SDK, 'cpu') },
+    {
+      ...AT_LEAST,
+      what: 'opened at once, of the SDK',
+      experiment: 'opens-at-once',
+      goal: 1,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'processor, of the SDK',
+      experiment: 'opens-at-once',
+      goal: 1.1,
+      value: ratioTo(SDK, 'cpu'),
+    },
     {
       ...AT_MOST,
       what: 'ack of what is followed, of the SDK',
@@ -86,7 +180,14 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 1,
       value: ratioTo(SDK, undefined, { name: 'a round trip to an object', share: 1.2 }),
     },
-    { ...AT_MOST, unit: 'ms', what: 'bus away: refused within', experiment: 'ack-away', goal: 3_000, value: own },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'bus away: refused within',
+      experiment: 'ack-away',
+      goal: 3_000,
+      value: own,
+    },
     {
       ...AT_MOST,
       what: 'one more name, 65,536 names to none',
@@ -104,7 +205,14 @@ export const PROMISES: Record<string, Condition[]> = {
       goal: 50,
       value: own,
     },
-    { ...AT_MOST, unit: 'ms', what: 'waking 2,000 sockets, alike', experiment: 'wake-sockets', goal: 150, value: own },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'waking 2,000 sockets, alike',
+      experiment: 'wake-sockets',
+      goal: 150,
+      value: own,
+    },
   ],
   S10: [
     {

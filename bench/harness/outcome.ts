@@ -65,7 +65,12 @@ export function quoted(point: Point, metric: Metric): Summary {
 }
 
 /** Ours to theirs at one value of the axis; undefined where either was not measured. */
-export function ratioAt(outcome: Outcome, metric: Metric, x: number, names: [ours: string, theirs: string]) {
+export function ratioAt(
+  outcome: Outcome,
+  metric: Metric,
+  x: number,
+  names: [ours: string, theirs: string],
+) {
   const [ours, theirs] = names.map((name) => pointOf(outcome, name, x));
   if (ours === undefined || theirs === undefined) return undefined;
   return summaryOf(ratios(values(ours, metric), values(theirs, metric)));

@@ -11,7 +11,11 @@ export class Progress {
   #begun = 0;
 
   /** @param now - the time in milliseconds. */
-  constructor(total: number, write: (text: string) => void, now: () => number = () => performance.now()) {
+  constructor(
+    total: number,
+    write: (text: string) => void,
+    now: () => number = () => performance.now(),
+  ) {
     this.#total = total;
     this.#write = write;
     this.#now = now;
@@ -27,7 +31,10 @@ export class Progress {
   }
 
   /** Everybody has had a round; those up to 0 warm up. */
-  round(outcome: Outcome, { x, round, rounds }: { x: number; round: number; rounds: number }): void {
+  round(
+    outcome: Outcome,
+    { x, round, rounds }: { x: number; round: number; rounds: number },
+  ): void {
     const head = outcome.axis === undefined ? '' : `${figure(x)} ${outcome.axis}, `;
     const which = round > 0 ? `round ${round}/${rounds}` : 'warming up';
     const cells = outcome.contenders.map((standing) => latest(standing, x, outcome.metrics[0]));
@@ -63,7 +70,8 @@ function rowOf(outcome: Outcome, { name, failed }: Standing, metric: Metric, x: 
   const { median, min, max } = quoted(point, metric);
   const ours = outcome.contenders[0]?.name ?? name;
   const ratio = name === ours ? undefined : ratioAt(outcome, metric, x, [ours, name]);
-  const ratioCells = ratio === undefined ? [] : [`${figure(ratio.median)}x`, figure(ratio.min), figure(ratio.max)];
+  const ratioCells =
+    ratio === undefined ? [] : [`${figure(ratio.median)}x`, figure(ratio.min), figure(ratio.max)];
   return [label, figure(median), figure(min), figure(max), metric.unit, ...ratioCells];
 }
 
@@ -80,13 +88,16 @@ export function aligned(rows: string[][]): string {
   const widths = rows
     .filter((row) => row.length > 2)
     .reduce<number[]>(
-      (all, row) => row.map((cell, at) => Math.max(cell.length, all[at] ?? 0)).concat(all.slice(row.length)),
+      (all, row) =>
+        row.map((cell, at) => Math.max(cell.length, all[at] ?? 0)).concat(all.slice(row.length)),
       [],
     );
   return rows
     .map((row) =>
       row.map((cell, at) =>
-        at === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(row.length > 2 ? (widths[at] ?? 0) : 0),
+        at === 0
+          ? cell.padEnd(widths[0] ?? 0)
+          : cell.padStart(row.length > 2 ? (widths[at] ?? 0) : 0),
       ),
     )
     .map((cells) => `    ${cells.join('  ').trimEnd()}`)

@@ -49,10 +49,14 @@ function verdict(conditions: Condition[], outcomes: Outcome[], from: string[]): 
   };
 }
 
-function judge({ experiment, value, what, unit, bound, goal }: Condition, outcomes: Outcome[]): ConditionVerdict {
+function judge(
+  { experiment, value, what, unit, bound, goal }: Condition,
+  outcomes: Outcome[],
+): ConditionVerdict {
   const outcome = outcomes.find(({ name }) => name === experiment);
   const measured = outcome === undefined ? undefined : value(outcome);
-  if (measured === undefined) return { what, holds: false, value: null, min: null, max: null, unit, bound, goal };
+  if (measured === undefined)
+    return { what, holds: false, value: null, min: null, max: null, unit, bound, goal };
   const { median, min, max } = measured;
   const holds = bound === 'at least' ? median >= goal : median <= goal;
   return { what, holds, value: short(median), min: short(min), max: short(max), unit, bound, goal };

@@ -36,7 +36,9 @@ export async function save(folder: string, { verdicts: found, ...rest }: Results
 
 /** Reads what {@link save} wrote. */
 export async function load(file: string): Promise<Results> {
-  const { size, machine, experiments, ...found } = JSON.parse(await readFile(file, 'utf8')) as Results;
+  const { size, machine, experiments, ...found } = JSON.parse(
+    await readFile(file, 'utf8'),
+  ) as Results;
   return { verdicts: found as unknown as Results['verdicts'], size, machine, experiments };
 }
 

@@ -16,7 +16,13 @@ export async function thisRun(args: string[]): Promise<Run> {
 /** What is measured is told from what is said about it: results and documents may differ. */
 async function commit(): Promise<string> {
   const head = (await run('git', ['rev-parse', '--short=10', 'HEAD'])).trim();
-  const changed = await run('git', ['status', '--porcelain', '--untracked-files=no', '--', ...MEASURED]);
+  const changed = await run('git', [
+    'status',
+    '--porcelain',
+    '--untracked-files=no',
+    '--',
+    ...MEASURED,
+  ]);
   return changed === '' ? head : `${head}+`;
 }
 

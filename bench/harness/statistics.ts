@@ -8,7 +8,11 @@ export interface Summary {
 /** The summary of at least one number. */
 export function summaryOf(numbers: number[]): Summary {
   const sorted = ascending(numbers);
-  return { median: quantile(sorted, 0.5), min: sorted.at(0) ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
+  return {
+    median: quantile(sorted, 0.5),
+    min: sorted.at(0) ?? Number.NaN,
+    max: sorted.at(-1) ?? Number.NaN,
+  };
 }
 
 /** The value below which the share `q` of the numbers lies, interpolated between neighbours. */
@@ -27,7 +31,9 @@ export function ratios(ours: number[], theirs: number[]): number[] {
 
 /** The exponent `b` of the `a * x^b` that fits best: 0 is flat, 1 proportional. */
 export function exponent(points: { x: number; y: number }[]): number | undefined {
-  const logs = points.filter(({ x, y }) => x > 0 && y > 0).map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }));
+  const logs = points
+    .filter(({ x, y }) => x > 0 && y > 0)
+    .map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }));
   if (logs.length < 2) return undefined;
   const meanX = mean(logs.map(({ x }) => x));
   const meanY = mean(logs.map(({ y }) => y));

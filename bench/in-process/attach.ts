@@ -22,7 +22,11 @@ export class Attach implements Contender {
   /** From making the request to reading the acknowledgment. */
   async round(): Promise<Sample> {
     const started = performance.now();
-    const further = await Audience.open(this.#server, { ...this.#scenario, streams: FURTHER, matching: FURTHER });
+    const further = await Audience.open(this.#server, {
+      ...this.#scenario,
+      streams: FURTHER,
+      matching: FURTHER,
+    });
     const spent = performance.now() - started;
     further.leave();
     await new Promise(setImmediate);

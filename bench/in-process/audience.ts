@@ -19,7 +19,8 @@ export class Audience {
   static async open(server: Server, scenario: Scenario): Promise<Audience> {
     const audience = new Audience(scenario);
     const acknowledged = audience.expect(scenario.streams);
-    for (let stream = 0; stream < scenario.streams; stream += 1) await audience.#join(server, stream);
+    for (let stream = 0; stream < scenario.streams; stream += 1)
+      await audience.#join(server, stream);
     await acknowledged;
     audience.reset();
     return audience;
@@ -73,7 +74,8 @@ export class Audience {
 
   async #join(server: Server, stream: number): Promise<void> {
     const { body, status } = await server.fetch(listenRequest(listenOf(this.#scenario, stream)));
-    if (body === null || status !== 200) throw new Error(`listen ${stream} was answered with ${status}`);
+    if (body === null || status !== 200)
+      throw new Error(`listen ${stream} was answered with ${status}`);
     this.#readers.push(new BodyReader(body, this.#arrived));
   }
 

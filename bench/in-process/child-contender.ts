@@ -49,7 +49,9 @@ export class ChildContender implements Contender {
     const waiting = new AbortController();
     const { signal } = waiting;
     const answered = once(this.#child, 'message', { signal });
-    const exited = once(this.#child, 'exit', { signal }).then(([code, by]) => [{ failed: `ended with ${code ?? by}` }]);
+    const exited = once(this.#child, 'exit', { signal }).then(([code, by]) => [
+      { failed: `ended with ${code ?? by}` },
+    ]);
     try {
       const [answer] = (await Promise.race([answered, exited])) as [Answer];
       if ('failed' in answer) throw new Error(answer.failed);

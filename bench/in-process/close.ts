@@ -20,7 +20,11 @@ export class Close implements Contender {
   async round(): Promise<Sample> {
     const server = await this.#start();
     const { matching, streams } = this.#scenario;
-    const read = await Audience.open(server, { ...this.#scenario, streams: streams - matching, matching: 0 });
+    const read = await Audience.open(server, {
+      ...this.#scenario,
+      streams: streams - matching,
+      matching: 0,
+    });
     const unread = await this.#openUnread(server);
     await server.publish(CHANGED);
     const started = performance.now();
@@ -48,7 +52,8 @@ async function verify(unread: Response[]): Promise<void> {
   for (const [stream, response] of unread.entries()) {
     const text = await response.text();
     const change = text.indexOf('notifications/resources/updated');
-    if (change < 0 || text.indexOf('"resultType":"complete"') < change) throw new Error(`stream ${stream} has ${text}`);
+    if (change < 0 || text.indexOf('"resultType":"complete"') < change)
+      throw new Error(`stream ${stream} has ${text}`);
   }
 }
 

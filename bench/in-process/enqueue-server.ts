@@ -11,7 +11,8 @@ export function enqueueServer(): ClosableServer {
       const { params } = (await request.json()) as Listen;
       const body = new ReadableStream<Uint8Array>({
         start(controller) {
-          for (const uri of params.notifications.resourceSubscriptions) watched(resources, uri).push(controller);
+          for (const uri of params.notifications.resourceSubscriptions)
+            watched(resources, uri).push(controller);
           controller.enqueue(ACKNOWLEDGED);
         },
       });
@@ -22,7 +23,8 @@ export function enqueueServer(): ClosableServer {
       for (const controller of controllers) controller.enqueue(frame);
     },
     close: async () => {
-      for (const { controllers } of resources.values()) for (const controller of controllers) controller.close();
+      for (const { controllers } of resources.values())
+        for (const controller of controllers) controller.close();
     },
   };
 }

@@ -92,7 +92,12 @@ function curves(size: Size): Experiment[] {
       ...{ ...few, metrics: RATES, name: 'dense-by-streams', proves: [] },
       title: 'every stream hears every event',
       axis: { label: 'streams', values: manyStreams },
-      entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, streams: x, matching: x, events: x > 10_000 ? 2 : 8 })),
+      entrants: fanOutEntrants(ALL, (x) => ({
+        ...scenario,
+        streams: x,
+        matching: x,
+        events: x > 10_000 ? 2 : 8,
+      })),
     },
     {
       ...{ ...few, metrics: RATES, name: 'dense-by-ids', proves: [] },
@@ -104,13 +109,23 @@ function curves(size: Size): Experiment[] {
       ...{ ...few, metrics: RATES, name: 'dense-by-uris', proves: [] },
       title: '1000 streams hear every event, each watches more and more URIs',
       axis: { label: 'URIs a stream', values: uris },
-      entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, streams: 1_000, matching: 1_000, uris: x, events: 64 })),
+      entrants: fanOutEntrants(ALL, (x) => ({
+        ...scenario,
+        streams: 1_000,
+        matching: 1_000,
+        uris: x,
+        events: 64,
+      })),
     },
     {
       ...{ ...few, name: 'by-matching', proves: [] },
       title: `more and more of ${streams} streams hear each event`,
       axis: { label: '% of the streams', values: percent },
-      entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, matching: (streams * x) / 100, events: x > 10 ? 8 : 40 })),
+      entrants: fanOutEntrants(ALL, (x) => ({
+        ...scenario,
+        matching: (streams * x) / 100,
+        events: x > 10 ? 8 : 40,
+      })),
     },
   ];
 }
@@ -119,18 +134,38 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
   const idle = { streams, ids: FEW_IDS, uris: 1, matching: streams, events: 0 };
   return [
     {
-      ...{ name: 'heap', proves: ['S4'], metrics: [HEAP, RESIDENT], warmUps: 0, rounds: Math.ceil(rounds / 3) },
+      ...{
+        name: 'heap',
+        proves: ['S4'],
+        metrics: [HEAP, RESIDENT],
+        warmUps: 0,
+        rounds: Math.ceil(rounds / 3),
+      },
       title: `${streams} idle streams, each read by somebody`,
       entrants: ALL.map((name) => entrant('heap', name, () => idle)),
     },
     {
-      ...{ name: 'attach-by-streams', proves: [], metrics: [ATTACH], warmUps: 2, rounds: Math.min(rounds, 5) },
+      ...{
+        name: 'attach-by-streams',
+        proves: [],
+        metrics: [ATTACH],
+        warmUps: 2,
+        rounds: Math.min(rounds, 5),
+      },
       title: '500 further streams are opened beside more and more others',
       axis: { label: 'streams', values: manyStreams },
-      entrants: PEERS.map((name) => entrant('attach', name, (x) => ({ ...idle, streams: x, matching: x }))),
+      entrants: PEERS.map((name) =>
+        entrant('attach', name, (x) => ({ ...idle, streams: x, matching: x })),
+      ),
     },
     {
-      ...{ name: 'attach-by-uris', proves: [], metrics: [ATTACH], warmUps: 2, rounds: Math.min(rounds, 5) },
+      ...{
+        name: 'attach-by-uris',
+        proves: [],
+        metrics: [ATTACH],
+        warmUps: 2,
+        rounds: Math.min(rounds, 5),
+      },
       title: '500 further streams are opened beside 500 others, each with more and more URIs',
       axis: { label: 'URIs a stream', values: uris },
       entrants: PEERS.map((name) =>
@@ -138,10 +173,19 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
       ),
     },
     {
-      ...{ name: 'close-by-unread', proves: [], metrics: [CLOSE], warmUps: 1, rounds: Math.min(rounds, 5) },
-      title: '1000 streams are closed, more and more of which have a change pending that nobody reads',
+      ...{
+        name: 'close-by-unread',
+        proves: [],
+        metrics: [CLOSE],
+        warmUps: 1,
+        rounds: Math.min(rounds, 5),
+      },
+      title:
+        '1000 streams are closed, more and more of which have a change pending that nobody reads',
       axis: { label: '% of the streams', values: percent },
-      entrants: PEERS.map((name) => entrant('close', name, (x) => ({ ...idle, streams: 1_000, matching: 10 * x }))),
+      entrants: PEERS.map((name) =>
+        entrant('close', name, (x) => ({ ...idle, streams: 1_000, matching: 10 * x })),
+      ),
     },
   ];
 }
@@ -150,7 +194,11 @@ function fanOutEntrants(names: ServerName[], scenario: (x: number) => Scenario):
   return names.map((name) => entrant('fan-out', name, scenario));
 }
 
-function entrant(kind: Task['kind'], server: ServerName, scenario: (x: number) => Scenario): Entrant {
+function entrant(
+  kind: Task['kind'],
+  server: ServerName,
+  scenario: (x: number) => Scenario,
+): Entrant {
   const { name, includes } = CONTENDERS[server];
   return {
     name,
@@ -171,11 +219,13 @@ const PEERS: ServerName[] = ['listen', 'sdk'];
 const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
   listen: {
     name: OURS,
-    includes: 'createListenHandler and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
+    includes:
+      'createListenHandler and InMemoryBus: notify.resourceUpdated, match, frame, enqueue on the response body',
   },
   sdk: {
     name: 'TypeScript SDK',
-    includes: 'createMcpHandler and its InMemoryServerEventBus: notify.resourceUpdated, match, frame, enqueue likewise',
+    includes:
+      'createMcpHandler and its InMemoryServerEventBus: notify.resourceUpdated, match, frame, enqueue likewise',
   },
   enqueue: {
     name: 'enqueue only',
@@ -184,7 +234,12 @@ const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
   },
 };
 
-const CPU: Metric = { id: 'cpu', title: 'processor, handed over', unit: 'us/event', better: 'less' };
+const CPU: Metric = {
+  id: 'cpu',
+  title: 'processor, handed over',
+  unit: 'us/event',
+  better: 'less',
+};
 const RATES: [Metric, Metric, Metric] = [
   { id: 'publishRate', title: 'handed over', unit: 'M frames/s', better: 'more' },
   { id: 'deliveredRate', title: 'read', unit: 'M frames/s', better: 'more' },
@@ -196,6 +251,11 @@ const TIMES: [Metric, Metric, Metric] = [
   CPU,
 ];
 const HEAP: Metric = { id: 'heap', title: 'heap', unit: 'bytes/stream', better: 'less' };
-const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'bytes/stream', better: 'less' };
+const RESIDENT: Metric = {
+  id: 'resident',
+  title: 'resident',
+  unit: 'bytes/stream',
+  better: 'less',
+};
 const CLOSE: Metric = { id: 'close', title: 'close', unit: 'ms', better: 'less' };
 const ATTACH: Metric = { id: 'attach', title: 'attach', unit: 'us/stream', better: 'less' };

@@ -26,7 +26,10 @@ export class FanOut implements Contender {
   static async start(server: Server, scenario: Scenario): Promise<FanOut> {
     const audience = await Audience.open(server, scenario);
     const arrived = audience.expect(scenario.matching);
-    const handOver = await handOverOf(() => server.publish(eventUri(scenario, 0)), scenario.matching);
+    const handOver = await handOverOf(
+      () => server.publish(eventUri(scenario, 0)),
+      scenario.matching,
+    );
     await arrived;
     audience.verify(1);
     return new FanOut(server, audience, scenario, handOver);

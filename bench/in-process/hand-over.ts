@@ -7,16 +7,18 @@ export type HandOver = 'on return' | 'on resolve';
  */
 export async function handOverOf(publish: () => unknown, frames: number): Promise<HandOver> {
   let handedOver = 0;
-  const restore = [ReadableStreamDefaultController, ReadableByteStreamController].map(({ prototype }) => {
-    const { enqueue } = prototype;
-    prototype.enqueue = function (this: never, chunk: never) {
-      handedOver += 1;
-      enqueue.call(this, chunk);
-    };
-    return () => {
-      prototype.enqueue = enqueue;
-    };
-  });
+  const restore = [ReadableStreamDefaultController, ReadableByteStreamController].map(
+    ({ prototype }) => {
+      const { enqueue } = prototype;
+      prototype.enqueue = function (this: never, chunk: never) {
+        handedOver += 1;
+        enqueue.call(this, chunk);
+      };
+      return () => {
+        prototype.enqueue = enqueue;
+      };
+    },
+  );
   try {
     const published = publish();
     const onReturn = handedOver;

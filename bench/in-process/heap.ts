@@ -21,7 +21,11 @@ export class Heap implements Contender {
 
   async round(): Promise<Sample> {
     // What the first streams load or grow once is no stream's.
-    const first = await Audience.open(this.#server, { ...this.#scenario, streams: FIRST, matching: FIRST });
+    const first = await Audience.open(this.#server, {
+      ...this.#scenario,
+      streams: FIRST,
+      matching: FIRST,
+    });
     const before = await used();
     this.#audience = await Audience.open(this.#server, this.#scenario);
     const after = await used();

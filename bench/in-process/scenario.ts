@@ -20,7 +20,9 @@ export function eventUri({ uris }: Scenario, event: number): string {
 
 /** Whether a stream hears the events; the matching streams are spread evenly. */
 export function matches({ streams, matching }: Scenario, stream: number): boolean {
-  return Math.floor(((stream + 1) * matching) / streams) > Math.floor((stream * matching) / streams);
+  return (
+    Math.floor(((stream + 1) * matching) / streams) > Math.floor((stream * matching) / streams)
+  );
 }
 
 /** The listen request of a stream. */

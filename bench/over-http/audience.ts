@@ -37,7 +37,8 @@ export class Audience {
   verify(events: number, uri: string): void {
     this.streams.forEach((stream, index) => {
       if (stream.isEnded) throw new Error(`stream ${index} has ended`);
-      if (stream.events !== events) throw new Error(`stream ${index} got ${stream.events} events, not ${events}`);
+      if (stream.events !== events)
+        throw new Error(`stream ${index} got ${stream.events} events, not ${events}`);
       this.#verifyLast(stream, index, uri);
     });
   }
@@ -46,7 +47,8 @@ export class Audience {
   verifyLast(uri: string, atLeast: number): number {
     this.streams.forEach((stream, index) => {
       this.#verifyLast(stream, index, uri);
-      if (stream.events < atLeast) throw new Error(`stream ${index} got ${stream.events} events, less than ${atLeast}`);
+      if (stream.events < atLeast)
+        throw new Error(`stream ${index} got ${stream.events} events, less than ${atLeast}`);
     });
     return this.#heard();
   }
@@ -76,7 +78,8 @@ export class Audience {
   }
 
   #verifyLast({ last }: Stream, index: number, uri: string): void {
-    const isWhole = last.startsWith('event: message') && last.includes(`"uri":"${uri}"`) && last.endsWith('}');
+    const isWhole =
+      last.startsWith('event: message') && last.includes(`"uri":"${uri}"`) && last.endsWith('}');
     if (!isWhole) throw new Error(`stream ${index} ends with ${last}, not with ${uri}`);
   }
 

@@ -34,7 +34,9 @@ export class Burst implements Contender {
     const published: Promise<void>[] = [];
     for (let request = 0; request < this.#requests; request += 1) {
       published.push(publish(this.#server, STORM));
-      await wait(Math.max(0, started + ((request + 1) * 1000) / this.#requests - performance.now()));
+      await wait(
+        Math.max(0, started + ((request + 1) * 1000) / this.#requests - performance.now()),
+      );
     }
     const stormed = performance.now();
     await Promise.all(published);

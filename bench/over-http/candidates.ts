@@ -45,7 +45,8 @@ const ON_WORKERD: Candidate = {
 /** Tells what the disk costs: the same, but what the bus has logged would not outlive the machine. */
 const IN_MEMORY: Candidate = {
   name: `${OURS}, log in memory`,
-  includes: 'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
+  includes:
+    'as mcp-listen, but the disk of the bus is a file system in memory, as the other yardsticks have no disk',
   start: () => workerdServer('listen', { disk: MEMORY_DISK }),
 };
 const SDK_ON_WORKERD: Candidate = {
@@ -87,7 +88,11 @@ export const PROCESSES: Candidate[] = [
     includes: "publish, match, Node's HTTP by the same adapter, all in one process",
     start: () => nodeServer('sdk'),
   },
-  { name: 'Python SDK', includes: 'publish, match, uvicorn, all in one process', start: pythonServer },
+  {
+    name: 'Python SDK',
+    includes: 'publish, match, uvicorn, all in one process',
+    start: pythonServer,
+  },
 ];
 
 /** What has its streams in four isolates; the SDK can have them in one alone. */
@@ -96,7 +101,9 @@ export const IN_FOUR: Candidate[] = [
   { ...SHARED_RELAY, start: () => workerdServer('relay', { isolates: 4 }) },
 ];
 /** Ours where the bus answers no connection. */
-export const AWAY: Candidate[] = [{ ...ON_WORKERD, start: () => workerdServer('listen', { isAway: true }) }];
+export const AWAY: Candidate[] = [
+  { ...ON_WORKERD, start: () => workerdServer('listen', { isAway: true }) },
+];
 /** Ours, on which an object is called that does nothing. */
 export const TRIP: Candidate = {
   name: 'a round trip to an object',

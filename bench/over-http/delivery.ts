@@ -34,7 +34,8 @@ export class Delivery implements Contender {
     const audience = new Audience();
     const uris = Array.from({ length: load.uris }, (_, index) => resourceUri(index));
     const { isolates = [server.listen] } = server;
-    for (const isolate of isolates) await audience.open(isolate, listenFor(uris, '1'), load.streams / isolates.length);
+    for (const isolate of isolates)
+      await audience.open(isolate, listenFor(uris, '1'), load.streams / isolates.length);
     return new Delivery(server, audience, load, uris);
   }
 

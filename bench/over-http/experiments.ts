@@ -64,7 +64,14 @@ export const SIZES: Record<'full' | 'quick', Size> = {
 
 /** Everything that is measured over the network. */
 export function overHttp(size: Size): Experiment[] {
-  return [...comparisons(size), ...opens(size), ...costs(size), ...growth(size), ...recovery(size), ...shards(size)];
+  return [
+    ...comparisons(size),
+    ...opens(size),
+    ...costs(size),
+    ...growth(size),
+    ...recovery(size),
+    ...shards(size),
+  ];
 }
 
 function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] {
@@ -76,14 +83,28 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
       entrants: entrants(WORKERS_AND_MEMORY, (server) => Delivery.start(server, load)),
     },
     {
-      ...{ name: 'workerd-isolates', proves: ['S5'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
+      ...{
+        name: 'workerd-isolates',
+        proves: ['S5'],
+        metrics: [RATE, CPU_FRAME],
+        warmUps: 2,
+        rounds,
+      },
       title: `waves of ${load.uris} events to ${streams} streams in four isolates of workerd`,
       entrants: entrants(IN_FOUR, (server) => Delivery.start(server, load)),
     },
     {
-      ...{ name: 'last-stream', proves: ['S6'], metrics: [P99, P50, CPU_PUBLISH], warmUps: 1, rounds },
+      ...{
+        name: 'last-stream',
+        proves: ['S6'],
+        metrics: [P99, P50, CPU_PUBLISH],
+        warmUps: 1,
+        rounds,
+      },
       title: `from a publish to the last of ${streams} streams on workerd`,
-      entrants: entrants(WORKERS_AND_MEMORY, (server) => Latency.start(server, { streams, publishes })),
+      entrants: entrants(WORKERS_AND_MEMORY, (server) =>
+        Latency.start(server, { streams, publishes }),
+      ),
     },
     {
       ...{ name: 'node', proves: ['S10'], metrics: [RATE, CPU_FRAME], warmUps: 2, rounds },
@@ -91,9 +112,17 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
       entrants: entrants(PROCESSES, (server) => Delivery.start(server, load)),
     },
     {
-      ...{ name: 'burst', proves: [], metrics: [SETTLED, FRAMES], warmUps: 0, rounds: Math.min(rounds, 3) },
+      ...{
+        name: 'burst',
+        proves: [],
+        metrics: [SETTLED, FRAMES],
+        warmUps: 0,
+        rounds: Math.min(rounds, 3),
+      },
       title: `${burst.requests * 100} events in a second over 100 URIs to ${burst.streams} streams on workerd`,
-      entrants: entrants(WORKERS_AND_MEMORY, (server) => Burst.start(server, burst.streams, burst.requests)),
+      entrants: entrants(WORKERS_AND_MEMORY, (server) =>
+        Burst.start(server, burst.streams, burst.requests),
+      ),
     },
   ];
 }
@@ -103,7 +132,13 @@ function opens({ streams, rounds }: Size): Experiment[] {
   const ack = { proves: ['S8'], metrics: [ACK, P99] as [Metric, Metric], warmUps: 1, rounds };
   return [
     {
-      ...{ name: 'opens-at-once', proves: ['S8'], metrics: [OPENS, CPU_STREAM], warmUps: 1, rounds },
+      ...{
+        name: 'opens-at-once',
+        proves: ['S8'],
+        metrics: [OPENS, CPU_STREAM],
+        warmUps: 1,
+        rounds,
+      },
       title: `${streams} streams are opened at once on workerd`,
       entrants: entrants(PEERS, (server) => Opening.start(server, 0, streams, streams)),
     },
@@ -130,15 +165,24 @@ function opens({ streams, rounds }: Size): Experiment[] {
 }
 
 function costs({ streams, rounds }: Size): Experiment[] {
-  const resident = (start: Candidate['start']) => async () => new Residence(() => start(0), streams);
+  const resident = (start: Candidate['start']) => async () =>
+    new Residence(() => start(0), streams);
   return [
     {
       ...{ name: 'opens', proves: [], metrics: [OPENS, CPU_STREAM], warmUps: 1, rounds },
       title: `${streams / 2} streams are opened beside ${streams / 2} others`,
-      entrants: entrants([...WORKERS, ...PROCESSES], (server) => Opening.start(server, streams / 2, streams / 2)),
+      entrants: entrants([...WORKERS, ...PROCESSES], (server) =>
+        Opening.start(server, streams / 2, streams / 2),
+      ),
     },
     {
-      ...{ name: 'resident', proves: [], metrics: [RESIDENT], warmUps: 0, rounds: Math.min(rounds, 3) },
+      ...{
+        name: 'resident',
+        proves: [],
+        metrics: [RESIDENT],
+        warmUps: 0,
+        rounds: Math.min(rounds, 3),
+      },
       title: `the whole process, ${streams} idle streams`,
       entrants: [...WORKERS, ...PROCESSES].map(({ name, includes, start }) => ({
         name,
@@ -159,9 +203,16 @@ function growth({ manyStreams, fewPublishes: publishes, streams, rounds }: Size)
       entrants: entrants(WORKERS, (server, x) => Latency.start(server, { streams: x, publishes })),
     },
     {
-      ...{ ...few, name: 'publish-to-ten-by-streams', metrics: [P50, P99, CPU_PUBLISH], warmUps: 1 },
+      ...{
+        ...few,
+        name: 'publish-to-ten-by-streams',
+        metrics: [P50, P99, CPU_PUBLISH],
+        warmUps: 1,
+      },
       title: 'from a publish to the last of 10 streams, beside more and more others on workerd',
-      entrants: entrants(PEERS, (server, x) => Latency.start(server, { streams: 10, others: x, publishes })),
+      entrants: entrants(PEERS, (server, x) =>
+        Latency.start(server, { streams: 10, others: x, publishes }),
+      ),
     },
     {
       ...{ ...few, name: 'open-by-streams', metrics: [OPEN, CPU_STREAM], warmUps: 1 },
@@ -255,16 +306,41 @@ function shards({ streams, shards: values, fewPublishes: publishes, rounds }: Si
 const RATE: Metric = { id: 'rate', title: 'delivered', unit: 'k frames/s', better: 'more' };
 const P50: Metric = { id: 'p50', title: 'median', unit: 'ms', better: 'less' };
 const P99: Metric = { id: 'p99', title: 'p99', unit: 'ms', better: 'less' };
-const CPU_FRAME: Metric = { id: 'cpu', title: 'processor of the server', unit: 'us/frame', better: 'less' };
-const CPU_PUBLISH: Metric = { id: 'cpu', title: 'processor of the server', unit: 'ms/publish', better: 'less' };
-const CPU_STREAM: Metric = { id: 'cpu', title: 'processor of the server', unit: 'ms/stream', better: 'less' };
-const SETTLED: Metric = { id: 'settled', title: 'last state everywhere', unit: 'ms', better: 'less' };
+const CPU_FRAME: Metric = {
+  id: 'cpu',
+  title: 'processor of the server',
+  unit: 'us/frame',
+  better: 'less',
+};
+const CPU_PUBLISH: Metric = {
+  id: 'cpu',
+  title: 'processor of the server',
+  unit: 'ms/publish',
+  better: 'less',
+};
+const CPU_STREAM: Metric = {
+  id: 'cpu',
+  title: 'processor of the server',
+  unit: 'ms/stream',
+  better: 'less',
+};
+const SETTLED: Metric = {
+  id: 'settled',
+  title: 'last state everywhere',
+  unit: 'ms',
+  better: 'less',
+};
 const FRAMES: Metric = { id: 'frames', title: 'frames', unit: 'frames/stream', better: 'less' };
 const OPENS: Metric = { id: 'opens', title: 'opened', unit: 'streams/s', better: 'more' };
 const OPEN: Metric = { id: 'attach', title: 'open', unit: 'ms/stream', better: 'less' };
 const ACK: Metric = { id: 'ack', title: 'to the acknowledgment', unit: 'ms', better: 'less' };
 const REFUSED: Metric = { id: 'refused', title: 'until refused', unit: 'ms', better: 'less' };
-const BEYOND: Metric = { id: 'beyond', title: 'beyond 1.2 warm publishes', unit: 'ms', better: 'less' };
+const BEYOND: Metric = {
+  id: 'beyond',
+  title: 'beyond 1.2 warm publishes',
+  unit: 'ms',
+  better: 'less',
+};
 const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'KiB/stream', better: 'less' };
 const WAKE: Metric = { id: 'wake', title: 'the wake alone', unit: 'ms', better: 'less' };
 const COLD: Metric = { id: 'cold', title: 'publish that wakes', unit: 'ms', better: 'less' };

@@ -14,7 +14,10 @@ export class Healing implements Contender {
     this.#audience = audience;
   }
 
-  static async start(server: LoadServer, { streams, uris }: { streams: number; uris: number }): Promise<Healing> {
+  static async start(
+    server: LoadServer,
+    { streams, uris }: { streams: number; uris: number },
+  ): Promise<Healing> {
     const audience = new Audience();
     const watched = Array.from({ length: uris }, (_, index) => resourceUri(index));
     await audience.open(server.listen, listenFor(watched, '1'), streams);

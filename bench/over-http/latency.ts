@@ -26,7 +26,10 @@ export class Latency implements Contender {
   }
 
   /** Opens the streams that hear what is published, after `others` that do not. */
-  static async start(server: LoadServer, { streams, others = 0, publishes }: LatencyLoad): Promise<Latency> {
+  static async start(
+    server: LoadServer,
+    { streams, others = 0, publishes }: LatencyLoad,
+  ): Promise<Latency> {
     await new Audience().open(server.listen, listenFor([resourceUri(2)], '1'), others);
     const audience = new Audience();
     await audience.open(server.listen, listenFor(WATCHED, '1'), streams);

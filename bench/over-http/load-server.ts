@@ -15,5 +15,6 @@ export interface LoadServer {
 export async function publish({ publish: url }: LoadServer, uris: string[]): Promise<void> {
   const response = await fetch(url, { method: 'POST', body: JSON.stringify({ uris }) });
   const text = await response.text();
-  if (response.status !== 200) throw new Error(`a publish was answered with ${response.status} ${text}`);
+  if (response.status !== 200)
+    throw new Error(`a publish was answered with ${response.status} ${text}`);
 }

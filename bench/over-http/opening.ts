@@ -19,7 +19,12 @@ export class Opening implements Contender {
     this.#atOnce = atOnce;
   }
 
-  static async start(server: LoadServer, held: number, further: number, atOnce?: number): Promise<Opening> {
+  static async start(
+    server: LoadServer,
+    held: number,
+    further: number,
+    atOnce?: number,
+  ): Promise<Opening> {
     const audience = new Audience();
     await audience.open(server.listen, LISTEN, held);
     return new Opening(server, audience, further, atOnce);
@@ -33,7 +38,11 @@ export class Opening implements Contender {
     const cpu = (await processorMs(this.#server.pid)) - before;
     this.#audience.drop(this.#further);
     await wait(SETTLE_MS);
-    return { opens: (this.#further * 1000) / spent, attach: spent / this.#further, cpu: cpu / this.#further };
+    return {
+      opens: (this.#further * 1000) / spent,
+      attach: spent / this.#further,
+      cpu: cpu / this.#further,
+    };
   }
 
   async leave(): Promise<void> {

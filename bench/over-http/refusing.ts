@@ -14,10 +14,15 @@ export class Refusing implements Contender {
   async round(): Promise<Sample> {
     const started = performance.now();
     const body = listenFor([resourceUri(0)], '1');
-    const response = await fetch(this.#server.listen, { method: 'POST', headers: LISTEN_HEADERS, body });
+    const response = await fetch(this.#server.listen, {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body,
+    });
     await response.text();
     const refused = performance.now() - started;
-    if (response.status !== 503) throw new Error(`a listen without a bus was answered with ${response.status}`);
+    if (response.status !== 503)
+      throw new Error(`a listen without a bus was answered with ${response.status}`);
     return { refused };
   }
 

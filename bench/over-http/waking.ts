@@ -17,7 +17,10 @@ export class Waking implements Contender {
     this.#audience = audience;
   }
 
-  static async start(server: LoadServer, { streams, uris }: { streams: number; uris: number }): Promise<Waking> {
+  static async start(
+    server: LoadServer,
+    { streams, uris }: { streams: number; uris: number },
+  ): Promise<Waking> {
     const audience = new Audience();
     const watched = Array.from({ length: uris }, (_, index) => resourceUri(index));
     await audience.open(server.listen, listenFor(watched, '1'), streams);

@@ -12,7 +12,8 @@ export async function withShards(
     async round() {
       const sample = await contender.round();
       const shards = (await (await fetch(new URL('/shards', server.publish))).json()) as number;
-      if (Math.max(1, shards) !== count) throw new Error(`the bus has ${shards} shards, not ${count}`);
+      if (Math.max(1, shards) !== count)
+        throw new Error(`the bus has ${shards} shards, not ${count}`);
       return sample;
     },
     leave: () => contender.leave(),

@@ -22,9 +22,18 @@ export interface WorkerOptions {
 }
 
 /** Starts a Worker on workerd: one isolate holds the streams, or several, another one its objects, a third one publishes. */
-export async function workerdServer(name: WorkerName, options: WorkerOptions = {}): Promise<LoadServer> {
+export async function workerdServer(
+  name: WorkerName,
+  options: WorkerOptions = {},
+): Promise<LoadServer> {
   const { publishers, object } = LAYOUTS[name];
-  const { disk, edgesPerShard = ONE_OBJECT, sockets = 'auto', isolates = 1, isAway = false } = options;
+  const {
+    disk,
+    edgesPerShard = ONE_OBJECT,
+    sockets = 'auto',
+    isolates = 1,
+    isAway = false,
+  } = options;
   const edges = isolates + publishers;
   const bundle = await bundleOf(name);
   const durableObjects = object === undefined ? [] : [object];

@@ -18,7 +18,13 @@ export function barPlot({ title, unit, bars }: BarPlot): string {
     const middle = y + BAR / 2;
     return [
       label(name, { x: LEFT - 8, y: middle + 4, 'text-anchor': 'end' }),
-      element('rect', { x: LEFT, y, width: place(median) - LEFT, height: BAR, fill: colour(index) }),
+      element('rect', {
+        x: LEFT,
+        y,
+        width: place(median) - LEFT,
+        height: BAR,
+        fill: colour(index),
+      }),
       element('line', { x1: place(min), x2: place(max), y1: middle, y2: middle, stroke: '#333' }),
       label(`${figure(median)} ${unit}`, { x: place(Math.max(median, max)) + 8, y: middle + 4 }),
     ];

@@ -1,7 +1,15 @@
 import type { Metric } from '../harness/experiment.ts';
 import type { Machine } from '../harness/machine.ts';
 import { figure } from '../harness/number.ts';
-import { axisValues, type Outcome, pointOf, quoted, type Run, ratioAt, type Standing } from '../harness/outcome.ts';
+import {
+  axisValues,
+  type Outcome,
+  pointOf,
+  quoted,
+  type Run,
+  ratioAt,
+  type Standing,
+} from '../harness/outcome.ts';
 import type { ConditionVerdict, Verdict } from '../harness/promises.ts';
 import type { Results } from '../harness/results.ts';
 import { exponent } from '../harness/statistics.ts';
@@ -9,7 +17,8 @@ import { plotsOf } from './plots.ts';
 
 /** RESULTS.md. */
 export function documentOf({ verdicts, size, machine, experiments }: Results): string {
-  const note = size === 'quick' ? '\n**Quick sizes: these figures only show that everything runs.**\n' : '';
+  const note =
+    size === 'quick' ? '\n**Quick sizes: these figures only show that everything runs.**\n' : '';
   return [
     `# Results\n\n${INTRODUCTION}\n${note}`,
     `${machineOf(machine)}\n`,
@@ -18,7 +27,16 @@ export function documentOf({ verdicts, size, machine, experiments }: Results): s
   ].join('\n');
 }
 
-function machineOf({ date, cpu, cores, memoryGb, kernel, node, versions, fsyncMs }: Machine): string {
+function machineOf({
+  date,
+  cpu,
+  cores,
+  memoryGb,
+  kernel,
+  node,
+  versions,
+  fsyncMs,
+}: Machine): string {
   const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return `${date.slice(0, 10)}, ${cpu}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`;
 }
@@ -30,7 +48,10 @@ function promiseRows(verdicts: Record<string, Verdict>): string {
   return markdown(['', 'promise', 'goal', 'median', 'min', 'max', ''], rows);
 }
 
-function promiseRow(id: string, { what, bound, goal, unit, value, min, max, holds }: ConditionVerdict): string[] {
+function promiseRow(
+  id: string,
+  { what, bound, goal, unit, value, min, max, holds }: ConditionVerdict,
+): string[] {
   const figures = [value, min, max].map((number) => (number === null ? '-' : figure(number)));
   return [id, what, `${bound} ${figure(goal)} ${unit}`, ...figures, holds ? 'holds' : '**missed**'];
 }
@@ -41,7 +62,9 @@ function sectionOf(outcome: Outcome): string {
   const plots = plotsOf(outcome).map(({ file }) => `![${name}](plots/${file})`);
   return [
     `## ${name}${evidence}\n\n${title[0]?.toUpperCase()}${title.slice(1)}.\n`,
-    ...contenders.map((standing) => `- ${standing.name}: ${standing.includes}.${failureOf(standing)}`),
+    ...contenders.map(
+      (standing) => `- ${standing.name}: ${standing.includes}.${failureOf(standing)}`,
+    ),
     ...(run === undefined ? [] : [`\n${runOf(run)}`]),
     `\n${figures(outcome)}`,
     ...plots.map((plot) => `${plot}\n`),
@@ -58,7 +81,11 @@ function failureOf({ failed }: Standing): string {
 
 function figures(outcome: Outcome): string {
   return outcome.metrics
-    .map((metric) => (outcome.axis === undefined ? comparison(outcome, metric) : curve(outcome, metric, outcome.axis)))
+    .map((metric) =>
+      outcome.axis === undefined
+        ? comparison(outcome, metric)
+        : curve(outcome, metric, outcome.axis),
+    )
     .join('\n');
 }
 
@@ -68,10 +95,22 @@ function comparison(outcome: Outcome, metric: Metric): string {
     const point = pointOf(outcome, name, 0);
     if (point === undefined) return [];
     const { median, min, max } = quoted(point, metric);
-    const ratio = name === ours?.name ? undefined : ratioAt(outcome, metric, 0, [ours?.name ?? '', name]);
-    return [[name, figure(median), figure(min), figure(max), ratio === undefined ? '' : `${figure(ratio.median)}x`]];
+    const ratio =
+      name === ours?.name ? undefined : ratioAt(outcome, metric, 0, [ours?.name ?? '', name]);
+    return [
+      [
+        name,
+        figure(median),
+        figure(min),
+        figure(max),
+        ratio === undefined ? '' : `${figure(ratio.median)}x`,
+      ],
+    ];
   });
-  return markdown([`${metric.title}, ${metric.unit}`, 'median', 'min', 'max', 'ours to theirs'], rows);
+  return markdown(
+    [`${metric.title}, ${metric.unit}`, 'median', 'min', 'max', 'ours to theirs'],
+    rows,
+  );
 }
 
 /** Medians with minimum and maximum along the axis, and how each grows. */
@@ -79,14 +118,19 @@ function curve(outcome: Outcome, metric: Metric, axis: string): string {
   const xs = axisValues(outcome);
   const rows = outcome.contenders.map(({ name }) => {
     const points = xs.map((x) => pointOf(outcome, name, x));
-    const cells = points.map((point) => (point === undefined ? '-' : cellOf(quoted(point, metric))));
+    const cells = points.map((point) =>
+      point === undefined ? '-' : cellOf(quoted(point, metric)),
+    );
     const measured = points.flatMap((point) =>
       point === undefined ? [] : [{ x: point.x, y: quoted(point, metric).median }],
     );
     const power = exponent(measured);
     return [name, ...cells, power === undefined ? '-' : power.toFixed(2)];
   });
-  return markdown([`${metric.title}, ${metric.unit}`, ...xs.map((x) => `${figure(x)} ${axis}`), 'exponent'], rows);
+  return markdown(
+    [`${metric.title}, ${metric.unit}`, ...xs.map((x) => `${figure(x)} ${axis}`), 'exponent'],
+    rows,
+  );
 }
 
 function cellOf({ median, min, max }: { median: number; min: number; max: number }): string {

@@ -44,7 +44,9 @@ export function linePlot({ title, x, y, lines }: LinePlot): string {
 }
 
 function lineOf({ points }: Line, place: number, across: Scale, up: Scale): string[] {
-  const at = points.map(({ x, median }) => `${across.place(x).toFixed(1)},${up.place(median).toFixed(1)}`);
+  const at = points.map(
+    ({ x, median }) => `${across.place(x).toFixed(1)},${up.place(median).toFixed(1)}`,
+  );
   const stroke = { stroke: colour(place), 'stroke-width': 2, fill: 'none' };
   return [
     element('polyline', { points: at.join(' '), ...stroke }),
@@ -64,14 +66,26 @@ function lineOf({ points }: Line, place: number, across: Scale, up: Scale): stri
 
 function horizontals({ place, ticks }: Scale): string[] {
   return ticks.flatMap((tick) => [
-    element('line', { x1: LEFT, x2: WIDTH - RIGHT, y1: place(tick), y2: place(tick), stroke: '#ddd' }),
+    element('line', {
+      x1: LEFT,
+      x2: WIDTH - RIGHT,
+      y1: place(tick),
+      y2: place(tick),
+      stroke: '#ddd',
+    }),
     label(figure(tick), { x: LEFT - 6, y: place(tick) + 4, 'text-anchor': 'end' }),
   ]);
 }
 
 function verticals({ place, ticks }: Scale): string[] {
   return ticks.flatMap((tick) => [
-    element('line', { x1: place(tick), x2: place(tick), y1: TOP, y2: HEIGHT - BOTTOM, stroke: '#eee' }),
+    element('line', {
+      x1: place(tick),
+      x2: place(tick),
+      y1: TOP,
+      y2: HEIGHT - BOTTOM,
+      stroke: '#eee',
+    }),
     label(figure(tick), { x: place(tick), y: HEIGHT - BOTTOM + 16, 'text-anchor': 'middle' }),
   ]);
 }

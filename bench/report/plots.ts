@@ -13,7 +13,8 @@ export interface Plot {
 /** The plots of an outcome, one for each metric that anybody was measured by. */
 export function plotsOf(outcome: Outcome): Plot[] {
   return outcome.metrics.flatMap((metric) => {
-    const svg = outcome.axis === undefined ? bars(outcome, metric) : lines(outcome, metric, outcome.axis);
+    const svg =
+      outcome.axis === undefined ? bars(outcome, metric) : lines(outcome, metric, outcome.axis);
     return svg === undefined ? [] : [{ file: `${outcome.name}-${metric.id}.svg`, svg }];
   });
 }

@@ -10,6 +10,7 @@ export async function report(folder: string): Promise<void> {
   const plots = join(folder, 'plots');
   await rm(plots, { recursive: true, force: true });
   await mkdir(plots, { recursive: true });
-  for (const { file, svg } of results.experiments.flatMap(plotsOf)) await writeFile(join(plots, file), svg);
+  for (const { file, svg } of results.experiments.flatMap(plotsOf))
+    await writeFile(join(plots, file), svg);
   await writeFile(join(folder, 'RESULTS.md'), documentOf(results));
 }

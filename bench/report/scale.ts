@@ -14,14 +14,19 @@ export function scaleOf(values: number[], from: number, to: number): Scale {
 export function linear(high: number, from: number, to: number): Scale {
   const step = stepOf(high / 5);
   const top = Math.max(step, Math.ceil(high / step) * step);
-  const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, index) => Number((index * step).toPrecision(6)));
+  const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, index) =>
+    Number((index * step).toPrecision(6)),
+  );
   return { place: (value) => from + (value / top) * (to - from), ticks };
 }
 
 function logarithmic(low: number, high: number, from: number, to: number): Scale {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const ticks = Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
-  return { place: (value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from), ticks };
+  return {
+    place: (value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from),
+    ticks,
+  };
 }
 
 /** The next of 1, 2, 5, 10, 20 ... */

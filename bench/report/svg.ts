@@ -1,7 +1,13 @@
 /** One element of an SVG image, with its attributes; its content is markup already. */
-export function element(name: string, attributes: Record<string, string | number>, content = ''): string {
+export function element(
+  name: string,
+  attributes: Record<string, string | number>,
+  content = '',
+): string {
   const text = Object.entries(attributes).map(([key, value]) => ` ${key}="${attribute(value)}"`);
-  return content === '' ? `<${name}${text.join('')}/>` : `<${name}${text.join('')}>${content}</${name}>`;
+  return content === ''
+    ? `<${name}${text.join('')}/>`
+    : `<${name}${text.join('')}>${content}</${name}>`;
 }
 
 /** A piece of text at a place. */
@@ -11,7 +17,12 @@ export function label(text: string, attributes: Record<string, string | number>)
 
 /** A whole image on white: readers of a README may have a dark page. The title is what it shows, for whoever cannot see it. */
 export function image(title: string, width: number, height: number, content: string[]): string {
-  const attributes = { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${width} ${height}`, width, height };
+  const attributes = {
+    xmlns: 'http://www.w3.org/2000/svg',
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+  };
   const background = element('rect', { width, height, fill: '#fff' });
   return `${element('svg', { ...attributes, 'font-family': 'sans-serif' }, `\n${[element('title', {}, escaped(title)), background, ...content].join('\n')}\n`)}\n`;
 }

@@ -21,18 +21,23 @@ export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | '
 }
 
 /** The first lines of a program, for each side. */
-const SIDES: Record<Side, { contents: string; conditions: string[]; module: 'server' | 'client' }> = {
-  worker: {
-    contents: `export { createListenHandler } from 'mcp-listen';
+const SIDES: Record<Side, { contents: string; conditions: string[]; module: 'server' | 'client' }> =
+  {
+    worker: {
+      contents: `export { createListenHandler } from 'mcp-listen';
       export { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';`,
-    conditions: ['workerd', 'worker'],
-    module: 'server',
-  },
-  node: {
-    contents: `export { InMemoryBus, createListenHandler } from 'mcp-listen';
+      conditions: ['workerd', 'worker'],
+      module: 'server',
+    },
+    node: {
+      contents: `export { InMemoryBus, createListenHandler } from 'mcp-listen';
       export { toNodeHandler } from 'mcp-listen/node';`,
-    conditions: ['node'],
-    module: 'server',
-  },
-  page: { contents: `export { watch } from 'mcp-listen/client';`, conditions: ['browser'], module: 'client' },
-};
+      conditions: ['node'],
+      module: 'server',
+    },
+    page: {
+      contents: `export { watch } from 'mcp-listen/client';`,
+      conditions: ['browser'],
+      module: 'client',
+    },
+  };

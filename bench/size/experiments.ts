@@ -13,15 +13,29 @@ export function sizes(rounds: number): Experiment[] {
     {
       ...{ name: 'server-wasm', proves: [], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a server loads',
-      entrants: [entrant(OURS, 'the module of a server, compressed with gzip -9', () => gzippedSize('server'))],
+      entrants: [
+        entrant(OURS, 'the module of a server, compressed with gzip -9', () =>
+          gzippedSize('server'),
+        ),
+      ],
     },
     {
       ...{ name: 'client-wasm', proves: [], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a client loads',
-      entrants: [entrant(OURS, 'the module of a client, compressed with gzip -9', () => gzippedSize('client'))],
+      entrants: [
+        entrant(OURS, 'the module of a client, compressed with gzip -9', () =>
+          gzippedSize('client'),
+        ),
+      ],
     },
     {
-      ...{ name: 'instantiate', proves: ['S7'], metrics: [INSTANTIATE, COMPILE], warmUps: 1, rounds },
+      ...{
+        name: 'instantiate',
+        proves: ['S7'],
+        metrics: [INSTANTIATE, COMPILE],
+        warmUps: 1,
+        rounds,
+      },
       title: 'the module of a server in a new process of each of its hosts',
       entrants: [
         entrant('Node', INCLUDES, instantiation),
@@ -31,8 +45,10 @@ export function sizes(rounds: number): Experiment[] {
           instantiationOnWorkerd,
         ),
         entrant('Deno', INCLUDES, () => instantiation('deno', 'run', '--allow-all')),
-        entrant('Bun', `${INCLUDES}; it compiles the whole module at once, the others function by function`, () =>
-          instantiation('bun'),
+        entrant(
+          'Bun',
+          `${INCLUDES}; it compiles the whole module at once, the others function by function`,
+          () => instantiation('bun'),
         ),
       ],
     },
@@ -42,12 +58,23 @@ export function sizes(rounds: number): Experiment[] {
 function bundle(side: Side, title: string): Experiment {
   const includes = 'wasm and minified JavaScript, each compressed with gzip -9';
   return {
-    ...{ name: `bundle-${side}`, title, proves: ['S7'], metrics: [GZIP, WASM, SCRIPT], warmUps: 0, rounds: 1 },
+    ...{
+      name: `bundle-${side}`,
+      title,
+      proves: ['S7'],
+      metrics: [GZIP, WASM, SCRIPT],
+      warmUps: 0,
+      rounds: 1,
+    },
     entrants: [entrant(OURS, includes, () => bundleSize(side))],
   };
 }
 
-function entrant(name: string, includes: string, round: () => Promise<Record<string, number>>): Entrant {
+function entrant(
+  name: string,
+  includes: string,
+  round: () => Promise<Record<string, number>>,
+): Entrant {
   return { name, includes, enter: async () => ({ round, leave: async () => {} }) };
 }
 

@@ -8,4 +8,6 @@ const module = new WebAssembly.Module(bytes);
 const compiled = performance.now();
 initSync({ module });
 const instantiated = performance.now();
-process.stdout.write(JSON.stringify({ compile: compiled - started, instantiate: instantiated - compiled }));
+process.stdout.write(
+  JSON.stringify({ compile: compiled - started, instantiate: instantiated - compiled }),
+);

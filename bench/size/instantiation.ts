@@ -4,7 +4,10 @@ import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../wasm-tests/host/bundle.ts';
 
 /** Times in a process that has never seen the module; a program that runs scripts, with its arguments. */
-export async function instantiation(program = 'node', ...args: string[]): Promise<Record<string, number>> {
+export async function instantiation(
+  program = 'node',
+  ...args: string[]
+): Promise<Record<string, number>> {
   const script = join(import.meta.dirname, 'instantiate.ts');
   return JSON.parse(await run(program, [...args, script])) as Record<string, number>;
 }

@@ -11,7 +11,9 @@ export async function gzippedSize(side: 'server' | 'client'): Promise<{ gzip: nu
 
 /** The module of one side; a client's has that word in its name. */
 export async function modulePath(side: 'server' | 'client'): Promise<string> {
-  const modules = (await readdir(join(root, 'pkg'), { recursive: true })).filter((file) => file.endsWith('_bg.wasm'));
+  const modules = (await readdir(join(root, 'pkg'), { recursive: true })).filter((file) =>
+    file.endsWith('_bg.wasm'),
+  );
   const found = modules.find((file) => file.includes('client') === (side === 'client'));
   if (found === undefined) throw new Error(`pkg holds no module of a ${side}`);
   return join(root, 'pkg', found);

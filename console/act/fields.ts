@@ -9,9 +9,19 @@ export interface Field {
 }
 
 /** A field for one argument, as its JSON Schema has it. */
-export function fieldFor(name: string, schema: Record<string, unknown>, isRequired: boolean, value: string): Field {
+export function fieldFor(
+  name: string,
+  schema: Record<string, unknown>,
+  isRequired: boolean,
+  value: string,
+): Field {
   const type = text(schema['type']);
-  const title = element('span', {}, name, element('span', { class: 'soft' }, isRequired ? '' : ' (optional)'));
+  const title = element(
+    'span',
+    {},
+    name,
+    element('span', { class: 'soft' }, isRequired ? '' : ' (optional)'),
+  );
   if (type === 'boolean') {
     const input = element('input', { type: 'checkbox' });
     return { label: element('label', { class: 'tick' }, input, title), read: () => input.checked };
@@ -21,11 +31,16 @@ export function fieldFor(name: string, schema: Record<string, unknown>, isRequir
   const hint = text(schema['description']);
   const label = element('label', { class: 'field' }, title, input);
   if (hint !== undefined) input.title = hint;
-  return { label, read: () => (input.value === '' && !isRequired ? undefined : read(type, input.value)) };
+  return {
+    label,
+    read: () => (input.value === '' && !isRequired ? undefined : read(type, input.value)),
+  };
 }
 
 /** The arguments that the JSON Schema of a tool names. */
-export function argumentsOf(schema: unknown): { name: string; schema: Record<string, unknown>; isRequired: boolean }[] {
+export function argumentsOf(
+  schema: unknown,
+): { name: string; schema: Record<string, unknown>; isRequired: boolean }[] {
   const { properties, required } = record(schema) ?? {};
   const names = Array.isArray(required) ? required : [];
   return Object.entries(record(properties) ?? {}).map(([name, property]) => ({
@@ -36,7 +51,8 @@ export function argumentsOf(schema: unknown): { name: string; schema: Record<str
 }
 
 function controlFor(type: string | undefined, schema: Record<string, unknown>, required: boolean) {
-  if (type === 'number' || type === 'integer') return element('input', { type: 'number', step: 'any', required });
+  if (type === 'number' || type === 'integer')
+    return element('input', { type: 'number', step: 'any', required });
   const isLong = type !== 'string' || Number(schema['maxLength'] ?? 0) > 500;
   if (isLong) return element('textarea', { rows: 2, required, spellcheck: 'false' });
   return element('input', { type: 'text', required, spellcheck: 'false' });

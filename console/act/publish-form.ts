@@ -7,10 +7,25 @@ import type { Pace, Publisher } from './publisher.js';
 /** A form that publishes straight to the bus, for a user with the secret. */
 export class PublishForm {
   readonly #kind = choice(KINDS);
-  readonly #uri = element('input', { type: 'text', value: 'note://todo', required: true, spellcheck: 'false' });
-  readonly #times = element('input', { type: 'number', min: 1, max: 1000, value: 1, required: true });
+  readonly #uri = element('input', {
+    type: 'text',
+    value: 'note://todo',
+    required: true,
+    spellcheck: 'false',
+  });
+  readonly #times = element('input', {
+    type: 'number',
+    min: 1,
+    max: 1000,
+    value: 1,
+    required: true,
+  });
   readonly #pace = choice(PACES);
-  readonly #token = element('input', { type: 'password', autocomplete: 'off', spellcheck: 'false' });
+  readonly #token = element('input', {
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
   readonly #button = element('button', { type: 'submit', class: 'primary' }, 'Publish');
   readonly #outcome = new Outcome();
   readonly #publisher: Publisher;
@@ -53,7 +68,12 @@ export class PublishForm {
     this.#outcome.tell('Publishing …', 'busy');
     const times = this.#times.valueAsNumber;
     try {
-      const position = await this.#publisher.publish(this.#event, times, this.#pace.value as Pace, this.token);
+      const position = await this.#publisher.publish(
+        this.#event,
+        times,
+        this.#pace.value as Pace,
+        this.token,
+      );
       const events = times === 1 ? 'Published' : `${count(times)} published, the last one`;
       this.#outcome.tell(`${events} at position ${count(position)}.`, 'good');
     } catch (error) {
@@ -74,7 +94,11 @@ function field(title: string, control: HTMLElement): HTMLLabelElement {
 }
 
 function choice(options: readonly (readonly [value: string, label: string])[]): HTMLSelectElement {
-  return element('select', {}, ...options.map(([value, label]) => element('option', { value }, label)));
+  return element(
+    'select',
+    {},
+    ...options.map(([value, label]) => element('option', { value }, label)),
+  );
 }
 
 const KINDS = [

@@ -22,7 +22,8 @@ export class Publisher {
    * @throws Error with what the server says.
    */
   async publish(event: ChangeEvent, times: number, pace: Pace, token: string): Promise<number> {
-    if (pace === 'as-one-batch') return this.#post(Array<ChangeEvent>(times).fill(event), event, token).position;
+    if (pace === 'as-one-batch')
+      return this.#post(Array<ChangeEvent>(times).fill(event), event, token).position;
     const answers: Promise<number>[] = [];
     const began = performance.now();
     for (let done = 0; done < times; done += 1) {

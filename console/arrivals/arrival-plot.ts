@@ -10,7 +10,10 @@ export class ArrivalPlot {
   readonly #place = found('arrivals', HTMLElement);
   readonly #summary = found('arrivals-summary', HTMLElement);
   readonly #plot = drawing('svg', { class: 'plot', role: 'img' });
-  readonly #legend = element('ul', { class: 'legend', 'aria-label': 'Median of each subscription' });
+  readonly #legend = element('ul', {
+    class: 'legend',
+    'aria-label': 'Median of each subscription',
+  });
   readonly #empty = element('p', { class: 'empty' }, NOTHING);
   readonly #paint = repaint(() => this.#draw());
   #arrivals: Arrival[] = [];
@@ -57,7 +60,11 @@ export class ArrivalPlot {
       const place = placeOf(subscription);
       const transform = `translate(${(x - 5.2).toFixed(1)} ${(y - 5.2).toFixed(1)}) scale(0.65)`;
       const title = drawing('title', {}, `${subscription}: ${subject} after ${shortTime(ms)}`);
-      return drawing('path', { d: SHAPES[place], class: 'dot', 'data-place': place, transform }, title);
+      return drawing(
+        'path',
+        { d: SHAPES[place], class: 'dot', 'data-place': place, transform },
+        title,
+      );
     });
   }
 
@@ -67,7 +74,9 @@ export class ArrivalPlot {
 
   #medians(): HTMLElement[] {
     return this.#names.map((name) => {
-      const times = this.#arrivals.filter(({ subscription }) => subscription === name).map(({ ms }) => ms);
+      const times = this.#arrivals
+        .filter(({ subscription }) => subscription === name)
+        .map(({ ms }) => ms);
       return element('li', {}, badge(name), ` ${shortTime(median(times))}`);
     });
   }
@@ -76,8 +85,15 @@ export class ArrivalPlot {
 function lines(width: number, top: number): SVGElement[] {
   return [0, top / 2, top].flatMap((ms) => {
     const y = heightOf(ms, top);
-    const label = drawing('text', { x: LEFT - 8, y: y + 3.5, class: 'tick' }, shortTime(ms).replace(/\.0 /, ' '));
-    return [drawing('line', { x1: LEFT, x2: width - RIGHT / 2, y1: y, y2: y, class: 'grid' }), label];
+    const label = drawing(
+      'text',
+      { x: LEFT - 8, y: y + 3.5, class: 'tick' },
+      shortTime(ms).replace(/\.0 /, ' '),
+    );
+    return [
+      drawing('line', { x1: LEFT, x2: width - RIGHT / 2, y1: y, y2: y, class: 'grid' }),
+      label,
+    ];
   });
 }
 
@@ -91,4 +107,5 @@ const COLUMNS = 40;
 const ASIDE = 4;
 const HEIGHT = 136;
 const [LEFT, RIGHT, TOP, BOTTOM] = [56, 16, 10, 10];
-const NOTHING = 'Call a tool or publish while somebody listens: each cue becomes a dot, as high as it took to arrive.';
+const NOTHING =
+  'Call a tool or publish while somebody listens: each cue becomes a dot, as high as it took to arrive.';

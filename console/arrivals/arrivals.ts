@@ -34,9 +34,14 @@ export class Arrivals {
     const isAlone = [...this.#open].every((other) => !other.concerns(subjects));
     this.#count += isAlone ? 1 : 0;
     const number = this.#count;
-    const publication = new Publication(at, subjects, this.#hearing, (subscription, subject, ms) => {
-      if (isAlone) this.#onArrival({ publication: number, subscription, subject, ms });
-    });
+    const publication = new Publication(
+      at,
+      subjects,
+      this.#hearing,
+      (subscription, subject, ms) => {
+        if (isAlone) this.#onArrival({ publication: number, subscription, subject, ms });
+      },
+    );
     this.#open.add(publication);
     void publication.arrived.then(() => this.#open.delete(publication));
     return publication;

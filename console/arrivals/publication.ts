@@ -52,13 +52,16 @@ export class Publication {
         if (subjects.includes(subject)) this.#tell(subscription, subject, ms);
       }
     }
-    this.#awaited = new Set(subjects.flatMap((subject) => this.#hearing(subject).map((name) => `${name} ${subject}`)));
+    this.#awaited = new Set(
+      subjects.flatMap((subject) => this.#hearing(subject).map((name) => `${name} ${subject}`)),
+    );
     setTimeout(this.#finish, PATIENCE_MS);
     this.#check();
   }
 
   #check(): void {
-    if (this.#awaited !== undefined && [...this.#awaited].every((key) => this.#heard.has(key))) this.#finish();
+    if (this.#awaited !== undefined && [...this.#awaited].every((key) => this.#heard.has(key)))
+      this.#finish();
   }
 }
 

@@ -1,5 +1,10 @@
 /** Why a request had no result. */
-export type EndpointErrorCode = 'no-address' | 'unreachable' | 'unauthorized' | 'refused' | 'unreadable';
+export type EndpointErrorCode =
+  | 'no-address'
+  | 'unreachable'
+  | 'unauthorized'
+  | 'refused'
+  | 'unreadable';
 
 /** A request that had no result. */
 export class EndpointError extends Error {

@@ -37,7 +37,11 @@ export class Endpoint {
   async open(): Promise<Server> {
     try {
       const found = await this.#request('server/discover');
-      return serverIn(found, record(found['_meta'])?.['io.modelcontextprotocol/serverInfo'], MODERN);
+      return serverIn(
+        found,
+        record(found['_meta'])?.['io.modelcontextprotocol/serverInfo'],
+        MODERN,
+      );
     } catch (error) {
       if (!(error instanceof EndpointError && error.mayBeOlder)) throw error;
     }
@@ -75,7 +79,12 @@ export class Endpoint {
     this.#asked += 1;
     const id = `console:${this.#asked}`;
     const isModern = this.#revision === MODERN;
-    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params: isModern ? { _meta: META, ...params } : params });
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: isModern ? { _meta: META, ...params } : params,
+    });
     const routing: Record<string, string> = isModern ? { 'Mcp-Method': method } : {};
     if (isModern && name !== undefined) routing['Mcp-Name'] = name;
     const response = await this.#post(body, routing);
@@ -83,14 +92,23 @@ export class Endpoint {
   }
 
   async #post(body: string, routing: Record<string, string>): Promise<Response> {
-    const headers = { ...HEADERS, 'MCP-Protocol-Version': this.#revision, ...routing, ...bearer(this.token) };
+    const headers = {
+      ...HEADERS,
+      'MCP-Protocol-Version': this.#revision,
+      ...routing,
+      ...bearer(this.token),
+    };
     const session = this.#session === undefined ? {} : { 'Mcp-Session-Id': this.#session };
     this.#tap('out', body);
     const init = { method: 'POST', headers: { ...headers, ...session }, body };
     const response = await fetch(this.url, init).catch((cause) => {
-      throw new EndpointError('unreachable', 'The endpoint cannot be reached, or does not let this page ask.', {
-        cause,
-      });
+      throw new EndpointError(
+        'unreachable',
+        'The endpoint cannot be reached, or does not let this page ask.',
+        {
+          cause,
+        },
+      );
     });
     this.#session ??= response.headers.get('Mcp-Session-Id') ?? undefined;
     return response;
@@ -121,7 +139,10 @@ function serverIn(answer: Record<string, unknown>, info: unknown, revision: Revi
   };
 }
 
-const HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+const HEADERS = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+};
 const META = {
   'io.modelcontextprotocol/protocolVersion': MODERN,
   'io.modelcontextprotocol/clientInfo': CLIENT,

@@ -2,7 +2,15 @@ import { record } from './json.js';
 import { type Subject, subjectOfNotification } from './subject.js';
 
 /** What a JSON-RPC text is to the reader of the timeline. */
-export type FrameKind = 'request' | 'answer' | 'error' | 'ack' | 'cue' | 'end' | 'notification' | 'unreadable';
+export type FrameKind =
+  | 'request'
+  | 'answer'
+  | 'error'
+  | 'ack'
+  | 'cue'
+  | 'end'
+  | 'notification'
+  | 'unreadable';
 
 /** One JSON-RPC text as it stood on the wire. */
 export interface Frame {
@@ -33,12 +41,16 @@ export function frameOf(sighting: Sighting): Frame {
   const method = message['method'];
   if (typeof method !== 'string') return { ...sighting, ...answerIn(message) };
   const params = record(message['params']) ?? {};
-  return { ...sighting, ...('id' in message ? requestIn(message, method, params) : notificationIn(method, params)) };
+  return {
+    ...sighting,
+    ...('id' in message ? requestIn(message, method, params) : notificationIn(method, params)),
+  };
 }
 
 function requestIn(message: Members, method: string, params: Members): Said {
   const subject = params['name'] ?? params['uri'];
-  const subscription = method === 'subscriptions/listen' ? JSON.stringify(message['id']) : undefined;
+  const subscription =
+    method === 'subscriptions/listen' ? JSON.stringify(message['id']) : undefined;
   return { ...said('request', method, typeof subject === 'string' ? subject : ''), subscription };
 }
 
@@ -48,15 +60,22 @@ function notificationIn(method: string, params: Members): Said {
   if (title === 'subscriptions/acknowledged') return { ...said('ack', title), subscription };
   const subject = subjectOfNotification(method, params);
   const kind = subject === undefined ? 'notification' : 'cue';
-  return { ...said(kind, title, title.endsWith('list_changed') ? '' : subject), about: subject, subscription };
+  return {
+    ...said(kind, title, title.endsWith('list_changed') ? '' : subject),
+    about: subject,
+    subscription,
+  };
 }
 
 function answerIn(message: Members): Said {
   const error = record(message['error']);
-  if (error !== undefined) return said('error', `error ${error['code']}`, String(error['message'] ?? ''));
+  if (error !== undefined)
+    return said('error', `error ${error['code']}`, String(error['message'] ?? ''));
   const result = record(message['result']) ?? {};
   const subscription = subscriptionIn(result);
-  return subscription === undefined ? said('answer', 'result') : { ...said('end', 'result of listen'), subscription };
+  return subscription === undefined
+    ? said('answer', 'result')
+    : { ...said('end', 'result of listen'), subscription };
 }
 
 function subscriptionIn(members: Members): string | undefined {

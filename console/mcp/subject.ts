@@ -25,7 +25,10 @@ export function subjectOfTask(taskId: string): Subject {
 }
 
 /** What a notification is about; undefined where it is no cue. */
-export function subjectOfNotification(method: string, params: Record<string, unknown>): Subject | undefined {
+export function subjectOfNotification(
+  method: string,
+  params: Record<string, unknown>,
+): Subject | undefined {
   if (method === 'notifications/resources/updated') return String(params['uri']);
   if (method === 'notifications/tasks') return subjectOfTask(String(params['taskId']));
   return LISTS[method];

@@ -14,13 +14,16 @@ export async function answerIn(
   const { status } = response;
   const messages = messagesIn(response.headers.get('Content-Type') ?? '', await response.text());
   for (const message of messages) tap(message);
-  if (status === 401 || status === 403) throw new EndpointError('unauthorized', DENIED[status], { status });
+  if (status === 401 || status === 403)
+    throw new EndpointError('unauthorized', DENIED[status], { status });
   for (const message of messages.map(parsed)) {
     if (message?.['error'] !== undefined) throw refusalIn(record(message['error']) ?? {}, status);
     const result = message?.['id'] === id ? record(message['result']) : undefined;
     if (result !== undefined) return result;
   }
-  throw new EndpointError('unreadable', `The endpoint answered ${status} without a result.`, { status });
+  throw new EndpointError('unreadable', `The endpoint answered ${status} without a result.`, {
+    status,
+  });
 }
 
 function refusalIn(error: Record<string, unknown>, status: number): EndpointError {

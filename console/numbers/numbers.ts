@@ -7,7 +7,9 @@ import { type Reading, Statistics } from './statistics.js';
 /** The numbers of the bus, read once a second while the page is seen. */
 export class Numbers {
   readonly #note = found('numbers-note', HTMLElement);
-  readonly #tiles = new Map(TILES.map(({ key, ...tile }) => [key, { ...tile, value: element('dd', {}, '–') }]));
+  readonly #tiles = new Map(
+    TILES.map(({ key, ...tile }) => [key, { ...tile, value: element('dd', {}, '–') }]),
+  );
   readonly #lines = new Map(TILES.map(({ key }) => [key, new Sparkline()]));
   readonly #token: () => string;
   #statistics = new Statistics();
@@ -24,7 +26,13 @@ export class Numbers {
       const term = element('dt', { title: hint }, label);
       const line = this.#lines.get(key)?.drawing ?? '';
       place.append(
-        element('div', { class: 'tile', 'data-key': key }, term, value, element('dd', { class: 'line' }, line)),
+        element(
+          'div',
+          { class: 'tile', 'data-key': key },
+          term,
+          value,
+          element('dd', { class: 'line' }, line),
+        ),
       );
     }
     setInterval(() => void this.#ask(), INTERVAL_MS);
@@ -71,7 +79,12 @@ export class Numbers {
 }
 
 const TILES = [
-  { key: 'streams', label: 'Streams open', hint: 'Streams that are attached to the bus now', isLevel: true },
+  {
+    key: 'streams',
+    label: 'Streams open',
+    hint: 'Streams that are attached to the bus now',
+    isLevel: true,
+  },
   {
     key: 'events',
     label: 'Events',

@@ -8,7 +8,11 @@ export class Sparkline {
   #values: number[] = [];
 
   constructor() {
-    const box = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' };
+    const box = {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: 'none',
+      'aria-hidden': 'true',
+    };
     this.drawing = drawing('svg', { class: 'spark', ...box }, this.#area, this.#line);
   }
 

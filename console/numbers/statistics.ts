@@ -33,7 +33,10 @@ export class Statistics {
   take(answer: unknown): Reading {
     const { isolate, streams, bus } = record(answer) ?? {};
     if (typeof isolate !== 'string') throw new Error('the answer names no isolate');
-    const counts = { collapsed: numberIn(streams, 'collapsed'), resyncs: numberIn(streams, 'resyncs') };
+    const counts = {
+      collapsed: numberIn(streams, 'collapsed'),
+      resyncs: numberIn(streams, 'resyncs'),
+    };
     const shared = { streams: numberIn(bus, 'attached'), events: numberIn(bus, 'position') };
     // An isolate that is new to us counted before we looked: that is no rise.
     const [before, sharedBefore] = [this.#isolates.get(isolate) ?? counts, this.#shared ?? shared];

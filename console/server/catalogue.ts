@@ -40,5 +40,7 @@ export function tellsOfResources({ capabilities }: Server): boolean {
 
 /** Whether the server tells of the states of tasks (Tasks extension, SEP-2663). */
 export function tellsOfTasks({ capabilities }: Server): boolean {
-  return record(record(capabilities['extensions'])?.['io.modelcontextprotocol/tasks']) !== undefined;
+  return (
+    record(record(capabilities['extensions'])?.['io.modelcontextprotocol/tasks']) !== undefined
+  );
 }

@@ -20,13 +20,26 @@ export class ListGroup {
     this.list = list;
     this.#choose = choose;
     const hint = element('span', { class: 'hint' }, ' list changes');
-    const label = element('label', { class: 'tick' }, this.tick, element('span', {}, TITLES[list], hint));
+    const label = element(
+      'label',
+      { class: 'tick' },
+      this.tick,
+      element('span', {}, TITLES[list], hint),
+    );
     const head = element('div', { class: 'list-head' }, label, this.#fold);
-    this.group = element('div', { class: 'group', role: 'group', 'aria-label': TITLES[list] }, head, this.#items);
+    this.group = element(
+      'div',
+      { class: 'group', role: 'group', 'aria-label': TITLES[list] },
+      head,
+      this.#items,
+    );
     this.#fold.addEventListener('click', () => this.#show(this.#items.hidden === true));
     // Where there is little room, what can be ticked comes before what can only be read.
     this.#show(list === 'resources' || matchMedia('(min-width: 760px)').matches);
-    this.#items.addEventListener('change', ({ target }) => target instanceof HTMLInputElement && this.#note(target));
+    this.#items.addEventListener(
+      'change',
+      ({ target }) => target instanceof HTMLInputElement && this.#note(target),
+    );
   }
 
   /** The entries that are ticked. */
@@ -42,7 +55,8 @@ export class ListGroup {
 
   /** Adds an entry that the server does not list, ticked. */
   add(key: string): void {
-    if (!this.#own.some((item) => item.key === key)) this.#own.push({ key, description: 'not listed', raw: {} });
+    if (!this.#own.some((item) => item.key === key))
+      this.#own.push({ key, description: 'not listed', raw: {} });
     this.tickItem(key);
   }
 
@@ -58,14 +72,18 @@ export class ListGroup {
     this.#show(!this.#items.hidden);
     for (const row of this.#items.children) {
       const key = row.getAttribute('data-key') ?? '';
-      if (!isFirst && !known.has(key) && items.some((item) => item.key === key)) row.classList.add('new');
+      if (!isFirst && !known.has(key) && items.some((item) => item.key === key))
+        row.classList.add('new');
     }
   }
 
   #show(isOpen: boolean): void {
     this.#items.hidden = !isOpen;
     this.#fold.setAttribute('aria-expanded', String(isOpen));
-    this.#fold.setAttribute('aria-label', `${this.#listed.length} ${this.list}, ${isOpen ? 'shown' : 'hidden'}`);
+    this.#fold.setAttribute(
+      'aria-label',
+      `${this.#listed.length} ${this.list}, ${isOpen ? 'shown' : 'hidden'}`,
+    );
   }
 
   #draw(): void {
@@ -86,7 +104,12 @@ export class ListGroup {
       tick.checked = this.#ticked.has(item.key);
       row.append(element('label', { class: 'tick' }, tick, name, about));
     } else if (this.list === 'tools') {
-      const button = element('button', { type: 'button', class: 'entry', title: 'Fill in the form' }, name, about);
+      const button = element(
+        'button',
+        { type: 'button', class: 'entry', title: 'Fill in the form' },
+        name,
+        about,
+      );
       button.addEventListener('click', () => this.#choose(item));
       row.append(button);
     } else row.append(element('div', { class: 'entry' }, name, about));

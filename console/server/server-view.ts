@@ -93,8 +93,18 @@ export class ServerView {
       spellcheck: 'false',
       required: true,
     });
-    const field = element('label', { class: 'field grows' }, element('span', {}, 'A URI that is not listed'), input);
-    const form = element('form', { class: 'row' }, field, element('button', { type: 'submit' }, 'Add'));
+    const field = element(
+      'label',
+      { class: 'field grows' },
+      element('span', {}, 'A URI that is not listed'),
+      input,
+    );
+    const form = element(
+      'form',
+      { class: 'row' },
+      field,
+      element('button', { type: 'submit' }, 'Add'),
+    );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.#resources?.add(input.value);
@@ -115,7 +125,11 @@ export class ServerView {
     this.#subscribe.disabled = this.#endpoint === undefined || parts.length === 0;
     write(
       this.#ticked,
-      this.#endpoint === undefined ? '' : parts.length > 0 ? `Ticked: ${joined(parts)}` : 'Nothing is ticked.',
+      this.#endpoint === undefined
+        ? ''
+        : parts.length > 0
+          ? `Ticked: ${joined(parts)}`
+          : 'Nothing is ticked.',
     );
   }
 }
@@ -123,11 +137,25 @@ export class ServerView {
 function about({ name, version, revision, capabilities }: Server): HTMLElement {
   const chips = Object.entries(capabilities).map(([capability, details]) => {
     const flags = Object.entries(details ?? {}).filter(([, value]) => value === true);
-    return element('li', { class: 'chip' }, [capability, ...flags.map(([flag]) => flag)].join(' · '));
+    return element(
+      'li',
+      { class: 'chip' },
+      [capability, ...flags.map(([flag]) => flag)].join(' · '),
+    );
   });
-  const facts = element('p', { class: 'soft' }, `${version === '' ? '' : `version ${version}, `}revision ${revision}`);
+  const facts = element(
+    'p',
+    { class: 'soft' },
+    `${version === '' ? '' : `version ${version}, `}revision ${revision}`,
+  );
   const list = element('ul', { class: 'chips', 'aria-label': 'Capabilities' }, ...chips);
-  return element('div', { class: 'about-server' }, element('p', { class: 'server-name' }, name), facts, list);
+  return element(
+    'div',
+    { class: 'about-server' },
+    element('p', { class: 'server-name' }, name),
+    facts,
+    list,
+  );
 }
 
 function plural(count: number, noun: string): string {

@@ -9,20 +9,41 @@ export class TaskGroup {
   /** @param changed - called when a task was added. */
   constructor(changed: () => void) {
     this.#changed = changed;
-    const head = element('div', { class: 'list-head' }, element('span', { class: 'title' }, 'Tasks'));
-    this.group = element('div', { class: 'group', role: 'group', 'aria-label': 'Tasks' }, head, this.#items);
+    const head = element(
+      'div',
+      { class: 'list-head' },
+      element('span', { class: 'title' }, 'Tasks'),
+    );
+    this.group = element(
+      'div',
+      { class: 'group', role: 'group', 'aria-label': 'Tasks' },
+      head,
+      this.#items,
+    );
     this.group.append(this.#form());
   }
 
   /** The ids that are ticked. */
   get ticked(): string[] {
-    return [...this.#items.querySelectorAll('input')].filter(({ checked }) => checked).map(({ value }) => value);
+    return [...this.#items.querySelectorAll('input')]
+      .filter(({ checked }) => checked)
+      .map(({ value }) => value);
   }
 
   #form(): HTMLFormElement {
     const input = element('input', { type: 'text', spellcheck: 'false', required: true });
-    const field = element('label', { class: 'field grows' }, element('span', {}, 'The id of a task'), input);
-    const form = element('form', { class: 'row' }, field, element('button', { type: 'submit' }, 'Add the task'));
+    const field = element(
+      'label',
+      { class: 'field grows' },
+      element('span', {}, 'The id of a task'),
+      input,
+    );
+    const form = element(
+      'form',
+      { class: 'row' },
+      field,
+      element('button', { type: 'submit' }, 'Add the task'),
+    );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.#add(input.value);

@@ -20,6 +20,10 @@ export function placeOf(source: string): number {
 export function badge(source: string): HTMLElement {
   if (source === 'page') return element('span', { class: 'badge', 'data-place': 'page' }, 'page');
   const place = placeOf(source);
-  const shape = drawing('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, drawing('path', { d: SHAPES[place] }));
+  const shape = drawing(
+    'svg',
+    { viewBox: '0 0 16 16', 'aria-hidden': 'true' },
+    drawing('path', { d: SHAPES[place] }),
+  );
   return element('span', { class: 'badge', 'data-place': place }, shape, source);
 }

@@ -27,10 +27,18 @@ export class SubscriptionCard {
     );
     this.card = element(
       'article',
-      { class: 'card', 'aria-labelledby': `subscription-${subscription.name}`, 'data-name': subscription.name },
+      {
+        class: 'card',
+        'aria-labelledby': `subscription-${subscription.name}`,
+        'data-name': subscription.name,
+      },
       this.#head(),
       element('p', { class: 'line' }, element('span', { class: 'soft' }, 'id '), this.#id),
-      element('ul', { class: 'wishes', 'aria-label': 'Requested' }, ...this.#wishes.map(({ item }) => item)),
+      element(
+        'ul',
+        { class: 'wishes', 'aria-label': 'Requested' },
+        ...this.#wishes.map(({ item }) => item),
+      ),
       this.#trouble,
       this.#table(),
     );
@@ -64,7 +72,11 @@ export class SubscriptionCard {
 
   #head(): HTMLElement {
     const { name } = this.#subscription;
-    const title = element('h3', { id: `subscription-${name}` }, element('span', { class: 'unseen' }, 'Subscription '));
+    const title = element(
+      'h3',
+      { id: `subscription-${name}` },
+      element('span', { class: 'unseen' }, 'Subscription '),
+    );
     title.append(badge(name));
     this.#close.setAttribute('aria-describedby', title.id);
     return element('header', {}, title, this.#state, this.#close);

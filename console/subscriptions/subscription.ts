@@ -36,7 +36,12 @@ export class Subscription {
   #honored: SubscriptionFilter | undefined;
   readonly #following: Following;
 
-  constructor(name: string, requested: SubscriptionFilter, endpoint: Endpoint, following: Following) {
+  constructor(
+    name: string,
+    requested: SubscriptionFilter,
+    endpoint: Endpoint,
+    following: Following,
+  ) {
     this.name = name;
     this.requested = requested;
     this.#following = following;

@@ -28,7 +28,10 @@ export class Subscriptions {
   open(endpoint: Endpoint, filter: SubscriptionFilter): Subscription {
     const name = nameOf(this.#opened);
     this.#opened += 1;
-    const subscription = new Subscription(name, filter, endpoint, { ...this.#following, onChange: this.#paint });
+    const subscription = new Subscription(name, filter, endpoint, {
+      ...this.#following,
+      onChange: this.#paint,
+    });
     const card = new SubscriptionCard(subscription, () => this.#forget(subscription));
     this.#cards.set(subscription, card);
     this.#place.append(card.card);

@@ -12,12 +12,14 @@ export class WishItem {
   constructor(wish: Wish) {
     this.#wish = wish;
     this.item = element('li', {}, element('span', { class: 'wish' }, wish.label), this.#verdict);
-    if (wish.taskId !== undefined) this.item.append(element('span', { class: 'unseen' }, ', '), this.#task);
+    if (wish.taskId !== undefined)
+      this.item.append(element('span', { class: 'unseen' }, ', '), this.#task);
   }
 
   /** Shows what is honored, and the latest states of tasks by their ids. */
   paint(honored: SubscriptionFilter | undefined, tasks: ReadonlyMap<string, TaskState>): void {
-    const judgment = honored === undefined ? 'asked' : this.#wish.isIn(honored) ? 'honored' : 'refused';
+    const judgment =
+      honored === undefined ? 'asked' : this.#wish.isIn(honored) ? 'honored' : 'refused';
     this.item.dataset['judgment'] = judgment;
     write(this.#verdict, VERDICTS[judgment]);
     this.item.title = TITLES[judgment];
@@ -28,9 +30,16 @@ export class WishItem {
   #paintTask(task: TaskState | undefined): void {
     const { status = 'none', statusMessage } = task ?? {};
     this.#task.dataset['status'] = status;
-    write(this.#task, task === undefined ? 'no state yet' : [status, statusMessage].filter(Boolean).join(': '));
+    write(
+      this.#task,
+      task === undefined ? 'no state yet' : [status, statusMessage].filter(Boolean).join(': '),
+    );
   }
 }
 
 const VERDICTS = { asked: ', not yet answered', honored: ', honored', refused: ', not honored' };
-const TITLES = { asked: 'Requested', honored: 'Requested and honored', refused: 'Requested, not honored' };
+const TITLES = {
+  asked: 'Requested',
+  honored: 'Requested and honored',
+  refused: 'Requested, not honored',
+};

@@ -7,7 +7,12 @@ import { coloured } from './json-text.js';
 export class FrameDialog {
   readonly #title = element('h2', { id: 'frame-title' });
   readonly #about = element('p', { class: 'note' });
-  readonly #json = element('pre', { class: 'json', tabindex: 0, role: 'region', 'aria-label': 'The frame as JSON' });
+  readonly #json = element('pre', {
+    class: 'json',
+    tabindex: 0,
+    role: 'region',
+    'aria-label': 'The frame as JSON',
+  });
   readonly #raw = element('pre', {
     class: 'raw',
     tabindex: 0,
@@ -23,11 +28,26 @@ export class FrameDialog {
     close.addEventListener('click', () => this.#dialog.close());
     this.#copy.addEventListener('click', () => void this.#copied());
     // A click beside the dialog falls on the dialog itself.
-    this.#dialog.addEventListener('click', ({ target }) => target === this.#dialog && this.#dialog.close());
-    const raw = element('details', {}, element('summary', {}, 'As it stood on the wire'), this.#raw);
+    this.#dialog.addEventListener(
+      'click',
+      ({ target }) => target === this.#dialog && this.#dialog.close(),
+    );
+    const raw = element(
+      'details',
+      {},
+      element('summary', {}, 'As it stood on the wire'),
+      this.#raw,
+    );
     const foot = element('div', { class: 'foot row' }, this.#copy, close);
     this.#dialog.append(
-      element('div', { class: 'inner' }, element('header', {}, this.#title, this.#about), this.#json, raw, foot),
+      element(
+        'div',
+        { class: 'inner' },
+        element('header', {}, this.#title, this.#about),
+        this.#json,
+        raw,
+        foot,
+      ),
     );
     document.body.append(this.#dialog);
   }

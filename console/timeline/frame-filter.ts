@@ -11,15 +11,22 @@ export class FrameFilter {
   constructor(changed: () => void) {
     this.#kind.append(...KINDS.map(([value, label]) => element('option', { value }, label)));
     this.sources([]);
-    for (const field of [this.#text, this.#source, this.#kind]) field.addEventListener('input', changed);
+    for (const field of [this.#text, this.#source, this.#kind])
+      field.addEventListener('input', changed);
   }
 
   /** Offers these subscriptions; the one that is chosen stays so while it is offered. */
   sources(names: readonly string[]): void {
     const chosen = this.#source.value;
-    const offered = [['', 'Everybody'], ...names.map((name) => [name, `Subscription ${name}`]), ['page', 'This page']];
+    const offered = [
+      ['', 'Everybody'],
+      ...names.map((name) => [name, `Subscription ${name}`]),
+      ['page', 'This page'],
+    ];
     this.#source.replaceChildren(
-      ...offered.map(([value = '', label = '']) => element('option', { value, selected: value === chosen }, label)),
+      ...offered.map(([value = '', label = '']) =>
+        element('option', { value, selected: value === chosen }, label),
+      ),
     );
   }
 
@@ -30,7 +37,11 @@ export class FrameFilter {
 
   /** Whether the timeline shows a frame, as the filter stands now. */
   get accepts(): (frame: Frame) => boolean {
-    const [text, source, kind] = [this.#text.value.toLowerCase(), this.#source.value, this.#kind.value];
+    const [text, source, kind] = [
+      this.#text.value.toLowerCase(),
+      this.#source.value,
+      this.#kind.value,
+    ];
     return (frame) =>
       (source === '' || frame.source === source) &&
       (kind === '' || frame.kind === kind) &&

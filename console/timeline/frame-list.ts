@@ -72,8 +72,12 @@ export class FrameList {
 
   #tab(): void {
     const focused = document.activeElement;
-    const current = focused !== null && this.#list.contains(focused) ? focused : this.#list.querySelector('button');
-    for (const button of this.#list.querySelectorAll('button[tabindex="0"]')) button.setAttribute('tabindex', '-1');
+    const current =
+      focused !== null && this.#list.contains(focused)
+        ? focused
+        : this.#list.querySelector('button');
+    for (const button of this.#list.querySelectorAll('button[tabindex="0"]'))
+      button.setAttribute('tabindex', '-1');
     current?.setAttribute('tabindex', '0');
   }
 }

@@ -6,7 +6,8 @@ export function coloured(text: string): (Node | string)[] {
   const laidOut = layOut(text);
   let end = 0;
   for (const match of laidOut.matchAll(TOKEN)) {
-    const kind = Object.entries(match.groups ?? {}).find(([, value]) => value !== undefined)?.[0] ?? '';
+    const kind =
+      Object.entries(match.groups ?? {}).find(([, value]) => value !== undefined)?.[0] ?? '';
     pieces.push(laidOut.slice(end, match.index), element('span', { class: kind }, match[0]));
     end = match.index + match[0].length;
   }
@@ -17,7 +18,9 @@ export function coloured(text: string): (Node | string)[] {
 function layOut(text: string): string {
   try {
     const keep = (_key: string, value: unknown, context?: { source?: string }): unknown =>
-      typeof value === 'number' && context?.source !== undefined ? rawJson(context.source, value) : value;
+      typeof value === 'number' && context?.source !== undefined
+        ? rawJson(context.source, value)
+        : value;
     return JSON.stringify(JSON.parse(text, keep), null, 2);
   } catch {
     return text;
@@ -28,4 +31,5 @@ function rawJson(source: string, value: number): unknown {
   return (JSON as { rawJSON?: (text: string) => unknown }).rawJSON?.(source) ?? value;
 }
 
-const TOKEN = /(?<name>"(?:[^"\\]|\\.)*"(?=:))|(?<text>"(?:[^"\\]|\\.)*")|(?<value>-?\d[\d.eE+-]*|true|false|null)/g;
+const TOKEN =
+  /(?<name>"(?:[^"\\]|\\.)*"(?=:))|(?<text>"(?:[^"\\]|\\.)*")|(?<value>-?\d[\d.eE+-]*|true|false|null)/g;

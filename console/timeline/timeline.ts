@@ -88,5 +88,6 @@ export class Timeline {
 }
 
 const MOST_WAITING = 1_000;
-const NOTHING_YET = 'Every JSON-RPC message will appear here as it stood on the wire. Connect, or open a subscription.';
+const NOTHING_YET =
+  'Every JSON-RPC message will appear here as it stood on the wire. Connect, or open a subscription.';
 const NOTHING_FOUND = 'No frame passes this filter.';

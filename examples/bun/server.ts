@@ -32,7 +32,12 @@ const port = Number(process.env.PORT ?? 8787);
 const hostname = process.env.HOST ?? '127.0.0.1';
 
 // Bun ends connections that are silent for 10 seconds, which is sooner than the keep-alive of a stream.
-const http = Bun.serve({ hostname, port, idleTimeout: 0, fetch: (request) => server.fetch(request) });
+const http = Bun.serve({
+  hostname,
+  port,
+  idleTimeout: 0,
+  fetch: (request) => server.fetch(request),
+});
 
 // Clients that listen come back to the process that takes over; then this one can exit.
 process.once('SIGTERM', async () => {

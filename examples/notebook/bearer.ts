@@ -10,7 +10,10 @@ export async function bears(request: Request, secret: string): Promise<boolean> 
 
 /** The answer to a request without the secret. */
 export function unauthorized(): Response {
-  return Response.json({ error: 'unauthorized' }, { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } });
+  return Response.json(
+    { error: 'unauthorized' },
+    { status: 401, headers: { 'WWW-Authenticate': 'Bearer' } },
+  );
 }
 
 function digest(text: string): Promise<ArrayBuffer> {

@@ -10,8 +10,12 @@ export function consoleFile(request: Request, url: URL): Response | undefined {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } });
   }
-  const cached = NAMED.has(url.pathname + url.search) ? 'public, max-age=31536000, immutable' : 'no-cache';
-  return new Response(file.body, { headers: { ...HEADERS, 'Content-Type': file.type, 'Cache-Control': cached } });
+  const cached = NAMED.has(url.pathname + url.search)
+    ? 'public, max-age=31536000, immutable'
+    : 'no-cache';
+  return new Response(file.body, {
+    headers: { ...HEADERS, 'Content-Type': file.type, 'Cache-Control': cached },
+  });
 }
 
 function pageFor(origin: string): File {

@@ -1,5 +1,9 @@
 import { env } from 'cloudflare:workers';
-import { createGateway, type GatewayOptions, SubscriptionBus as PlainBus } from 'mcp-listen/cloudflare';
+import {
+  createGateway,
+  type GatewayOptions,
+  SubscriptionBus as PlainBus,
+} from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
@@ -35,8 +39,11 @@ function gateOptions(): GatewayOptions {
     ...tenants,
     listen: settings.front,
     rights: rightsOfCallers(),
-    credentialHeaders: CREDENTIAL_HEADERS ? CREDENTIAL_HEADERS.split(',').map((name) => name.trim()) : [],
-    admitsUnknownMethod: oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
+    credentialHeaders: CREDENTIAL_HEADERS
+      ? CREDENTIAL_HEADERS.split(',').map((name) => name.trim())
+      : [],
+    admitsUnknownMethod:
+      oneOf('UNKNOWN_METHOD', UNKNOWN_METHOD, ['refused', 'admitted']) === 'admitted',
   };
 }
 

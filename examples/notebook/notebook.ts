@@ -96,7 +96,8 @@ export class Notebook extends DurableObject {
 
   /** Adds the search tool. */
   enableSearch(): Outcome {
-    if (this.#write('state', 'search', 'on') === 'same') return unchanged('Search is already enabled.');
+    if (this.#write('state', 'search', 'on') === 'same')
+      return unchanged('Search is already enabled.');
     return changed('Search is enabled: there is a new tool, search.', [TOOLS]);
   }
 
@@ -175,7 +176,9 @@ export class Notebook extends DurableObject {
   }
 
   #read(table: Table, name: string): string | null {
-    const [row] = this.#sql.exec<{ text: string }>(`SELECT text FROM ${table} WHERE name = ?`, name).toArray();
+    const [row] = this.#sql
+      .exec<{ text: string }>(`SELECT text FROM ${table} WHERE name = ?`, name)
+      .toArray();
     return row?.text ?? null;
   }
 
@@ -192,7 +195,10 @@ export class Notebook extends DurableObject {
   }
 
   #remove(table: Table, name: string): boolean {
-    return this.#sql.exec(`DELETE FROM ${table} WHERE name = ? RETURNING name`, name).toArray().length > 0;
+    return (
+      this.#sql.exec(`DELETE FROM ${table} WHERE name = ? RETURNING name`, name).toArray().length >
+      0
+    );
   }
 }
 

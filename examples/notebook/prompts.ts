@@ -1,10 +1,21 @@
-import { type GetPromptResult, type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import {
+  type GetPromptResult,
+  type McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server';
 import type { Catalogue, Notebook } from './notebook.js';
 
 /** Lists every prompt of the notebook; the text is read when a client gets the prompt. */
-export function addPrompts(server: McpServer, notebook: DurableObjectStub<Notebook>, { prompts }: Catalogue): void {
+export function addPrompts(
+  server: McpServer,
+  notebook: DurableObjectStub<Notebook>,
+  { prompts }: Catalogue,
+): void {
   for (const { name, opening } of prompts) {
-    server.registerPrompt(name, { description: opening }, async () => message(await notebook.prompt(name)));
+    server.registerPrompt(name, { description: opening }, async () =>
+      message(await notebook.prompt(name)),
+    );
   }
 }
 

@@ -14,7 +14,8 @@ export interface Query {
  */
 export function parseQuery(text: string): Query | Refusal {
   const literal = LITERAL.exec(text)?.groups;
-  if (literal !== undefined) return { refused: false, sql: 'SELECT ? AS value', values: [literalOf(literal)] };
+  if (literal !== undefined)
+    return { refused: false, sql: 'SELECT ? AS value', values: [literalOf(literal)] };
   const parts = SELECT.exec(text)?.groups;
   if (parts === undefined) return refused(GRAMMAR);
   const table = parts['table']?.toLowerCase() ?? '';
@@ -27,10 +28,15 @@ export function parseQuery(text: string): Query | Refusal {
 
 function columnsIn({ what = '', field = '', order = '' }: Parts): string[] {
   const listed = what === '*' || COUNT.test(what) ? [] : what.split(',');
-  return [...listed, field, order].map((column) => column.trim().toLowerCase()).filter((column) => column !== '');
+  return [...listed, field, order]
+    .map((column) => column.trim().toLowerCase())
+    .filter((column) => column !== '');
 }
 
-function statement(table: string, { what = '*', field, operator = '=', order, direction = '', limit }: Parts): string {
+function statement(
+  table: string,
+  { what = '*', field, operator = '=', order, direction = '', limit }: Parts,
+): string {
   const where = field === undefined ? '' : ` WHERE ${field} ${operator} ?`;
   const sorted = order === undefined ? '' : ` ORDER BY ${order} ${direction}`;
   return `SELECT ${what} FROM ${table}${where}${sorted} LIMIT ${Math.min(Number(limit ?? MAX_ROWS), MAX_ROWS)}`;

@@ -7,7 +7,11 @@ import {
 import { ANALYSIS_URI, type Catalogue, type Notebook, noteUri } from './notebook.js';
 
 /** Lists every note under its template and, once there is one, the latest analysis. */
-export function addResources(server: McpServer, notebook: DurableObjectStub<Notebook>, catalogue: Catalogue): void {
+export function addResources(
+  server: McpServer,
+  notebook: DurableObjectStub<Notebook>,
+  catalogue: Catalogue,
+): void {
   addNotes(server, notebook, catalogue.notes);
   if (catalogue.analysed) addAnalysis(server, notebook);
 }

@@ -42,13 +42,19 @@ export function listOf(text: string): string[] {
     .filter((entry) => entry !== '');
 }
 
-function isOn(variables: Cloudflare.Env, name: 'CONSOLE' | 'NOTEBOOK_WRITE' | 'STATS_OPEN'): boolean {
+function isOn(
+  variables: Cloudflare.Env,
+  name: 'CONSOLE' | 'NOTEBOOK_WRITE' | 'STATS_OPEN',
+): boolean {
   const value = variables[name] ?? '';
   if (!['', 'off', 'on'].includes(value)) throw new Error(`${name} has to be "on" or "off"`);
   return value === 'on';
 }
 
-function tokenOf(variables: Cloudflare.Env, name: 'METRICS_TOKEN' | 'PUBLISH_TOKEN'): string | undefined {
+function tokenOf(
+  variables: Cloudflare.Env,
+  name: 'METRICS_TOKEN' | 'PUBLISH_TOKEN',
+): string | undefined {
   const token = variables[name] ?? '';
   if (token === '') return undefined;
   if (new TextEncoder().encode(token).byteLength < FEWEST_BYTES) {

@@ -27,7 +27,8 @@ export function statistics({ isOpen, secret }: StatsAccess) {
     streams: ListenStats,
     bus: () => DurableObjectStub<SubscriptionBus>,
   ): Promise<Response> => {
-    if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET' } });
+    if (request.method !== 'GET')
+      return new Response(null, { status: 405, headers: { Allow: 'GET' } });
     if (!isOpen && !(secret && (await bears(request, secret)))) return unauthorized();
     isolate ??= crypto.randomUUID();
     const stats: Stats = { isolate, streams, bus: await bus().stats() };

@@ -11,13 +11,18 @@ export function tenancy(variables: Cloudflare.Env): Pick<GatewayOptions, 'bus' |
   const { PUBLISH_TOKEN, TENANT_NAMES = '', TENANTS = '', UPSTREAM, UPSTREAM_TOKEN } = variables;
   const names = listOf(TENANT_NAMES);
   if (TENANTS === '' && names.length === 0) return PUBLISH_TOKEN ? { secret: PUBLISH_TOKEN } : {};
-  if (TENANTS !== 'host' && TENANTS !== 'path') throw new Error('TENANTS has to be "host" or "path"');
+  if (TENANTS !== 'host' && TENANTS !== 'path')
+    throw new Error('TENANTS has to be "host" or "path"');
   if (names.length === 0 || !names.every((name) => NAMES[TENANTS].test(name))) {
-    throw new Error(`TENANT_NAMES has to list the tenants, each as a ${TENANTS} names it, with commas between them`);
+    throw new Error(
+      `TENANT_NAMES has to list the tenants, each as a ${TENANTS} names it, with commas between them`,
+    );
   }
   if (!UPSTREAM) throw new Error('TENANTS is for a gateway: UPSTREAM is missing');
   if (UPSTREAM_TOKEN)
-    throw new Error('UPSTREAM_TOKEN and TENANTS exclude each other: all tenants would watch with one token');
+    throw new Error(
+      'UPSTREAM_TOKEN and TENANTS exclude each other: all tenants would watch with one token',
+    );
   const known = new Set(TENANTS === 'host' ? names.map((name) => name.toLowerCase()) : names);
   return {
     bus: (request) => {

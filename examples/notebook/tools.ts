@@ -19,7 +19,11 @@ export function addTools(
   for (const name of catalogue.connections) addQuery(server, notebook, name);
 }
 
-function addWriteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, publish: Publish): void {
+function addWriteTools(
+  server: McpServer,
+  notebook: DurableObjectStub<Notebook>,
+  publish: Publish,
+): void {
   const told = async (outcome: Promise<Outcome>) => announced(await outcome, publish);
   addNoteTools(server, notebook, told);
   addCatalogueTools(server, notebook, told);
@@ -36,7 +40,10 @@ function addNoteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, 
   );
   server.registerTool(
     'delete_note',
-    { description: 'Deletes a note: it leaves the resource list', inputSchema: z.object({ name: NAME }) },
+    {
+      description: 'Deletes a note: it leaves the resource list',
+      inputSchema: z.object({ name: NAME }),
+    },
     ({ name }) => told(notebook.deleteNote(name)),
   );
   server.registerTool(
@@ -49,16 +56,27 @@ function addNoteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, 
   );
 }
 
-function addCatalogueTools(server: McpServer, notebook: DurableObjectStub<Notebook>, told: Told): void {
-  server.registerTool('enable_search', { description: 'Adds the tool search', inputSchema: NOTHING }, () =>
-    told(notebook.enableSearch()),
+function addCatalogueTools(
+  server: McpServer,
+  notebook: DurableObjectStub<Notebook>,
+  told: Told,
+): void {
+  server.registerTool(
+    'enable_search',
+    { description: 'Adds the tool search', inputSchema: NOTHING },
+    () => told(notebook.enableSearch()),
   );
-  server.registerTool('disable_search', { description: 'Takes the tool search away', inputSchema: NOTHING }, () =>
-    told(notebook.disableSearch()),
+  server.registerTool(
+    'disable_search',
+    { description: 'Takes the tool search away', inputSchema: NOTHING },
+    () => told(notebook.disableSearch()),
   );
   server.registerTool(
     'connect_database',
-    { description: "Adds the tool query_<name> over the notebook's own tables", inputSchema: z.object({ name: NAME }) },
+    {
+      description: "Adds the tool query_<name> over the notebook's own tables",
+      inputSchema: z.object({ name: NAME }),
+    },
     ({ name }) => told(notebook.connectDatabase(name)),
   );
   server.registerTool(
@@ -71,7 +89,10 @@ function addCatalogueTools(server: McpServer, notebook: DurableObjectStub<Notebo
 function addSearch(server: McpServer, notebook: DurableObjectStub<Notebook>): void {
   server.registerTool(
     'search',
-    { description: 'Finds the notes that hold some words', inputSchema: z.object({ query: QUERY }) },
+    {
+      description: 'Finds the notes that hold some words',
+      inputSchema: z.object({ query: QUERY }),
+    },
     async ({ query }) => json({ hits: await notebook.search(query) }),
   );
 }
@@ -80,7 +101,8 @@ function addQuery(server: McpServer, notebook: DurableObjectStub<Notebook>, name
   server.registerTool(
     `query_${name}`,
     {
-      description: 'Runs one small SELECT over the tables notes, prompts and connections (name, text)',
+      description:
+        'Runs one small SELECT over the tables notes, prompts and connections (name, text)',
       inputSchema: z.object({ sql: QUERY }),
     },
     async ({ sql }) => {
@@ -98,7 +120,10 @@ async function announced(outcome: Outcome, publish: Publish): Promise<CallToolRe
     // The bus has reported its error; the caller must know that the write stands and that no client was notified.
     return failure(`${outcome.says} It could not be announced.`);
   }
-  return { content: [{ type: 'text', text: outcome.says }], structuredContent: { changes: outcome.changes } };
+  return {
+    content: [{ type: 'text', text: outcome.says }],
+    structuredContent: { changes: outcome.changes },
+  };
 }
 
 function json(value: Record<string, unknown>): CallToolResult {

@@ -1,6 +1,12 @@
 import { env } from 'cloudflare:workers';
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { analyticsWriter, createListenHandler, createMetricsHandler, type ServerEvent, screen } from 'mcp-listen';
+import {
+  analyticsWriter,
+  createListenHandler,
+  createMetricsHandler,
+  type ServerEvent,
+  screen,
+} from 'mcp-listen';
 import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
 import { gate } from './gateway.js';
@@ -16,7 +22,9 @@ const BUS = 'mcp-listen';
 const { front, hasConsole, isStatsOpen, isWritable, metricsToken, publishToken } = settings;
 
 const mcp = createListenHandler(
-  createMcpHandler(() => notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined)),
+  createMcpHandler(() =>
+    notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined),
+  ),
   { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), ...front },
 );
 
@@ -27,7 +35,10 @@ const { stats } = gate?.server() ?? mcp;
 const scraped = metricsToken
   ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
   : undefined;
-const numbers = isStatsOpen || publishToken ? statistics({ isOpen: isStatsOpen, secret: publishToken }) : undefined;
+const numbers =
+  isStatsOpen || publishToken
+    ? statistics({ isOpen: isStatsOpen, secret: publishToken })
+    : undefined;
 const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
 const published = publishToken
@@ -45,7 +56,9 @@ export default {
     const url = new URL(request.url);
     analyse();
     // The endpoint screens its requests by itself, and counts what it refuses.
-    return url.pathname === '/mcp' ? endpoint(request) : screened(request, () => elsewhere(request, url));
+    return url.pathname === '/mcp'
+      ? endpoint(request)
+      : screened(request, () => elsewhere(request, url));
   },
 };
 

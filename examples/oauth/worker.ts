@@ -39,7 +39,9 @@ const server = createListenHandler<[Cloudflare.Env, ExecutionContext]>(
     principal: (_request, _env, ctx) => authInfoOf(ctx),
     authorize: ({ principal, requested }) => ({
       ...requested,
-      resourceSubscriptions: (requested.resourceSubscriptions ?? []).filter((uri) => uri === `lamp://${principal}`),
+      resourceSubscriptions: (requested.resourceSubscriptions ?? []).filter(
+        (uri) => uri === `lamp://${principal}`,
+      ),
     }),
   },
 );
@@ -48,11 +50,20 @@ const server = createListenHandler<[Cloudflare.Env, ExecutionContext]>(
 function authInfoOf(ctx: ExecutionContext): AuthInfo {
   const { auth, props } = ctx as OAuthResourceContext<Props>;
   const { clientId = '', expiresAt, scope, token } = auth;
-  return { token, clientId, scopes: scope, ...(expiresAt && { expiresAt }), extra: { sub: props.user } };
+  return {
+    token,
+    clientId,
+    scopes: scope,
+    ...(expiresAt && { expiresAt }),
+    extra: { sub: props.user },
+  };
 }
 
 /** Asks who the user is. This takes everybody at their word: here goes your login. */
-async function authorizePage(request: Request, { OAUTH_PROVIDER: oauth }: Cloudflare.Env): Promise<Response> {
+async function authorizePage(
+  request: Request,
+  { OAUTH_PROVIDER: oauth }: Cloudflare.Env,
+): Promise<Response> {
   if (new URL(request.url).pathname !== '/authorize') return new Response(null, { status: 404 });
   if (request.method === 'POST') {
     const form = await request.formData();

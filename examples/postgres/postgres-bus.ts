@@ -1,8 +1,18 @@
-import { type Broker, type BrokerBusOptions, type BrokerListener, brokerBus, type ProcessBus } from 'mcp-listen';
+import {
+  type Broker,
+  type BrokerBusOptions,
+  type BrokerListener,
+  brokerBus,
+  type ProcessBus,
+} from 'mcp-listen';
 import pg from 'pg';
 
-/** A bus by LISTEN and NOTIFY of the Postgres at `url`, for all processes that use the same channel. */
-export function postgresBus(url: string, channel = 'mcp-listen', options: BrokerBusOptions = {}): ProcessBus {
+/** A bus over LISTEN and NOTIFY of the Postgres at `url`, for all processes on one channel. */
+export function postgresBus(
+  url: string,
+  channel = 'mcp-listen',
+  options: BrokerBusOptions = {},
+): ProcessBus {
   return brokerBus(new PostgresBroker(url, channel), options);
 }
 
@@ -20,7 +30,12 @@ class PostgresBroker implements Broker {
 
   constructor(connectionString: string, channel: string) {
     const alive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
-    this.#settings = { connectionString, ...alive, connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
+    this.#settings = {
+      connectionString,
+      ...alive,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 5_000,
+    };
     this.#channel = pg.escapeIdentifier(channel);
     this.#pool = new pg.Pool({ ...this.#settings, max: 1 });
     // A connection that breaks without a query fails nothing: the next publish opens another one.
@@ -28,7 +43,8 @@ class PostgresBroker implements Broker {
   }
 
   async publish(events: string, late: AbortSignal): Promise<void> {
-    if (Buffer.byteLength(events) > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes of events`);
+    if (Buffer.byteLength(events) > MAX_BYTES)
+      throw new Error(`more than ${MAX_BYTES} bytes of events`);
     const client = await this.#pool.connect();
     try {
       late.throwIfAborted();

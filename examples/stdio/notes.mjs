@@ -7,22 +7,36 @@ export function notesServer() {
   const notes = new Map([['todo', 'Nothing yet.']]);
   addNote(server, notes, 'todo');
   addPrompt(server, 'review');
-  server.registerTool('process_id', { description: 'Tells the id of this process' }, () => said(String(process.pid)));
-  server.registerTool('edit_note', { description: 'Writes a note', inputSchema: NOTE }, async ({ name, text }) => {
-    const isNew = !notes.has(name);
-    notes.set(name, text);
-    if (isNew) addNote(server, notes, name);
-    else await server.server.sendResourceUpdated({ uri: `note://${name}` });
-    return said('Written.');
-  });
-  server.registerTool('add_tool', { description: 'Adds a tool', inputSchema: NAMED }, async ({ name }) => {
-    server.registerTool(name, { description: 'Says its name' }, () => said(name));
-    return said('Added.');
-  });
-  server.registerTool('add_prompt', { description: 'Adds a prompt', inputSchema: NAMED }, async ({ name }) => {
-    addPrompt(server, name);
-    return said('Added.');
-  });
+  server.registerTool('process_id', { description: 'Tells the id of this process' }, () =>
+    said(String(process.pid)),
+  );
+  server.registerTool(
+    'edit_note',
+    { description: 'Writes a note', inputSchema: NOTE },
+    async ({ name, text }) => {
+      const isNew = !notes.has(name);
+      notes.set(name, text);
+      if (isNew) addNote(server, notes, name);
+      else await server.server.sendResourceUpdated({ uri: `note://${name}` });
+      return said('Written.');
+    },
+  );
+  server.registerTool(
+    'add_tool',
+    { description: 'Adds a tool', inputSchema: NAMED },
+    async ({ name }) => {
+      server.registerTool(name, { description: 'Says its name' }, () => said(name));
+      return said('Added.');
+    },
+  );
+  server.registerTool(
+    'add_prompt',
+    { description: 'Adds a prompt', inputSchema: NAMED },
+    async ({ name }) => {
+      addPrompt(server, name);
+      return said('Added.');
+    },
+  );
   return server;
 }
 

@@ -7,7 +7,9 @@ import { notesServer } from './notes.mjs';
 const bus = new InMemoryBus();
 const server = serveListenStdio(
   (stdin, stdout) =>
-    serveStdio(publishChanges(notesServer, bus), { transport: new StdioServerTransport(stdin, stdout) }),
+    serveStdio(publishChanges(notesServer, bus), {
+      transport: new StdioServerTransport(stdin, stdout),
+    }),
   { bus },
 );
 

@@ -29,24 +29,30 @@ export interface HonoListenOptions<E extends Env>
    *
    * @default everything
    */
-  authorize?: (context: AuthorizeContext<[Context<E>]> & { c: Context<E> }) => Authorization | Promise<Authorization>;
+  authorize?: (
+    context: AuthorizeContext<[Context<E>]> & { c: Context<E> },
+  ) => Authorization | Promise<Authorization>;
 }
 
 /**
- * An MCP handler: an object with `fetch`, or a function. A function has to answer `request`, and not
+ * An MCP handler: an object with `fetch`, or a function. A function has to answer `request`, not
  * `c.req.raw`.
  */
 export type HonoMcpHandler<E extends Env> = Answers<[Context<E>]> | { fetch: Answers<[]> };
 
-type Answers<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
+type Answers<Rest extends unknown[]> = (
+  request: Request,
+  ...rest: Rest
+) => Response | Promise<Response>;
 
 /** A handler for a route of Hono, with all that `createListenHandler` returns except `fetch`. */
-export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> & Omit<ListenHandler<[Context<E>]>, 'fetch'>;
+export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> &
+  Omit<ListenHandler<[Context<E>]>, 'fetch'>;
 
 /**
- * Serves `subscriptions/listen` in front of an MCP handler, as a handler for `app.all` or `app.use`.
- * Every request of the route is answered: by this package, or by `handler`, which may be a function
- * or an object with `fetch`. A function is called with Hono's context too.
+ * Serves `subscriptions/listen` in front of an MCP handler, as a handler for `app.all` or
+ * `app.use`. Every request of the route is answered: by this package, or by `handler`, which may be
+ * a function or an object with `fetch`. A function is called with Hono's context too.
  *
  * @throws ListenError `invalid-options`.
  * @example

@@ -60,7 +60,10 @@ export interface McpListenHandler
  * export default createMcpHandler(() => new McpServer({ name: 'lamp', version: '1.0.0' }));
  * ```
  */
-export function createMcpHandler(factory: McpServerFactory, options: CreateMcpHandlerOptions = {}): McpListenHandler {
+export function createMcpHandler(
+  factory: McpServerFactory,
+  options: CreateMcpHandlerOptions = {},
+): McpListenHandler {
   const { legacy, limits, maxSubscriptions, onerror = report, onError = onerror, tracer } = options;
   const bus = toAttachableBus(options.bus ?? new InMemoryBus({ onError }), onError);
   const publishing = publishChanges(factory, bus, { onError, ...(tracer && { tracer }) });
@@ -87,7 +90,13 @@ export function createMcpHandler(factory: McpServerFactory, options: CreateMcpHa
 }
 
 /** The bus is not the SDK's affair: listens do not reach it. */
-function sdkOptions({ keepAliveMs, legacy, maxRequestBodySize, onerror, responseMode }: CreateMcpHandlerOptions) {
+function sdkOptions({
+  keepAliveMs,
+  legacy,
+  maxRequestBodySize,
+  onerror,
+  responseMode,
+}: CreateMcpHandlerOptions) {
   return {
     ...(keepAliveMs !== undefined && { keepAliveMs }),
     ...(legacy !== undefined && legacy !== 'sessions' && { legacy }),

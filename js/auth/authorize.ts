@@ -14,7 +14,9 @@ import { Refusal } from '../wasm/server/bindings.js';
  *   principal === undefined ? { toolsListChanged: true } : requested;
  * ```
  */
-export type Authorize<Context = AuthorizeContext> = (context: Context) => Authorization | Promise<Authorization>;
+export type Authorize<Context = AuthorizeContext> = (
+  context: Context,
+) => Authorization | Promise<Authorization>;
 
 /** Who asks. */
 export interface CallerContext<Rest extends unknown[] = unknown[]> {
@@ -129,9 +131,15 @@ function denialOfResponse(name: string, { body, headers, status }: Response): De
   // Only its header fields count.
   void body?.cancel().catch(() => {});
   if (status !== 401 && status !== 403 && status !== 503) {
-    throw new ListenError('authorizer-failed', `${name} answered with a Response of status ${status}`);
+    throw new ListenError(
+      'authorizer-failed',
+      `${name} answered with a Response of status ${status}`,
+    );
   }
-  const [wwwAuthenticate, retryAfter] = [headers.get('www-authenticate'), headers.get('retry-after')];
+  const [wwwAuthenticate, retryAfter] = [
+    headers.get('www-authenticate'),
+    headers.get('retry-after'),
+  ];
   return {
     denied: status,
     ...(wwwAuthenticate !== null && { wwwAuthenticate }),
@@ -159,7 +167,11 @@ export async function ask<Context>(
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
-export async function within<T>(ms: number, name: string, question: () => T | Promise<T>): Promise<T> {
+export async function within<T>(
+  ms: number,
+  name: string,
+  question: () => T | Promise<T>,
+): Promise<T> {
   const late = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
   try {
     return await withTimeout(patienceOf(ms), question(), late);
@@ -169,4 +181,7 @@ export async function within<T>(ms: number, name: string, question: () => T | Pr
   }
 }
 
-const REFUSALS: Partial<Record<number, Refusal>> = { 401: Refusal.Unauthorized, 503: Refusal.AuthorizerFailed };
+const REFUSALS: Partial<Record<number, Refusal>> = {
+  401: Refusal.Unauthorized,
+  503: Refusal.AuthorizerFailed,
+};

@@ -1,7 +1,14 @@
 import { ListenError } from '../model/error.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { bodiless } from '../web/request-body.js';
-import { type CallerContext, type Denial, type Denied, denial, denialOf, within } from './authorize.js';
+import {
+  type CallerContext,
+  type Denial,
+  type Denied,
+  denial,
+  denialOf,
+  within,
+} from './authorize.js';
 import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
 import { isOpenStream, ofOpenStream } from './open-stream.js';
 
@@ -78,7 +85,10 @@ async function caller(answer: unknown): Promise<Caller> {
   if (answer === undefined) return {};
   if (typeof answer === 'string') return { name: answer };
   if (typeof answer !== 'object' || answer === null) {
-    throw new ListenError('authorizer-failed', 'principal answered with neither a name nor a denial');
+    throw new ListenError(
+      'authorizer-failed',
+      'principal answered with neither a name nor a denial',
+    );
   }
   const denied = denialOf('principal', answer);
   if (denied !== undefined) return denial(denied);

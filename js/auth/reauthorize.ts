@@ -2,7 +2,12 @@ import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { guarded } from '../observe/on-error.js';
 import { bodiless } from '../web/request-body.js';
-import { type AuthorizeContext, type AuthorizeOptions, type CallerContext, runAuthorize } from './authorize.js';
+import {
+  type AuthorizeContext,
+  type AuthorizeOptions,
+  type CallerContext,
+  runAuthorize,
+} from './authorize.js';
 import { ofOpenStream } from './open-stream.js';
 import { callerOf, type PrincipalOptions } from './principal.js';
 
@@ -37,7 +42,10 @@ export interface ReauthorizeOptions {
  * with what the host passed beside it; undefined where there is no one to ask, or an answer holds
  * for as long as the stream.
  */
-export function reauthorizerOf(granting: ReauthorizeOptions, asker: CallerContext): Reauthorizer | undefined {
+export function reauthorizerOf(
+  granting: ReauthorizeOptions,
+  asker: CallerContext,
+): Reauthorizer | undefined {
   if (!isAskedAgain(granting)) return undefined;
   // Nothing would catch what it throws, and the stream would wait until its end.
   const onError = guarded(granting.authorizing.onError);
@@ -64,9 +72,20 @@ async function renewed(
   asker: CallerContext,
   requested: SubscriptionFilter,
 ): Promise<RenewedRights | undefined> {
-  const { audiences, claims, expiresAt, name, refusal } = await callerOf(naming, asker.request, asker.args);
+  const { audiences, claims, expiresAt, name, refusal } = await callerOf(
+    naming,
+    asker.request,
+    asker.args,
+  );
   if (refusal !== undefined || name !== asker.principal) return undefined;
-  const context: AuthorizeContext = { ...asker, audiences, claims, expiresAt, requested, isOpen: true };
+  const context: AuthorizeContext = {
+    ...asker,
+    audiences,
+    claims,
+    expiresAt,
+    requested,
+    isOpen: true,
+  };
   const permit = await runAuthorize({ ...authorizing, onError: naming.onError }, context);
   if (permit.refusal !== undefined) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };

@@ -262,7 +262,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (isCounted) {
       this.#counts.gaps += 1;
       this.#streams.resyncs += this.#local.fed;
-      if (this.#listeners.size > 0) this.#onError(new ListenError('bus-lost', 'listeners may have missed events'));
+      if (this.#listeners.size > 0)
+        this.#onError(new ListenError('bus-lost', 'listeners may have missed events'));
     }
     this.#local.gap();
   }

@@ -1,5 +1,10 @@
 import type { ServerEvent } from '../model/event.js';
-import type { AttachableBus, AttachmentListener, BusConnection, FanoutSink } from './attachable-bus.js';
+import type {
+  AttachableBus,
+  AttachmentListener,
+  BusConnection,
+  FanoutSink,
+} from './attachable-bus.js';
 import type { ListenBus, ServerEventBus } from './bus.js';
 import { eventText } from './event-text.js';
 import { InMemoryBus } from './memory/memory-bus.js';
@@ -45,14 +50,18 @@ export class ServerEventBusAdapter implements AttachableBus {
   }
 
   feed(feed: FanoutSink): () => void {
-    const unsubscribe = this.#bus.subscribe((event) => this.#tell(event, (text) => feed.publish(text)));
+    const unsubscribe = this.#bus.subscribe((event) =>
+      this.#tell(event, (text) => feed.publish(text)),
+    );
     return () => this.#detach(unsubscribe);
   }
 
   async #forward(events: ServerEvent[]): Promise<void> {
     for (const event of events) eventText(event);
     const bus = this.#bus;
-    await ('publishAll' in bus ? bus.publishAll(events) : Promise.all(events.map((event) => bus.publish(event))));
+    await ('publishAll' in bus
+      ? bus.publishAll(events)
+      : Promise.all(events.map((event) => bus.publish(event))));
   }
 
   #tell(event: ServerEvent, told: (text: string) => void): void {
@@ -89,7 +98,10 @@ class FollowingBus extends InMemoryBus {
 }
 
 /** Returns the bus as it is where streams can attach to it, and wrapped where they cannot. */
-export function toAttachableBus(bus: ListenBus | ServerEventBus, onError: (error: Error) => void): AttachableBus {
+export function toAttachableBus(
+  bus: ListenBus | ServerEventBus,
+  onError: (error: Error) => void,
+): AttachableBus {
   return isAttachable(bus) ? bus : new ServerEventBusAdapter(bus, onError);
 }
 

@@ -32,7 +32,10 @@ export interface Notifier {
 
 /** The notifier that publishes on `bus`; with a tracer, each publish is a span. */
 export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
-  const publish = (event: ChangeEvent, { audience, ...context }: NotifyOptions = {}): Promise<void> =>
+  const publish = (
+    event: ChangeEvent,
+    { audience, ...context }: NotifyOptions = {},
+  ): Promise<void> =>
     publishing(tracing, event.kind, context, () =>
       bus.publish(audience === undefined ? event : { kind: 'for_audience', audience, event }),
     );

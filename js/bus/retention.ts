@@ -22,7 +22,10 @@ export interface RetentionOptions {
  *
  * @throws ListenError `invalid-options`.
  */
-export function retentionOf({ logEvents = 10_000, logAgeMs = 600_000 }: RetentionOptions): Required<RetentionOptions> {
+export function retentionOf({
+  logEvents = 10_000,
+  logAgeMs = 600_000,
+}: RetentionOptions): Required<RetentionOptions> {
   if (!Number.isSafeInteger(logEvents) || logEvents < 1) {
     throw new ListenError('invalid-options', 'logEvents is not a whole number from 1');
   }

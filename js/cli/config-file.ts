@@ -10,7 +10,8 @@ export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml']
 /** @throws Refusal where the file cannot be understood. */
 export function readConfig(path: string, text: string): WranglerConfig {
   const config = path.endsWith('.toml') ? readToml(path, text) : readJsonc(path, text);
-  if (typeof config !== 'object' || config === null) throw new UserError(`${path} holds no configuration`);
+  if (typeof config !== 'object' || config === null)
+    throw new UserError(`${path} holds no configuration`);
   return config as WranglerConfig;
 }
 
@@ -19,7 +20,12 @@ export function readConfig(path: string, text: string): WranglerConfig {
  *
  * @throws Refusal where that does not come to the configuration that is wanted.
  */
-export function editedConfig(path: string, text: string, config: WranglerConfig, missing: Missing): string {
+export function editedConfig(
+  path: string,
+  text: string,
+  config: WranglerConfig,
+  missing: Missing,
+): string {
   const edited = path.endsWith('.toml') ? editedToml(text, missing) : editedJsonc(text, missing);
   if (!reads(path, edited, completed(config, missing)))
     throw new UserError(

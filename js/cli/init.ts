@@ -26,7 +26,8 @@ export async function planned(folder: string): Promise<Plan> {
   const present = (await namesIn(folder)).filter((name) => name !== '.git');
   const config = CONFIG_FILES.find((name) => present.includes(name));
   if (config !== undefined) return added(folder, config);
-  if (present.length === 0) return { isNew: true, changes: newProject(basename(folder)), notes: [] };
+  if (present.length === 0)
+    return { isNew: true, changes: newProject(basename(folder)), notes: [] };
   throw new UserError(
     `no ${CONFIG_FILES.join(', ')} here: run this in the folder of a Worker, or in an empty one for a new Worker`,
   );
@@ -96,7 +97,8 @@ async function text(folder: string, path: string, why: string): Promise<string> 
   try {
     return await readFile(join(folder, path), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`${why}, which is not there`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new UserError(`${why}, which is not there`);
     throw error;
   }
 }

@@ -12,7 +12,8 @@ async function run(args: string[]): Promise<string> {
   if (values.version) return version;
   const [command, folder = '.', ...rest] = positionals;
   if (values.help || command === undefined) return USAGE;
-  if (command !== 'init' || rest.length > 0) throw new UserError(`${positionals.join(' ')} is no command\n\n${USAGE}`);
+  if (command !== 'init' || rest.length > 0)
+    throw new UserError(`${positionals.join(' ')} is no command\n\n${USAGE}`);
   const place = resolve(folder);
   if (!values['dry-run']) await mkdir(place, { recursive: true });
   const plan = await planned(place);
@@ -36,7 +37,9 @@ async function written(folder: string, { isNew, changes, notes }: Plan): Promise
   const needed = changes.filter(isNeeded);
   for (const { path, after } of needed) await writeFile(join(folder, path), after);
   if (needed.length === 0) return [NOTHING, ...notes].join('\n');
-  const lines = needed.map(({ path, before }) => `${before === undefined ? 'wrote' : 'changed'} ${path}`);
+  const lines = needed.map(
+    ({ path, before }) => `${before === undefined ? 'wrote' : 'changed'} ${path}`,
+  );
   return [...lines, ...notes, '', isNew ? NEXT_NEW : NEXT].join('\n');
 }
 
@@ -72,6 +75,8 @@ try {
   process.stdout.write(`${await run(process.argv.slice(2))}\n`);
 } catch (error) {
   // Whatever else goes wrong is a defect, or the disk's: its stack helps.
-  process.stderr.write(`mcp-listen: ${error instanceof UserError ? error.message : (error as Error).stack}\n`);
+  process.stderr.write(
+    `mcp-listen: ${error instanceof UserError ? error.message : (error as Error).stack}\n`,
+  );
   process.exitCode = 1;
 }

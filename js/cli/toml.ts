@@ -7,7 +7,8 @@ export function readToml(path: string, text: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    if (error instanceof TomlError) throw new UserError(`${path} is no TOML: see line ${error.line}`);
+    if (error instanceof TomlError)
+      throw new UserError(`${path} is no TOML: see line ${error.line}`);
     throw error;
   }
 }

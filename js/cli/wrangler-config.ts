@@ -48,7 +48,9 @@ export interface Missing {
  */
 export function missingIn(config: WranglerConfig): Missing {
   refuseForeign(config);
-  const bound = (config.durable_objects?.bindings ?? []).find(({ class_name }) => class_name === CLASS);
+  const bound = (config.durable_objects?.bindings ?? []).find(
+    ({ class_name }) => class_name === CLASS,
+  );
   const isOwn = bound?.script_name === undefined;
   return {
     binding: bound === undefined ? { name: BINDING, class_name: CLASS } : undefined,
@@ -59,7 +61,10 @@ export function missingIn(config: WranglerConfig): Missing {
 }
 
 /** The configuration with what it lacked. */
-export function completed(config: WranglerConfig, { binding, migration, rule }: Missing): WranglerConfig {
+export function completed(
+  config: WranglerConfig,
+  { binding, migration, rule }: Missing,
+): WranglerConfig {
   const whole = structuredClone(config);
   if (binding !== undefined) {
     whole.durable_objects = { ...whole.durable_objects };
@@ -67,7 +72,8 @@ export function completed(config: WranglerConfig, { binding, migration, rule }: 
   }
   if (migration !== undefined) whole.migrations = [...(whole.migrations ?? []), migration];
   if (rule !== undefined)
-    whole.rules = whole.rules?.map((one, at) => (at === rule ? { ...one, fallthrough: true } : one)) ?? [];
+    whole.rules =
+      whole.rules?.map((one, at) => (at === rule ? { ...one, fallthrough: true } : one)) ?? [];
   return whole;
 }
 
@@ -82,10 +88,14 @@ function refuseForeign(config: WranglerConfig): void {
       'this is a Pages project, which can hold no Durable Object: add the bus to a Worker, and bind that',
     );
   if (config.no_bundle)
-    throw new UserError('no_bundle is set: the bus is a module of a package, which has to be bundled');
+    throw new UserError(
+      'no_bundle is set: the bus is a module of a package, which has to be bundled',
+    );
   const taken = (config.durable_objects?.bindings ?? []).find(({ name }) => name === BINDING);
   if (taken !== undefined && taken.class_name !== CLASS)
-    throw new UserError(`the binding ${BINDING} is taken by the class ${taken.class_name}: rename one of them`);
+    throw new UserError(
+      `the binding ${BINDING} is taken by the class ${taken.class_name}: rename one of them`,
+    );
   if (namesBinding({ ...config, durable_objects: undefined, env: undefined }))
     throw new UserError(`the name ${BINDING} is taken by another binding: rename it`);
 }
@@ -95,7 +105,8 @@ function namesBinding(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesBinding);
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(
-    ([key, member]) => key === BINDING || (key === 'binding' && member === BINDING) || namesBinding(member),
+    ([key, member]) =>
+      key === BINDING || (key === 'binding' && member === BINDING) || namesBinding(member),
   );
 }
 
@@ -104,7 +115,8 @@ function missingMigration(migrations: Migration[]): Migration | undefined {
     throw new UserError(
       `a migration creates ${CLASS} without SQLite: name it in new_sqlite_classes in place of new_classes`,
     );
-  if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS))) return undefined;
+  if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS)))
+    return undefined;
   const tags = migrations.map(({ tag }) => tag);
   const tag = tags.includes(TAG) ? `${TAG}-${tags.length + 1}` : TAG;
   return { tag, new_sqlite_classes: [CLASS] };
@@ -112,7 +124,9 @@ function missingMigration(migrations: Migration[]): Migration | undefined {
 
 /** A rule without `fallthrough` is the last one of its type that wrangler asks, its own one included. */
 function blockingRule(rules: Rule[]): number | undefined {
-  const at = rules.findIndex(({ type, fallthrough }) => type === 'CompiledWasm' && fallthrough !== true);
+  const at = rules.findIndex(
+    ({ type, fallthrough }) => type === 'CompiledWasm' && fallthrough !== true,
+  );
   const covers = rules[at]?.globs.includes('**/*.wasm');
   return at === -1 || covers ? undefined : at;
 }

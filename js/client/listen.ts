@@ -31,7 +31,10 @@ export async function listen(
 }
 
 /** Waits until the source is open. */
-export async function acknowledged(source: CoreSource, signal: AbortSignal | undefined): Promise<Subscription> {
+export async function acknowledged(
+  source: CoreSource,
+  signal: AbortSignal | undefined,
+): Promise<Subscription> {
   const abort = () => {
     source.close();
     source.wake();

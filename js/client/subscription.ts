@@ -46,7 +46,8 @@ export class SourceSubscription implements Subscription {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ChangeEvent, void, undefined> {
     try {
-      for (let event = await this.#next(); event !== undefined; event = await this.#next()) yield event;
+      for (let event = await this.#next(); event !== undefined; event = await this.#next())
+        yield event;
     } finally {
       await this.close();
     }
@@ -68,7 +69,8 @@ export class SourceSubscription implements Subscription {
     this.#signal?.throwIfAborted();
     if (news === undefined) return undefined;
     if (news.kind === 'changed') return news.event;
-    if (news.kind !== 'stopped') throw new ListenError('invalid-answer', `${news.kind} after it was open`);
+    if (news.kind !== 'stopped')
+      throw new ListenError('invalid-answer', `${news.kind} after it was open`);
     const error = errorOf(news.end, news.cause);
     if (error !== undefined) throw error;
     return undefined;

@@ -6,7 +6,11 @@
  */
 import '#runtime';
 
-export { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
+export {
+  type BusNamespace,
+  type DurableObjectBusOptions,
+  durableObjectBus,
+} from './edge/durable-object-bus.js';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';
 export type { SubscriptionBusOptions } from './object/options.js';
 export type { BusStats } from './object/root/root.js';

@@ -19,7 +19,11 @@ export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHa
 }
 
 /** Returns an answer with capabilities as one that announces changes of all that is offered. */
-export function withAllCapabilities(request: Request, answer: Response, reading: Reading): Promise<Response> {
+export function withAllCapabilities(
+  request: Request,
+  answer: Response,
+  reading: Reading,
+): Promise<Response> {
   return changed(request, answer, reading, true);
 }
 
@@ -28,7 +32,12 @@ export function withheld(request: Request, answer: Response, reading: Reading): 
   return changed(request, answer, reading, false);
 }
 
-async function changed(request: Request, answer: Response, reading: Reading, holdsStreams: boolean): Promise<Response> {
+async function changed(
+  request: Request,
+  answer: Response,
+  reading: Reading,
+  holdsStreams: boolean,
+): Promise<Response> {
   const response = await buffered(request, answer, reading);
   if (!response.ok) return response;
   const bytes = new Uint8Array(await response.arrayBuffer());
@@ -38,7 +47,11 @@ async function changed(request: Request, answer: Response, reading: Reading, hol
 }
 
 /** Returns the answer to `request` with its body read, or a 502 or 504 if it exceeds the limits. */
-export async function buffered(request: Request, answer: Response, { limits, onError }: Reading): Promise<Response> {
+export async function buffered(
+  request: Request,
+  answer: Response,
+  { limits, onError }: Reading,
+): Promise<Response> {
   try {
     const bytes = await wholeBody(answer, limits);
     const headers = new Headers(answer.headers);

@@ -52,7 +52,10 @@ export class Discovery {
   use<T>(request: Request, rest: unknown[], action: (known: Discovered) => T): Promise<T> {
     return this.#ask(request, rest, (known) => {
       if (known !== undefined) return action(known);
-      throw new ListenError('discover-failed', 'the handler did not answer server/discover with its capabilities');
+      throw new ListenError(
+        'discover-failed',
+        'the handler did not answer server/discover with its capabilities',
+      );
     });
   }
 
@@ -69,7 +72,11 @@ export class Discovery {
     return this.#declared?.value ?? this.#asked?.value;
   }
 
-  async #ask<T>(request: Request, rest: unknown[], action: (known: Discovered | undefined) => T): Promise<T> {
+  async #ask<T>(
+    request: Request,
+    rest: unknown[],
+    action: (known: Discovered | undefined) => T,
+  ): Promise<T> {
     const now = performance.now();
     const caller = this.#credentials.keyOf(request);
     const known = this.#known;
@@ -95,7 +102,11 @@ export class Discovery {
       return new Uint8Array();
     } catch (cause) {
       if (cause instanceof ListenError) throw cause;
-      throw new ListenError('discover-failed', 'the handler threw when it was asked server/discover', { cause });
+      throw new ListenError(
+        'discover-failed',
+        'the handler threw when it was asked server/discover',
+        { cause },
+      );
     }
   }
 }

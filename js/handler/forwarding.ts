@@ -45,7 +45,8 @@ export function cloudflareIp(request: Request): string | undefined {
 export function withoutHops(headers: Headers): Headers {
   const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim());
   const all = new Headers(headers);
-  for (const name of [...HOP_BY_HOP, ...named.filter((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name))]) all.delete(name);
+  for (const name of [...HOP_BY_HOP, ...named.filter((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name))])
+    all.delete(name);
   return all;
 }
 
@@ -70,7 +71,10 @@ function namesOf(parameter: string): string[] {
 /** Whether a field is dropped. Servers on CGI and WSGI read `_` as `-`, and some any other sign. */
 function isClaim(name: string): boolean {
   const plain = name.replaceAll(/[^a-z0-9]/g, '-');
-  return plain !== ACCESS_TOKEN && (CLAIMS.includes(plain) || CLAIM_FAMILIES.some((family) => family.test(plain)));
+  return (
+    plain !== ACCESS_TOKEN &&
+    (CLAIMS.includes(plain) || CLAIM_FAMILIES.some((family) => family.test(plain)))
+  );
 }
 
 const HOP_BY_HOP = [

@@ -7,7 +7,10 @@ export type McpHandler<Rest extends unknown[] = []> = Fetch<Rest> | { fetch: Fet
 /** A handler's function; what a host passes beside the request (`env`, `ctx`, options) goes through. */
 export type FetchHandler = Fetch<unknown[]>;
 
-type Fetch<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
+type Fetch<Rest extends unknown[]> = (
+  request: Request,
+  ...rest: Rest
+) => Response | Promise<Response>;
 
 /** The handler as a function. Its further arguments are its own affair: they arrive as the host gave them. */
 export function asFetch<Rest extends unknown[]>(handler: McpHandler<Rest>): FetchHandler {

@@ -52,14 +52,23 @@ export function createProxy(
   upstream: string | URL,
   options: ProxyOptions = {},
 ): (request: Request) => Promise<Response> {
-  const { clientIp = cloudflareIp, fetch = (request) => globalThis.fetch(request), timeoutMs = 120_000 } = options;
+  const {
+    clientIp = cloudflareIp,
+    fetch = (request) => globalThis.fetch(request),
+    timeoutMs = 120_000,
+  } = options;
   const onError = guarded(options.onError ?? report);
   const url = upstreamUrl(upstream);
   expectAmounts('', { timeoutMs });
   return async (request) => {
     try {
       return answered(
-        await sent(fetch, forwarded(request, url, clientIp(askerOf(request))), request.signal, timeoutMs),
+        await sent(
+          fetch,
+          forwarded(request, url, clientIp(askerOf(request))),
+          request.signal,
+          timeoutMs,
+        ),
       );
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
@@ -76,19 +85,34 @@ export function createProxy(
  */
 export function upstreamUrl(upstream: string | URL): URL {
   const url = URL.canParse(String(upstream)) ? new URL(String(upstream)) : undefined;
-  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
-  throw new ListenError('invalid-options', 'the upstream is no URL of http or https without a user');
+  if (
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === '' &&
+    url.password === ''
+  )
+    return url;
+  throw new ListenError(
+    'invalid-options',
+    'the upstream is no URL of http or https without a user',
+  );
 }
 
 /** The request as the server behind gets it. */
-function forwarded(request: Request, upstream: URL, clientIp: string | undefined): RequestInit & { url: URL } {
+function forwarded(
+  request: Request,
+  upstream: URL,
+  clientIp: string | undefined,
+): RequestInit & { url: URL } {
   const { body, method } = request;
   const headers = forwardedHeaders({ request, clientIp });
   const prefix = prefixOf(request);
   if (prefix !== '') headers.set('x-forwarded-prefix', prefix);
   const url = forwardedUrl(upstream, request);
   // Node takes a stream as a body only with `duplex`, which the type does not know.
-  return { url, method, headers, body, redirect: 'manual', duplex: 'half' } as RequestInit & { url: URL };
+  return { url, method, headers, body, redirect: 'manual', duplex: 'half' } as RequestInit & {
+    url: URL;
+  };
 }
 
 /** Returns what stands before `/mcp` in the path of a request: there are tenants that it names. */
@@ -125,7 +149,10 @@ function answered(response: Response): Response {
   const { body, status, statusText } = response;
   if (status >= 300 && status < 400 && status !== 304) {
     void body?.cancel();
-    throw new ListenError('upstream-redirected', `the server behind redirects (${status}): name where it is`);
+    throw new ListenError(
+      'upstream-redirected',
+      `the server behind redirects (${status}): name where it is`,
+    );
   }
   const headers = withoutHops(response.headers);
   // The body that a runtime hands out is decoded.

@@ -5,7 +5,11 @@ import type { Credentials } from '../web/credentials.js';
  * Makes a request to the URL of `request` on behalf of its caller. It carries the credentials of the
  * caller, and no other header field that the caller chose.
  */
-export function questionFor(request: Request, credentials: Credentials, { body, headers }: Asked): Request {
+export function questionFor(
+  request: Request,
+  credentials: Credentials,
+  { body, headers }: Asked,
+): Request {
   const fields = credentials.of(request);
   // The host is part of the address, and handlers check it.
   const host = request.headers.get('host');

@@ -17,8 +17,13 @@ export interface AnswerLimits {
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
-export async function wholeBody(answer: Response, limits: AnswerLimits): Promise<Uint8Array<ArrayBuffer>> {
-  const { bytes, rest } = await inTime(answer, limits, (body) => readStart({ body }, limits.answerBytes));
+export async function wholeBody(
+  answer: Response,
+  limits: AnswerLimits,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { bytes, rest } = await inTime(answer, limits, (body) =>
+    readStart({ body }, limits.answerBytes),
+  );
   if (rest === undefined) return bytes;
   leave(rest);
   throw tooLarge();
@@ -52,7 +57,8 @@ export function bodyUntil<T>(
 
 /** Returns the answer to a request that the server behind did not answer. */
 export function unanswered(error: unknown): Response {
-  const isLate = error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
+  const isLate =
+    error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
   return refused(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
 }
 
@@ -68,13 +74,19 @@ type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 /** Runs `read` on a body that fails after `answerMs`. */
-async function inTime<T>({ body }: Response, { answerMs }: AnswerLimits, read: (body: Body) => Promise<T>): Promise<T> {
+async function inTime<T>(
+  { body }: Response,
+  { answerMs }: AnswerLimits,
+  read: (body: Body) => Promise<T>,
+): Promise<T> {
   if (answerMs === 0) return read(body);
   const reader = body?.getReader();
   if (reader === undefined) return read(null);
   const late = deferred<never>();
   const timer = setTimeout(() => {
-    late.reject(new ListenError('upstream-timeout', 'the server behind did not end its answer in time'));
+    late.reject(
+      new ListenError('upstream-timeout', 'the server behind did not end its answer in time'),
+    );
     leave(reader);
   }, answerMs);
   try {

@@ -26,7 +26,8 @@ export class ErrorResponses {
   /** An answer of the core as an HTTP answer. */
   answer({ body, refusal, retryAfter, status }: Answer): Response {
     if (refusal !== undefined) this.#count(refusal as RefusalKind);
-    const response = body === undefined ? new Response(null, { status }) : jsonResponse(body, status);
+    const response =
+      body === undefined ? new Response(null, { status }) : jsonResponse(body, status);
     if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
     return response;
   }

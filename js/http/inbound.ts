@@ -17,7 +17,10 @@ export interface Judged extends Inbound {
 }
 
 /** Hands a request to the handler behind, as it came. */
-export function pass(handler: FetchHandler, { body, request, rest }: Inbound): Response | Promise<Response> {
+export function pass(
+  handler: FetchHandler,
+  { body, request, rest }: Inbound,
+): Response | Promise<Response> {
   return handler(body === undefined ? request : replay(request, body), ...rest);
 }
 
@@ -26,7 +29,11 @@ export function pass(handler: FetchHandler, { body, request, rest }: Inbound): R
  * as `Mcp-Session-Id`, whatever the client wrote there; undefined: none. `Last-Event-ID` concerns
  * streams of ours and is not forwarded.
  */
-export async function forward(handler: FetchHandler, inbound: Inbound, session: string | undefined): Promise<Response> {
+export async function forward(
+  handler: FetchHandler,
+  inbound: Inbound,
+  session: string | undefined,
+): Promise<Response> {
   return handler(readdressed(inbound, session), ...inbound.rest);
 }
 
@@ -57,7 +64,9 @@ function readdressed({ body, request }: Inbound, session: string | undefined): R
   for (const name of named) headers.delete(name);
   if (session !== undefined) headers.set(SESSION, session);
   // What a host has read itself it hands on beside the request.
-  return asItCame.bodyUsed ? new Request(url, { method, headers, signal }) : new Request(asItCame, { headers });
+  return asItCame.bodyUsed
+    ? new Request(url, { method, headers, signal })
+    : new Request(asItCame, { headers });
 }
 
 const SESSION = 'mcp-session-id';

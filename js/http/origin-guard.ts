@@ -24,7 +24,10 @@ export interface FrontOptions {
 }
 
 /** Answers a request with what `inner` answers, unless the host or the page is not served. */
-export type Screen = (request: Request, inner: () => Response | Promise<Response>) => Promise<Response>;
+export type Screen = (
+  request: Request,
+  inner: () => Response | Promise<Response>,
+) => Promise<Response>;
 
 /**
  * Puts requests that do not go through `createListenHandler` behind its rules for hosts and pages: the other paths of a Worker. Refuses
@@ -45,7 +48,11 @@ export function screen(options: FrontOptions = {}): Screen {
   const refusals = new ErrorResponses(() => {});
   return async (request, inner) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const { answer, fields } = service.value.screen(method, request.url, linesOf(judgedHeaders(request)));
+    const { answer, fields } = service.value.screen(
+      method,
+      request.url,
+      linesOf(judgedHeaders(request)),
+    );
     if (answer === undefined) return withCors(await inner(), fields);
     await leaveBody(request);
     return withCors(refusals.answer(answer), fields);
@@ -59,7 +66,8 @@ export function linesOf(headers: Headers): string {
 
 /** A visit is judged as if the browser said nothing of where its link was. */
 function judgedHeaders({ headers }: Request): Headers {
-  const isVisit = headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
+  const isVisit =
+    headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
   if (!isVisit) return headers;
   const judged = new Headers(headers);
   judged.delete('sec-fetch-site');
@@ -77,7 +85,9 @@ export function serviceOf(
 ): PerInstance<Service> {
   const hosts = allowedHosts && entriesOf(allowedHosts);
   const origins = entriesOf(allowedOrigins);
-  return new PerInstance(() => calling(() => new Service(JSON.stringify({ ...options, hosts, origins }))));
+  return new PerInstance(() =>
+    calling(() => new Service(JSON.stringify({ ...options, hosts, origins }))),
+  );
 }
 
 /** Nobody will read this body; one that someone else reads is that one's to cancel. */
@@ -87,8 +97,14 @@ export async function leaveBody({ body }: Request): Promise<void> {
 
 /** An empty entry would be no line. */
 function entriesOf(entries: readonly string[]): string {
-  const isList = Array.isArray(entries) && entries.every((entry) => typeof entry === 'string' && /^\S+$/.test(entry));
-  if (!isList) throw new ListenError('invalid-options', 'allowedOrigins and allowedHosts must be lists of texts');
+  const isList =
+    Array.isArray(entries) &&
+    entries.every((entry) => typeof entry === 'string' && /^\S+$/.test(entry));
+  if (!isList)
+    throw new ListenError(
+      'invalid-options',
+      'allowedOrigins and allowedHosts must be lists of texts',
+    );
   return entries.join('\n');
 }
 

@@ -164,7 +164,9 @@ export function withDefaults<Amounts extends object>(
   given: Amounts,
 ): Required<Amounts> {
   expectAmounts(place, given, Object.keys(defaults));
-  const others = Object.fromEntries(Object.entries(given).filter(([, amount]) => amount !== undefined));
+  const others = Object.fromEntries(
+    Object.entries(given).filter(([, amount]) => amount !== undefined),
+  );
   return { ...defaults, ...others };
 }
 

@@ -85,4 +85,12 @@ export type RefusalKind =
 /**
  * The bounds, in milliseconds, by which the core counts how long it took to write a notification.
  */
-export const WRITE_DELAY_BOUNDS = [5, 20, 100, 500, 2_000, 10_000, Number.POSITIVE_INFINITY] as const;
+export const WRITE_DELAY_BOUNDS = [
+  5,
+  20,
+  100,
+  500,
+  2_000,
+  10_000,
+  Number.POSITIVE_INFINITY,
+] as const;

@@ -61,7 +61,11 @@ export function errorOf(end: CoreEnd, cause?: unknown): ListenError | undefined 
   if (end.code === 'graceful') return undefined;
   if (end.code === 'not-acknowledged') return new AckTimeout();
   if (end.code !== 'refused')
-    return new SubscriptionLost(end.code as ListenErrorCode, `the subscription is lost: ${end.code}`, { cause });
+    return new SubscriptionLost(
+      end.code as ListenErrorCode,
+      `the subscription is lost: ${end.code}`,
+      { cause },
+    );
   const refusal = { ...end, status: end.status ?? 0 };
   const message = end.text || `the server refused the subscription with ${refusal.status}`;
   return end.rpcCode === METHOD_NOT_FOUND

@@ -50,7 +50,8 @@ export function analyticsWriter(
       const doubles = counts.map((count, place) => count - (before[place] ?? 0));
       // `open` and `away` are gauges: write the current value, not the difference.
       if (group === 'streams') doubles.splice(0, GAUGES, ...counts.slice(0, GAUGES));
-      if (doubles.some((double) => double !== 0)) dataset.writeDataPoint({ indexes: [group], blobs: [group], doubles });
+      if (doubles.some((double) => double !== 0))
+        dataset.writeDataPoint({ indexes: [group], blobs: [group], doubles });
     }
     past = groups;
   };
@@ -59,16 +60,43 @@ export function analyticsWriter(
 type Groups = Record<'streams' | 'refused' | 'ended' | 'written', number[]>;
 
 function groupsOf(stats: ListenStats): Groups {
-  const { away, collapsed, events, gaps, healed, notifications, open, opened, outages, resyncs, writeDelayMs } = stats;
+  const {
+    away,
+    collapsed,
+    events,
+    gaps,
+    healed,
+    notifications,
+    open,
+    opened,
+    outages,
+    resyncs,
+    writeDelayMs,
+  } = stats;
   return {
-    streams: [open, away, opened, outages, healed, gaps, resyncs, events, notifications, collapsed, writeDelayMs],
+    streams: [
+      open,
+      away,
+      opened,
+      outages,
+      healed,
+      gaps,
+      resyncs,
+      events,
+      notifications,
+      collapsed,
+      writeDelayMs,
+    ],
     refused: inOrder(REFUSED, stats.refused),
     ended: inOrder(ENDED, stats.ended),
     written: stats.written.map(({ count }) => count),
   };
 }
 
-function inOrder<Name extends string>(places: Record<Name, number>, counts: Readonly<Record<Name, number>>): number[] {
+function inOrder<Name extends string>(
+  places: Record<Name, number>,
+  counts: Readonly<Record<Name, number>>,
+): number[] {
   const doubles: number[] = [];
   for (const name of Object.keys(places) as Name[]) doubles[places[name]] = counts[name];
   return doubles;

@@ -55,7 +55,8 @@ export function createMetricsHandler({
     }
   };
   return async (request) => {
-    if (request.method !== 'GET') return new Response(null, { status: 405, headers: { allow: 'GET' } });
+    if (request.method !== 'GET')
+      return new Response(null, { status: 405, headers: { allow: 'GET' } });
     if (!(await bears(request, token))) {
       return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer' } });
     }
@@ -63,7 +64,10 @@ export function createMetricsHandler({
   };
 }
 
-const HEADERS = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' };
+const HEADERS = {
+  'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+  'cache-control': 'no-store',
+};
 
 /** What a bus tells of itself: the `BusStats` of a bus object are such. */
 export interface BusNumbers {
@@ -99,13 +103,29 @@ function gauges({ away, open }: ListenStats): string[] {
 /** How many streams were opened follows from those that are open and those that ended. */
 function counters(stats: ListenStats): string[] {
   return [
-    family('streams_ended_total', 'counter', 'Streams that ended, by reason.', byReason(stats.ended)),
-    family('requests_refused_total', 'counter', 'Requests refused, by reason.', byReason(stats.refused)),
+    family(
+      'streams_ended_total',
+      'counter',
+      'Streams that ended, by reason.',
+      byReason(stats.ended),
+    ),
+    family(
+      'requests_refused_total',
+      'counter',
+      'Requests refused, by reason.',
+      byReason(stats.refused),
+    ),
     family('outages_total', 'counter', 'Times that a stream lost its bus.', [['', stats.outages]]),
-    family('gaps_total', 'counter', 'Times that something was missing between bus and stream.', [['', stats.gaps]]),
-    family('resyncs_total', 'counter', 'Times that a stream cued all that it honors.', [['', stats.resyncs]]),
+    family('gaps_total', 'counter', 'Times that something was missing between bus and stream.', [
+      ['', stats.gaps],
+    ]),
+    family('resyncs_total', 'counter', 'Times that a stream cued all that it honors.', [
+      ['', stats.resyncs],
+    ]),
     family('events_total', 'counter', 'Events that streams honored.', [['', stats.events]]),
-    family('events_collapsed_total', 'counter', 'Events told with an earlier one.', [['', stats.collapsed]]),
+    family('events_collapsed_total', 'counter', 'Events told with an earlier one.', [
+      ['', stats.collapsed],
+    ]),
     family('notifications_total', 'counter', 'Notifications written.', [['', stats.notifications]]),
   ];
 }
@@ -114,7 +134,9 @@ function ofBus({ attached, position, sessions }: BusNumbers): string[] {
   return [
     family('bus_streams', 'gauge', 'Streams attached to the bus.', [['', attached]]),
     family('bus_sessions', 'gauge', 'Sessions of earlier revisions.', [['', sessions]]),
-    family('bus_events_total', 'counter', 'Events published since the log began.', [['', position]]),
+    family('bus_events_total', 'counter', 'Events published since the log began.', [
+      ['', position],
+    ]),
   ];
 }
 
@@ -125,7 +147,11 @@ function histogram({ writeDelayMs, written }: ListenStats): string {
     const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : bound / 1_000;
     return [`_bucket{le="${le}"}`, within(bound)];
   });
-  const samples: Sample[] = [...buckets, ['_sum', writeDelayMs / 1_000], ['_count', within(Number.POSITIVE_INFINITY)]];
+  const samples: Sample[] = [
+    ...buckets,
+    ['_sum', writeDelayMs / 1_000],
+    ['_count', within(Number.POSITIVE_INFINITY)],
+  ];
   return family('write_delay_seconds', 'histogram', 'Seconds from publish to write.', samples);
 }
 
@@ -133,7 +159,12 @@ function byReason(counts: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(counts).map(([reason, count]) => [`{reason="${reason}"}`, count]);
 }
 
-function family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string, samples: Sample[]): string {
+function family(
+  name: string,
+  type: 'counter' | 'gauge' | 'histogram',
+  help: string,
+  samples: Sample[],
+): string {
   const full = `mcp_listen_${name}`;
   const lines = samples.map(([suffix, value]) => `${full}${suffix} ${value}\n`);
   return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;

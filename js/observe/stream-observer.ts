@@ -60,7 +60,11 @@ export class StreamSpan {
   readonly #opened = performance.now();
   readonly #outage: Outage;
 
-  constructor(stream: LoggedStream, log: StreamLogger, span: (action: (span: TracedSpan) => void) => void) {
+  constructor(
+    stream: LoggedStream,
+    log: StreamLogger,
+    span: (action: (span: TracedSpan) => void) => void,
+  ) {
     this.#stream = stream;
     this.#log = log;
     this.#span = span;
@@ -87,7 +91,10 @@ export class StreamSpan {
 }
 
 /** A log for places where nobody would catch what it throws. */
-export function safely(onLog: StreamLogger | undefined, onError: (error: Error) => void): StreamLogger {
+export function safely(
+  onLog: StreamLogger | undefined,
+  onError: (error: Error) => void,
+): StreamLogger {
   return (record) => {
     try {
       onLog?.(record);

@@ -47,9 +47,18 @@ export interface PublishContext {
 }
 
 /** A stream outlives the request that opened it: its span begins a trace of its own, and is linked to the request's. */
-export function streamSpan(tracer: SpanTracer, stream: string, traceparent: string | null): TracedSpan {
+export function streamSpan(
+  tracer: SpanTracer,
+  stream: string,
+  traceparent: string | null,
+): TracedSpan {
   const attributes = { 'mcp_listen.stream': stream };
-  return tracer.startSpan('mcp_listen.stream', { kind: SERVER, root: true, attributes, links: linksTo(traceparent) });
+  return tracer.startSpan('mcp_listen.stream', {
+    kind: SERVER,
+    root: true,
+    attributes,
+    links: linksTo(traceparent),
+  });
 }
 
 /** A tracer, and who is told of what it throws: that is no publish's business. */
@@ -77,7 +86,9 @@ export async function publishing(
   };
   const attributes = { 'mcp_listen.event': kind };
   const links = linksTo(traceparent);
-  const span = safely(() => tracer.startSpan('mcp_listen.publish', { kind: PRODUCER, root: false, attributes, links }));
+  const span = safely(() =>
+    tracer.startSpan('mcp_listen.publish', { kind: PRODUCER, root: false, attributes, links }),
+  );
   try {
     await publish();
   } catch (error) {
@@ -118,9 +129,11 @@ export interface RemoteSpan {
 
 /** What a `traceparent` of W3C's Trace Context says; undefined where it is none. */
 export function remoteSpan(traceparent: string | null | undefined): RemoteSpan | undefined {
-  const [, version = '', traceId = '', spanId = '', flags = '', more] = FORM.exec(traceparent ?? '') ?? [];
+  const [, version = '', traceId = '', spanId = '', flags = '', more] =
+    FORM.exec(traceparent ?? '') ?? [];
   // What later versions add is not looked at; the first has nothing to add.
-  if (version === '' || version === 'ff' || (version === '00' && more !== undefined)) return undefined;
+  if (version === '' || version === 'ff' || (version === '00' && more !== undefined))
+    return undefined;
   if (NOTHING.test(traceId) || NOTHING.test(spanId)) return undefined;
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }

@@ -25,7 +25,8 @@ export class ChangeBatch {
   publish(event: ServerEvent): Promise<void> {
     const text = textOf(event);
     // Alone: together, what is no event would keep the others back.
-    if (text === undefined) return publishing(this.#tracing, event.kind, {}, () => this.#bus.publish(event));
+    if (text === undefined)
+      return publishing(this.#tracing, event.kind, {}, () => this.#bus.publish(event));
     this.#waiting.set(text, event);
     this.#published ??= this.#soon();
     return this.#published;

@@ -99,7 +99,11 @@ function publishUnconnected(server: ServerLike, changes: ChangeBatch): void {
 }
 
 /** Handles await nothing, and say nothing without a transport. */
-function publishHandles(high: McpServerLike, low: ServerLike, onError: (error: Error) => void): void {
+function publishHandles(
+  high: McpServerLike,
+  low: ServerLike,
+  onError: (error: Error) => void,
+): void {
   for (const method of HANDLE_METHODS) {
     high[method] = () => {
       low[method]().catch(onError);

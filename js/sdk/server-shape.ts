@@ -28,7 +28,9 @@ export type McpServerLike = Record<(typeof HANDLE_METHODS)[number], () => void>;
  *
  * @internal
  */
-export type SdkServer = SdkLowLevelServer | (McpServerLike & { readonly server: SdkLowLevelServer });
+export type SdkServer =
+  | SdkLowLevelServer
+  | (McpServerLike & { readonly server: SdkLowLevelServer });
 
 /** As {@link ServerLike}, whatever transports and messages the version of the SDK knows. */
 interface SdkLowLevelServer extends Record<(typeof HANDLE_METHODS)[number], () => Promise<void>> {
@@ -37,7 +39,11 @@ interface SdkLowLevelServer extends Record<(typeof HANDLE_METHODS)[number], () =
 }
 
 /** What registration handles call. */
-export const HANDLE_METHODS = ['sendToolListChanged', 'sendPromptListChanged', 'sendResourceListChanged'] as const;
+export const HANDLE_METHODS = [
+  'sendToolListChanged',
+  'sendPromptListChanged',
+  'sendResourceListChanged',
+] as const;
 
 /** The `Server` that sends, and the `McpServer` above it where there is one. */
 export function unwrapServer(server: SdkServer): { low: ServerLike; high?: McpServerLike } {

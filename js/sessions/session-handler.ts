@@ -15,7 +15,12 @@ import type { ErrorResponses } from '../http/error-response.js';
 import { forward, type Inbound, type Judged, refuse, renamed } from '../http/inbound.js';
 import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
-import { type Exchange, type LegacyInitialized, Refusal, type Step } from '../wasm/server/bindings.js';
+import {
+  type Exchange,
+  type LegacyInitialized,
+  Refusal,
+  type Step,
+} from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 
 /** What serving sessions takes from the server around it. */
@@ -109,7 +114,11 @@ export class SessionHandler {
     return renamed(await forward(this.#host.handler, inbound, behind), session);
   }
 
-  async #authorize(core: Exchange, asker: CallerContext, requested: SubscriptionFilter): Promise<Response | undefined> {
+  async #authorize(
+    core: Exchange,
+    asker: CallerContext,
+    requested: SubscriptionFilter,
+  ): Promise<Response | undefined> {
     const authorization = await this.#host.authorize?.({ ...asker, requested });
     if (authorization !== undefined && 'denied' in authorization) {
       const { refusal, ...fields } = denial(authorization);
@@ -123,7 +132,9 @@ export class SessionHandler {
 
   async #open(core: Exchange, asker: CallerContext): Promise<Response> {
     const opened = await this.#host.open(core, asker);
-    return typeof opened === 'number' ? this.#host.refusals.answer(core.refuse(opened)) : opened.response();
+    return typeof opened === 'number'
+      ? this.#host.refusals.answer(core.refuse(opened))
+      : opened.response();
   }
 
   async #initialize(inbound: Judged, asker: CallerContext): Promise<Response> {
@@ -137,7 +148,8 @@ export class SessionHandler {
     const known = await this.#host.capabilities(request, rest);
     const initialized = core.initialized(bytes, known);
     const { headers } = response;
-    if (initialized === undefined) return renamed(new Response(bytes, { status: response.status, headers }), undefined);
+    if (initialized === undefined)
+      return renamed(new Response(bytes, { status: response.status, headers }), undefined);
     return this.#guarded(core, asker, () => this.#begin(core, initialized, headers, asker));
   }
 
@@ -162,14 +174,20 @@ export class SessionHandler {
   }
 
   /** What fails on our side is reported, and tells the caller nothing but to come back. */
-  async #guarded<T>(core: Exchange, { request }: CallerContext, action: () => Promise<T>): Promise<T | Response> {
+  async #guarded<T>(
+    core: Exchange,
+    { request }: CallerContext,
+    action: () => Promise<T>,
+  ): Promise<T | Response> {
     try {
       return await action();
     } catch (error) {
       // A client that has left is nobody's error, and hears no answer.
       if (!request.signal.aborted) this.#host.onError(error as Error);
       const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
-      return this.#host.refusals.answer(core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable));
+      return this.#host.refusals.answer(
+        core.refuse(isAuthorizer ? Refusal.AuthorizerFailed : Refusal.Unavailable),
+      );
     }
   }
 

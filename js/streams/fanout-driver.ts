@@ -387,7 +387,8 @@ export class FanoutDriver implements FanoutSink {
   }
 
   #tick(): void {
-    for (const id of this.core.timeout(undefined, performance.now())) this.catchUp(this.#streams[id]);
+    for (const id of this.core.timeout(undefined, performance.now()))
+      this.catchUp(this.#streams[id]);
     this.#arm();
   }
 

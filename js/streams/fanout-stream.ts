@@ -26,7 +26,12 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   #body: ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined;
   #attached: Deferred<void> | undefined;
 
-  constructor(streams: FanoutDriver, id: number, owner: StreamOwner, grant: Reauthorizer | undefined) {
+  constructor(
+    streams: FanoutDriver,
+    id: number,
+    owner: StreamOwner,
+    grant: Reauthorizer | undefined,
+  ) {
     this.streams = streams;
     this.id = id;
     this.owner = owner;

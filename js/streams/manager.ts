@@ -1,6 +1,11 @@
 import type { AuthorizeContext, AuthorizeOptions, CallerContext } from '../auth/authorize.js';
 import type { PrincipalOptions } from '../auth/principal.js';
-import { isAskedAgain, type ReauthorizeOptions, type Reauthorizer, reauthorizerOf } from '../auth/reauthorize.js';
+import {
+  isAskedAgain,
+  type ReauthorizeOptions,
+  type Reauthorizer,
+  reauthorizerOf,
+} from '../auth/reauthorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
 import type { ServerStream } from '../bus/server-stream.js';
@@ -12,7 +17,14 @@ import type { ListenStats, StreamEnding } from '../model/stats.js';
 import { type Intervals, jittered, type ListenTimeouts, patienceOf } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
-import { type Discovered, type Exchange, Fanout, Refusal, Retirement, type Stream } from '../wasm/server/bindings.js';
+import {
+  type Discovered,
+  type Exchange,
+  Fanout,
+  Refusal,
+  Retirement,
+  type Stream,
+} from '../wasm/server/bindings.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
 import { PrincipalQuota, type Seat } from './principal-quota.js';
@@ -84,8 +96,10 @@ export class StreamManager {
   /** Why no further stream can be opened now for this caller, the names of which count so many bytes. */
   refusal(asker: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers)) return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#opening >= this.#options.limits.maxSubscriptions) return Refusal.TooManyStreams;
+    if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers))
+      return Refusal.HeadersTooLarge;
+    if (this.#streams.size + this.#opening >= this.#options.limits.maxSubscriptions)
+      return Refusal.TooManyStreams;
     return this.#callers.refusal(asker, names);
   }
 
@@ -102,7 +116,11 @@ export class StreamManager {
   }
 
   /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
-  async open(core: Exchange, permit: string | undefined, asker: CallerContext): Promise<Response | Refusal> {
+  async open(
+    core: Exchange,
+    permit: string | undefined,
+    asker: CallerContext,
+  ): Promise<Response | Refusal> {
     const names = core.names(scopeOf(asker));
     const refusal = this.refusal(asker, names);
     if (refusal !== undefined) return refusal;
@@ -141,12 +159,19 @@ export class StreamManager {
     }
   }
 
-  async #opened(core: Exchange, permit: string | undefined, asker: CallerContext): Promise<ServerStream> {
+  async #opened(
+    core: Exchange,
+    permit: string | undefined,
+    asker: CallerContext,
+  ): Promise<ServerStream> {
     const { bus, discovery, intervals, timeouts } = this.#options;
     const { args, request } = asker;
     const { attachMs } = timeouts;
-    if (bus.hold === undefined) await withTimeout(patienceOf(attachMs), bus.ready?.(), attachTimeout);
-    const opening = await discovery.use(request, args, (known) => this.#openingOf(core, known, permit, asker));
+    if (bus.hold === undefined)
+      await withTimeout(patienceOf(attachMs), bus.ready?.(), attachTimeout);
+    const opening = await discovery.use(request, args, (known) =>
+      this.#openingOf(core, known, permit, asker),
+    );
     const joining = {
       attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
@@ -160,7 +185,11 @@ export class StreamManager {
   /** The stream, once its bus has confirmed what it wants. */
   async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
-      await withTimeout(patienceOf(this.#options.timeouts.attachMs), stream.attached, attachTimeout);
+      await withTimeout(
+        patienceOf(this.#options.timeouts.attachMs),
+        stream.attached,
+        attachTimeout,
+      );
       return stream;
     } catch (error) {
       stream.abort();
@@ -171,11 +200,14 @@ export class StreamManager {
   async #joined(core: Exchange, asker: CallerContext): Promise<ServerStream> {
     const { bus, intervals, onError, timeouts } = this.#options;
     const { tally } = this.#streams;
-    const stream = calling(() => core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally));
+    const stream = calling(() =>
+      core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally),
+    );
     const of = { continent: continentOf(asker.request) };
     const connect = (frame: string, link: AttachmentListener): BusConnection => {
       const connection = bus.connect?.(frame, link, of);
-      if (connection === undefined) throw new ListenError('bus-unavailable', 'the bus serves no sessions');
+      if (connection === undefined)
+        throw new ListenError('bus-unavailable', 'the bus serves no sessions');
       return connection;
     };
     await withTimeout(patienceOf(timeouts.attachMs), bus.ready?.(), attachTimeout);
@@ -191,9 +223,21 @@ export class StreamManager {
     });
   }
 
-  #openingOf(core: Exchange, known: Discovered, permit: string | undefined, asker: CallerContext): Opening {
+  #openingOf(
+    core: Exchange,
+    known: Discovered,
+    permit: string | undefined,
+    asker: CallerContext,
+  ): Opening {
     const made = (): Stream =>
-      core.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#streams.tally);
+      core.open(
+        known,
+        permit,
+        scopeOf(asker),
+        this.#keepAliveMs(),
+        performance.now(),
+        this.#streams.tally,
+      );
     return this.#ownOpening(calling(made), asker);
   }
 

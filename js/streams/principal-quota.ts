@@ -42,7 +42,8 @@ export class PrincipalQuota {
     const caller = callerOf(asker);
     if (caller !== undefined) {
       const held = this.#held.get(caller) ?? { streams: 0, names: 0 };
-      const most = asker.principal === undefined ? maxSubscriptionsPerAddress : maxSubscriptionsPerPrincipal;
+      const most =
+        asker.principal === undefined ? maxSubscriptionsPerAddress : maxSubscriptionsPerPrincipal;
       const isBeyond = held.streams >= most || (names > 0 && held.names + names > this.#share);
       if (isBeyond) return Refusal.TooManyOfCaller;
     }

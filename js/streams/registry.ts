@@ -13,7 +13,17 @@ export class StreamRegistry {
   readonly #awaited = new Set<Awaited>();
   readonly #authorizeMs: number;
   readonly #ended: Record<StreamEnding, number> = {
-    ...{ closed: 0, left: 0, stalled: 0, rotated: 0, drained: 0, shed: 0, expired: 0, denied: 0, aborted: 0 },
+    ...{
+      closed: 0,
+      left: 0,
+      stalled: 0,
+      rotated: 0,
+      drained: 0,
+      shed: 0,
+      expired: 0,
+      denied: 0,
+      aborted: 0,
+    },
     ...{ outdated: 0, exhausted: 0, lost: 0, trapped: 0 },
   };
 
@@ -43,7 +53,12 @@ export class StreamRegistry {
 
   /** What the streams are doing, and what they went through, but for what their buses did. */
   get stats(): Omit<ListenStats, 'refused' | keyof AttachmentCounters> {
-    return { open: this.#streams.size, opened: this.#opened, ...this.#told(), ended: { ...this.#ended } };
+    return {
+      open: this.#streams.size,
+      opened: this.#opened,
+      ...this.#told(),
+      ended: { ...this.#ended },
+    };
   }
 
   /** Holds a stream until it is released; `witness` tells others what becomes of it. */
@@ -63,7 +78,8 @@ export class StreamRegistry {
     if (!this.#streams.delete(stream)) return;
     this.#ended[ending] += 1;
     witness?.ended(ending);
-    for (const { done, streams } of this.#awaited) if (streams.delete(stream) && streams.size === 0) done();
+    for (const { done, streams } of this.#awaited)
+      if (streams.delete(stream) && streams.size === 0) done();
   }
 
   /**
@@ -86,14 +102,23 @@ export class StreamRegistry {
     await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, why, settle);
   }
 
-  #told(): Pick<ListenStats, 'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'> {
-    const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] = this.tally.counts;
+  #told(): Pick<
+    ListenStats,
+    'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'
+  > {
+    const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] =
+      this.tally.counts;
     const written = WRITE_DELAY_BOUNDS.map((le, place) => ({ le, count: counts[place] ?? 0 }));
     return { events, notifications, collapsed, writeDelayMs, written };
   }
 
   /** Each stream has its own slice of the window, and a moment of chance within it. */
-  async #retire(streams: ServerStream[], windowMs: number, why: Retirement, settle?: Settle): Promise<void> {
+  async #retire(
+    streams: ServerStream[],
+    windowMs: number,
+    why: Retirement,
+    settle?: Settle,
+  ): Promise<void> {
     const questions = settle && new FinalSettle(settle);
     const slice = windowMs / streams.length;
     const now = performance.now();

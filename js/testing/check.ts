@@ -5,7 +5,11 @@ export function expectSame(actual: unknown, expected: unknown, what: string): vo
 }
 
 /** Waits until `question` answers true, for at most `ms` milliseconds. */
-export async function eventually(question: () => Promise<boolean>, what: string, ms = 20_000): Promise<void> {
+export async function eventually(
+  question: () => Promise<boolean>,
+  what: string,
+  ms = 20_000,
+): Promise<void> {
   const end = performance.now() + ms;
   while (!(await question())) {
     if (performance.now() > end) throw new Error(`${what}: it did not happen within ${ms} ms`);
@@ -14,7 +18,10 @@ export async function eventually(question: () => Promise<boolean>, what: string,
 }
 
 /** Returns what a promise rejects with; throws where it resolves. */
-export async function rejectionOf(promise: Promise<unknown>, what: string): Promise<Partial<Error & { code: string }>> {
+export async function rejectionOf(
+  promise: Promise<unknown>,
+  what: string,
+): Promise<Partial<Error & { code: string }>> {
   try {
     await promise;
   } catch (error) {
@@ -24,8 +31,11 @@ export async function rejectionOf(promise: Promise<unknown>, what: string): Prom
 }
 
 function textOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value) ?? 'undefined';
-  return JSON.stringify(Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))));
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return JSON.stringify(value) ?? 'undefined';
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))),
+  );
 }
 
 const INTERVAL_MS = 20;

@@ -45,7 +45,8 @@ export interface BusFaults {
  * import { test } from 'vitest';
  * import { busPromises } from 'mcp-listen/testing';
  *
- * for (const { name, run } of busPromises('postgresBus', () => postgresBus(url))) test(name, run, 60_000);
+ * const promises = busPromises('postgresBus', () => postgresBus(url));
+ * for (const { name, run } of promises) test(name, run, 60_000);
  * ```
  */
 export function busPromises(
@@ -69,7 +70,12 @@ export function busPromises(
 /** Everything can happen to a rig; which of it does is what {@link promisedBy} chooses. */
 type AnyRig = OpenRig & CutRig & MortalRig & ClosableRig;
 
-function promisedBy({ absence, garbage, loss, replays = false }: BusFaults): BusPromiseOn<AnyRig>[] {
+function promisedBy({
+  absence,
+  garbage,
+  loss,
+  replays = false,
+}: BusFaults): BusPromiseOn<AnyRig>[] {
   return [
     ...EVERY,
     ...(garbage ? [DROPS] : []),

@@ -37,7 +37,11 @@ export async function opened(place: BusPlace, filter: object): Promise<TestStrea
 /** Expects a message as the next one of a stream; undefined: its end. */
 export async function expectNext(stream: TestStream, message: string | undefined): Promise<void> {
   const late = (): Error => new Error(`the stream does not say ${message} within ${NEXT_MS} ms`);
-  expectSame(await withTimeout(NEXT_MS, stream.message(), late), message, 'the next message of the stream');
+  expectSame(
+    await withTimeout(NEXT_MS, stream.message(), late),
+    message,
+    'the next message of the stream',
+  );
 }
 
 function messageOf(method: string, more: string): string {

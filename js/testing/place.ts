@@ -46,8 +46,18 @@ function listenRequest(notifications: object, signal: AbortSignal): Request {
     'io.modelcontextprotocol/protocolVersion': REVISION,
     'io.modelcontextprotocol/clientCapabilities': {},
   };
-  const body = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { _meta, notifications } };
-  return new Request('http://localhost/mcp', { method: 'POST', headers: HEADERS, body: JSON.stringify(body), signal });
+  const body = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'subscriptions/listen',
+    params: { _meta, notifications },
+  };
+  return new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: HEADERS,
+    body: JSON.stringify(body),
+    signal,
+  });
 }
 
 /** Reads the messages of an event stream one by one, without its keep-alives. */
@@ -57,7 +67,8 @@ function messagesOf(body: ReadableStream<Uint8Array>): TestStream['message'] {
   let text = '';
   return async () => {
     for (;;) {
-      const [, message] = /^event: message\ndata: (.*)$/m.exec(text.slice(0, text.lastIndexOf('\n\n') + 1)) ?? [];
+      const [, message] =
+        /^event: message\ndata: (.*)$/m.exec(text.slice(0, text.lastIndexOf('\n\n') + 1)) ?? [];
       if (message !== undefined) {
         text = text.slice(text.indexOf('\n\n', text.indexOf('event: message')) + 2);
         return message;

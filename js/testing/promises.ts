@@ -10,7 +10,10 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
     name: 'delivers what was published, in both directions, to the streams that asked for it',
     async keeps({ here, there }) {
       const near = await opened(here, { ...TOOLS, resourceSubscriptions: ['note://a'] });
-      const far = await opened(there, { promptsListChanged: true, resourceSubscriptions: ['note://a'] });
+      const far = await opened(there, {
+        promptsListChanged: true,
+        resourceSubscriptions: ['note://a'],
+      });
       await here.publish({ kind: 'prompts_list_changed' });
       await expectNext(far, listChanged('prompts'));
       await there.publish({ kind: 'tools_list_changed' });
@@ -49,7 +52,10 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
     async keeps({ here, there }) {
       const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
       const nonsense = { kind: 'nonsense' } as unknown as ServerEvent;
-      await rejectionOf(here.publish(changed('note://a'), nonsense), 'a publish with something that is no event');
+      await rejectionOf(
+        here.publish(changed('note://a'), nonsense),
+        'a publish with something that is no event',
+      );
       await here.publish({ kind: 'tools_list_changed' });
       await expectNext(stream, listChanged('tools'));
       stream.drop();
@@ -79,7 +85,10 @@ export const DROPS: BusPromiseOn<OpenRig> = {
     for (const text of GARBAGE) if ((await rig.garbage(text)) !== false) carried += 1;
     await rig.here.publish({ kind: 'tools_list_changed' });
     await expectNext(stream, listChanged('tools'));
-    await eventually(async () => (await rig.dropped()) === dropped + carried, 'each text is counted once');
+    await eventually(
+      async () => (await rig.dropped()) === dropped + carried,
+      'each text is counted once',
+    );
     const { away, resyncs: after } = await rig.there.stats();
     expectSame([away, after], [0, resyncs], 'streams that are away, and resyncs');
     stream.drop();
@@ -88,7 +97,7 @@ export const DROPS: BusPromiseOn<OpenRig> = {
 
 /** What a bus promises that keeps events for a while. */
 export const REPLAYS: BusPromiseOn<CutRig> = {
-  name: 'delivers what was missed during an absence, in its order and nothing else, while streams stay open',
+  name: 'delivers in order just what was missed during an absence, while streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
     for (const note of ['c', 'b', 'a']) await expectNext(stream, updated(`note://${note}`));
@@ -104,7 +113,12 @@ export const REPORTS: BusPromiseOn<CutRig> = {
   name: 'notifies of everything after an absence, while streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
-    const told = [await stream.message(), await stream.message(), await stream.message(), await stream.message()];
+    const told = [
+      await stream.message(),
+      await stream.message(),
+      await stream.message(),
+      await stream.message(),
+    ];
     const all = [listChanged('tools'), ...['note://a', 'note://b', 'note://c'].map(updated)];
     expectSame(told.toSorted(), all.toSorted(), 'what the stream is notified of');
     expectSame(await resyncs(), 1, 'resyncs');
@@ -114,7 +128,7 @@ export const REPORTS: BusPromiseOn<CutRig> = {
 
 /** What every bus promises that can be lost. */
 export const SURVIVES: BusPromiseOn<MortalRig> = {
-  name: 'refuses publishes and streams while it is gone, and notifies of everything when it is back and empty',
+  name: 'refuses publishes and streams while it is gone; back and empty, notifies of everything',
   async keeps({ here, there, loss }) {
     const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a'] });
     await here.publish({ kind: 'tools_list_changed' });
@@ -124,9 +138,16 @@ export const SURVIVES: BusPromiseOn<MortalRig> = {
       await eventually(async () => (await there.stats()).away === 1, 'the stream is away');
       const [streamed, published] = await Promise.all([
         rejectionOf(there.open(TOOLS), 'a stream while the bus is gone'),
-        rejectionOf(here.publish({ kind: 'prompts_list_changed' }), 'a publish while the bus is gone'),
+        rejectionOf(
+          here.publish({ kind: 'prompts_list_changed' }),
+          'a publish while the bus is gone',
+        ),
       ]);
-      expectSame([streamed.message, published.code], ['status 503', 'bus-unavailable'], 'the refusals');
+      expectSame(
+        [streamed.message, published.code],
+        ['status 503', 'bus-unavailable'],
+        'the refusals',
+      );
     });
     await expectNext(stream, listChanged('tools'));
     await expectNext(stream, updated('note://a'));
@@ -146,13 +167,20 @@ export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
   async keeps({ here, loss, there }) {
     const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
     const stream = await opened(there, { resourceSubscriptions: uris });
-    const taken = uris.reduce((before, uri) => before.then(() => publishedAtLast(here, uri)), Promise.resolve());
+    const taken = uris.reduce(
+      (before, uri) => before.then(() => publishedAtLast(here, uri)),
+      Promise.resolve(),
+    );
     const heard = new Set<string>();
     while (heard.size < 20) heard.add((await stream.message()) ?? '');
     await loss(async () => {});
     await taken;
     while (heard.size < uris.length) heard.add((await stream.message()) ?? '');
-    expectSame([...heard].toSorted(), uris.map(updated).toSorted(), 'what the stream was notified of');
+    expectSame(
+      [...heard].toSorted(),
+      uris.map(updated).toSorted(),
+      'what the stream was notified of',
+    );
     stream.drop();
   },
 };
@@ -164,9 +192,16 @@ export const CLOSES: BusPromiseOn<ClosableRig> = {
     const stream = await opened(there, TOOLS);
     await close();
     await expectNext(stream, undefined);
-    const published = await rejectionOf(there.publish({ kind: 'tools_list_changed' }), 'a publish on a closed bus');
+    const published = await rejectionOf(
+      there.publish({ kind: 'tools_list_changed' }),
+      'a publish on a closed bus',
+    );
     const streamed = await rejectionOf(there.open(TOOLS), 'a stream on a closed bus');
-    expectSame([streamed.message, published.code], ['status 503', 'bus-unavailable'], 'the refusals');
+    expectSame(
+      [streamed.message, published.code],
+      ['status 503', 'bus-unavailable'],
+      'the refusals',
+    );
     await close();
     await here.publish({ kind: 'tools_list_changed' });
   },
@@ -199,7 +234,10 @@ async function publishedAtLast(place: BusPlace, uri: string): Promise<void> {
 
 /** A stream that was away while notes c, b and a changed, and how many resyncs it has had since. */
 async function absent({ absence, here, there }: CutRig) {
-  const stream = await opened(there, { ...TOOLS, resourceSubscriptions: ['note://a', 'note://b', 'note://c'] });
+  const stream = await opened(there, {
+    ...TOOLS,
+    resourceSubscriptions: ['note://a', 'note://b', 'note://c'],
+  });
   await here.publish(changed('note://a'));
   await expectNext(stream, updated('note://a'));
   const before = await there.stats();

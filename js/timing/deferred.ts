@@ -9,7 +9,9 @@ export interface Deferred<T> {
 export function deferred<T = void>(): Deferred<T> {
   // On workerd (seen with 2026-11-17) a promise belongs to the request that made it, and what awaits it runs there whichever request settles it.
   // A `new Promise` that V8 has compiled, after some thousand calls, belongs to none: what awaits it runs in the request that settles it.
-  return (Promise as Partial<PromiseConstructor>).withResolvers === undefined ? constructed() : Promise.withResolvers();
+  return (Promise as Partial<PromiseConstructor>).withResolvers === undefined
+    ? constructed()
+    : Promise.withResolvers();
 }
 
 /** For hosts as old as Node 20. */

@@ -78,7 +78,11 @@ export class InstanceGuard {
         const call = this.#guardedCall(place, name);
         place += 1;
         Object.defineProperty(guarded, name, { value: call, enumerable: true });
-      } else Object.defineProperty(guarded, name, { get: () => this.#exports?.[name], enumerable: true });
+      } else
+        Object.defineProperty(guarded, name, {
+          get: () => this.#exports?.[name],
+          enumerable: true,
+        });
     }
     return guarded;
   }
@@ -118,7 +122,10 @@ export class InstanceGuard {
       this.#begin();
       return this.#telling('the core has trapped, and has begun anew', trap);
     } catch (failure) {
-      return this.#telling('the core has trapped, and could not begin anew', new AggregateError([trap, failure]));
+      return this.#telling(
+        'the core has trapped, and could not begin anew',
+        new AggregateError([trap, failure]),
+      );
     }
   }
 

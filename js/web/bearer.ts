@@ -14,7 +14,9 @@ export async function isSameSecret(given: string, wanted: string): Promise<boole
 }
 
 function isSame(given: Uint8Array, wanted: Uint8Array): boolean {
-  return given.reduce((difference, byte, place) => difference | (byte ^ (wanted[place] ?? 0)), 0) === 0;
+  return (
+    given.reduce((difference, byte, place) => difference | (byte ^ (wanted[place] ?? 0)), 0) === 0
+  );
 }
 
 async function digest(text: string): Promise<Uint8Array> {

@@ -20,8 +20,13 @@ function network(address: string): string {
   if (!address.includes(':')) return address;
   const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
-  const [before = [], after = []] = address.split('::').map((part) => part.split(':').filter(Boolean));
-  const missing = Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => '0');
+  const [before = [], after = []] = address
+    .split('::')
+    .map((part) => part.split(':').filter(Boolean));
+  const missing = Array.from(
+    { length: Math.max(0, GROUPS - before.length - after.length) },
+    () => '0',
+  );
   const groups = [...before, ...missing, ...after].slice(0, GROUPS / 2);
   return `${groups.map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`;
 }

@@ -12,8 +12,14 @@ export class Credentials {
    * @throws ListenError `invalid-options`.
    */
   constructor(further: readonly string[] = []) {
-    const isList = Array.isArray(further) && further.every((name) => typeof name === 'string' && TOKEN.test(name));
-    if (!isList) throw new ListenError('invalid-options', 'credentialHeaders must be a list of names of header fields');
+    const isList =
+      Array.isArray(further) &&
+      further.every((name) => typeof name === 'string' && TOKEN.test(name));
+    if (!isList)
+      throw new ListenError(
+        'invalid-options',
+        'credentialHeaders must be a list of names of header fields',
+      );
     this.#naming = [...new Set(['authorization', ...further.map((name) => name.toLowerCase())])];
     this.#names = [...new Set([...this.#naming, 'cookie'])];
   }

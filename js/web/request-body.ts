@@ -16,7 +16,11 @@ export interface BodyStart {
  *
  * @throws ListenError `body-timeout`.
  */
-export async function readStart({ body }: Pick<Request, 'body'>, limit: number, ms = 0): Promise<BodyStart> {
+export async function readStart(
+  { body }: Pick<Request, 'body'>,
+  limit: number,
+  ms = 0,
+): Promise<BodyStart> {
   const reader = body?.getReader();
   if (reader === undefined) return { bytes: new Uint8Array() };
   const deadline = timer(ms);

@@ -25,7 +25,9 @@ async function guarded(script) {
   let text = await readFile(code, 'utf8');
   for (const [pattern, replacement] of guards) {
     if (!pattern.test(text))
-      throw new Error(`${script} has nothing like ${pattern}: the generator writes it otherwise now`);
+      throw new Error(
+        `${script} has nothing like ${pattern}: the generator writes it otherwise now`,
+      );
     text = text.replaceAll(pattern, replacement);
   }
   await writeFile(code, text + live);
@@ -35,7 +37,10 @@ async function guarded(script) {
 /** @type {[RegExp, string][]} */
 const guards = [
   [/\bwasm = (instance|wasmInstance)\.exports;/g, 'wasm = __wbg_life.guard($1.exports);'],
-  [/throw new Error\('Invalid stale object from previous Wasm instance'\);/g, 'throw __wbg_life.stale();'],
+  [
+    /throw new Error\('Invalid stale object from previous Wasm instance'\);/g,
+    'throw __wbg_life.stale();',
+  ],
   [
     /( +)free\(\) \{\n +const ptr = this\.__destroy_into_raw\(\);\n/g,
     '$&$1    if (this.__wbg_inst !== undefined && this.__wbg_inst !== __wbg_instance_id) return;\n',

@@ -18,7 +18,9 @@ export const workerBundle = join(root, '.build', 'worker');
 
 /** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and the notebook Worker. */
 export async function build() {
-  await unlessFresh('core', core, () => step('Building the core: cargo, wasm-bindings, wasm-opt', buildCore));
+  await unlessFresh('core', core, () =>
+    step('Building the core: cargo, wasm-bindings, wasm-opt', buildCore),
+  );
   await unlessFresh('glue', { inputs: [...tools, ...glue], outputs: ['dist'] }, () =>
     step('Building the glue: tsc, esbuild', buildGlue),
   );
@@ -81,11 +83,19 @@ async function bindSide({ profile, folder, name }) {
   await mkdir(join(root, folder), { recursive: true });
   await writeBindings(compiled, folder, name);
   const file = `${folder}/${name}_bg.wasm`;
-  await run('wasm-opt', [...smallest, ...wasmFeatures.map((feature) => `--enable-${feature}`), file, '-o', file]);
+  await run('wasm-opt', [
+    ...smallest,
+    ...wasmFeatures.map((feature) => `--enable-${feature}`),
+    file,
+    '-o',
+    file,
+  ]);
   await typed(file);
   const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
-    throw new Error(`the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`);
+    throw new Error(
+      `the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`,
+    );
   await inlined(file, `${folder}/inline.js`);
 }
 
@@ -110,7 +120,10 @@ async function rustFlags() {
  * @param {string} wasm
  */
 async function typed(wasm) {
-  await writeFile(join(root, `${wasm}.d.ts`), 'declare const module: WebAssembly.Module;\nexport default module;\n');
+  await writeFile(
+    join(root, `${wasm}.d.ts`),
+    'declare const module: WebAssembly.Module;\nexport default module;\n',
+  );
 }
 
 /**
@@ -121,12 +134,23 @@ async function typed(wasm) {
 async function inlined(wasm, script) {
   const text = (await readFile(join(root, wasm))).toString('base64');
   await writeFile(join(root, script), `export default '${text}';\n`);
-  await writeFile(join(root, script.replace(/js$/, 'd.ts')), 'declare const text: string;\nexport default text;\n');
+  await writeFile(
+    join(root, script.replace(/js$/, 'd.ts')),
+    'declare const text: string;\nexport default text;\n',
+  );
 }
 
 async function buildGlue() {
   await emptied('dist');
-  await run('tsc', ['-b', 'js', 'js/adapters', 'js/brokers/nats', 'js/brokers/redis', 'js/cloudflare', 'js/node']);
+  await run('tsc', [
+    '-b',
+    'js',
+    'js/adapters',
+    'js/brokers/nats',
+    'js/brokers/redis',
+    'js/cloudflare',
+    'js/node',
+  ]);
   await buildCli();
 }
 
@@ -151,9 +175,19 @@ async function emptied(folder) {
  */
 
 /** @type {Side} */
-const server = { features: 'edge,bus,stdio', profile: 'release', folder: 'pkg', name: 'mcp_listen' };
+const server = {
+  features: 'edge,bus,stdio',
+  profile: 'release',
+  folder: 'pkg',
+  name: 'mcp_listen',
+};
 /** @type {Side} */
-const client = { features: 'client', profile: 'client', folder: 'pkg/client', name: 'mcp_listen_client' };
+const client = {
+  features: 'client',
+  profile: 'client',
+  folder: 'pkg/client',
+  name: 'mcp_listen_client',
+};
 
 /** @type {import('../process/estimate.mjs').Cost} */
 const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80, least: 45 };
@@ -162,11 +196,32 @@ const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80
 const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build/build.mjs', 'scripts/build/bindings.mjs', 'package-lock.json'];
-const crate = ['rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'];
+const crate = [
+  'rust-toolchain.toml',
+  'Cargo.toml',
+  'Cargo.lock',
+  'src',
+  'bindings',
+  'tools/wasm-bindgen',
+];
 const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
-const glue = ['scripts/build/cli.mjs', 'package.json', 'tsconfig.base.json', 'js', 'pkg', 'examples/worker'];
+const glue = [
+  'scripts/build/cli.mjs',
+  'package.json',
+  'tsconfig.base.json',
+  'js',
+  'pkg',
+  'examples/worker',
+];
 const page = ['scripts/build/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
-const worker = ['wrangler.toml', 'package.json', 'examples/notebook', 'dist', 'pkg', '.build/console'];
+const worker = [
+  'wrangler.toml',
+  'package.json',
+  'examples/notebook',
+  'dist',
+  'pkg',
+  '.build/console',
+];
 
 /** What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of WebAssembly. */
 const wasmFeatures = [

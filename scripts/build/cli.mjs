@@ -19,15 +19,21 @@ export async function buildCli() {
     define: { BUILT_IN: JSON.stringify(await builtIn()) },
     logLevel: 'warning',
   });
-  await writeFile(join(root, 'dist/cli/licenses.md'), (await Promise.all(bundled.map(license))).join('\n'));
+  await writeFile(
+    join(root, 'dist/cli/licenses.md'),
+    (await Promise.all(bundled.map(license))).join('\n'),
+  );
 }
 
 /** See js/cli/built-in.ts. */
 async function builtIn() {
   const { version, devDependencies } = JSON.parse(await text('package.json'));
   /** @param {string[]} names */
-  const ranges = (names) => Object.fromEntries(names.map((name) => [name, `^${devDependencies[name]}`]));
-  const files = await Promise.all(template.map(async (name) => [name, await text(`examples/worker/${name}`)]));
+  const ranges = (names) =>
+    Object.fromEntries(names.map((name) => [name, `^${devDependencies[name]}`]));
+  const files = await Promise.all(
+    template.map(async (name) => [name, await text(`examples/worker/${name}`)]),
+  );
   return {
     version,
     dependencies: { ...ranges(['@modelcontextprotocol/server']), 'mcp-listen': `^${version}` },

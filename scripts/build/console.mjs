@@ -57,7 +57,10 @@ function addressOf(wasm) {
     setup(bundle) {
       bundle.onLoad({ filter: /client-browser\.[jt]s$/ }, async ({ path }) => {
         const own = await readFile(path, 'utf8');
-        const contents = own.replace(/new URL\([^)]*\.wasm', import\.meta\.url\)/, JSON.stringify(wasm));
+        const contents = own.replace(
+          /new URL\([^)]*\.wasm', import\.meta\.url\)/,
+          JSON.stringify(wasm),
+        );
         if (contents === own) throw new Error(`${path} names no core`);
         return { contents, loader: 'ts' };
       });

@@ -7,7 +7,9 @@ import { readFile } from 'node:fs/promises';
  */
 export async function foreignImports(path) {
   const imports = WebAssembly.Module.imports(await WebAssembly.compile(await readFile(path)));
-  return imports.filter(({ module }) => !ownBindings.test(module)).map(({ module, name }) => `${module}.${name}`);
+  return imports
+    .filter(({ module }) => !ownBindings.test(module))
+    .map(({ module, name }) => `${module}.${name}`);
 }
 
 const ownBindings = /^\.\/mcp_listen(_client)?_bg\.js$/;

@@ -50,7 +50,11 @@ async function treeState() {
  */
 function vitest(args) {
   const env = { ...environment, FAULTS: 'all' };
-  const child = spawn('vitest', ['run', '--project', 'faults', ...args], { cwd: root, env, stdio: 'inherit' });
+  const child = spawn('vitest', ['run', '--project', 'faults', ...args], {
+    cwd: root,
+    env,
+    stdio: 'inherit',
+  });
   onStop(() => void child.kill());
   return new Promise((resolve, reject) => {
     child.on('error', reject);

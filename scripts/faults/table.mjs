@@ -37,11 +37,15 @@
  * @returns {string[]}
  */
 export function refusalsToWrite(results, before, after) {
-  const loaded = results.filter(({ calm, machineMs }) => (calm?.p99 ?? 0) > QUIET_MS || machineMs > WAITING_MS);
+  const loaded = results.filter(
+    ({ calm, machineMs }) => (calm?.p99 ?? 0) > QUIET_MS || machineMs > WAITING_MS,
+  );
   const names = loaded.map(({ name }) => name).join(', ');
   return [
     before.isDirty ? ['the tree has changes that are not committed'] : [],
-    before.commit === after.commit ? [] : [`the commit changed from ${before.commit} to ${after.commit}`],
+    before.commit === after.commit
+      ? []
+      : [`the commit changed from ${before.commit} to ${after.commit}`],
     loaded.length === 0 ? [] : [`the machine was too busy for times to be published: ${names}`],
   ].flat();
 }
@@ -52,12 +56,28 @@ export function refusalsToWrite(results, before, after) {
  */
 export function faultTable(results) {
   const rule = `|${HEAD.map(() => '---').join('|')}|`;
-  return [`| ${HEAD.join(' | ')} |`, rule, ...results.map((result) => `| ${cells(result).join(' | ')} |`)].join('\n');
+  return [
+    `| ${HEAD.join(' | ')} |`,
+    rule,
+    ...results.map((result) => `| ${cells(result).join(' | ')} |`),
+  ].join('\n');
 }
 
 /** @param {Told} result */
 function cells(result) {
-  const { name, promise, sockets, passed, asked, streams, ended, missing, early, foreign, inversions } = result;
+  const {
+    name,
+    promise,
+    sockets,
+    passed,
+    asked,
+    streams,
+    ended,
+    missing,
+    early,
+    foreign,
+    inversions,
+  } = result;
   const { hibernates, left, note, reasons, refusals, refused, taken, violations } = result;
   const { descriptors = 0, ...leaked } = left;
   const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
@@ -65,14 +85,18 @@ function cells(result) {
     name,
     promise,
     sockets,
-    [`${asked}, ${streams}, ${ended}`, passed > 0 ? `${passed} came and went` : [], statuses].flat().join('; '),
+    [`${asked}, ${streams}, ${ended}`, passed > 0 ? `${passed} came and went` : [], statuses]
+      .flat()
+      .join('; '),
     refused > 0 ? `${taken}, ${refused} refused` : taken,
     missing,
     early + foreign + inversions,
     ...times(result),
     hibernates === undefined ? '' : hibernates ? 'yes' : 'NO',
     `${Object.values(leaked).reduce((sum, count) => sum + count, 0)}, ${descriptors} sockets`,
-    [note ?? [], reasons, violations.length === 0 ? [] : `**violated: ${violations.join('; ')}**`].flat().join('; '),
+    [note ?? [], reasons, violations.length === 0 ? [] : `**violated: ${violations.join('; ')}**`]
+      .flat()
+      .join('; '),
   ];
 }
 

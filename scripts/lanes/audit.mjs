@@ -14,7 +14,9 @@ async function audit() {
   for (const [place, [name, command, args]] of checks.entries()) {
     const { output, status } = await ended(command, args);
     const isAway = status !== 0 && unreachable.test(output);
-    const why = isAway ? ' # SKIP the source of advisories cannot be reached: nothing is known of them' : '';
+    const why = isAway
+      ? ' # SKIP the source of advisories cannot be reached: nothing is known of them'
+      : '';
     const isOk = status === 0 || isAway;
     process.stdout.write(`${isOk ? 'ok' : 'not ok'} ${place + 1} - ${name}${why}\n`);
     if (isOk) continue;
@@ -36,7 +38,8 @@ const checks = [
 ];
 
 /** The words of cargo-deny and npm when they reached no registry. */
-const unreachable = /failed to fetch advisory database|audit endpoint returned an error|ENOTFOUND|ECONNREFUSED/;
+const unreachable =
+  /failed to fetch advisory database|audit endpoint returned an error|ENOTFOUND|ECONNREFUSED/;
 
 /**
  * @param {string} command
@@ -47,7 +50,10 @@ function ended(command, args) {
   return new Promise((resolve) => {
     execFile(command, args, { cwd: root, timeout: 120_000 }, (error, stdout, stderr) => {
       const status = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      resolve({ status, output: `${stdout}${stderr}${status === 0 ? '' : (error?.message ?? '')}` });
+      resolve({
+        status,
+        output: `${stdout}${stderr}${status === 0 ? '' : (error?.message ?? '')}`,
+      });
     });
   });
 }

@@ -14,7 +14,8 @@ import { UNAVAILABLE } from './tally.mjs';
  */
 export function judged(lane, status, tally, isStrict = process.env['CI'] === 'true') {
   if (status === UNAVAILABLE) return isStrict ? { ...tally, failed: 1, skipped: 0 } : tally;
-  if (status !== 0 && tally.failed === 0) return { ...tally, failed: 1, reason: `ended with status ${status}` };
+  if (status !== 0 && tally.failed === 0)
+    return { ...tally, failed: 1, reason: `ended with status ${status}` };
   if (tally.passed + tally.failed === 0) return { ...tally, failed: 1, reason: 'not one test ran' };
   return isStrict ? withoutSkips(lane, tally) : tally;
 }
@@ -27,13 +28,19 @@ export function judged(lane, status, tally, isStrict = process.env['CI'] === 'tr
  */
 function withoutSkips(lane, tally) {
   const { skips = [], failures = [] } = tally;
-  const known = skips.filter((name) => maySkip.some((row) => row.lane === lane && row.test === name));
+  const known = skips.filter((name) =>
+    maySkip.some((row) => row.lane === lane && row.test === name),
+  );
   const refused = tally.skipped - known.length;
   if (refused === 0) return tally;
   const names = skips.filter((name) => !known.includes(name));
-  const told = names.map((name) => `${name}: skipped, and .ci/may-skip.json does not name it for the lane ${lane}`);
+  const told = names.map(
+    (name) => `${name}: skipped, and .ci/may-skip.json does not name it for the lane ${lane}`,
+  );
   const unnamed =
-    refused > names.length ? [`${refused - names.length} tests of ${lane} were skipped without a name`] : [];
+    refused > names.length
+      ? [`${refused - names.length} tests of ${lane} were skipped without a name`]
+      : [];
   return {
     ...tally,
     failed: tally.failed + refused,

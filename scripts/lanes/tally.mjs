@@ -27,7 +27,9 @@ export function tallyFile(lane) {
  * @returns {Promise<Tally>}
  */
 export async function laneTally(lane) {
-  const lines = (await readFile(tallyFile(lane), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '');
+  const lines = (await readFile(tallyFile(lane), 'utf8').catch(() => ''))
+    .split('\n')
+    .filter((line) => line !== '');
   return sum(lines.map((line) => JSON.parse(line)));
 }
 
@@ -35,7 +37,8 @@ export async function laneTally(lane) {
 async function tally() {
   const [format = '', ...command] = process.argv.slice(2);
   const lane = process.env['LANE'] ?? 'command';
-  if (format === 'unavailable') return note(lane, { passed: 0, failed: 0, skipped: 1, reason: command.join(' ') });
+  if (format === 'unavailable')
+    return note(lane, { passed: 0, failed: 0, skipped: 1, reason: command.join(' ') });
   const { status, counted } = await counting(format, command, lane);
   await note(lane, counted);
   const executed = counted.passed + counted.failed;
@@ -67,9 +70,20 @@ async function countingReport(command, report) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   const { status } = await streamed([...command, ...reporters], 'inherit');
   const result = JSON.parse(await readFile(report, 'utf8').catch(() => '{}'));
-  const { numPassedTests = 0, numFailedTests = 0, numPendingTests = 0, numTodoTests = 0, testResults = [] } = result;
+  const {
+    numPassedTests = 0,
+    numFailedTests = 0,
+    numPendingTests = 0,
+    numTodoTests = 0,
+    testResults = [],
+  } = result;
   const skipped = numPendingTests + numTodoTests;
-  const counted = { passed: numPassedTests, failed: numFailedTests, skipped, failures: told(testResults) };
+  const counted = {
+    passed: numPassedTests,
+    failed: numFailedTests,
+    skipped,
+    failures: told(testResults),
+  };
   return { status, counted: { ...counted, ...named(skippedIn(testResults)) } };
 }
 
@@ -79,7 +93,9 @@ async function countingReport(command, report) {
  */
 function skippedIn(files) {
   const tests = files.flatMap(({ assertionResults }) => assertionResults);
-  return tests.filter(({ status }) => !['passed', 'failed'].includes(status)).map(({ fullName }) => fullName);
+  return tests
+    .filter(({ status }) => !['passed', 'failed'].includes(status))
+    .map(({ fullName }) => fullName);
 }
 
 /**
@@ -100,7 +116,9 @@ function told(files) {
     const failures = assertionResults.filter(({ status }) => status === 'failed');
     const file = relative(root, name);
     if (failures.length === 0) return message === '' ? [] : [`${file}\n${message}`];
-    return failures.map(({ fullName, failureMessages }) => `${file} > ${fullName}\n${failureMessages.join('\n')}`);
+    return failures.map(
+      ({ fullName, failureMessages }) => `${file} > ${fullName}\n${failureMessages.join('\n')}`,
+    );
   });
 }
 
@@ -110,7 +128,11 @@ function told(files) {
  * @returns {Promise<{ status: number, output: string }>}
  */
 function streamed([program = '', ...args], stdout) {
-  const child = spawn(program, args, { cwd: root, env: environment, stdio: ['ignore', stdout, 'inherit'] });
+  const child = spawn(program, args, {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', stdout, 'inherit'],
+  });
   onStop(() => void child.kill());
   let output = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
@@ -125,7 +147,9 @@ function streamed([program = '', ...args], stdout) {
 
 /** @param {string} output */
 function cargoTally(output) {
-  const results = [...output.matchAll(/^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored/gm)];
+  const results = [
+    ...output.matchAll(/^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored/gm),
+  ];
   const counted = sum(
     results.map(([, passed, failed, skipped]) => ({
       passed: Number(passed),

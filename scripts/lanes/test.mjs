@@ -7,7 +7,11 @@ import { sum } from './tally.mjs';
 
 /** @typedef {import('./lane.mjs').Result} Result */
 
-const unprepared = { lane: 'build', seconds: 0, tally: { passed: 0, failed: 1, skipped: 0, reason: 'see above' } };
+const unprepared = {
+  lane: 'build',
+  seconds: 0,
+  tally: { passed: 0, failed: 1, skipped: 0, reason: 'see above' },
+};
 
 /** Runs the lanes named on the command line, all without one, and closes with what they counted. */
 async function test() {
@@ -17,7 +21,9 @@ async function test() {
   const { passed, failed, skipped, failures = [] } = sum(results.map(({ tally }) => tally));
   process.stdout.write(`\n${failures.map((failure) => `FAILED ${failure}\n\n`).join('')}`);
   process.stdout.write(`${results.map(line).join('\n')}\n\n`);
-  process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped in ${inMinutes(started)}\n`);
+  process.stdout.write(
+    `${passed} passed, ${failed} failed, ${skipped} skipped in ${inMinutes(started)}\n`,
+  );
   process.exitCode = failed > 0 ? 1 : 0;
 }
 
@@ -25,7 +31,8 @@ async function test() {
 function wantedLanes(names) {
   const unknown = names.filter((name) => !lanes.some((lane) => lane.name === name));
   const known = lanes.map(({ name }) => name).join(', ');
-  if (unknown.length > 0) throw new Error(`there is no lane ${unknown.join(', ')}; the lanes are ${known}`);
+  if (unknown.length > 0)
+    throw new Error(`there is no lane ${unknown.join(', ')}; the lanes are ${known}`);
   return names.length === 0 ? lanes : lanes.filter(({ name }) => names.includes(name));
 }
 
@@ -67,7 +74,9 @@ async function sideBySide(wanted) {
 function placesOf(wanted) {
   if (wanted === undefined) return availableParallelism() + 1;
   if (/^[1-9]\d*$/.test(wanted)) return Number(wanted);
-  throw new Error(`LANES is ${JSON.stringify(wanted)}: it has to be how many lanes run at the same time, at least 1`);
+  throw new Error(
+    `LANES is ${JSON.stringify(wanted)}: it has to be how many lanes run at the same time, at least 1`,
+  );
 }
 
 /** @param {Result} result */

@@ -28,7 +28,10 @@ async function borders() {
  * @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>}
  */
 export const checks = [
-  ['src/ names no bindings of JavaScript', (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/)],
+  [
+    'src/ names no bindings of JavaScript',
+    (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/),
+  ],
   ['src/ reads no clock and no random source', (files) => places(core(files), hostSources)],
   [
     'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
@@ -47,7 +50,10 @@ export const checks = [
     (files) => places(glue(files, /^js\/adapters\//), /from '(@modelcontextprotocol\/server|hono)/),
   ],
   ...roomChecks,
-  ['the built core imports its own bindings only', () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm'))],
+  [
+    'the built core imports its own bindings only',
+    () => foreignImports(join(root, 'pkg', 'mcp_listen_bg.wasm')),
+  ],
   [
     'the built client imports its own bindings only',
     () => foreignImports(join(root, 'pkg', 'client', 'mcp_listen_client_bg.wasm')),
@@ -61,7 +67,10 @@ export const checks = [
     'no file of js/wasm/modules has more than 15 lines',
     (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),
   ],
-  ['no file names a path of one machine', (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/)],
+  [
+    'no file names a path of one machine',
+    (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/),
+  ],
   [
     'package-lock.json names no host',
     (files) => places(matching(files, /^package-lock\.json$/), /"resolved": "[^"]*:/),
@@ -118,7 +127,9 @@ function places(files, pattern) {
  * @param {SourceFile[]} files
  */
 function longerThan(limit, files) {
-  return files.filter(({ lines }) => lines.length > limit).map(({ path, lines }) => `${path} has ${lines.length}`);
+  return files
+    .filter(({ lines }) => lines.length > limit)
+    .map(({ path, lines }) => `${path} has ${lines.length}`);
 }
 
 /**
@@ -128,7 +139,9 @@ function longerThan(limit, files) {
 function crowded(limit, files) {
   const counts = new Map();
   for (const { path } of files) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
-  return [...counts].filter(([, count]) => count > limit).map(([folder, count]) => `${folder} has ${count}`);
+  return [...counts]
+    .filter(([, count]) => count > limit)
+    .map(([folder, count]) => `${folder} has ${count}`);
 }
 
 /** Every file that is, or is about to be, in the repository. */

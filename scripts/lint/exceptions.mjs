@@ -22,20 +22,19 @@ export const exceptions = {
     bench/main.ts bench/names/ bench/over-http/ bench/overhead/ bench/report/ bench/scale/
     bench/size/ bench/unread/ bench/workers/ bindings/src/ browser/src/ console/act/
     console/announcer.ts console/arrivals/ console/clock.ts console/dom.ts console/main.ts
-    console/mcp/ console/moment.ts console/numbers/ console/repaint.ts console/server/
-    console/subscriptions/ console/tabs.ts console/timeline/ examples/agents/ examples/bun/
-    examples/deno/ examples/express/ examples/node/ examples/notebook/ examples/stdio/ js/auth/
-    js/brokers/ js/bus/ js/cli/ js/client/ js/cloudflare/ js/entry/ js/handler/ js/http/
-    js/index.ts js/listen-handler.ts js/model/ js/node/ js/observe/ js/options.ts js/sdk/
-    js/sessions/ js/streams/ js/timing/ js/wasm/ js/web/ rmcp/src/ rmcp/tests/ scripts/bench/
-    scripts/build/ scripts/faults/ scripts/lanes/ scripts/lint/ scripts/mutants/ scripts/process/
-    scripts/release/ scripts/setup/ scripts/start/ scripts/workerd/ src/bus/ src/exchange/
-    src/http/ src/isolate/ src/json/ src/lease/ src/lib.rs src/message.rs src/session/
-    src/upstream/ src/vocabulary/capabilities.rs src/vocabulary/scope.rs src/wire/
-    tools/wasm-bindgen/ tower/tests/ vitest.config.ts wasm-tests/browser/ wasm-tests/buses/
-    wasm-tests/conformance/ wasm-tests/console/ wasm-tests/core/ wasm-tests/faults/
-    wasm-tests/fuzz/ wasm-tests/host/ wasm-tests/interop/ wasm-tests/model/ wasm-tests/node/
-    wasm-tests/package/ wasm-tests/workerd/
+    console/mcp/ console/numbers/ console/repaint.ts console/server/ console/subscriptions/
+    console/tabs.ts console/timeline/ examples/agents/ examples/bun/ examples/deno/
+    examples/express/ examples/node/ examples/notebook/ examples/stdio/ js/auth/ js/brokers/
+    js/bus/ js/cli/ js/client/ js/cloudflare/ js/entry/ js/handler/ js/http/ js/listen-handler.ts
+    js/model/ js/node/ js/observe/ js/options.ts js/sdk/ js/sessions/ js/streams/ js/timing/
+    js/wasm/ js/web/ rmcp/src/ rmcp/tests/ scripts/bench/ scripts/build/ scripts/faults/
+    scripts/lanes/ scripts/lint/ scripts/mutants/ scripts/process/ scripts/release/ scripts/setup/
+    scripts/start/ scripts/workerd/ src/bus/ src/exchange/ src/http/ src/isolate/ src/json/
+    src/lease/ src/lib.rs src/message.rs src/session/ src/upstream/ src/vocabulary/capabilities.rs
+    src/vocabulary/scope.rs src/wire/ tools/wasm-bindgen/ tower/tests/ vitest.config.ts
+    wasm-tests/browser/ wasm-tests/buses/ wasm-tests/conformance/ wasm-tests/console/
+    wasm-tests/core/ wasm-tests/faults/ wasm-tests/fuzz/ wasm-tests/host/ wasm-tests/interop/
+    wasm-tests/model/ wasm-tests/node/ wasm-tests/package/ wasm-tests/workerd/
   `),
 };
 

@@ -11,8 +11,12 @@ export function unverified(lines) {
       .map(({ name }) => name),
   );
   if (bare.size === 0 && lines.every((line) => line === '')) return [];
-  const lacking = [...bare].filter((name) => !unserved.has(name)).map((name) => `${name} has no integrity`);
-  const listed = [...unserved].filter((name) => !bare.has(name)).map((name) => `${name} is listed without need`);
+  const lacking = [...bare]
+    .filter((name) => !unserved.has(name))
+    .map((name) => `${name} has no integrity`);
+  const listed = [...unserved]
+    .filter((name) => !bare.has(name))
+    .map((name) => `${name} is listed without need`);
   return [...lacking, ...listed];
 }
 
@@ -47,5 +51,7 @@ function packagesOf(lines) {
  * @param {{ members: string[] }} entry
  */
 function isBare({ members }) {
-  return !members.some((member) => /^ {6}("integrity": "sha512-[\w+/]{86}==",?|"link": true,?)$/.test(member));
+  return !members.some((member) =>
+    /^ {6}("integrity": "sha512-[\w+/]{86}==",?|"link": true,?)$/.test(member),
+  );
 }

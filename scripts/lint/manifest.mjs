@@ -21,7 +21,12 @@ const documentFile = join(root, 'docs', 'requirements.md');
 /** Checks the manifest of requirements, one TAP line each; with `--write`, writes the page that follows from it. */
 async function manifest() {
   if (process.argv.includes('--write')) return write();
-  const evidence = { parts: await parts(), runs: await runs(), known: await knownTests(), document: await written() };
+  const evidence = {
+    parts: await parts(),
+    runs: await runs(),
+    known: await knownTests(),
+    document: await written(),
+  };
   let failed = 0;
   for (const [index, [name, find]] of checks.entries()) {
     const found = find(evidence);
@@ -37,9 +42,18 @@ async function manifest() {
  * @type {Array<[name: string, find: (evidence: Evidence) => string[]]>}
  */
 export const checks = [
-  ['every requirement is proven by tests or says why it is not', ({ parts }) => rowsOf(parts).flatMap(unfounded)],
-  ['every requirement with tests says who shows it', ({ parts }) => rowsOf(parts).flatMap(misattributed)],
-  ['every requirement has one id, a level, a source and a wording', ({ parts }) => malformed(rowsOf(parts))],
+  [
+    'every requirement is proven by tests or says why it is not',
+    ({ parts }) => rowsOf(parts).flatMap(unfounded),
+  ],
+  [
+    'every requirement with tests says who shows it',
+    ({ parts }) => rowsOf(parts).flatMap(misattributed),
+  ],
+  [
+    'every requirement has one id, a level, a source and a wording',
+    ({ parts }) => malformed(rowsOf(parts)),
+  ],
   [
     'every test that the manifest names exists',
     ({ parts, known }) => rowsOf(parts).flatMap((row) => absent(row, known)),
@@ -53,7 +67,9 @@ export const checks = [
 /** @returns {Promise<Part[]>} */
 export async function parts() {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.json')).sort();
-  return Promise.all(files.map(async (file) => JSON.parse(await readFile(join(folder, file), 'utf8'))));
+  return Promise.all(
+    files.map(async (file) => JSON.parse(await readFile(join(folder, file), 'utf8'))),
+  );
 }
 
 /** @returns {Promise<SuiteRun[]>} */
@@ -69,16 +85,22 @@ export function rowsOf(all) {
 
 /** @param {Row} row */
 function unfounded({ id, tests, notYet, notOurs }) {
-  const grounds = [tests, notYet, notOurs].filter((ground) => ground !== undefined && ground.length > 0);
+  const grounds = [tests, notYet, notOurs].filter(
+    (ground) => ground !== undefined && ground.length > 0,
+  );
   return grounds.length === 1 ? [] : [`${id} has ${grounds.length} of tests, notYet and notOurs`];
 }
 
 /** @param {Row} row */
 function misattributed({ id, by, but, tests = [] }) {
-  if (tests.length === 0) return by === undefined && but === undefined ? [] : [`${id} has no tests, but by or but`];
+  if (tests.length === 0)
+    return by === undefined && but === undefined ? [] : [`${id} has no tests, but by or but`];
   if (by === undefined || !['ours', 'partly', 'behind'].includes(by)) return [`${id} is by ${by}`];
-  if ((by === 'ours') !== (but === undefined) || but === '') return [`${id} is by ${by}, and but is ${but}`];
-  return tests.every((test) => test.startsWith('suite ')) ? [`${id} rests on the official suite alone`] : [];
+  if ((by === 'ours') !== (but === undefined) || but === '')
+    return [`${id} is by ${by}, and but is ${but}`];
+  return tests.every((test) => test.startsWith('suite '))
+    ? [`${id} rests on the official suite alone`]
+    : [];
 }
 
 const FIELDS = ['id', 'level', 'spec', 'text', 'by', 'but', 'tests', 'notYet', 'notOurs'];
@@ -90,8 +112,12 @@ function malformed(rows) {
     const { id, level, spec, text } = row;
     const isNew = !seen.has(id);
     seen.add(id);
-    if (Object.keys(row).some((field) => !FIELDS.includes(field))) return [`${id} has an unknown field`];
-    return isNew && [id, level, spec, text].every((field) => typeof field === 'string' && field !== '') ? [] : [id];
+    if (Object.keys(row).some((field) => !FIELDS.includes(field)))
+      return [`${id} has an unknown field`];
+    return isNew &&
+      [id, level, spec, text].every((field) => typeof field === 'string' && field !== '')
+      ? []
+      : [id];
   });
 }
 
@@ -120,14 +146,18 @@ async function knownTests() {
 async function rustTests() {
   const files = await texts(join(root, 'wasm-tests', 'core'), '.rs');
   return files.flatMap(([name, text]) =>
-    [...text.matchAll(/^#\[test\]\n(?:#\[.+\]\n)*fn (\w+)/gm)].map(([, test]) => `rust ${name}::${test}`),
+    [...text.matchAll(/^#\[test\]\n(?:#\[.+\]\n)*fn (\w+)/gm)].map(
+      ([, test]) => `rust ${name}::${test}`,
+    ),
   );
 }
 
 /** As vitest collects them: the rows of a table are tests of their own. Nothing runs, so the files need no process each. */
 async function vitestTests() {
   const list = await run('vitest', ['list', '--json', '--no-static-parse', '--no-isolate']);
-  const tests = /** @type {Array<{ name: string, file: string }>} */ (JSON.parse(list.slice(list.indexOf('['))));
+  const tests = /** @type {Array<{ name: string, file: string }>} */ (
+    JSON.parse(list.slice(list.indexOf('[')))
+  );
   return tests.map(({ name, file }) => `${relative(join(root, 'wasm-tests'), file)} > ${name}`);
 }
 
@@ -150,7 +180,10 @@ async function suiteChecks() {
 async function texts(directory, ending) {
   const files = (await readdir(directory)).filter((file) => file.endsWith(ending));
   return Promise.all(
-    files.map(async (file) => [file.slice(0, -ending.length), await readFile(join(directory, file), 'utf8')]),
+    files.map(async (file) => [
+      file.slice(0, -ending.length),
+      await readFile(join(directory, file), 'utf8'),
+    ]),
   );
 }
 

@@ -13,8 +13,16 @@ import { exceptions } from './exceptions.mjs';
 
 /** @type {Rule[]} */
 export const rules = [
-  { name: 'prose has none of the words that hide an actor', find: vagueWords, except: exceptions.words },
-  { name: 'no line of Markdown has more than 120 columns', find: longMarkdown, except: exceptions.markdown },
+  {
+    name: 'prose has none of the words that hide an actor',
+    find: vagueWords,
+    except: exceptions.words,
+  },
+  {
+    name: 'no line of Markdown has more than 120 columns',
+    find: longMarkdown,
+    except: exceptions.markdown,
+  },
   { name: 'no line of code has more than 100 columns', find: longCode, except: exceptions.code },
 ];
 
@@ -103,7 +111,9 @@ function longCode({ path, lines }) {
  * @param {number} columns
  */
 function longer(path, lines, columns) {
-  return lines.flatMap((line, index) => ([...line].length > columns ? [{ path, line: index + 1 }] : []));
+  return lines.flatMap((line, index) =>
+    [...line].length > columns ? [{ path, line: index + 1 }] : [],
+  );
 }
 
 /**
@@ -122,7 +132,9 @@ function outsideFences(lines) {
 /** @param {SourceFile[]} files */
 function deadLinks(files) {
   const pages = new Map(
-    files.filter(({ path }) => path.endsWith('.md')).map(({ path, lines }) => [path, headings(lines)]),
+    files
+      .filter(({ path }) => path.endsWith('.md'))
+      .map(({ path, lines }) => [path, headings(lines)]),
   );
   const paths = new Set(files.flatMap(({ path }) => withFolders(path)));
   return [...pages.keys()].flatMap((page) => {
@@ -191,7 +203,8 @@ function withFolders(path) {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-const VAGUE = /\b(whoever|nobody|somebody|anew|for[ \n]ever|of[ \n]its[ \n]own|(is|are)[ \n]told|hears[ \n]of)\b/gi;
+const VAGUE =
+  /\b(whoever|nobody|somebody|anew|for[ \n]ever|of[ \n]its[ \n]own|(is|are)[ \n]told|hears[ \n]of)\b/gi;
 const LINK = /\]\((?![a-z]+:)([^)\s]+)\)/g;
 const COMMENTED = /^(js|src|bindings|console|scripts|examples)\/.*\.(rs|ts|mjs|css)$/;
 const COMMENT = /^(?:\s*(?:\*|\/\*\*?)|(?:.*[\s;{},])?\/\/[/!]?|^\/\/[/!]?)\s?(.*)$/;

@@ -87,7 +87,9 @@ function countsOf(parts) {
  * @param {Row[]} rows
  */
 function summaryLine(title, rows) {
-  const by = ['ours', 'partly', 'behind'].map((share) => rows.filter((row) => row.by === share).length);
+  const by = ['ours', 'partly', 'behind'].map(
+    (share) => rows.filter((row) => row.by === share).length,
+  );
   const notYet = rows.filter((row) => row.notYet !== undefined).length;
   const notOurs = rows.filter((row) => row.notOurs !== undefined).length;
   return `| ${[title, ...by, notYet, notOurs].join(' | ')} |`;

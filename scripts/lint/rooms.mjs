@@ -25,7 +25,8 @@ export const rooms = {
     options: 'auth bus handler http model observe',
     sessions: 'auth bus handler http model wasm web',
     'listen-handler': 'auth bus handler http model observe options sessions streams wasm web',
-    cloudflare: 'auth bus client handler http listen-handler model observe options streams timing wasm web',
+    cloudflare:
+      'auth bus client handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
     testing: 'bus listen-handler model timing',
@@ -118,7 +119,10 @@ export const roomChecks = Object.entries(rooms).map(
   ([folder, table]) =>
     /** @type {[name: string, find: (files: SourceFile[]) => string[]]} */ ([
       `the rooms of ${folder}/ import what their table allows`,
-      (files) => files.filter(({ path }) => isSource(folder, path)).flatMap((file) => strays(folder, table, file)),
+      (files) =>
+        files
+          .filter(({ path }) => isSource(folder, path))
+          .flatMap((file) => strays(folder, table, file)),
     ]),
 );
 
@@ -139,7 +143,9 @@ function strays(folder, table, { path, lines }) {
   const room = roomOf(folder, path);
   const allowed = table[room];
   if (allowed === undefined) return [`${path}: ${room} is not in the table of rooms`];
-  const imported = new Set(path.endsWith('.rs') ? namedByRust(lines) : namedByScript(folder, path, lines));
+  const imported = new Set(
+    path.endsWith('.rs') ? namedByRust(lines) : namedByScript(folder, path, lines),
+  );
   return [...imported]
     .filter((other) => other !== room && other in table && !allowed.split(' ').includes(other))
     .map((other) => `${path}: ${room} may not import ${other}`);
@@ -173,7 +179,9 @@ function namedByScript(folder, path, lines) {
 function namedByRust(lines) {
   const text = lines.filter((line) => !/^\s*\/\//.test(line)).join('\n');
   const alone = [...text.matchAll(/\bcrate::(\w+)/g)].map(([, name = '']) => name);
-  const listed = [...text.matchAll(/\bcrate::\{([\s\S]*?)\};/g)].flatMap(([, list = '']) => topNames(list));
+  const listed = [...text.matchAll(/\bcrate::\{([\s\S]*?)\};/g)].flatMap(([, list = '']) =>
+    topNames(list),
+  );
   return [...alone, ...listed];
 }
 

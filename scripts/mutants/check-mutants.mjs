@@ -22,8 +22,11 @@ const page = join(root, 'docs', 'mutants.md');
  */
 async function checkMutants() {
   const options = wanted();
-  const all = (await mutants()).filter(({ name }) => options.only === undefined || name === options.only);
-  if (all.length === 0 && options.only !== undefined) throw new Error(`there is no mutation ${options.only}`);
+  const all = (await mutants()).filter(
+    ({ name }) => options.only === undefined || name === options.only,
+  );
+  if (all.length === 0 && options.only !== undefined)
+    throw new Error(`there is no mutation ${options.only}`);
   if (options.list) return list(all);
   await setUp();
   const tree = await MutantTree.prepare();
@@ -90,7 +93,9 @@ async function checkPatches(tree, all, tap, isWhole) {
     tap.line(result.isOk, `${mutant.name}: ${mutant.breaks}`, [result.note]);
     results.push(result);
   }
-  for (const name of Object.keys(reasons).filter((name) => isWhole && !all.some((mutant) => mutant.name === name))) {
+  for (const name of Object.keys(reasons).filter(
+    (name) => isWhole && !all.some((mutant) => mutant.name === name),
+  )) {
     tap.line(false, `survivors.json names ${name}, which is no mutation`);
   }
   if (isWhole && results.every(({ isOk }) => isOk)) await writePage(results, reasons);
@@ -107,7 +112,11 @@ async function commandsNotGreen(tree, all, tap) {
   for (const [index, command] of [...new Set(all.map((mutant) => mutant.red))].entries()) {
     const { verdict, reason, tests } = await tree.test(`unchanged-${index + 1}`, command);
     if (verdict !== 'passed') red.add(command);
-    tap.line(verdict === 'passed', `green without mutations: ${command}`, [reason, ...tests].filter(Boolean));
+    tap.line(
+      verdict === 'passed',
+      `green without mutations: ${command}`,
+      [reason, ...tests].filter(Boolean),
+    );
   }
   return red;
 }
@@ -121,13 +130,24 @@ async function commandsNotGreen(tree, all, tap) {
  */
 async function tried(tree, mutant, reason) {
   try {
-    const { verdict, tests, reason: why } = await tree.patched(mutant.file, () => outcome(tree, mutant));
-    if (verdict === 'broken') return { mutant, isOk: false, tests, note: `cannot be judged: ${why}` };
+    const {
+      verdict,
+      tests,
+      reason: why,
+    } = await tree.patched(mutant.file, () => outcome(tree, mutant));
+    if (verdict === 'broken')
+      return { mutant, isOk: false, tests, note: `cannot be judged: ${why}` };
     if (verdict === 'failed' && reason === undefined) {
       return { mutant, isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}` };
     }
-    if (verdict === 'failed') return { mutant, isOk: false, tests, note: 'killed now: take it from survivors.json' };
-    return { mutant, isOk: reason !== undefined, tests, note: `survives: ${reason ?? 'no reason is listed'}` };
+    if (verdict === 'failed')
+      return { mutant, isOk: false, tests, note: 'killed now: take it from survivors.json' };
+    return {
+      mutant,
+      isOk: reason !== undefined,
+      tests,
+      note: `survives: ${reason ?? 'no reason is listed'}`,
+    };
   } catch (error) {
     return {
       mutant,
@@ -156,7 +176,10 @@ async function outcome(tree, { name, red }) {
 async function writePage(results, reasons) {
   const commit = (await run('git', ['rev-parse', '--short', 'HEAD'])).trim();
   const before = await readFile(page, 'utf8');
-  await writeFile(page, pageOf(before, { results, reasons, rules: await rules(), commit, at: new Date() }));
+  await writeFile(
+    page,
+    pageOf(before, { results, reasons, rules: await rules(), commit, at: new Date() }),
+  );
 }
 
 await main(import.meta.url, checkMutants);

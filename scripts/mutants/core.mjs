@@ -36,7 +36,10 @@ export async function checkCore({ file: wanted, shard }, tap) {
   const { core: reasons } = await survivors();
   const files = wanted.length > 0 ? wanted : await mutatedFiles();
   await step('Testing the core without mutants', () =>
-    run('cargo', ['test', '--test', 'core'], { cwd: MutantTree.path, env: { ...environment, ...lean } }),
+    run('cargo', ['test', '--test', 'core'], {
+      cwd: MutantTree.path,
+      env: { ...environment, ...lean },
+    }),
   );
   for (const file of partOf(files, shard)) {
     const record = await recordOf(file);
@@ -100,7 +103,9 @@ export function namedOutcomes(outcomes, names) {
 
 /** Compiles cargo-mutants unless the pinned version is there. */
 async function installed() {
-  const present = await run(join(cargoBin, 'cargo-mutants'), ['mutants', '--version']).catch(() => '');
+  const present = await run(join(cargoBin, 'cargo-mutants'), ['mutants', '--version']).catch(
+    () => '',
+  );
   if (present.trim() === `cargo-mutants ${VERSION}`) return;
   const places = ['--target-dir', 'target/tools', '--root', '.tools'];
   const args = ['install', 'cargo-mutants', '--locked', '--debug', '--version', VERSION, ...places];
@@ -110,7 +115,8 @@ async function installed() {
 /** @returns {Promise<string[]>} */
 async function mutatedFiles() {
   const files = (await mutantsOf(['--list-files'])).split('\n').filter((file) => file !== '');
-  const rank = (/** @type {string} */ file) => first.findIndex((place) => file.startsWith(place)) >>> 0;
+  const rank = (/** @type {string} */ file) =>
+    first.findIndex((place) => file.startsWith(place)) >>> 0;
   return files.sort((a, b) => rank(a) - rank(b));
 }
 
@@ -124,7 +130,8 @@ async function recordOf(file) {
   const listed = JSON.parse(await mutantsOf(['--list', '--json', '--file', file]));
   const names = listed.map(({ name }) => name);
   const outcomes = namedOutcomes(names.length === 0 ? [] : await outcomesOf(file), names);
-  const of = (/** @type {string} */ summary) => outcomes.filter((outcome) => outcome.summary === summary);
+  const of = (/** @type {string} */ summary) =>
+    outcomes.filter((outcome) => outcome.summary === summary);
   return {
     digest: createHash('sha256').update(text).digest('hex'),
     commit: (await run('git', ['rev-parse', '--short', 'HEAD'])).trim(),
@@ -160,7 +167,16 @@ async function outcomesOf(file) {
  */
 async function outcomesWith(file, tests) {
   // The tests were green before the first file: a baseline for each would take as long as many mutants.
-  const how = ['--in-place', '--iterate', '--baseline', 'skip', '--timeout', '300', '--output', output];
+  const how = [
+    '--in-place',
+    '--iterate',
+    '--baseline',
+    'skip',
+    '--timeout',
+    '300',
+    '--output',
+    output,
+  ];
   await mutantsOf(['--file', file, ...how, '--', '--test', 'core', '--', ...tests]);
   return JSON.parse(await readFile(join(output, 'mutants.out', 'outcomes.json'), 'utf8')).outcomes;
 }

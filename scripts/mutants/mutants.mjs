@@ -27,7 +27,9 @@ export const folder = join(root, 'wasm-tests', 'mutants');
  */
 export async function mutants() {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.patch')).sort();
-  return Promise.all(files.map(async (file) => parsed(file, await readFile(join(folder, file), 'utf8'))));
+  return Promise.all(
+    files.map(async (file) => parsed(file, await readFile(join(folder, file), 'utf8'))),
+  );
 }
 
 /**
@@ -43,7 +45,8 @@ export function parsed(file, text) {
   /** @param {string} key */
   const field = (key) => {
     const lines = [...header.matchAll(new RegExp(`^${key}:\\s*(.+)$`, 'gm'))];
-    if (lines.length !== 1) throw new Error(`${file} has ${lines.length} lines "${key}:" before its diff, not one`);
+    if (lines.length !== 1)
+      throw new Error(`${file} has ${lines.length} lines "${key}:" before its diff, not one`);
     return (lines[0]?.[1] ?? '').trim();
   };
   const shows = field('Shows').split(/\s*,\s*/);

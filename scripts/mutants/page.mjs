@@ -15,7 +15,9 @@ export function pageOf(page, { results, reasons, rules, commit, at }) {
   const killed = results.filter(({ mutant }) => reasons[mutant.name] === undefined).length;
   const day = at.toISOString().slice(0, 10);
   const head = `\`npm run check:mutants -- --patches\` on ${day}, at ${commit}: ${killed} of ${results.length} mutants killed.`;
-  const found = results.map(({ mutant, tests }) => mutantRow(mutant, reasons[mutant.name] ?? firstOf(tests, mutant)));
+  const found = results.map(({ mutant, tests }) =>
+    mutantRow(mutant, reasons[mutant.name] ?? firstOf(tests, mutant)),
+  );
   const shown = rules.map((rule) => ruleRow(rule, results));
   const tables = [
     table(['mutant', 'what it breaks', 'rules', 'the test that fails'], found),
@@ -47,7 +49,9 @@ export function firstOf(tests, { red }) {
  * @param {{ mutant: Mutant }[]} results
  */
 function ruleRow({ rule, text, notYet = '' }, results) {
-  const names = results.filter(({ mutant }) => mutant.shows.includes(rule)).map(({ mutant }) => `\`${mutant.name}\``);
+  const names = results
+    .filter(({ mutant }) => mutant.shows.includes(rule))
+    .map(({ mutant }) => `\`${mutant.name}\``);
   return [rule, text, names.length > 0 ? names.join(', ') : `none yet: ${notYet}`];
 }
 

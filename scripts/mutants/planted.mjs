@@ -27,7 +27,8 @@ async function plant() {
   await mkdir(copy, { recursive: true });
   for (const path of ['src', 'Cargo.lock'])
     await cp(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true });
-  for (const path of ['bench', 'docs', 'wasm-tests']) await symlink(join(root, path), join(copy, path));
+  for (const path of ['bench', 'docs', 'wasm-tests'])
+    await symlink(join(root, path), join(copy, path));
   const manifest = await readFile(join(root, 'Cargo.toml'), 'utf8');
   const alone = manifest.replace(/^members = .*$/m, 'members = []');
   await writeFile(join(copy, 'Cargo.toml'), `${alone}\n[features]\nplanted = []\n`);

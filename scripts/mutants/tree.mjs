@@ -22,7 +22,8 @@ export class MutantTree {
       () => true,
       () => false,
     );
-    if (!isThere) await run('git', ['clone', '--quiet', '--shared', '--no-checkout', root, MutantTree.path]);
+    if (!isThere)
+      await run('git', ['clone', '--quiet', '--shared', '--no-checkout', root, MutantTree.path]);
     const tree = new MutantTree();
     await tree.#checkOut((await run('git', ['rev-parse', 'HEAD'])).trim());
     for (const folder of linkedFolders) await linked(folder);
@@ -72,13 +73,21 @@ export class MutantTree {
     await rm(tally, { force: true });
     // The reporters that the tally adds come last.
     const shell = ['sh', '-c', `${command} "$@"`, 'sh'];
-    const { status } = await ended(['node', 'scripts/lanes/tally.mjs', formatOf(command), ...shell], log, TEST_MS);
+    const { status } = await ended(
+      ['node', 'scripts/lanes/tally.mjs', formatOf(command), ...shell],
+      log,
+      TEST_MS,
+    );
     const counted = JSON.parse(await readFile(tally, 'utf8').catch(() => '{}'));
     const { passed = 0, failed = 0, failures = [] } = counted;
     const tests = failures.map((/** @type {string} */ failure) => failure.split('\n', 1)[0] ?? '');
     if (failed > 0 && status !== 0) return { verdict: 'failed', tests, reason: '' };
     if (passed > 0 && status === 0) return { verdict: 'passed', tests, reason: '' };
-    return { verdict: 'broken', tests, reason: `no test failed, yet the command ended with ${status}: see ${log}` };
+    return {
+      verdict: 'broken',
+      tests,
+      reason: `no test failed, yet the command ended with ${status}: see ${log}`,
+    };
   }
 
   /** @param {string} commit */
@@ -87,7 +96,13 @@ export class MutantTree {
     await run('git', ['checkout', '--quiet', '--force', '--detach', commit], options);
     await run(
       'git',
-      ['clean', '--quiet', '--force', '-d', ...linkedFolders.flatMap((folder) => ['--exclude', folder])],
+      [
+        'clean',
+        '--quiet',
+        '--force',
+        '-d',
+        ...linkedFolders.flatMap((folder) => ['--exclude', folder]),
+      ],
       options,
     );
   }
@@ -122,7 +137,10 @@ async function linked(folder) {
 async function filled(from, to) {
   for (const folder of outputs) {
     await rm(join(to, folder), { recursive: true, force: true });
-    await cp(join(from, folder), join(to, folder), { recursive: true, preserveTimestamps: true }).catch((error) => {
+    await cp(join(from, folder), join(to, folder), {
+      recursive: true,
+      preserveTimestamps: true,
+    }).catch((error) => {
       if (error.code !== 'ENOENT') throw error;
     });
   }
@@ -138,14 +156,23 @@ async function filled(from, to) {
 function ended([program = '', ...args], log, ms) {
   const output = openSync(log, 'w');
   const bins = ['node_modules/.bin', '.tools/bin'].map((folder) => join(MutantTree.path, folder));
-  const env = { ...process.env, LANE: 'mutants', PATH: [...bins, process.env['PATH']].join(delimiter) };
+  const env = {
+    ...process.env,
+    LANE: 'mutants',
+    PATH: [...bins, process.env['PATH']].join(delimiter),
+  };
   const child = spawn(program, args, {
     cwd: MutantTree.path,
     env,
     stdio: ['ignore', output, output],
     detached: true,
   });
-  const kill = () => void (child.exitCode === null && child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
+  const kill = () =>
+    void (
+      child.exitCode === null &&
+      child.pid !== undefined &&
+      process.kill(-child.pid, 'SIGKILL')
+    );
   onStop(kill);
   return new Promise((resolve, reject) => {
     let isLate = false;

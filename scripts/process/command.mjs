@@ -30,7 +30,9 @@ export function run(command, args, { env = environment, cwd = root } = {}) {
     all += text;
   });
   return new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new Error(`${command} cannot be started: ${error.message}`)));
+    child.on('error', (error) =>
+      reject(new Error(`${command} cannot be started: ${error.message}`)),
+    );
     child.on('close', (code) => {
       if (code === 0) resolve(output);
       else reject(new Error(`${command} ${args.join(' ')} failed with ${code}\n${all.trimEnd()}`));

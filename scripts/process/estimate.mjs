@@ -63,7 +63,10 @@ export class Estimate {
     this.advance(now);
     const pace = { processor: this.slowest('processor'), network: this.slowest('network') };
     return makespan(
-      this.steps.map((step) => ({ ...step, rest: Math.max(1 - step.done, OVERDUE) * pace[step.by] })),
+      this.steps.map((step) => ({
+        ...step,
+        rest: Math.max(1 - step.done, OVERDUE) * pace[step.by],
+      })),
       this.cores,
     );
   }
@@ -73,7 +76,10 @@ export class Estimate {
    * @param {'processor' | 'network'} by
    */
   slowest(by) {
-    return this.pace[by] * Math.max(1, ...this.steps.filter((step) => step.by === by).map((step) => step.done));
+    return (
+      this.pace[by] *
+      Math.max(1, ...this.steps.filter((step) => step.by === by).map((step) => step.done))
+    );
   }
 
   /** @param {number} now */

@@ -38,7 +38,8 @@ export async function isFresh(name, { inputs, outputs }) {
 export async function digest(paths) {
   const hash = createHash('sha256');
   for (const path of paths) {
-    for (const file of await filesIn(path)) hash.update(`${file}\0`).update(await contentHash(file));
+    for (const file of await filesIn(path))
+      hash.update(`${file}\0`).update(await contentHash(file));
     hash.update('\0');
   }
   return hash.digest('hex');

@@ -12,7 +12,8 @@ const cleanUps = [];
  */
 export async function main(url, work) {
   if (realpathSync(process.argv[1] ?? '') !== fileURLToPath(url)) return;
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, stop);
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, stop);
   try {
     await work();
   } catch (error) {

@@ -19,7 +19,8 @@ import { Estimate, freeCores, inWords } from './estimate.mjs';
 export async function sideBySide(parts, costs) {
   const known = costs.filter(({ name }) => parts.some((part) => part.name === name));
   const unknown = parts.filter(({ name }) => !costs.some((cost) => cost.name === name));
-  if (unknown.length > 0) throw new Error(`no cost is known of ${unknown.map(({ name }) => name).join(', ')}`);
+  if (unknown.length > 0)
+    throw new Error(`no cost is known of ${unknown.map(({ name }) => name).join(', ')}`);
   const cores = freeCores(availableParallelism(), loadavg()[0] ?? 0);
   const board = new Board(new Estimate(known, cores));
   /** @type {Map<string, Promise<void>>} */

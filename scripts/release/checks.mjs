@@ -9,14 +9,21 @@ import { run } from '../process/command.mjs';
  * @returns {Promise<string[]>}
  */
 export async function problems(folder, version) {
-  if (!isVersion(version)) return [`${JSON.stringify(version)} is not a version such as 1.2.3 or 1.2.3-beta.1`];
-  const found = [treeProblems(folder), versionProblems(folder, version), changelogProblems(folder, version)];
+  if (!isVersion(version))
+    return [`${JSON.stringify(version)} is not a version such as 1.2.3 or 1.2.3-beta.1`];
+  const found = [
+    treeProblems(folder),
+    versionProblems(folder, version),
+    changelogProblems(folder, version),
+  ];
   return (await Promise.all([...found, repositoryProblems(folder)])).flat();
 }
 
 /** @param {string} version */
 export function isVersion(version) {
-  return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?$/.test(version);
+  return /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z]+(\.[0-9A-Za-z]+)*)?$/.test(
+    version,
+  );
 }
 
 /**
@@ -38,7 +45,9 @@ export async function treeProblems(folder) {
  * @param {string} version
  */
 export async function versionProblems(folder, version) {
-  const stated = await Promise.all(places.map(async ({ path, of }) => ({ path, found: of(await text(folder, path)) })));
+  const stated = await Promise.all(
+    places.map(async ({ path, of }) => ({ path, found: of(await text(folder, path)) })),
+  );
   return stated
     .filter(({ found }) => found !== version)
     .map(({ path, found }) => `${path} has the version ${found ?? 'of nothing'}, not ${version}`);
@@ -53,10 +62,13 @@ export async function changelogProblems(folder, version) {
   const sections = sectionsOf(await text(folder, CHANGELOG));
   const section = sections.find(({ title }) => named(title) === version);
   const waiting = sections.find(({ title, body }) => title === UNRELEASED && body !== '');
-  if (section === undefined) return [`CHANGELOG.md has no section for ${version}${waiting ? onlyUnreleased : ''}`];
+  if (section === undefined)
+    return [`CHANGELOG.md has no section for ${version}${waiting ? onlyUnreleased : ''}`];
   return [
     ...(section.body === '' ? [`the section for ${version} in CHANGELOG.md is empty`] : []),
-    ...(waiting ? [`CHANGELOG.md has entries under "Unreleased", which ${version} would bring along`] : []),
+    ...(waiting
+      ? [`CHANGELOG.md has entries under "Unreleased", which ${version} would bring along`]
+      : []),
   ];
 }
 
@@ -80,8 +92,11 @@ export async function repositoryProblems(folder) {
  * @param {string} date as in 2026-01-31
  */
 export async function prepare(folder, version, date) {
-  for (const { path, set } of places) await rewrite(folder, path, (content) => set(content, version));
-  const present = sectionsOf(await text(folder, CHANGELOG)).some(({ title }) => named(title) === version);
+  for (const { path, set } of places)
+    await rewrite(folder, path, (content) => set(content, version));
+  const present = sectionsOf(await text(folder, CHANGELOG)).some(
+    ({ title }) => named(title) === version,
+  );
   if (present) return;
   await rewrite(folder, CHANGELOG, (content) =>
     content.replace(/^## Unreleased$/m, `## Unreleased\n\n## ${version} - ${date}`),
@@ -154,7 +169,9 @@ const places = [
   place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
   place('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
-  ...['', '-bindings', '-browser'].map((name) => place('Cargo.lock', inLockOf(`mcp-listen${name}`))),
+  ...['', '-bindings', '-browser'].map((name) =>
+    place('Cargo.lock', inLockOf(`mcp-listen${name}`)),
+  ),
   place('browser/Cargo.toml', onCore),
   place('tower/Cargo.toml', ofTower),
   place('tower/Cargo.toml', onCore),

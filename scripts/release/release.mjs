@@ -17,8 +17,10 @@ const out = join(root, '.build', 'release');
 
 async function release() {
   const { values, positionals } = parseArgs({ allowPositionals: true, options });
-  const version = positionals[0] ?? JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version;
-  if (!isVersion(version)) throw new Error(`${JSON.stringify(version)} is not a version such as 1.2.3`);
+  const version =
+    positionals[0] ?? JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version;
+  if (!isVersion(version))
+    throw new Error(`${JSON.stringify(version)} is not a version such as 1.2.3`);
   if (values.prepare) return prepare(root, version, today());
   const found = await problems(root, version);
   if (values['dry-run']) return dryRun(version, found);
@@ -37,7 +39,9 @@ async function dryRun(version, found) {
   print(`\n${version} was packed and tested; nothing was published.\n`);
   for (const file of Object.values(artefacts)) print(`  ${file}: ${await measured(file)}\n`);
   if (found.length > 0) print(`\n${listed('A release would be refused for now:', found)}\n`);
-  print(`\nA release would run:\n\n${commands(version, artefacts).map(shown).join('\n')}\n\n${PROVENANCE}`);
+  print(
+    `\nA release would run:\n\n${commands(version, artefacts).map(shown).join('\n')}\n\n${PROVENANCE}`,
+  );
 }
 
 /** @param {string} version */
@@ -63,7 +67,9 @@ async function rehearsed(version) {
   onStop(remove);
   try {
     await step('Cloning what is committed', () => cloned(copy, version));
-    await step('Building the package', () => run('node', ['scripts/build/build.mjs'], { cwd: copy }));
+    await step('Building the package', () =>
+      run('node', ['scripts/build/build.mjs'], { cwd: copy }),
+    );
     await rm(out, { recursive: true, force: true });
     await mkdir(out, { recursive: true });
     return { tarball: await packed(copy), crate: await crated(copy, version) };
@@ -80,12 +86,18 @@ async function cloned(copy, version) {
   await run('git', ['clone', '--quiet', '--no-hardlinks', root, copy]);
   const installed = ['node_modules', '.tools', 'target'];
   for (const name of installed) await symlink(join(root, name), join(copy, name));
-  await writeFile(join(copy, '.git', 'info', 'exclude'), installed.map((name) => `/${name}\n`).join(''));
+  await writeFile(
+    join(copy, '.git', 'info', 'exclude'),
+    installed.map((name) => `/${name}\n`).join(''),
+  );
   await prepare(copy, version, today());
   const who = ['-c', 'user.name=release', '-c', 'user.email=release@localhost'];
   const commit = ['commit', '--quiet', '--all', '--allow-empty', '--message', `Release ${version}`];
   await run('git', [...who, ...commit], { cwd: copy });
-  const left = [...(await versionProblems(copy, version)), ...(await changelogProblems(copy, version))];
+  const left = [
+    ...(await versionProblems(copy, version)),
+    ...(await changelogProblems(copy, version)),
+  ];
   if (left.length > 0) throw new Error(listed(`${version} cannot be released:`, left));
 }
 
@@ -94,10 +106,14 @@ async function cloned(copy, version) {
  * @param {string} copy
  */
 async function packed(copy) {
-  const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', out], { cwd: copy }));
+  const [report] = JSON.parse(
+    await run('npm', ['pack', '--json', '--pack-destination', out], { cwd: copy }),
+  );
   const tarball = join(out, report.filename);
   const env = { ...environment, PREPARED: 'true', PACKAGE_TARBALL: tarball };
-  await step('Testing the tarball: the lane package', () => run(join(copy, '.ci', 'package'), [], { cwd: copy, env }));
+  await step('Testing the tarball: the lane package', () =>
+    run(join(copy, '.ci', 'package'), [], { cwd: copy, env }),
+  );
   return tarball;
 }
 

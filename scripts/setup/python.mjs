@@ -23,7 +23,10 @@ export async function installed(what, requirements, name) {
   const wanted = join(root, requirements);
   const folder = join(root, '.tools', name);
   const present = join(folder, 'requirements.txt');
-  const [wants, has] = await Promise.all([readFile(wanted, 'utf8'), readFile(present, 'utf8').catch(() => '')]);
+  const [wants, has] = await Promise.all([
+    readFile(wanted, 'utf8'),
+    readFile(present, 'utf8').catch(() => ''),
+  ]);
   if (wants === has) return;
   await step(`Installing ${what} into .tools/${name}`, async () => {
     await rm(folder, { recursive: true, force: true });

@@ -66,7 +66,15 @@ async function rustToolchain() {
     ...components.flatMap((part) => ['--component', part]),
     ...targets.flatMap((target) => ['--target', target]),
   ];
-  const args = ['toolchain', 'install', channel, '--profile', 'minimal', '--no-self-update', ...parts];
+  const args = [
+    'toolchain',
+    'install',
+    channel,
+    '--profile',
+    'minimal',
+    '--no-self-update',
+    ...parts,
+  ];
   const label = `Installing Rust ${channel}: ${missing.join(', ')}`;
   return { name: 'Rust', label, work: () => run('rustup', args) };
 }
@@ -75,8 +83,15 @@ async function packagesMatchLock() {
   const wanted = await lockedPackages('package-lock.json');
   const present = await lockedPackages('node_modules/.package-lock.json').catch(() => undefined);
   if (present === undefined) return false;
-  const same = Object.entries(present).every(([path, { version }]) => wanted[path]?.version === version);
-  return same && Object.entries(wanted).every(([path, { optional }]) => path === '' || optional || path in present);
+  const same = Object.entries(present).every(
+    ([path, { version }]) => wanted[path]?.version === version,
+  );
+  return (
+    same &&
+    Object.entries(wanted).every(
+      ([path, { optional }]) => path === '' || optional || path in present,
+    )
+  );
 }
 
 /**
@@ -97,9 +112,9 @@ async function wantedToolchain() {
   const toml = await readFile(join(root, 'rust-toolchain.toml'), 'utf8');
   /** @param {string} key */
   const list = (key) =>
-    [...(toml.match(new RegExp(`^${key} = \\[(.*)\\]`, 'm'))?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(
-      (match) => match[1] ?? '',
-    );
+    [
+      ...(toml.match(new RegExp(`^${key} = \\[(.*)\\]`, 'm'))?.[1] ?? '').matchAll(/"([^"]+)"/g),
+    ].map((match) => match[1] ?? '');
   return {
     channel: toml.match(/^channel = "(.+)"/m)?.[1] ?? 'stable',
     components: list('components'),
@@ -110,9 +125,17 @@ async function wantedToolchain() {
 /** @param {string} channel */
 async function installedComponents(channel) {
   await run('rustup', ['--version']).catch(() => {
-    throw new Error('rustup is needed to compile the core: install it from https://rustup.rs and start again');
+    throw new Error(
+      'rustup is needed to compile the core: install it from https://rustup.rs and start again',
+    );
   });
-  const list = await run('rustup', ['component', 'list', '--installed', '--toolchain', channel]).catch(() => '');
+  const list = await run('rustup', [
+    'component',
+    'list',
+    '--installed',
+    '--toolchain',
+    channel,
+  ]).catch(() => '');
   return list.split('\n').filter((line) => line !== '');
 }
 

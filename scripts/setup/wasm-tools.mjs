@@ -52,8 +52,14 @@ function stampOf(program) {
  */
 function install(features) {
   const places = ['--path', tools, '--target-dir', 'target/tools', '--root', '.tools'];
-  const env = { ...environment, CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' };
-  return run('cargo', ['install', '--locked', '--force', '--debug', ...places, ...features], { env });
+  const env = {
+    ...environment,
+    CARGO_PROFILE_DEV_DEBUG: 'false',
+    CARGO_PROFILE_DEV_INCREMENTAL: 'false',
+  };
+  return run('cargo', ['install', '--locked', '--force', '--debug', ...places, ...features], {
+    env,
+  });
 }
 
 /** The version of wasm-bindgen in the lock of the core, which has to be that of the tools. */
@@ -75,7 +81,8 @@ async function agreedVersion() {
 async function lockedVersion(crate, folder) {
   const lock = await readFile(join(root, folder, 'Cargo.lock'), 'utf8');
   const version = lock.match(new RegExp(`name = "${crate}"\\nversion = "(.+)"`))?.[1];
-  if (version === undefined) throw new Error(`the Cargo.lock of ${folder} names no version of ${crate}`);
+  if (version === undefined)
+    throw new Error(`the Cargo.lock of ${folder} names no version of ${crate}`);
   return version;
 }
 

@@ -22,7 +22,11 @@ export const demoBundle = join(root, folder, 'worker');
 export async function demoParts() {
   const isCoreFresh = await isFresh('start-core', corePaths);
   const core = { name: 'core', label: 'Compiling the core, unoptimised', work: compileCore };
-  const worker = { name: 'Worker', label: 'Bundling the console and the Worker', work: buildWorker };
+  const worker = {
+    name: 'Worker',
+    label: 'Bundling the console and the Worker',
+    work: buildWorker,
+  };
   if (!isCoreFresh) return [core, worker];
   return (await isFresh('start-worker', workerPaths)) ? [] : [worker];
 }
@@ -34,11 +38,24 @@ export async function demoParts() {
 export const costs = [
   ...setUpCosts,
   { name: 'core', after: ['Rust'], by: 'processor', processor: 29, least: 20 },
-  { name: 'Worker', after: ['npm packages', 'wasm-bindings', 'core'], by: 'processor', processor: 10, least: 7 },
+  {
+    name: 'Worker',
+    after: ['npm packages', 'wasm-bindings', 'core'],
+    by: 'processor',
+    processor: 10,
+    least: 7,
+  },
 ];
 
 function compileCore() {
-  const profile = ['--profile', 'start', '--target', 'wasm32-unknown-unknown', '--target-dir', 'target'];
+  const profile = [
+    '--profile',
+    'start',
+    '--target',
+    'wasm32-unknown-unknown',
+    '--target-dir',
+    'target',
+  ];
   return run('cargo', ['build', '--locked', '--package', 'mcp-listen-bindings', ...profile]);
 }
 
@@ -47,7 +64,9 @@ async function buildWorker() {
   await unlessFresh('start-worker', workerPaths, async () => {
     await copySources();
     await buildConsole(join(root, folder));
-    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: join(root, folder) });
+    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], {
+      cwd: join(root, folder),
+    });
   });
 }
 
@@ -56,23 +75,43 @@ async function bindBoth() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });
   await mkdir(join(root, pkg, 'client'), { recursive: true });
-  await writeBindings('target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm', pkg, 'mcp_listen');
+  await writeBindings(
+    'target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm',
+    pkg,
+    'mcp_listen',
+  );
   for (const file of ['.js', '_bg.wasm'])
-    await cp(join(root, pkg, `mcp_listen${file}`), join(root, pkg, 'client', `mcp_listen_client${file}`));
+    await cp(
+      join(root, pkg, `mcp_listen${file}`),
+      join(root, pkg, 'client', `mcp_listen_client${file}`),
+    );
 }
 
 /** The sources beside the bindings that they import, as a package whose entries are the sources. */
 async function copySources() {
-  for (const path of ['worker', ...copied]) await rm(join(root, folder, path), { recursive: true, force: true });
-  for (const path of copied) await cp(join(root, path), join(root, folder, path), { recursive: true });
+  for (const path of ['worker', ...copied])
+    await rm(join(root, folder, path), { recursive: true, force: true });
+  for (const path of copied)
+    await cp(join(root, path), join(root, folder, path), { recursive: true });
   const manifest = await readFile(join(root, 'package.json'), 'utf8');
-  await writeFile(join(root, folder, 'package.json'), manifest.replace(/"\.\/dist\/(.+)\.js"/g, '"./js/$1.ts"'));
+  await writeFile(
+    join(root, folder, 'package.json'),
+    manifest.replace(/"\.\/dist\/(.+)\.js"/g, '"./js/$1.ts"'),
+  );
 }
 
 const copied = ['js', 'console', 'examples/notebook', 'tsconfig.base.json', 'wrangler.toml'];
 const tools = ['scripts/build/bindings.mjs', 'scripts/start/demo.mjs', 'package-lock.json'];
 const corePaths = {
-  inputs: [...tools, 'rust-toolchain.toml', 'Cargo.toml', 'Cargo.lock', 'src', 'bindings', 'tools/wasm-bindgen'],
+  inputs: [
+    ...tools,
+    'rust-toolchain.toml',
+    'Cargo.toml',
+    'Cargo.lock',
+    'src',
+    'bindings',
+    'tools/wasm-bindgen',
+  ],
   outputs: [join(folder, 'pkg')],
 };
 const workerPaths = {

@@ -26,7 +26,10 @@ async function screenshots() {
   const browser = await chromium.launch(await launchOptions());
   try {
     await mkdir(images, { recursive: true });
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
+    const page = await browser.newPage({
+      viewport: { width: 1280, height: 800 },
+      reducedMotion: 'reduce',
+    });
     page.setDefaultTimeout(15_000);
     await page.goto(server.url);
     await fill(page);
@@ -44,7 +47,11 @@ async function screenshots() {
 async function startServer() {
   const args = [join(root, 'scripts', 'start', 'start.mjs')];
   const env = { ...environment, PORT: '0' };
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const exited = new Promise((resolve) => child.once('exit', resolve));
   const stop = () => {
     child.kill();
@@ -60,7 +67,9 @@ async function startServer() {
 
 /** The Chromium and the flags of the tests. */
 async function launchOptions() {
-  const capabilities = JSON.parse(await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'));
+  const capabilities = JSON.parse(
+    await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'),
+  );
   const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
   return { executablePath, args: capabilities['goog:chromeOptions'].args };
 }
@@ -127,7 +136,8 @@ async function take(page, path, colorScheme) {
   await page.screenshot({ path, animations: 'disabled' });
   const { size } = await stat(path);
   process.stdout.write(`${relative(root, path)}: ${size} bytes\n`);
-  if (size > MOST_BYTES) throw new Error(`${path} has ${size} bytes, which is more than ${MOST_BYTES}`);
+  if (size > MOST_BYTES)
+    throw new Error(`${path} has ${size} bytes, which is more than ${MOST_BYTES}`);
 }
 
 await main(import.meta.url, screenshots);

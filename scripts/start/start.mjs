@@ -16,14 +16,18 @@ async function start() {
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
   const text = { ...everythingOn(token), ...fromEnvironment(process.env) };
   const reachesLocal = 'UPSTREAM' in text;
-  const workerd = await step('Starting workerd', () => startWorkerd({ bundle, port, text, reachesLocal }));
+  const workerd = await step('Starting workerd', () =>
+    startWorkerd({ bundle, port, text, reachesLocal }),
+  );
   let stopping = false;
   onStop(() => {
     stopping = true;
     return workerd.stop();
   });
   process.exitCode = 0;
-  process.stdout.write(reachesLocal ? gatewayWelcome(workerd.url ?? '', token) : welcome(workerd.url ?? '', token));
+  process.stdout.write(
+    reachesLocal ? gatewayWelcome(workerd.url ?? '', token) : welcome(workerd.url ?? '', token),
+  );
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
 }
@@ -55,10 +59,19 @@ function everythingOn(token) {
  */
 function fromEnvironment(environment) {
   const names = [
-    ...['UPSTREAM', 'UPSTREAM_TOKEN', 'UPSTREAM_WATCH', 'UPSTREAM_RIGHTS', 'TENANTS', 'TENANT_NAMES'],
+    ...[
+      'UPSTREAM',
+      'UPSTREAM_TOKEN',
+      'UPSTREAM_WATCH',
+      'UPSTREAM_RIGHTS',
+      'TENANTS',
+      'TENANT_NAMES',
+    ],
     ...['CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
   ];
-  return Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+  return Object.fromEntries(
+    names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
 }
 
 /** @param {string} text a port, 0 for any that is free */
@@ -112,7 +125,8 @@ Ctrl-C stops everything.
  */
 function gatewayWelcome(origin, token) {
   const { TENANTS, TENANT_NAMES = '', UPSTREAM } = process.env;
-  if (TENANTS) return tenantsWelcome(origin, token, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
+  if (TENANTS)
+    return tenantsWelcome(origin, token, TENANTS, TENANT_NAMES.split(',')[0]?.trim() ?? '');
   return `
 MCP endpoint  ${origin}/mcp, in front of ${UPSTREAM}
 Console       ${origin}/#publish=${token}
@@ -152,7 +166,12 @@ Ctrl-C stops everything.
  * @param {object} params
  */
 function request(origin, method, headers, params) {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: envelope, ...params } });
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: { _meta: envelope, ...params },
+  });
   return `curl -N ${origin}/mcp -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: ${method}'${headers} -d '${body}'`;
 }
 
@@ -169,7 +188,9 @@ const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
 };
-const listen = { notifications: { toolsListChanged: true, resourceSubscriptions: ['note://todo'] } };
+const listen = {
+  notifications: { toolsListChanged: true, resourceSubscriptions: ['note://todo'] },
+};
 const edit = { name: 'edit_note', arguments: { name: 'todo', text: 'buy oat milk' } };
 
 await main(import.meta.url, start);

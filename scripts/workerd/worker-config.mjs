@@ -11,7 +11,10 @@ import { root } from '../process/project.mjs';
 export async function workerConfig() {
   const toml = await readFile(join(root, 'wrangler.toml'), 'utf8');
   return {
-    durableObjects: [...toml.matchAll(binding)].map(([, name = '', className = '']) => ({ binding: name, className })),
+    durableObjects: [...toml.matchAll(binding)].map(([, name = '', className = '']) => ({
+      binding: name,
+      className,
+    })),
     compatibilityDate: toml.match(/^compatibility_date = "(.+)"/m)?.[1] ?? '',
     compatibilityFlags: JSON.parse(toml.match(/^compatibility_flags = (\[.*\])/m)?.[1] ?? '[]'),
   };

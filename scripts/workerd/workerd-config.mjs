@@ -27,7 +27,8 @@ import { extname } from 'node:path';
 export async function bundledModules(bundle) {
   const files = (await readdir(bundle)).filter((file) => extname(file) in moduleKinds).sort();
   const scripts = files.filter((file) => moduleKinds[extname(file)] === 'esModule');
-  if (scripts.length !== 1) throw new Error(`a bundle holds one script, ${bundle} holds ${scripts.length}`);
+  if (scripts.length !== 1)
+    throw new Error(`a bundle holds one script, ${bundle} holds ${scripts.length}`);
   return [...scripts, ...files.filter((file) => !scripts.includes(file))];
 }
 
@@ -112,7 +113,8 @@ function objectBindings(name, { durableObjects, remoteBus }) {
 /** @param {Layout['durableObjects']} durableObjects */
 function objectStorage(durableObjects) {
   const namespaces = durableObjects.map(
-    ({ className }) => `(className = ${quoted(className)}, uniqueKey = ${quoted(className)}, enableSql = true)`,
+    ({ className }) =>
+      `(className = ${quoted(className)}, uniqueKey = ${quoted(className)}, enableSql = true)`,
   );
   return `
   durableObjectNamespaces = [${namespaces.join(', ')}],

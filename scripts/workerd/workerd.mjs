@@ -45,18 +45,40 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @param {WorkerdOptions} options
  * @returns {Promise<Workerd>}
  */
-export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDir, ...configured }) {
+export async function startWorkerd({
+  bundle,
+  edges = 2,
+  text = {},
+  port,
+  stateDir,
+  ...configured
+}) {
   const files = await bundledModules(bundle);
   const defaults = await workerConfig();
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-'));
   const state = resolve(stateDir ?? join(folder, 'state'));
   await mkdir(state, { recursive: true });
   await cp(bundle, join(folder, 'modules'), { recursive: true });
-  const layout = { ...defaults, ...configured, modules: 'modules', files, edges, text, port, stateDir: state };
+  const layout = {
+    ...defaults,
+    ...configured,
+    modules: 'modules',
+    files,
+    edges,
+    text,
+    port,
+    stateDir: state,
+  };
   await writeFile(join(folder, 'workerd.capnp'), workerdConfig(layout));
-  const sockets = edges + (configured.remoteBus === undefined ? 1 : 0) + (port === undefined ? 0 : 1);
+  const sockets =
+    edges + (configured.remoteBus === undefined ? 1 : 0) + (port === undefined ? 0 : 1);
   const { inspected: isInspected = false, isExperimental = false } = configured;
-  return serve(folder, { edges, sockets: sockets + (isInspected ? 1 : 0), isInspected, isExperimental });
+  return serve(folder, {
+    edges,
+    sockets: sockets + (isInspected ? 1 : 0),
+    isInspected,
+    isExperimental,
+  });
 }
 
 /**
@@ -66,10 +88,14 @@ export async function startWorkerd({ bundle, edges = 2, text = {}, port, stateDi
 async function serve(folder, { edges, sockets, isInspected, isExperimental }) {
   const inspector = isInspected ? ['--inspector-addr=127.0.0.1:0'] : [];
   const experimental = isExperimental ? ['--experimental'] : [];
-  const child = spawn(workerdPath(), ['serve', '--control-fd=3', ...inspector, ...experimental, 'workerd.capnp'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    workerdPath(),
+    ['serve', '--control-fd=3', ...inspector, ...experimental, 'workerd.capnp'],
+    {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    },
+  );
   const log = collected(child);
   const exited = removedAfter(child, folder);
   const origins = await listening(child, sockets, exited).catch((error) => {
@@ -126,7 +152,9 @@ async function removedAfter(child, folder) {
 async function listening(child, sockets, exited) {
   /** @type {Map<string, string>} */
   const origins = new Map();
-  const control = createInterface({ input: /** @type {import('node:stream').Readable} */ (child.stdio[3]) });
+  const control = createInterface({
+    input: /** @type {import('node:stream').Readable} */ (child.stdio[3]),
+  });
   const ready = new Promise((resolve) => {
     control.on('line', (line) => {
       const { event, socket, port } = JSON.parse(line);

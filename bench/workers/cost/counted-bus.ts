@@ -29,7 +29,9 @@ type Method = (this: CountedBus, ...args: unknown[]) => unknown;
 /** Whether a method of an object has called this one: the object was asked once. */
 let isInside = false;
 
-for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(SubscriptionBus.prototype))) {
+for (const [name, { value }] of Object.entries(
+  Object.getOwnPropertyDescriptors(SubscriptionBus.prototype),
+)) {
   if (name === 'constructor' || typeof value !== 'function') continue;
   const method = value as Method;
   const kind = name in KINDS ? KINDS[name] : 'calls';

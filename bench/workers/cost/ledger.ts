@@ -43,7 +43,10 @@ export function countStorage(storage: DurableObjectStorage): void {
   isCounting = true;
   const sql = Object.getPrototypeOf(storage.sql) as SqlStorage;
   const { exec } = sql;
-  sql.exec = function <T extends Record<string, SqlStorageValue>>(query: string, ...bindings: unknown[]) {
+  sql.exec = function <T extends Record<string, SqlStorageValue>>(
+    query: string,
+    ...bindings: unknown[]
+  ) {
     const cursor = exec.call(this, query, ...bindings) as SqlStorageCursor<T>;
     cursors.push(cursor);
     hasWritten ||= cursor.rowsWritten > 0;

@@ -24,7 +24,8 @@ export class BenchBus extends SubscriptionBus {
 
   /** How often this object was constructed. */
   wakes(): number {
-    return this.ctx.storage.sql.exec<{ wakes: number }>('SELECT COUNT(*) AS wakes FROM wake').one().wakes;
+    return this.ctx.storage.sql.exec<{ wakes: number }>('SELECT COUNT(*) AS wakes FROM wake').one()
+      .wakes;
   }
 
   /** Resets the object, as a deploy does. */

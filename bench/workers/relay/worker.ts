@@ -28,7 +28,10 @@ export class Relay extends DurableObject {
   }
 }
 
-const { RELAY, SOCKETS } = env as unknown as { RELAY: DurableObjectNamespace<Relay>; SOCKETS: 'auto' | 'each' };
+const { RELAY, SOCKETS } = env as unknown as {
+  RELAY: DurableObjectNamespace<Relay>;
+  SOCKETS: 'auto' | 'each';
+};
 
 export default {
   async fetch(request: Request): Promise<Response> {
@@ -49,7 +52,9 @@ async function alone(relay: DurableObjectStub): Promise<Response> {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(acknowledgment());
-      webSocket.addEventListener('message', ({ data }) => controller.enqueue(new Uint8Array(data as ArrayBuffer)));
+      webSocket.addEventListener('message', ({ data }) =>
+        controller.enqueue(new Uint8Array(data as ArrayBuffer)),
+      );
     },
     cancel: () => webSocket.close(),
   });

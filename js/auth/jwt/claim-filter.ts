@@ -22,7 +22,9 @@ export function allowed(rights: Rights, requested: SubscriptionFilter): Subscrip
   for (const list of LISTS) filter[list] = rights[list] === true;
   for (const names of NAMES) {
     const patterns = rights[names] ?? [];
-    filter[names] = (requested[names] ?? []).filter((name) => patterns.some((pattern) => matches(pattern, name)));
+    filter[names] = (requested[names] ?? []).filter((name) =>
+      patterns.some((pattern) => matches(pattern, name)),
+    );
   }
   return filter;
 }

@@ -1,4 +1,10 @@
-import { createLocalJWKSet, createRemoteJWKSet, type JWKSCacheInput, type JWTVerifyGetKey, jwksCache } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  type JWKSCacheInput,
+  type JWTVerifyGetKey,
+  jwksCache,
+} from 'jose';
 import { ListenError } from '../../model/error.js';
 import { blameOf } from './token-error.js';
 
@@ -16,7 +22,10 @@ export class IssuerKeys {
    */
   constructor(jwks: string | URL, staleMs: number) {
     this.#staleMs = staleMs;
-    this.#current = createRemoteJWKSet(urlOf(jwks), { [jwksCache]: this.#known, timeoutDuration: TIMEOUT_MS });
+    this.#current = createRemoteJWKSet(urlOf(jwks), {
+      [jwksCache]: this.#known,
+      timeoutDuration: TIMEOUT_MS,
+    });
   }
 
   /** Finds the key of a token by keys that are ten minutes old at most. */
@@ -37,16 +46,23 @@ export class IssuerKeys {
 
   /** The keys that were fetched last, unless they are too old. */
   #last(cause?: unknown): JWTVerifyGetKey {
-    const { jwks, uat } = this.#known as { jwks?: Parameters<typeof createLocalJWKSet>[0]; uat?: number };
-    if (jwks !== undefined && uat !== undefined && Date.now() < uat + this.#staleMs) return createLocalJWKSet(jwks);
-    throw new ListenError('authorizer-failed', 'the keys of the issuer cannot be fetched', { cause });
+    const { jwks, uat } = this.#known as {
+      jwks?: Parameters<typeof createLocalJWKSet>[0];
+      uat?: number;
+    };
+    if (jwks !== undefined && uat !== undefined && Date.now() < uat + this.#staleMs)
+      return createLocalJWKSet(jwks);
+    throw new ListenError('authorizer-failed', 'the keys of the issuer cannot be fetched', {
+      cause,
+    });
   }
 }
 
 /** Over plain HTTP whoever is in between could say which keys are good; a loopback address has nobody in between. */
 function urlOf(jwks: string | URL): URL {
   const url = URL.canParse(jwks) ? new URL(jwks) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  const isSafe =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
   if (url !== undefined && isSafe) return url;
   throw new ListenError(
     'invalid-options',

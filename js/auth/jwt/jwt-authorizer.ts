@@ -100,14 +100,21 @@ class Authorizer {
     } = options;
     // Without one of them jose would not look at the claim.
     if (!isName(issuer) || !isName(audience)) {
-      throw new ListenError('invalid-options', 'issuer and audience must be texts that are not empty');
+      throw new ListenError(
+        'invalid-options',
+        'issuer and audience must be texts that are not empty',
+      );
     }
     if (typ !== undefined && !isName(typ))
       throw new ListenError('invalid-options', 'typ must be a text that is not empty');
-    if (!(clockToleranceMs >= 0)) throw new ListenError('invalid-options', 'clockToleranceMs must not be below 0');
+    if (!(clockToleranceMs >= 0))
+      throw new ListenError('invalid-options', 'clockToleranceMs must not be below 0');
     this.#options = { ...options };
     this.#toleranceMs = clockToleranceMs;
-    this.#keys = typeof jwks === 'function' ? { current: jwks, lenient: jwks } : new IssuerKeys(jwks, staleKeysMs);
+    this.#keys =
+      typeof jwks === 'function'
+        ? { current: jwks, lenient: jwks }
+        : new IssuerKeys(jwks, staleKeysMs);
     this.#challenge = new Challenge(resource, scopes);
   }
 
@@ -118,19 +125,28 @@ class Authorizer {
     return { name: sub, expiresAt: exp * 1_000 + this.#toleranceMs, claims: token.claims };
   }
 
-  async authorize({ claims: handed, isOpen, request, requested }: AuthorizeContext): Promise<Authorization> {
-    const token = this.#isGood(handed) ? { claims: handed } : await this.#token(request, isOpen ?? false);
+  async authorize({
+    claims: handed,
+    isOpen,
+    request,
+    requested,
+  }: AuthorizeContext): Promise<Authorization> {
+    const token = this.#isGood(handed)
+      ? { claims: handed }
+      : await this.#token(request, isOpen ?? false);
     if ('denied' in token) return token;
     const { claim = 'mcp.listen', audiences: audiencesOf } = this.#options;
     const rights = rightsOf(token.claims[claim]);
-    if (rights === undefined) return this.#challenge.insufficient('The token does not say what its caller may hear');
+    if (rights === undefined)
+      return this.#challenge.insufficient('The token does not say what its caller may hear');
     const audiences = audiencesOf === undefined ? rights.audiences : audiencesOf(token.claims);
     return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
   }
 
   /** Whether these are claims that `principal` has verified, and that have not expired since. */
   #isGood(claims: unknown): claims is Claims {
-    const isVerified = typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
+    const isVerified =
+      typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
     return isVerified && Date.now() < (claims as Claims).exp * 1_000 + this.#toleranceMs;
   }
 
@@ -156,7 +172,8 @@ class Authorizer {
       issuer,
       requiredClaims: ['exp', 'sub'],
     });
-    if (!isName(payload.sub)) throw new errors.JWTClaimValidationFailed('"sub" is no name', payload, 'sub', 'invalid');
+    if (!isName(payload.sub))
+      throw new errors.JWTClaimValidationFailed('"sub" is no name', payload, 'sub', 'invalid');
     this.#verifiedClaims.add(payload);
     return payload as Claims;
   }

@@ -23,7 +23,9 @@ export interface ProtectedResourceOptions {
  * const response = metadata(request) ?? (await server.fetch(request));
  * ```
  */
-export function protectedResource(options: ProtectedResourceOptions): (request: Request) => Response | undefined {
+export function protectedResource(
+  options: ProtectedResourceOptions,
+): (request: Request) => Response | undefined {
   const { authorizationServers, resource, scopes } = options;
   const paths = new Set([WELL_KNOWN, metadataUrl(resource).pathname]);
   const body = JSON.stringify({
@@ -34,7 +36,8 @@ export function protectedResource(options: ProtectedResourceOptions): (request: 
   });
   return ({ method, url }) => {
     if (!METHODS.has(method) || !paths.has(new URL(url).pathname)) return undefined;
-    if (method === 'OPTIONS') return new Response(null, { status: 204, headers: { ...CORS, ...PREFLIGHT } });
+    if (method === 'OPTIONS')
+      return new Response(null, { status: 204, headers: { ...CORS, ...PREFLIGHT } });
     return new Response(method === 'HEAD' ? null : body, { headers: { ...CORS, ...JSON_HEADERS } });
   };
 }
@@ -46,7 +49,10 @@ export function protectedResource(options: ProtectedResourceOptions): (request: 
  */
 export function metadataUrl(resource: string): URL {
   if (!isResource(resource)) {
-    throw new ListenError('invalid-options', 'resource must be a URL of http or https without a fragment');
+    throw new ListenError(
+      'invalid-options',
+      'resource must be a URL of http or https without a fragment',
+    );
   }
   const { origin, pathname, search } = new URL(resource);
   return new URL(`${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`);
@@ -61,4 +67,7 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 const METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const CORS = { 'access-control-allow-origin': '*' };
 const PREFLIGHT = { 'access-control-allow-methods': 'GET', 'access-control-allow-headers': '*' };
-const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600' };
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  'cache-control': 'public, max-age=3600',
+};

@@ -70,4 +70,8 @@ export class NatsConnectionManager {
 }
 
 /** A connection of our own comes back for ever, soon, and notices within half a minute that the other end is dead. */
-const OURS: ConnectionOptions = { maxReconnectAttempts: -1, reconnectTimeWait: 250, pingInterval: 10_000 };
+const OURS: ConnectionOptions = {
+  maxReconnectAttempts: -1,
+  reconnectTimeWait: 250,
+  pingInterval: 10_000,
+};

@@ -36,10 +36,16 @@ export interface NatsBusOptions extends ProcessBusOptions {
  * const server = createListenHandler(handler, { bus });
  * ```
  */
-export function natsBus(server: string | ConnectionOptions | NatsConnection, options: NatsBusOptions = {}): ProcessBus {
+export function natsBus(
+  server: string | ConnectionOptions | NatsConnection,
+  options: NatsBusOptions = {},
+): ProcessBus {
   const { bus: name = 'mcp-listen', jetStream } = options;
   if (!/^[\w-]+$/.test(name)) {
-    throw new ListenError('invalid-options', 'the name of a bus on NATS has letters, digits, - and _ only');
+    throw new ListenError(
+      'invalid-options',
+      'the name of a bus on NATS has letters, digits, - and _ only',
+    );
   }
   const line = new NatsConnectionManager(typeof server === 'string' ? { servers: server } : server);
   return new BrokerBus(new NatsBroker(line, name, { ...retentionOf(options), jetStream }), options);

@@ -45,7 +45,12 @@ export class JetStreamLog {
     }
     const { logAgeMs, logEvents } = this.#options;
     const max_age = Math.round(logAgeMs * NANOSECONDS);
-    return manager.streams.add({ name: this.#name, subjects: [this.#name], max_msgs: logEvents, max_age });
+    return manager.streams.add({
+      name: this.#name,
+      subjects: [this.#name],
+      max_msgs: logEvents,
+      max_age,
+    });
   }
 
   /** Appends events; a stream that is gone is made again. */
@@ -98,7 +103,9 @@ export class JetStreamLog {
   #resume({ created, state }: StreamInfo): { isWhole: boolean; place: Place } {
     const former = this.#place;
     const holds =
-      former?.created === created && former.sequence <= state.last_seq && former.sequence + 1 >= state.first_seq;
+      former?.created === created &&
+      former.sequence <= state.last_seq &&
+      former.sequence + 1 >= state.first_seq;
     const place = holds ? former : { created, sequence: state.last_seq };
     return { isWhole: holds, place };
   }
@@ -123,7 +130,8 @@ export async function jetStreamOf(
   try {
     return await jetstreamManager(connection);
   } catch (error) {
-    const isThere = codeOf(error) !== JetStreamApiCodes.JetStreamNotEnabledForAccount && !hasNobody(error);
+    const isThere =
+      codeOf(error) !== JetStreamApiCodes.JetStreamNotEnabledForAccount && !hasNobody(error);
     if (isNeeded || isThere) throw error;
     return undefined;
   }
@@ -135,7 +143,9 @@ function codeOf(error: unknown): number | undefined {
 
 /** Whether nobody was there to take a request. */
 function hasNobody(error: unknown): boolean {
-  return error instanceof errors.NoRespondersError || (error instanceof Error && hasNobody(error.cause));
+  return (
+    error instanceof errors.NoRespondersError || (error instanceof Error && hasNobody(error.cause))
+  );
 }
 
 function gone(error: unknown): never {

@@ -94,7 +94,10 @@ export class NatsBroker implements Broker {
   /** What failed once is tried again; who had JetStream waits for it. */
   async #find({ connection, lost }: ConnectionLease): Promise<JetStreamManager | undefined> {
     try {
-      const manager = await jetStreamOf(connection, this.#wantsJetStream === true || this.#log.isKnown);
+      const manager = await jetStreamOf(
+        connection,
+        this.#wantsJetStream === true || this.#log.isKnown,
+      );
       if (manager !== undefined) await this.#log.provide(manager);
       return manager;
     } catch (error) {

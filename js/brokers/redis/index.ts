@@ -24,7 +24,10 @@ export type { RedisClient } from './redis-broker.js';
  * const server = createListenHandler(handler, { bus });
  * ```
  */
-export function redisBus(server: string | RedisClient, options: ProcessBusOptions = {}): ProcessBus {
+export function redisBus(
+  server: string | RedisClient,
+  options: ProcessBusOptions = {},
+): ProcessBus {
   const client: RedisClient = typeof server === 'string' ? createClient({ url: server }) : server;
   const { logEvents } = retentionOf(options);
   return new BrokerBus(new RedisBroker(client, options.bus ?? 'mcp-listen', logEvents), options);

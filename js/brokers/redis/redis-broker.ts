@@ -104,7 +104,10 @@ export class RedisBroker implements Broker {
 
   async #read(reader: Connection, ear: BrokerListener): Promise<void> {
     const place = this.#place as Place;
-    const streams = await reader.xRead({ key: this.#stream, id: place.id }, { COUNT: BATCH, BLOCK: BLOCK_MS });
+    const streams = await reader.xRead(
+      { key: this.#stream, id: place.id },
+      { COUNT: BATCH, BLOCK: BLOCK_MS },
+    );
     for (const { id, message } of streams?.[0]?.messages ?? []) {
       place.id = id;
       this.#take(place, message, ear);

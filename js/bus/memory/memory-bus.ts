@@ -4,7 +4,12 @@ import { report } from '../../observe/on-error.js';
 import { Bus, type BusOutput, eventsIn, FixedText, textOf } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
 import { expectLoaded } from '../../wasm/server/load.js';
-import type { AttachableBus, AttachmentListener, BusConnection, FanoutSink } from '../attachable-bus.js';
+import type {
+  AttachableBus,
+  AttachmentListener,
+  BusConnection,
+  FanoutSink,
+} from '../attachable-bus.js';
 import { eventText } from '../event-text.js';
 import type { RetentionOptions } from '../retention.js';
 import { RecentEvents } from './memory-log.js';
@@ -137,7 +142,8 @@ export class InMemoryBus implements AttachableBus {
 
   /** A core that has begun anew knows of no bus: nobody can tell any more what a stream has missed. */
   #renew(): void {
-    if (this.#life !== generation()) this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
+    if (this.#life !== generation())
+      this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
@@ -220,7 +226,10 @@ export class InMemoryBus implements AttachableBus {
     this.#leave(edge);
     const why = comesBack
       ? new ListenError('bus-lost', 'the stream is attached on another connection')
-      : new ListenError('bus-released', 'the session is over, or a newer stream of it has taken over');
+      : new ListenError(
+          'bus-released',
+          'the session is over, or a newer stream of it has taken over',
+        );
     this.#guarded(() => link?.lost(why));
   }
 

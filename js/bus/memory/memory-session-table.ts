@@ -24,7 +24,8 @@ export class MemorySessionTable implements SessionRows {
   put(id: string, session: string, { caller, ...keys }: SessionKeys): void {
     const uris = this.#rows.get(id)?.uris ?? new Set();
     this.#rows.set(id, { session, caller, ...keys, uris });
-    if (caller !== undefined) this.#callers.set(caller, (this.#callers.get(caller) ?? new Set()).add(id));
+    if (caller !== undefined)
+      this.#callers.set(caller, (this.#callers.get(caller) ?? new Set()).add(id));
   }
 
   remove(id: string): void {

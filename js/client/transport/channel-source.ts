@@ -10,7 +10,12 @@ export class ChannelSource extends CoreSource {
   #member: ChannelMember | undefined;
   #joins = 0;
 
-  constructor(channel: ListenChannel, filter: string, options: ClientListenOptions, opensAgain: boolean) {
+  constructor(
+    channel: ListenChannel,
+    filter: string,
+    options: ClientListenOptions,
+    opensAgain: boolean,
+  ) {
     super(filter, undefined, options, opensAgain);
     this.#channel = channel;
     this.#options = options;
@@ -37,7 +42,12 @@ export class ChannelSource extends CoreSource {
     if (member === undefined) gone();
     else
       at((machine, time) => {
-        machine.joined(approach(member, this.#options), member.capabilities, reserved(this.#channel), time);
+        machine.joined(
+          approach(member, this.#options),
+          member.capabilities,
+          reserved(this.#channel),
+          time,
+        );
       });
   }
 
@@ -60,7 +70,10 @@ export class ChannelSource extends CoreSource {
   }
 }
 
-function approach({ era: known }: ChannelMember, { era = 'auto' }: ClientListenOptions): ClientApproach {
+function approach(
+  { era: known }: ChannelMember,
+  { era = 'auto' }: ClientListenOptions,
+): ClientApproach {
   if (known === '2026-07-28') return ClientApproach.Modern;
   if (known === 'session') return ClientApproach.Legacy;
   if (era === 'auto') return ClientApproach.Discover;

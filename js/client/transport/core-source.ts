@@ -3,7 +3,12 @@ import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { CoreEnd } from '../../model/subscription-error.js';
 import { deferred } from '../../timing/deferred.js';
-import { type ClientApproach, type ClientNews, type ClientTransfer, ClientWatch } from '../../wasm/client/bindings.js';
+import {
+  type ClientApproach,
+  type ClientNews,
+  type ClientTransfer,
+  ClientWatch,
+} from '../../wasm/client/bindings.js';
 import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
 import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
@@ -14,7 +19,12 @@ export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
 /** What a subscription has to tell. */
 export type News =
   | { kind: 'connecting' }
-  | { kind: 'live'; honored: SubscriptionFilter; id: string | undefined; version: string | undefined }
+  | {
+      kind: 'live';
+      honored: SubscriptionFilter;
+      id: string | undefined;
+      version: string | undefined;
+    }
   | { kind: 'changed'; event: ChangeEvent }
   | { kind: 'waiting' | 'stopped'; end: CoreEnd; cause: unknown };
 
@@ -37,7 +47,12 @@ export abstract class CoreSource {
   #isReleased = true;
 
   /** Without `way` it is on a channel. It opens again when it ends where it `opensAgain`. */
-  constructor(filter: string, way: ClientApproach | undefined, options: ClientListenOptions, opensAgain: boolean) {
+  constructor(
+    filter: string,
+    way: ClientApproach | undefined,
+    options: ClientListenOptions,
+    opensAgain: boolean,
+  ) {
     const { ackTimeoutMs, maxSilenceMs } = { ...DEFAULTS, ...options };
     const limits = [ackTimeoutMs, maxSilenceMs] as const;
     const isTapped = options.onMessage !== undefined;
@@ -45,7 +60,18 @@ export abstract class CoreSource {
     // The server may not know yet that what the core asked for in an earlier life is over.
     const minted = clientGuard.generation * IDS_A_LIFE;
     this.#machine = calling(
-      () => new ClientWatch(filter, way, info, ...limits, isTapped, opensAgain, minted, Math.random(), now()),
+      () =>
+        new ClientWatch(
+          filter,
+          way,
+          info,
+          ...limits,
+          isTapped,
+          opensAgain,
+          minted,
+          Math.random(),
+          now(),
+        ),
     );
     this.#log = options.onMessage;
     const { promise, resolve } = deferred();
@@ -117,7 +143,8 @@ export abstract class CoreSource {
     const ends = isEnded && !this.#isReleased;
     this.#isReleased = isEnded;
     if (ends) this.release();
-    for (let next = machine.transfer(); next !== undefined; next = machine.transfer()) this.#transfer(next);
+    for (let next = machine.transfer(); next !== undefined; next = machine.transfer())
+      this.#transfer(next);
     if (ends) this.leave();
     this.#timer.set(machine.deadline);
     this.wake();
@@ -170,7 +197,8 @@ export abstract class CoreSource {
   }
 
   #send(outgoing: Outgoing): void {
-    if (outgoing.body !== undefined) this.#log?.({ at: Date.now(), direction: 'out', text: outgoing.body });
+    if (outgoing.body !== undefined)
+      this.#log?.({ at: Date.now(), direction: 'out', text: outgoing.body });
     this.send(outgoing);
   }
 
@@ -181,7 +209,10 @@ export abstract class CoreSource {
 }
 
 /** The next news of a source; undefined once `isClosed`. */
-export async function nextNews(source: CoreSource, isClosed: () => boolean): Promise<News | undefined> {
+export async function nextNews(
+  source: CoreSource,
+  isClosed: () => boolean,
+): Promise<News | undefined> {
   for (;;) {
     if (isClosed()) return undefined;
     const news = source.news();

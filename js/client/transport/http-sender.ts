@@ -14,7 +14,8 @@ export class HttpSender {
     this.#request =
       typeof target === 'function'
         ? target
-        : ({ body, ...parts }) => new Request(target, { ...parts, ...(body !== null && { body }), ...pastCache() });
+        : ({ body, ...parts }) =>
+            new Request(target, { ...parts, ...(body !== null && { body }), ...pastCache() });
   }
 
   /** The answer; a 401 is asked about once, where somebody can give another token. */
@@ -42,7 +43,8 @@ export class HttpSender {
   async #headers(fields: Outgoing['headers']): Promise<Headers> {
     const { headers, token } = this.#options;
     const all = new Headers(headers);
-    if (token !== undefined) all.set('Authorization', `Bearer ${typeof token === 'function' ? await token() : token}`);
+    if (token !== undefined)
+      all.set('Authorization', `Bearer ${typeof token === 'function' ? await token() : token}`);
     for (const [name, value] of fields) all.set(name, value);
     return all;
   }

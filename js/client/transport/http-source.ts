@@ -10,7 +10,12 @@ export class HttpSource extends CoreSource {
   readonly #sender: HttpSender;
   readonly #calls = new Map<number, AbortController>();
 
-  constructor(target: HttpTarget, filter: string, options: ClientListenOptions, opensAgain: boolean) {
+  constructor(
+    target: HttpTarget,
+    filter: string,
+    options: ClientListenOptions,
+    opensAgain: boolean,
+  ) {
     super(filter, approach(options), options, opensAgain);
     this.#sender = new HttpSender(target, options);
     this.pump();
@@ -43,7 +48,9 @@ export class HttpSource extends CoreSource {
     if (!this.isReleased) this.#calls.set(call, abort);
     try {
       const response = await this.#sender.send(outgoing, abort.signal);
-      this.at((machine, time) => machine.head(call, response.status, linesOf(response.headers), time));
+      this.at((machine, time) =>
+        machine.head(call, response.status, linesOf(response.headers), time),
+      );
       await this.#read(call, response, abort.signal);
     } catch (error) {
       // To the core any error is an end. It is the cause of the loss, unless the request was given up here.

@@ -14,5 +14,10 @@ export function open(
 ): CoreSource {
   if (typeof target === 'string' || typeof target === 'function' || target instanceof URL)
     return new HttpSource(target, filter, options, opensAgain);
-  return new ChannelSource('join' in target ? target : sdkChannel(target), filter, options, opensAgain);
+  return new ChannelSource(
+    'join' in target ? target : sdkChannel(target),
+    filter,
+    options,
+    opensAgain,
+  );
 }

@@ -24,7 +24,8 @@ export function sdkChannel(client: SdkClient): ListenChannel {
   const known = channels.get(client);
   if (known !== undefined) return known;
   const channel = {
-    join: (receiver: ChannelReceiver) => client.transport && new SdkMember(client, client.transport, receiver),
+    join: (receiver: ChannelReceiver) =>
+      client.transport && new SdkMember(client, client.transport, receiver),
   };
   channels.set(client, channel);
   return channel;
@@ -52,7 +53,9 @@ class SdkMember implements ChannelMember {
       onRequestStreamEnd: () => this.era === '2026-07-28' && this.#receiver.gone(),
     };
     const isListen = text.includes('"method":"subscriptions/listen"');
-    this.#transport.send(JSON.parse(text), isListen ? options : undefined).catch((error) => this.#fail(error));
+    this.#transport
+      .send(JSON.parse(text), isListen ? options : undefined)
+      .catch((error) => this.#fail(error));
   }
 
   leave(): void {
@@ -89,7 +92,11 @@ function receiversOf(transport: SdkTransport): Set<ChannelReceiver> {
 
 /** The HTTP status in an error of an SDK. */
 function statusOf(error: unknown): number | undefined {
-  const { name, status, data } = error as { name?: string; status?: unknown; data?: { status?: unknown } };
+  const { name, status, data } = error as {
+    name?: string;
+    status?: unknown;
+    data?: { status?: unknown };
+  };
   if (name === 'UnauthorizedError') return 401;
   const told = data?.status ?? status;
   return typeof told === 'number' ? told : undefined;

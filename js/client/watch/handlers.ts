@@ -45,7 +45,8 @@ export class Handlers {
     else if (event.kind === 'tools_list_changed') this.#ask(event.kind, handler.tools);
     else if (event.kind === 'prompts_list_changed') this.#ask(event.kind, handler.prompts);
     else if (event.kind === 'resources_list_changed') this.#ask(event.kind, handler.resources);
-    else if (event.kind === 'resource_updated') this.#ask(`resource ${event.uri}`, () => handler.resource?.(event.uri));
+    else if (event.kind === 'resource_updated')
+      this.#ask(`resource ${event.uri}`, () => handler.resource?.(event.uri));
     else this.#task(handler, event.task);
   }
 
@@ -62,7 +63,8 @@ export class Handlers {
   #ask(key: string, task: (() => unknown) | undefined): void {
     if (task === undefined) return;
     const known = this.#refetches.get(key);
-    const refetch = known ?? new CoalescedTask(task, this.#failed, () => this.#refetches.delete(key));
+    const refetch =
+      known ?? new CoalescedTask(task, this.#failed, () => this.#refetches.delete(key));
     this.#refetches.set(key, refetch);
     refetch.ask();
   }

@@ -47,7 +47,9 @@ export class TabSharing implements WatchSource {
       this.#pass(news);
       this.#tell(news);
     });
-    return new Promise((resolve) => signal.addEventListener('abort', () => this.#release(resolve), { once: true }));
+    return new Promise((resolve) =>
+      signal.addEventListener('abort', () => this.#release(resolve), { once: true }),
+    );
   }
 
   #release(release: () => void): void {
@@ -59,7 +61,10 @@ export class TabSharing implements WatchSource {
   /** An error of this tab cannot be cloned for another: the standing says what it was. */
   #pass(news: WatchEvent): void {
     const { kind } = news;
-    this.#say({ kind: 'news', news: kind === 'standing' ? { kind, standing: news.standing } : news });
+    this.#say({
+      kind: 'news',
+      news: kind === 'standing' ? { kind, standing: news.standing } : news,
+    });
   }
 
   #hear(word: Word): void {
@@ -70,7 +75,8 @@ export class TabSharing implements WatchSource {
 
   /** An answer to another tab may be no news here. */
   #follow(news: WatchEvent): void {
-    const isKnown = news.kind === 'standing' && JSON.stringify(news.standing) === JSON.stringify(this.#standing);
+    const isKnown =
+      news.kind === 'standing' && JSON.stringify(news.standing) === JSON.stringify(this.#standing);
     if (isKnown) return;
     if (news.kind === 'standing') this.#standing = news.standing;
     this.#tell(news);

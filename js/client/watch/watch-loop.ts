@@ -99,7 +99,11 @@ export class WatchLoop implements WatchSource {
   }
 
   #stand(standing: Omit<WatchStatus, 'reconnects'>, cause?: unknown): void {
-    this.#tell({ kind: 'standing', standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) }, cause });
+    this.#tell({
+      kind: 'standing',
+      standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) },
+      cause,
+    });
   }
 
   /** The network is back. */

@@ -69,14 +69,21 @@ class Watcher implements Watch {
   readonly #observers = new Set<() => void>();
   readonly #line: WatchSource;
 
-  constructor(target: ListenTarget, filter: SubscriptionFilter, handler: WatchHandler, options: WatchOptions) {
+  constructor(
+    target: ListenTarget,
+    filter: SubscriptionFilter,
+    handler: WatchHandler,
+    options: WatchOptions,
+  ) {
     const { signal } = options;
     signal?.throwIfAborted();
     expectLoaded();
     expectTimeouts(options);
     this.#options = options;
     this.#handlers = new Handlers(handler, (cause) =>
-      options.onError?.(new ListenError('handler-failed', 'a handler of the watch failed', { cause })),
+      options.onError?.(
+        new ListenError('handler-failed', 'a handler of the watch failed', { cause }),
+      ),
     );
     this.#line = lineTo(
       target,
@@ -140,7 +147,12 @@ class Watcher implements Watch {
 }
 
 /** A stream of this watch alone, or the one that its tabs share. */
-function lineTo(target: ListenTarget, filter: string, options: WatchOptions, tell: Emit): WatchSource {
+function lineTo(
+  target: ListenTarget,
+  filter: string,
+  options: WatchOptions,
+  tell: Emit,
+): WatchSource {
   const begin = (told: Emit) => new WatchLoop(target, filter, options, told);
   const { share = false } = options;
   if (share === false || !canShare()) return begin(tell);

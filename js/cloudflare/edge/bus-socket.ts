@@ -26,7 +26,12 @@ export class BusSocket implements BusConnection {
   #connecting: Promise<void> = Promise.resolve();
 
   /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
-  constructor(doors: BusConnector, owner: SocketOwner, attachFrame: string, link: AttachmentListener) {
+  constructor(
+    doors: BusConnector,
+    owner: SocketOwner,
+    attachFrame: string,
+    link: AttachmentListener,
+  ) {
     this.#doors = doors;
     this.#owner = owner;
     this.#attachFrame = attachFrame;
@@ -96,16 +101,21 @@ export class BusSocket implements BusConnection {
       return;
     }
     if (code === OUTDATED) {
-      this.#lose(new ListenError('bus-outdated', `the bus object does not serve this deployment: ${reason}`));
+      this.#lose(
+        new ListenError('bus-outdated', `the bus object does not serve this deployment: ${reason}`),
+      );
       return;
     }
     const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);
-    this.#lose(isReleased ? new ListenError('bus-released', 'the bus has let the stream go') : lost);
+    this.#lose(
+      isReleased ? new ListenError('bus-released', 'the bus has let the stream go') : lost,
+    );
   }
 
   /** A socket that was closed may fail after that. */
   #failed(socket: WebSocket): void {
-    if (this.#socket === socket) this.#lose(new ListenError('bus-lost', 'the socket to the bus failed'));
+    if (this.#socket === socket)
+      this.#lose(new ListenError('bus-lost', 'the socket to the bus failed'));
   }
 
   /** A stream that is sent on before it was ever answered has lost nothing. */

@@ -57,7 +57,8 @@ export class BusSubscriber {
   #receive(frame: string): void {
     const { deadline, events, hasMissed } = this.#listener.receive(frame, performance.now());
     this.#timer.arm(deadline);
-    if (hasMissed) this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
+    if (hasMissed)
+      this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
     for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
   }
 

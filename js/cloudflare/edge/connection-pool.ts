@@ -2,7 +2,11 @@ import type { AttachmentCounters, AttachOptions } from '../../bus/attachable-bus
 import type { Opening } from '../../bus/opening.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Member } from '../../streams/connection/member.js';
-import { addTally, type OwnConnectionOptions, OwnConnections } from '../../streams/connection/own-connections.js';
+import {
+  addTally,
+  type OwnConnectionOptions,
+  OwnConnections,
+} from '../../streams/connection/own-connections.js';
 import { SharedConnection } from '../../streams/connection/shared-connection.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
 import type { Stream } from '../../wasm/server/bindings.js';
@@ -61,7 +65,9 @@ export class ConnectionPool {
     // The first stream holds the socket that it would have anyway.
     if (verdict === true || holder === undefined) return line.open(opening, busProbeIntervalMs);
     const works = await this.#try(holder.member);
-    return works ? this.#line(joining).open(opening, busProbeIntervalMs) : this.#openAlone(opening, joining);
+    return works
+      ? this.#line(joining).open(opening, busProbeIntervalMs)
+      : this.#openAlone(opening, joining);
   }
 
   /** What the trial says that runs, or begins now; false where it says nothing in time. */
@@ -104,12 +110,17 @@ export class ConnectionPool {
     return new SharedConnection({
       ...options,
       isShared: true,
-      onParted: (stream: FanoutStream, parted: Stream) => this.#alone.adopt(stream, parted, options),
+      onParted: (stream: FanoutStream, parted: Stream) =>
+        this.#alone.adopt(stream, parted, options),
       onEmpty: () => {},
     });
   }
 
-  #connecting({ attachMs, continent = '', busProbeIntervalMs }: AttachOptions): OwnConnectionOptions {
+  #connecting({
+    attachMs,
+    continent = '',
+    busProbeIntervalMs,
+  }: AttachOptions): OwnConnectionOptions {
     const { doors, onError, onLog } = this.#options;
     return {
       ...{ attachMs, busProbeIntervalMs, onError, onLog },

@@ -34,7 +34,11 @@ export class BusConnector {
   readonly #shards = new Map<string, ShardAddress>();
   readonly #keys = new ObjectKeyCache();
 
-  constructor(namespace: DurableObjectNamespace, bus: string, waitUntil: (what: Promise<void>) => void) {
+  constructor(
+    namespace: DurableObjectNamespace,
+    bus: string,
+    waitUntil: (what: Promise<void>) => void,
+  ) {
     this.waitUntil = waitUntil;
     this.#namespace = namespace;
     this.#bus = bus;
@@ -77,14 +81,21 @@ export class BusConnector {
   }
 
   /** Asks the bus object, which takes the stream itself or says where to go. */
-  async #ask(continent: string, isWanted: () => boolean, full?: ShardAddress): Promise<OpenedSocket | ShardAddress> {
+  async #ask(
+    continent: string,
+    isWanted: () => boolean,
+    full?: ShardAddress,
+  ): Promise<OpenedSocket | ShardAddress> {
     const response = await this.#fetch(
       this.#bus,
       wanted(() => this.#root(), isWanted),
       continent,
       full,
     );
-    const shard = response.status === MISDIRECTED ? shardAddress(response.headers.get(SHARD_HEADER) ?? '') : undefined;
+    const shard =
+      response.status === MISDIRECTED
+        ? shardAddress(response.headers.get(SHARD_HEADER) ?? '')
+        : undefined;
     if (shard === undefined) return { socket: socketOf(response), shard };
     this.#shards.set(continent, shard);
     return shard;
@@ -99,7 +110,12 @@ export class BusConnector {
     return this.#namespace.getByName(this.#bus) as unknown as SocketStub;
   }
 
-  #fetch(name: string, stub: () => SocketStub, continent: string, full?: ShardAddress): Promise<Response> {
+  #fetch(
+    name: string,
+    stub: () => SocketStub,
+    continent: string,
+    full?: ShardAddress,
+  ): Promise<Response> {
     const headers: Record<string, string> = { upgrade: 'websocket', [BUS_HEADER]: WIRE };
     headers[DEPLOYMENT_HEADER] = this.#deployment;
     if (continent !== '') headers[CONTINENT_HEADER] = continent;

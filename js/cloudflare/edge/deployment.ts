@@ -11,6 +11,10 @@ export function deployment(): string {
 }
 
 function isVersion(bound: unknown): bound is { id: string } {
-  const { id, tag, timestamp } = (bound ?? {}) as { id?: unknown; tag?: unknown; timestamp?: unknown };
+  const { id, tag, timestamp } = (bound ?? {}) as {
+    id?: unknown;
+    tag?: unknown;
+    timestamp?: unknown;
+  };
   return [id, tag, timestamp].every((member) => typeof member === 'string') && id !== '';
 }

@@ -76,7 +76,10 @@ export interface DurableObjectBusOptions {
  * const server = createListenHandler(handler, { bus });
  * ```
  */
-export function durableObjectBus(namespace: BusNamespace, options: DurableObjectBusOptions = {}): ListenBus {
+export function durableObjectBus(
+  namespace: BusNamespace,
+  options: DurableObjectBusOptions = {},
+): ListenBus {
   return new DurableObjectBus(namespace, options);
 }
 
@@ -104,7 +107,12 @@ class DurableObjectBus implements AttachableBus {
     this.#doors = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
     this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
     this.#onError = onError;
-    this.#lines = new ConnectionPool({ doors: this.#doors, onError, onLog: safely(onLog, onError), sockets });
+    this.#lines = new ConnectionPool({
+      doors: this.#doors,
+      onError,
+      onLog: safely(onLog, onError),
+      sockets,
+    });
   }
 
   get tally(): AttachmentCounters {
@@ -126,7 +134,11 @@ class DurableObjectBus implements AttachableBus {
     return this.#lines.open(opening, joining);
   }
 
-  connect(frame: string, link: AttachmentListener, { continent = '' }: ConnectOptions): BusConnection {
+  connect(
+    frame: string,
+    link: AttachmentListener,
+    { continent = '' }: ConnectOptions,
+  ): BusConnection {
     return new BusSocket(this.#doors, { continent, isSession: true }, frame, link);
   }
 
@@ -143,7 +155,8 @@ class DurableObjectBus implements AttachableBus {
    * it missed, collapsed; where the log does not reach back so far, `onError` is told.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const connect = (frame: string, link: AttachmentListener) => new BusSocket(this.#doors, NOBODY, frame, link);
+    const connect = (frame: string, link: AttachmentListener) =>
+      new BusSocket(this.#doors, NOBODY, frame, link);
     const onEvent = listener as (event: ServerEvent) => void;
     const follower = new BusSubscriber({ connect, onEvent, onError: this.#onError });
     return () => follower.leave();

@@ -17,7 +17,11 @@ export class ObjectKeyCache {
    *
    * @throws what a stub throws.
    */
-  async using(name: string, stub: () => SocketStub, ask: (key: string) => Promise<Response>): Promise<Response> {
+  async using(
+    name: string,
+    stub: () => SocketStub,
+    ask: (key: string) => Promise<Response>,
+  ): Promise<Response> {
     const response = await ask(await this.key(name, stub));
     if (response.status !== FORBIDDEN) return response;
     return ask(await this.#fresh(name, stub));

@@ -113,7 +113,11 @@ export function createGateway<Rest extends unknown[] = []>(
   namespace: BusNamespace,
   options: GatewayOptions<Rest> = {},
 ): Gateway<Rest> {
-  const { fetch, nameOf, server } = new Gate(upstreamUrl(upstream), namespace, options as GatewayOptions);
+  const { fetch, nameOf, server } = new Gate(
+    upstreamUrl(upstream),
+    namespace,
+    options as GatewayOptions,
+  );
   return { fetch, server, nameOf };
 }
 
@@ -155,7 +159,9 @@ class Gate implements Gateway<unknown[]> {
     // What stands before is the tenant's: without tenants there is nothing.
     const isHere = leaf !== undefined && (before === '' || typeof this.#bus === 'function');
     if (isHere && leaf === 'mcp') return this.#serve(request, rest);
-    return isHere && this.#publish !== undefined ? this.#publish(request) : refused(Refusal.UnknownServer);
+    return isHere && this.#publish !== undefined
+      ? this.#publish(request)
+      : refused(Refusal.UnknownServer);
   };
 
   readonly server = (bus?: string): ListenHandler<unknown[]> => {
@@ -174,12 +180,19 @@ class Gate implements Gateway<unknown[]> {
     });
   }
 
-  readonly nameOf = (request: Request): Promise<string | undefined> => this.#behind.credentials.nameOf(request);
+  readonly nameOf = (request: Request): Promise<string | undefined> =>
+    this.#behind.credentials.nameOf(request);
 
   /** Pages and hosts are judged as those of the MCP endpoint are. */
-  #endpoint({ listen, publish, secret }: GatewayOptions, where: Pick<PublishHandlerOptions, 'bus' | 'onError'>) {
+  #endpoint(
+    { listen, publish, secret }: GatewayOptions,
+    where: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
+  ) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
-    const front = { ...(allowedHosts && { allowedHosts }), ...(allowedOrigins && { allowedOrigins }) };
+    const front = {
+      ...(allowedHosts && { allowedHosts }),
+      ...(allowedOrigins && { allowedOrigins }),
+    };
     return createPublishHandler(this.#namespace, { ...front, ...publish, ...where, secret });
   }
 
@@ -192,7 +205,8 @@ class Gate implements Gateway<unknown[]> {
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
     // An option that is undefined must not replace a default that denies.
     const authorize =
-      listen.authorize ?? (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
+      listen.authorize ??
+      (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
     return forgettableHandler<unknown[]>(this.#proxy, {
       onError,
       ...(takesPublishes(this.#options) && listen.server === undefined && { advertise: 'all' }),

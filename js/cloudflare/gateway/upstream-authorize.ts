@@ -10,16 +10,26 @@ import { isDenial, type UpstreamServer } from './upstream.js';
  * `subscriptions/listen` there with the filter and the credentials of the caller, and closes it after
  * the acknowledgment. A server that serves no subscriptions allows nothing.
  */
-export function upstreamAuthorize(behind: UpstreamServer, onError: (error: Error) => void): Authorize {
+export function upstreamAuthorize(
+  behind: UpstreamServer,
+  onError: (error: Error) => void,
+): Authorize {
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
     const answer = await behind.ask(request, questionOf(Question.Listen, text));
     if (isDenial(answer)) return answer;
-    const { bytes, found } = await bodyUntil(answer, behind.limits, (bytes) => probed(bytes).acknowledged);
+    const { bytes, found } = await bodyUntil(
+      answer,
+      behind.limits,
+      (bytes) => probed(bytes).acknowledged,
+    );
     if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
     if (answer.ok && !probed(bytes).isUnknown)
-      throw new ListenError('discover-failed', 'the server behind did not acknowledge a subscription');
+      throw new ListenError(
+        'discover-failed',
+        'the server behind did not acknowledge a subscription',
+      );
     onError(
       new ListenError(
         'discover-failed',

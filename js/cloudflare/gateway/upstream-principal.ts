@@ -18,7 +18,10 @@ import { isDenial, type UpstreamServer } from './upstream.js';
 export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boolean): Principal {
   const admission = new Admission(behind, isUnknownEnough);
   return async (request) => {
-    const [name, denial] = await Promise.all([admission.nameOf(request), admission.denialOf(request)]);
+    const [name, denial] = await Promise.all([
+      admission.nameOf(request),
+      admission.denialOf(request),
+    ]);
     return denial ?? name;
   };
 }
@@ -30,7 +33,9 @@ export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boole
  */
 function opensNothing({ headers, method }: Request): boolean {
   const version = headers.get('mcp-protocol-version') ?? '2025';
-  return method === 'POST' && !headers.has('mcp-session-id') && /^202[45](-\d\d-\d\d)?$/.test(version);
+  return (
+    method === 'POST' && !headers.has('mcp-session-id') && /^202[45](-\d\d-\d\d)?$/.test(version)
+  );
 }
 
 /** What is known of a server behind, and of the callers that it serves. */
@@ -72,7 +77,9 @@ class Admission {
     const last = this.#needing.last(url);
     // While it is asked again, what was known holds for all other requests.
     if (last !== undefined) this.#needing.set(url, last);
-    const isNeeded = await within(ANONYMOUS_MS, 'principal', () => this.#asked(anonymous(request), false)).then(
+    const isNeeded = await within(ANONYMOUS_MS, 'principal', () =>
+      this.#asked(anonymous(request), false),
+    ).then(
       (denial) => denial !== undefined && (denial.denied !== 503 || (last ?? true)),
       () => last ?? true,
     );
@@ -87,7 +94,8 @@ class Admission {
       const discovered = await this.#behind.ask(request, questionOf(Question.Discover));
       if (isDenial(discovered)) return discovered;
       const body = await wholeBody(discovered, this.#behind.limits);
-      if (isResult(discovered, body) || (isUnknownEnough && probed(body).isUnknown)) return undefined;
+      if (isResult(discovered, body) || (isUnknownEnough && probed(body).isUnknown))
+        return undefined;
     }
     return this.#initialized(request, place);
   }
@@ -102,7 +110,10 @@ class Admission {
     if (isServed) this.#initializing.set(place, true);
     else this.#initializing.delete(place);
     if (isServed) return undefined;
-    throw new ListenError('discover-failed', 'the server behind answers neither server/discover nor initialize');
+    throw new ListenError(
+      'discover-failed',
+      'the server behind answers neither server/discover nor initialize',
+    );
   }
 }
 

@@ -7,7 +7,13 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { subjectsOf } from '../../wasm/client/bindings.js';
-import { type BusWatcher, covers, together, type WatchedBus, type WatcherMaker } from '../object/root/watcher.js';
+import {
+  type BusWatcher,
+  covers,
+  together,
+  type WatchedBus,
+  type WatcherMaker,
+} from '../object/root/watcher.js';
 import { UpstreamSubscription } from './upstream-subscription.js';
 
 /** An MCP server that a bus listens to on behalf of all its streams. */
@@ -51,7 +57,9 @@ export interface Upstream {
  * }
  * ```
  */
-export function watchUpstream(upstream: Upstream | ((bus: string) => Upstream | undefined)): WatcherMaker {
+export function watchUpstream(
+  upstream: Upstream | ((bus: string) => Upstream | undefined),
+): WatcherMaker {
   return (busName, bus) => {
     const watched = typeof upstream === 'function' ? upstream(busName) : upstream;
     return watched && new UpstreamWatch(bus, watched);
@@ -81,7 +89,8 @@ class UpstreamWatch implements BusWatcher {
     this.#watchesTasks = tasks;
     this.#onError = guarded(onError);
     // A redirect would take the credentials along to wherever it leads.
-    this.#target = ({ body, ...parts }) => new Request(upstream, { ...parts, body, redirect: 'manual' });
+    this.#target = ({ body, ...parts }) =>
+      new Request(upstream, { ...parts, body, redirect: 'manual' });
   }
 
   stir(): void {
@@ -102,7 +111,9 @@ class UpstreamWatch implements BusWatcher {
   }
 
   /** Listens to what is wanted now, unless what is listened to `suffices`. */
-  async #follow(suffices: (heard: SubscriptionFilter, wanted: SubscriptionFilter) => boolean): Promise<void> {
+  async #follow(
+    suffices: (heard: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
+  ): Promise<void> {
     const wanted = this.#wanted;
     if (Object.keys(wanted).length === 0) {
       this.#rest();
@@ -162,7 +173,9 @@ class UpstreamWatch implements BusWatcher {
     }
     const error = end && errorOf(end, cause);
     if (error !== undefined) {
-      this.#onError(new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }));
+      this.#onError(
+        new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }),
+      );
     }
     // The next alarm, or the next stream, tries again.
     if (state === 'stopped' && line === this.#line) this.#line = undefined;

@@ -30,7 +30,8 @@ export class UpstreamServer {
     const { headers, ok, status } = answer;
     if (ok || UNSPOKEN.includes(status)) return answer;
     await answer.body?.cancel();
-    if (status === 401 || status === 403) return { denied: status, ...field('wwwAuthenticate', headers) };
+    if (status === 401 || status === 403)
+      return { denied: status, ...field('wwwAuthenticate', headers) };
     if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
     throw new ListenError('discover-failed', `the server behind answered ${status}`);
   }

@@ -44,7 +44,10 @@ export class EdgeSockets {
   restore(socket: WebSocket): void {
     try {
       const { last, seq, session } = this.#interests.told(socket);
-      this.enter(socket, this.#core.connect(this.#interests.get(socket)?.join('\n'), last, seq, session));
+      this.enter(
+        socket,
+        this.#core.connect(this.#interests.get(socket)?.join('\n'), last, seq, session),
+      );
     } catch {
       socket.close(TRY_AGAIN_LATER);
     }

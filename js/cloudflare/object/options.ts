@@ -40,7 +40,10 @@ export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOpt
  */
 export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOptions): number {
   if (Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= MAX_BYTES) return bytes;
-  throw new ListenError('invalid-options', `namesBytes is not a whole number from 0 to ${MAX_BYTES}`);
+  throw new ListenError(
+    'invalid-options',
+    `namesBytes is not a whole number from 0 to ${MAX_BYTES}`,
+  );
 }
 
 /**
@@ -50,7 +53,10 @@ export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOp
  */
 export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusOptions): number {
   if (Number.isSafeInteger(edges) && edges >= 1 && edges <= MAX_SOCKETS) return edges;
-  throw new ListenError('invalid-options', `edgesPerShard is not a whole number from 1 to ${MAX_SOCKETS}`);
+  throw new ListenError(
+    'invalid-options',
+    `edgesPerShard is not a whole number from 1 to ${MAX_SOCKETS}`,
+  );
 }
 
 /**
@@ -60,7 +66,10 @@ export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusO
  */
 export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptions): number {
   if (Number.isSafeInteger(ms) && ms >= 0 && ms <= AN_HOUR) return ms;
-  throw new ListenError('invalid-options', `shardCloseMs is not a whole number from 0 to ${AN_HOUR}`);
+  throw new ListenError(
+    'invalid-options',
+    `shardCloseMs is not a whole number from 0 to ${AN_HOUR}`,
+  );
 }
 
 const AN_HOUR = 3_600_000;

@@ -2,7 +2,10 @@
  * The namespace that an object is in, among the bindings of its Worker and the classes that this exports: the one
  * that has its id under its name. Undefined where the object has no name, or its Worker no way to its namespace.
  */
-export function ownNamespace(ctx: DurableObjectState, env: unknown): DurableObjectNamespace | undefined {
+export function ownNamespace(
+  ctx: DurableObjectState,
+  env: unknown,
+): DurableObjectNamespace | undefined {
   const { exports } = ctx as { exports?: object };
   const known = [...Object.values(env ?? {}), ...Object.values(exports ?? {})];
   return known.filter(isNamespace).find((namespace) => isHome(namespace, ctx.id));
@@ -17,6 +20,8 @@ function isHome(namespace: DurableObjectNamespace, id: DurableObjectId): boolean
   const { jurisdiction, name } = id;
   if (name === undefined) return false;
   const within =
-    jurisdiction === undefined ? namespace : namespace.jurisdiction(jurisdiction as DurableObjectJurisdiction);
+    jurisdiction === undefined
+      ? namespace
+      : namespace.jurisdiction(jurisdiction as DurableObjectJurisdiction);
   return within.idFromName(name).equals(id);
 }

@@ -33,7 +33,12 @@ export class ShardBus {
   #dropped = 0;
   #isEmptied = false;
 
-  constructor(ctx: DurableObjectState, env: unknown, address: ShardAddress, options: SubscriptionBusOptions) {
+  constructor(
+    ctx: DurableObjectState,
+    env: unknown,
+    address: ShardAddress,
+    options: SubscriptionBusOptions,
+  ) {
     this.#ctx = ctx;
     this.#address = address;
     this.#namespace = ownNamespace(ctx, env);
@@ -182,7 +187,8 @@ export class ShardBus {
   #settle(): void {
     this.#edges.settle();
     const { epoch, position } = this.#shard.state();
-    if (epoch !== undefined && position !== undefined && !this.#isEmptied) this.#state.reach(epoch, position);
+    if (epoch !== undefined && position !== undefined && !this.#isEmptied)
+      this.#state.reach(epoch, position);
   }
 
   /** A shard that is closed is not needed again, and leaves nothing behind. */
@@ -195,7 +201,8 @@ export class ShardBus {
   /** Where the socket has died, its edge will notice too, and come back. */
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+    if (socket !== undefined && !this.#edges.send(edge, frame))
+      this.#leave(socket, TRY_AGAIN_LATER);
   }
 
   #leave(socket: WebSocket, code: number): void {

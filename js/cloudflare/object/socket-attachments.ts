@@ -27,7 +27,11 @@ export class SocketAttachments {
   change(socket: WebSocket, change: string, whole: () => string[]): void {
     const { row, session } = attachmentOf(socket);
     const size = row === undefined ? undefined : this.#size(row);
-    if (row === undefined || size === undefined || size.changes > Math.max(size.whole, LEAST_CHANGES)) {
+    if (
+      row === undefined ||
+      size === undefined ||
+      size.changes > Math.max(size.whole, LEAST_CHANGES)
+    ) {
       this.put(socket, whole(), session);
       return;
     }
@@ -39,7 +43,8 @@ export class SocketAttachments {
   /** Remembers the position of the last frame that a socket was sent, and the number of what it said last. */
   reach(socket: WebSocket, last: number | undefined, seq: number | undefined): void {
     const attachment = attachmentOf(socket);
-    if (attachment.last !== last || attachment.seq !== seq) socket.serializeAttachment({ ...attachment, last, seq });
+    if (attachment.last !== last || attachment.seq !== seq)
+      socket.serializeAttachment({ ...attachment, last, seq });
   }
 
   /** The session whose stream a socket belongs to. */
@@ -72,7 +77,10 @@ export class SocketAttachments {
   keepOnly(sockets: WebSocket[]): void {
     const rows = sockets.flatMap((socket) => attachmentOf(socket).row ?? []);
     const kept = JSON.stringify(rows);
-    this.#sql.exec('DELETE FROM interest_part WHERE interest NOT IN (SELECT value FROM json_each(?))', kept);
+    this.#sql.exec(
+      'DELETE FROM interest_part WHERE interest NOT IN (SELECT value FROM json_each(?))',
+      kept,
+    );
   }
 
   #stored(parts: string[]): Attachment {

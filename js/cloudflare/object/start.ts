@@ -40,7 +40,11 @@ export class Start {
 
   /** What the core refuses of the disk is no fault of whoever calls. */
   #failed(cause: unknown): ListenError {
-    this.#failure = new ListenError('bus-unavailable', 'the object could not be started from its disk', { cause });
+    this.#failure = new ListenError(
+      'bus-unavailable',
+      'the object could not be started from its disk',
+      { cause },
+    );
     this.#kept = this.#count(cause);
     this.reset(this.#failure.message);
     return this.#failure;
@@ -62,7 +66,13 @@ export class Start {
   /** Somebody has to tell the shards that there are: the alarm sees to it. */
   async #beginAnew(cause: unknown): Promise<void> {
     const { storage } = this.#ctx;
-    report(new ListenError('bus-lost', 'the object could not be started from its disk, and begins anew', { cause }));
+    report(
+      new ListenError(
+        'bus-lost',
+        'the object could not be started from its disk, and begins anew',
+        { cause },
+      ),
+    );
     await new ShardTable(storage.sql).outlive(storage);
     await storage.setAlarm(Date.now());
   }
@@ -76,7 +86,8 @@ export class Start {
 /** Whether the core has trapped, or refused something, which it says with a code: what is wrong elsewhere says nothing about the disk. */
 function isOfCore(error: unknown): boolean {
   return (
-    serverGuard.isTrapError(error) || (error instanceof Error && !(error instanceof ListenError) && 'code' in error)
+    serverGuard.isTrapError(error) ||
+    (error instanceof Error && !(error instanceof ListenError) && 'code' in error)
   );
 }
 

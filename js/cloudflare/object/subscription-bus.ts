@@ -38,7 +38,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Accepts the socket of an edge that has the key, or names the shard where it has to go. */
   override async fetch(request: Request): Promise<Response> {
     const { headers } = request;
-    if (!(await this.#key.is(headers.get(KEY_HEADER) ?? ''))) return new Response(null, { status: 403 });
+    if (!(await this.#key.is(headers.get(KEY_HEADER) ?? '')))
+      return new Response(null, { status: 403 });
     if (headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
     }
@@ -150,7 +151,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     this.#key.issue();
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);
-    if (address !== undefined) return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
+    if (address !== undefined)
+      return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
     const bus = new RootBus(ctx, env, options, this.#key);
     const watcher = watcherOf?.(name, bus);
     if (ctx.getWebSockets().length > 0) watcher?.stir();

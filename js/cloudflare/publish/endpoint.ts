@@ -117,7 +117,8 @@ class PublishHandler {
 
   /** Screens OPTIONS, too: browsers send it before the POST of a page. All other methods are refused alike. */
   readonly fetch = async (request: Request): Promise<Response> => {
-    if (!['POST', 'OPTIONS'].includes(request.method)) return new PublishError('method-not-allowed').response();
+    if (!['POST', 'OPTIONS'].includes(request.method))
+      return new PublishError('method-not-allowed').response();
     return this.#screen(request, () => this.#answer(request));
   };
 
@@ -159,7 +160,8 @@ class PublishHandler {
     const address = addressOf(request);
     return this.#bodies.within(address ?? '', async () => {
       // Failures of clients without an address would lock out everyone.
-      const counted = address === undefined ? undefined : this.#failures.add(callerOf(request, name));
+      const counted =
+        address === undefined ? undefined : this.#failures.add(callerOf(request, name));
       const signed = await this.#signed(request, name, publishers);
       if (counted !== undefined) this.#failures.takeBack(counted);
       return signed;
@@ -167,7 +169,11 @@ class PublishHandler {
   }
 
   /** Only failures are counted, so that a right secret is taken whatever others have tried. */
-  async #borne(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
+  async #borne(
+    request: Request,
+    name: string | undefined,
+    publishers: readonly Publisher[],
+  ): Promise<Proven> {
     const proof = signatureOf(request, name ?? '', false);
     const publisher = await proven(publishers, proof, new Uint8Array());
     if (publisher === undefined) {
@@ -177,7 +183,11 @@ class PublishHandler {
     return { body: await read(request, this.#bodyMs), proof, publisher };
   }
 
-  async #signed(request: Request, name: string | undefined, publishers: readonly Publisher[]): Promise<Proven> {
+  async #signed(
+    request: Request,
+    name: string | undefined,
+    publishers: readonly Publisher[],
+  ): Promise<Proven> {
     const proof = signatureOf(request, name ?? '', this.#options.acceptV1 ?? false);
     const body = await read(request, this.#bodyMs);
     const publisher = await proven(publishers, proof, body);
@@ -241,10 +251,13 @@ function checkHead({ headers, method }: Request): void {
   const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
   const isPlain = parameters.every((parameter) => !/charset=(?!"?utf-8"?\s*$)/.test(parameter));
   const isEncoded = ![null, 'identity'].includes(headers.get('content-encoding'));
-  if (type.trim() !== 'application/json' || !isPlain || isEncoded) throw new PublishError('unsupported-media-type');
-  if (Number(headers.get('content-length') ?? 0) > MAX_BYTES) throw new PublishError('body-too-large');
+  if (type.trim() !== 'application/json' || !isPlain || isEncoded)
+    throw new PublishError('unsupported-media-type');
+  if (Number(headers.get('content-length') ?? 0) > MAX_BYTES)
+    throw new PublishError('body-too-large');
   const key = headers.get('idempotency-key');
-  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key)) throw new PublishError('invalid-idempotency-key');
+  if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key))
+    throw new PublishError('invalid-idempotency-key');
 }
 
 /** Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was. */
@@ -276,7 +289,10 @@ function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
 }
 
 /** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
-async function onceOf(headers: Headers, { body, proof, publisher }: Proven): Promise<IdempotencyKey | undefined> {
+async function onceOf(
+  headers: Headers,
+  { body, proof, publisher }: Proven,
+): Promise<IdempotencyKey | undefined> {
   const key = headers.get('idempotency-key');
   const { signature } = proof;
   if (key === null && signature === undefined) return undefined;

@@ -25,7 +25,10 @@ export class PublishError extends Error {
   response(): Response {
     const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;
     const { code = this.#code, message = text, place } = this.#problem ?? {};
-    return Response.json({ error: code, message, ...(place !== undefined && { index: place }) }, { status, headers });
+    return Response.json(
+      { error: code, message, ...(place !== undefined && { index: place }) },
+      { status, headers },
+    );
   }
 }
 
@@ -36,14 +39,26 @@ const REFUSALS = {
   'unsupported-media-type': [415, 'Content-Type must be application/json in UTF-8'],
   'body-too-large': [413, 'the body has more than 65,536 bytes'],
   'invalid-idempotency-key': [400, 'Idempotency-Key must have 1 to 256 visible ASCII characters'],
-  'too-many-failures': [429, 'too many publishes failed to show the secret', { 'Retry-After': '60' }],
+  'too-many-failures': [
+    429,
+    'too many publishes failed to show the secret',
+    { 'Retry-After': '60' },
+  ],
   unauthorized: [401, 'the secret is missing or wrong', { 'WWW-Authenticate': 'Bearer' }],
-  'stale-timestamp': [401, 'the timestamp is more than 300 seconds off', { 'WWW-Authenticate': 'Bearer' }],
+  'stale-timestamp': [
+    401,
+    'the timestamp is more than 300 seconds off',
+    { 'WWW-Authenticate': 'Bearer' },
+  ],
   'body-timeout': [408, 'the body did not arrive in time', { Connection: 'close' }],
   'no-events': [400, 'the body holds no events'],
   'not-allowed': [403, 'this publisher may not publish this event'],
   'idempotency-key-reused': [422, 'the key belongs to a publish of other events'],
   'too-many-bodies': [503, 'too many signed bodies are being read', { 'Retry-After': '1' }],
-  'too-many-signed-publishes': [503, 'the bus remembers as many signed publishes as it may', { 'Retry-After': '60' }],
+  'too-many-signed-publishes': [
+    503,
+    'the bus remembers as many signed publishes as it may',
+    { 'Retry-After': '60' },
+  ],
   'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],
 } satisfies Record<string, Answer>;

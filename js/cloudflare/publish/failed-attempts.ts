@@ -30,7 +30,8 @@ export class FailedAttempts {
     const former = this.#counts.get(caller);
     const isOver = former === undefined || now >= former.until;
     const counted = isOver ? { failures: 0, until: now + MINUTE_MS } : former;
-    if (this.#most > 0 && counted.failures >= this.#most) throw new PublishError('too-many-failures');
+    if (this.#most > 0 && counted.failures >= this.#most)
+      throw new PublishError('too-many-failures');
     counted.failures += 1;
     if (isOver) this.#keep(caller, counted);
     return counted;

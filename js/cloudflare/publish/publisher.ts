@@ -54,7 +54,9 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
 export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
   const { audiences, kinds, uriPrefixes } = publisher;
   if (audiences === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
-  const place = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent));
+  const place = events.findIndex(
+    (event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent),
+  );
   return place === -1 ? undefined : place;
 }
 
@@ -70,7 +72,11 @@ function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
 }
 
 /** Undefined: all. Other rights say nothing about the kinds left out here, so `kinds` has to name them. */
-function kindsOf({ audiences, kinds, uriPrefixes }: Publisher): readonly ChangeEvent['kind'][] | undefined {
+function kindsOf({
+  audiences,
+  kinds,
+  uriPrefixes,
+}: Publisher): readonly ChangeEvent['kind'][] | undefined {
   if (kinds !== undefined) return kinds;
   if (uriPrefixes !== undefined) return ['resource_updated'];
   return audiences && KINDS.filter((kind) => kind !== 'task_status');
@@ -78,16 +84,23 @@ function kindsOf({ audiences, kinds, uriPrefixes }: Publisher): readonly ChangeE
 
 function isPublisher(publisher: unknown): publisher is Publisher {
   const { audiences, kinds, secret, uriPrefixes } = (publisher ?? {}) as Partial<Publisher>;
-  if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < FEWEST_BYTES) return false;
+  if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < FEWEST_BYTES)
+    return false;
   return (
-    isList(audiences) && isList(uriPrefixes) && isList(kinds) && (kinds ?? []).every((kind) => KINDS.includes(kind))
+    isList(audiences) &&
+    isList(uriPrefixes) &&
+    isList(kinds) &&
+    (kinds ?? []).every((kind) => KINDS.includes(kind))
   );
 }
 
 /** Refuses lone surrogates: a prefix that ends in one would end within a code point. */
 function isList(list: unknown): boolean {
   if (list === undefined) return true;
-  return Array.isArray(list) && list.every((text) => typeof text === 'string' && !/\p{Surrogate}/u.test(text));
+  return (
+    Array.isArray(list) &&
+    list.every((text) => typeof text === 'string' && !/\p{Surrogate}/u.test(text))
+  );
 }
 
 const KINDS: readonly ChangeEvent['kind'][] = [

@@ -32,13 +32,19 @@ export function signatureOf(request: Request, busName: string, acceptsV1: boolea
   const timestamp = headers.get(TIMESTAMP_HEADER) ?? '';
   const isKnown = version === 'v2' || (version === 'v1' && acceptsV1);
   if (!isKnown || !/^\d{1,15}$/.test(timestamp)) throw new PublishError('unauthorized');
-  if (Math.abs(Date.now() - Number(timestamp) * 1_000) > WINDOW_MS) throw new PublishError('stale-timestamp');
+  if (Math.abs(Date.now() - Number(timestamp) * 1_000) > WINDOW_MS)
+    throw new PublishError('stale-timestamp');
   const key = headers.get('idempotency-key') ?? '';
-  const before = version === 'v1' ? `${timestamp}.` : [method, busName, timestamp, key, ''].join('\n');
+  const before =
+    version === 'v1' ? `${timestamp}.` : [method, busName, timestamp, key, ''].join('\n');
   return { signature, isOf: (secret, body) => isSigned(secret, digits, [before, body]) };
 }
 
-async function isSigned(secret: string, digits: string, parts: (string | Uint8Array<ArrayBuffer>)[]): Promise<boolean> {
+async function isSigned(
+  secret: string,
+  digits: string,
+  parts: (string | Uint8Array<ArrayBuffer>)[],
+): Promise<boolean> {
   const signature = Uint8Array.from(digits.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
   const key = await crypto.subtle.importKey('raw', ENCODER.encode(secret), HMAC, false, ['verify']);
   return crypto.subtle.verify('HMAC', key, signature, await new Blob(parts).arrayBuffer());

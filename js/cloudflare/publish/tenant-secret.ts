@@ -12,7 +12,11 @@
  */
 export async function tenantSecret(token: string, busName: string): Promise<string> {
   const key = await crypto.subtle.importKey('raw', ENCODER.encode(token), HMAC, false, ['sign']);
-  const digest = await crypto.subtle.sign('HMAC', key, ENCODER.encode(`mcp-listen publish ${busName}`));
+  const digest = await crypto.subtle.sign(
+    'HMAC',
+    key,
+    ENCODER.encode(`mcp-listen publish ${busName}`),
+  );
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 

@@ -37,7 +37,8 @@ export class UnverifiedBodies {
     this.#reading.delete(address);
     this.#reading.set(address, all);
     const [longestAgo] = this.#reading.keys();
-    if (this.#reading.size > MAX_ADDRESSES && longestAgo !== undefined) this.#reading.delete(longestAgo);
+    if (this.#reading.size > MAX_ADDRESSES && longestAgo !== undefined)
+      this.#reading.delete(longestAgo);
     return all;
   }
 }

@@ -4,7 +4,11 @@ import { forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandlerOptions } from '../../options.js';
-import { type BusNamespace, type DurableObjectBusOptions, durableObjectBus } from '../edge/durable-object-bus.js';
+import {
+  type BusNamespace,
+  type DurableObjectBusOptions,
+  durableObjectBus,
+} from '../edge/durable-object-bus.js';
 import type { BusName } from '../wire/names.js';
 import { TenantRouter } from './router.js';
 
@@ -76,7 +80,8 @@ export async function routeListenRequest<Env extends object = Cloudflare.Env>(
 /** @throws ListenError `invalid-options`. */
 function routerOf<Env extends object>(env: Env, options: RouteListenOptions<Env>): TenantRouter {
   const namespace = env[options.binding] as BusNamespace | undefined;
-  if (namespace === undefined) throw new ListenError('invalid-options', `env has no binding ${options.binding}`);
+  if (namespace === undefined)
+    throw new ListenError('invalid-options', `env has no binding ${options.binding}`);
   const known = ROUTERS.get(namespace) ?? new WeakMap<object, TenantRouter>();
   ROUTERS.set(namespace, known);
   const router = known.get(options) ?? newRouter(env, namespace, options);
@@ -84,7 +89,11 @@ function routerOf<Env extends object>(env: Env, options: RouteListenOptions<Env>
   return router;
 }
 
-function newRouter<Env>(env: Env, namespace: BusNamespace, options: RouteListenOptions<Env>): TenantRouter {
+function newRouter<Env>(
+  env: Env,
+  namespace: BusNamespace,
+  options: RouteListenOptions<Env>,
+): TenantRouter {
   const { binding: _, handler, maxTenants = MAX_TENANTS, sockets, tenant, ...listen } = options;
   const onError = guarded(options.onError ?? report);
   const { onLog } = options;

@@ -14,4 +14,9 @@ export const OUTDATED = 4_026;
 export const MOVED = 1_012;
 
 /** The code with which a shard or a bus lets an edge go. */
-export const PARTING: Record<Parting, number> = { moved: MOVED, over: RELEASED, full: FULL, lost: TRY_AGAIN_LATER };
+export const PARTING: Record<Parting, number> = {
+  moved: MOVED,
+  over: RELEASED,
+  full: FULL,
+  lost: TRY_AGAIN_LATER,
+};

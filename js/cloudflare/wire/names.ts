@@ -3,12 +3,15 @@
  * where there is no such bus. A name has at most 256 characters, none of which is a control
  * character.
  */
-export type BusName = string | ((request: Request) => string | undefined | Promise<string | undefined>);
+export type BusName =
+  | string
+  | ((request: Request) => string | undefined | Promise<string | undefined>);
 
 /** Returns the name of the bus of a request; undefined where no bus may have that name. */
 export async function busNameOf(bus: BusName, request: Request): Promise<string | undefined> {
   const name = typeof bus === 'string' ? bus : await bus(request);
-  if (typeof name !== 'string' || name === '' || name.length > LONGEST || CONTROL.test(name)) return undefined;
+  if (typeof name !== 'string' || name === '' || name.length > LONGEST || CONTROL.test(name))
+    return undefined;
   return shardAddress(name) === undefined ? name : undefined;
 }
 

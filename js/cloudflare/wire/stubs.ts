@@ -12,7 +12,11 @@ export interface RootStub {
 }
 
 /** The object that is a shard; where nobody has asked for it before, it begins near `continent`. */
-export function objectOf<Stub>(namespace: DurableObjectNamespace, address: ShardAddress, continent: string): Stub {
+export function objectOf<Stub>(
+  namespace: DurableObjectNamespace,
+  address: ShardAddress,
+  continent: string,
+): Stub {
   const hint = locationHint(continent);
   const options = hint === undefined ? {} : { locationHint: hint };
   return namespace.getByName(shardName(address), options) as unknown as Stub;

@@ -26,7 +26,10 @@ export function turnedAway(headers: Headers): Response {
   const { 0: client, 1: server } = new WebSocketPair();
   const told = (name: string): string => (headers.get(name) ?? 'unknown').slice(0, MAX_TOLD);
   server.accept();
-  server.close(OUTDATED, `wire ${told(BUS_HEADER)} of deployment ${told(DEPLOYMENT_HEADER)}, not ${WIRE}`);
+  server.close(
+    OUTDATED,
+    `wire ${told(BUS_HEADER)} of deployment ${told(DEPLOYMENT_HEADER)}, not ${WIRE}`,
+  );
   return new Response(null, { status: 101, webSocket: client });
 }
 

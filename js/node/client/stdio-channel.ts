@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { ChannelMember, ChannelReceiver, ListenChannel } from '../../client/transport/channel.js';
+import type {
+  ChannelMember,
+  ChannelReceiver,
+  ListenChannel,
+} from '../../client/transport/channel.js';
 
 /** How to start an MCP server on stdio. */
 export interface StdioTarget {
@@ -35,7 +39,10 @@ export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
   return channel;
 }
 
-function started({ command, args = [], env, cwd }: StdioTarget, receiver: ChannelReceiver): ChannelMember {
+function started(
+  { command, args = [], env, cwd }: StdioTarget,
+  receiver: ChannelReceiver,
+): ChannelMember {
   const child = spawn(command, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     ...(env && { env: { ...process.env, ...env } }),

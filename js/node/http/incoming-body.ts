@@ -29,7 +29,10 @@ export class IncomingBody {
     if (!this.isParsed) return this.#stream();
     const parsed = this.#parsed;
     if (parsed === undefined) {
-      throw new ListenError('body-consumed', 'something before toNodeHandler read the body and left none in req.body');
+      throw new ListenError(
+        'body-consumed',
+        'something before toNodeHandler read the body and left none in req.body',
+      );
     }
     if (typeof parsed === 'string' || parsed instanceof Uint8Array) return parsed;
     return JSON.stringify(parsed);

@@ -65,10 +65,17 @@ export interface NodeHandler {
  * createServer(toNodeHandler(server)).listen(3_000);
  * ```
  */
-export function toNodeHandler(server: WebHandler, { onError = report }: NodeHandlerOptions = {}): NodeHandler {
+export function toNodeHandler(
+  server: WebHandler,
+  { onError = report }: NodeHandlerOptions = {},
+): NodeHandler {
   const tell = guarded(onError);
   const answers = new UnsentResponses();
-  const handle = async (incoming: NodeRequest, outgoing: ServerResponse, parsedBody?: unknown): Promise<void> => {
+  const handle = async (
+    incoming: NodeRequest,
+    outgoing: ServerResponse,
+    parsedBody?: unknown,
+  ): Promise<void> => {
     answers.enter(outgoing);
     const gone = new AbortController();
     const body = new IncomingBody(incoming, parsedBody);
@@ -94,9 +101,16 @@ export function toNodeHandler(server: WebHandler, { onError = report }: NodeHand
   return Object.assign(handle, { flushed: (ms: number) => answers.sent(ms) });
 }
 
-async function answer(server: WebHandler, { auth }: NodeRequest, request?: Request): Promise<Response> {
-  if (request === undefined) return new Response('the request has no usable host or target', { status: 400 });
-  return auth === undefined ? server.fetch(request) : server.fetch(request, { authInfo: auth as AuthInfo });
+async function answer(
+  server: WebHandler,
+  { auth }: NodeRequest,
+  request?: Request,
+): Promise<Response> {
+  if (request === undefined)
+    return new Response('the request has no usable host or target', { status: 400 });
+  return auth === undefined
+    ? server.fetch(request)
+    : server.fetch(request, { authInfo: auth as AuthInfo });
 }
 
 /** An answer that has begun breaks off, so that nobody takes it for the whole. */

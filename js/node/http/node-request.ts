@@ -7,7 +7,11 @@ import type { NodeRequest } from './node-handler.js';
  *
  * @throws ListenError `body-consumed`.
  */
-export function requestOf(incoming: NodeRequest, body: IncomingBody, signal: AbortSignal): Request | undefined {
+export function requestOf(
+  incoming: NodeRequest,
+  body: IncomingBody,
+  signal: AbortSignal,
+): Request | undefined {
   const { method = 'GET' } = incoming;
   const url = addressOf(incoming);
   if (url === undefined) return undefined;
@@ -16,7 +20,13 @@ export function requestOf(incoming: NodeRequest, body: IncomingBody, signal: Abo
   const content = body.content();
   if (body.isParsed) for (const name of FRAMING) headers.delete(name);
   // Node takes a stream as a body only with `duplex`, which the type does not know.
-  return new Request(url, { method, headers, signal, body: content, duplex: 'half' } as RequestInit);
+  return new Request(url, {
+    method,
+    headers,
+    signal,
+    body: content,
+    duplex: 'half',
+  } as RequestInit);
 }
 
 /** The URL of a request whose host is one, and whose target is a path; undefined: they make no address, or another one than they say. */

@@ -28,7 +28,10 @@ export class StdioDiscovery {
     if (this.#known?.isFresh(performance.now(), false)) return this.#known;
     const { answer } = this.#pending ?? this.#put();
     const late = deferred<never>();
-    const timer = setTimeout(() => late.reject(failure('the server did not answer server/discover in time')), ms);
+    const timer = setTimeout(
+      () => late.reject(failure('the server did not answer server/discover in time')),
+      ms,
+    );
     // A client that leaves meanwhile must not have to wait for this.
     timer.unref();
     try {

@@ -122,9 +122,16 @@ export interface StdioListenServer {
  * await server.notify.toolsChanged();
  * ```
  */
-export function serveListenStdio(serve: StdioServer, options: StdioListenOptions = {}): StdioListenServer {
+export function serveListenStdio(
+  serve: StdioServer,
+  options: StdioListenOptions = {},
+): StdioListenServer {
   const { onError = report, bus = new InMemoryBus({ onError }) } = options;
-  const front = new StdioFront(serve, { ...options, bus: toAttachableBus(bus, onError), onError: guarded(onError) });
+  const front = new StdioFront(serve, {
+    ...options,
+    bus: toAttachableBus(bus, onError),
+    onError: guarded(onError),
+  });
   const { close, flushed } = front;
   return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
 }
@@ -152,7 +159,11 @@ class StdioFront {
 
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
-    const limits = withDefaults('limits', { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES }, options.limits ?? {});
+    const limits = withDefaults(
+      'limits',
+      { ...DEFAULT_LIMITS, lineBytes: LINE_BYTES },
+      options.limits ?? {},
+    );
     const timeouts = timeoutsOf(options.timeouts);
     this.#discovery = new StdioDiscovery(this.#toServer, server && declared(server));
     this.bus = bus;
@@ -160,7 +171,14 @@ class StdioFront {
     this.#stdout = stdout;
     this.#onError = onError;
     this.#subscriptions = new Subscriptions({
-      ...{ authorize: options.authorize, bus, capabilities: server?.capabilities, limits, onError, timeouts },
+      ...{
+        authorize: options.authorize,
+        bus,
+        capabilities: server?.capabilities,
+        limits,
+        onError,
+        timeouts,
+      },
       discover: () => this.#discovery.ask(patienceOf(timeouts.attachMs)),
       onNews: () => this.#flush(),
     });
@@ -213,7 +231,10 @@ class StdioFront {
   /** Whoever has just written lets the other go first. */
   #drain(): void {
     while (!this.#isFull || this.#isBroken) {
-      const [first, second] = this.#sources as [() => Uint8Array | undefined, () => Uint8Array | undefined];
+      const [first, second] = this.#sources as [
+        () => Uint8Array | undefined,
+        () => Uint8Array | undefined,
+      ];
       const bytes = first() ?? second();
       if (bytes === undefined) break;
       if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
@@ -224,7 +245,11 @@ class StdioFront {
   /** Hands over all that is left of the subscriptions, whether there is room or not: each has at most one cue for each topic. */
   #freeze(): void {
     ignoringTrap(() => {
-      for (let bytes = this.#subscriptions.poll(); bytes !== undefined; bytes = this.#subscriptions.poll()) {
+      for (
+        let bytes = this.#subscriptions.poll();
+        bytes !== undefined;
+        bytes = this.#subscriptions.poll()
+      ) {
         if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       }
     });
@@ -289,7 +314,9 @@ class StdioFront {
 }
 
 function isGone(error: Error): boolean {
-  return ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return ['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
 }
 
 /** The bound of the official SDKs. */

@@ -7,7 +7,12 @@ import { coreLimits, type ListenLimits } from '../../model/limits.js';
 import { type ListenTimeouts, patienceOf } from '../../model/timeouts.js';
 import { SETTLE_MS } from '../../streams/registry.js';
 import { withTimeout } from '../../timing/with-timeout.js';
-import { Channel, type ChannelInput, type Discovered, Refusal } from '../../wasm/server/bindings.js';
+import {
+  Channel,
+  type ChannelInput,
+  type Discovered,
+  Refusal,
+} from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
 import type { StdioAuthorizeContext } from './stdio-handler.js';
 
@@ -134,7 +139,11 @@ export class Subscriptions implements FanoutSink {
 
   #take(input: ChannelInput): Uint8Array | undefined {
     if (input.kind === 'forward') return input.bytes;
-    void this.#serve(input.number, JSON.parse(input.requested) as SubscriptionFilter, input.kind === 'watch');
+    void this.#serve(
+      input.number,
+      JSON.parse(input.requested) as SubscriptionFilter,
+      input.kind === 'watch',
+    );
     return undefined;
   }
 
@@ -154,9 +163,14 @@ export class Subscriptions implements FanoutSink {
   }
 
   /** Whatever is published after it is open is heard, so the bus has to feed it before that. */
-  async #open(number: number, filter: string | undefined, discovered: Discovered | undefined): Promise<void> {
+  async #open(
+    number: number,
+    filter: string | undefined,
+    discovered: Discovered | undefined,
+  ): Promise<void> {
     const { bus, timeouts } = this.#options;
-    if (bus.ready !== undefined) await withTimeout(patienceOf(timeouts.attachMs), bus.ready(), notReady);
+    if (bus.ready !== undefined)
+      await withTimeout(patienceOf(timeouts.attachMs), bus.ready(), notReady);
     if (this.#channel === undefined) return;
     this.#leaveBus ??= this.#follow();
     calling(() => {
@@ -167,7 +181,8 @@ export class Subscriptions implements FanoutSink {
 
   #follow(): () => void {
     const leave = this.#options.bus.feed?.(this);
-    if (leave === undefined) throw new ListenError('bus-unavailable', 'the bus feeds no streams of this process');
+    if (leave === undefined)
+      throw new ListenError('bus-unavailable', 'the bus feeds no streams of this process');
     return leave;
   }
 }

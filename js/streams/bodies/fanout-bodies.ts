@@ -82,12 +82,16 @@ export class FanoutBodies implements StreamBodies {
 }
 
 /** Calls `write` for each stream that a fan of the core is for. */
-export function eachWrite(fan: Uint8Array, write: (stream: number, chunks: Chunks, place: number) => void): void {
+export function eachWrite(
+  fan: Uint8Array,
+  write: (stream: number, chunks: Chunks, place: number) => void,
+): void {
   const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
   const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
   const count = words[0] as number;
   const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
-  for (let at = 1 + count; at < words.length; at += 2) write(words[at] as number, chunks, words[at + 1] as number);
+  for (let at = 1 + count; at < words.length; at += 2)
+    write(words[at] as number, chunks, words[at + 1] as number);
 }
 
 /** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */
@@ -120,7 +124,8 @@ export class Chunks {
   /** Chunks are asked for in ascending order. */
   #copy(from: number, place: number): void {
     let last = place;
-    while (last + 1 < this.#ends.length && (this.#ends[last + 1] as number) - from <= PIECE) last += 1;
+    while (last + 1 < this.#ends.length && (this.#ends[last + 1] as number) - from <= PIECE)
+      last += 1;
     this.#from = from;
     this.#to = this.#ends[last] as number;
     this.#piece = this.#bytes.slice(from, this.#to);

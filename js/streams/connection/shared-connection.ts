@@ -44,7 +44,8 @@ export class SharedConnection {
     const { isApart, onError, onLog, onRefused } = options;
     this.#options = options;
     this.#streams = new FanoutDriver({
-      make: () => new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
+      make: () =>
+        new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
       isApart,
       onLeft: (stream) => this.#leave(stream),
       onScope: () => this.#stir(),
@@ -121,9 +122,20 @@ export class SharedConnection {
     return this.#streams.core;
   }
 
-  get #upstream(): { counts: number[]; isAway: boolean; isSettled: boolean; deadline: number | undefined } {
-    const [outages = 0, healed = 0, gaps = 0, resyncs = 0, away, settled, deadline] = this.#core.upstream();
-    return { counts: [outages, healed, gaps, resyncs], isAway: away === 1, isSettled: settled === 1, deadline };
+  get #upstream(): {
+    counts: number[];
+    isAway: boolean;
+    isSettled: boolean;
+    deadline: number | undefined;
+  } {
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0, away, settled, deadline] =
+      this.#core.upstream();
+    return {
+      counts: [outages, healed, gaps, resyncs],
+      isAway: away === 1,
+      isSettled: settled === 1,
+      deadline,
+    };
   }
 
   #expect(probeMs: number): void {
@@ -171,7 +183,8 @@ export class SharedConnection {
         if (this.isCurrent) this.#core.prove(term);
       });
     } else if (call.kind === 'shed') {
-      for (const id of call.streams) this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
+      for (const id of call.streams)
+        this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
     } else {
       const member = this.#memberOf(call.stream);
       if (call.kind === 'appoint') member?.context.run(() => this.#take(member));
@@ -227,7 +240,9 @@ export class SharedConnection {
   #receive(holder: ConnectionOwner, frame: string): void {
     const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
     if (dropped !== undefined) {
-      this.#options.onError(new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`));
+      this.#options.onError(
+        new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`),
+      );
     }
     holder.received(this.#core.hasAnswers());
   }
@@ -238,7 +253,9 @@ export class SharedConnection {
     const before = this.#upstream.counts;
     const result = action();
     const { counts, isAway } = this.#upstream;
-    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts.map((count, place) => count - (before[place] ?? 0));
+    const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts.map(
+      (count, place) => count - (before[place] ?? 0),
+    );
     this.#past.outages += outages * streams;
     this.#past.healed += healed * streams;
     this.#past.gaps += gaps * streams;
@@ -250,7 +267,8 @@ export class SharedConnection {
   /** Where the bus is, the core knows. */
   #look(isAway: boolean, streams: number): void {
     if (this.#options.isShared) this.#outage.tell(isAway, streams);
-    else if (isAway !== this.#isAway) for (const stream of this.#members.keys()) stream.owner.away(stream, isAway);
+    else if (isAway !== this.#isAway)
+      for (const stream of this.#members.keys()) stream.owner.away(stream, isAway);
     this.#isAway = isAway;
   }
 
@@ -316,12 +334,14 @@ export class SharedConnection {
       if (told === undefined) break;
       this.#give(told, why);
     }
-    if (this.isCurrent && this.#settling !== undefined && this.#upstream.isSettled) this.#settled(this.#settling);
+    if (this.isCurrent && this.#settling !== undefined && this.#upstream.isSettled)
+      this.#settled(this.#settling);
   }
 
   #give(told: Told, why: Error): void {
     if (told.kind === 'write') this.#streams.write(told.fan);
-    else if (told.kind === 'poll') for (const id of told.streams) this.#streams.catchUp(this.#streams.at(id));
+    else if (told.kind === 'poll')
+      for (const id of told.streams) this.#streams.catchUp(this.#streams.at(id));
     else {
       const stream = this.#streams.at(told.stream);
       if (stream === undefined) return;

@@ -26,5 +26,8 @@ export async function loadLater(source: () => core.InitInput): Promise<void> {
 /** @throws ListenError `not-loaded`, in place of whatever the first call into the core would throw. */
 export function expectLoaded(): void {
   if (!isLoaded)
-    throw new ListenError('not-loaded', 'the core is not loaded: call init(module) of mcp-listen/client/slim first');
+    throw new ListenError(
+      'not-loaded',
+      'the core is not loaded: call init(module) of mcp-listen/client/slim first',
+    );
 }

@@ -2,7 +2,9 @@ import { ListenError } from '../../model/error.js';
 import { InstanceGuard } from '../instance-guard.js';
 
 /** The lives of the core of a server. */
-export const serverGuard = new InstanceGuard((message, cause) => new ListenError('core-trapped', message, { cause }));
+export const serverGuard = new InstanceGuard(
+  (message, cause) => new ListenError('core-trapped', message, { cause }),
+);
 
 /** Which life of the core this is: what the core made in an earlier one must not be used any more. */
 export function generation(): number {

@@ -18,5 +18,8 @@ export function load(source: () => core.SyncInitInput): void {
 /** @throws ListenError `not-loaded`, in place of whatever the first call into the core would throw. */
 export function expectLoaded(): void {
   if (!isLoaded)
-    throw new ListenError('not-loaded', 'the core is not loaded: call init(module) of mcp-listen/slim first');
+    throw new ListenError(
+      'not-loaded',
+      'the core is not loaded: call init(module) of mcp-listen/slim first',
+    );
 }

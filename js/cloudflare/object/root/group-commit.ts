@@ -21,7 +21,10 @@ export class GroupCommit {
   #isBusy = false;
 
   /** @param publish - logs and sends publishes of several events each; answers with the last position of each, or why that one fails. */
-  constructor(storage: DurableObjectStorage, publish: (publishes: Publish[]) => (PublishedAt | Error)[]) {
+  constructor(
+    storage: DurableObjectStorage,
+    publish: (publishes: Publish[]) => (PublishedAt | Error)[],
+  ) {
     this.#storage = storage;
     this.#publish = publish;
   }

@@ -8,11 +8,20 @@ import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.
 import { AlarmScheduler } from '../alarm.js';
 import { EdgeSockets } from '../edge-sockets.js';
 import type { BusKey } from '../key.js';
-import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from '../options.js';
+import {
+  edgesPerShard,
+  namesBytes,
+  type SubscriptionBusOptions,
+  shardCloseMs,
+} from '../options.js';
 import { ownNamespace } from '../own-namespace.js';
 import { SocketAttachments } from '../socket-attachments.js';
 import { EventLog } from '../tables/event-log.js';
-import { type IdempotencyKey, IdempotencyKeys, type PublishedAt } from '../tables/idempotency-keys.js';
+import {
+  type IdempotencyKey,
+  IdempotencyKeys,
+  type PublishedAt,
+} from '../tables/idempotency-keys.js';
 import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { RootSessions } from './sessions.js';
@@ -61,7 +70,9 @@ export class RootBus implements WatchedBus {
     this.#once = new IdempotencyKeys(sql, options);
     this.#interests = new SocketAttachments(sql);
     this.#alarm = new AlarmScheduler(ctx.storage);
-    const sessionRows = new SessionTable(sql, (error) => ctx.abort(`a session could not be read or written: ${error}`));
+    const sessionRows = new SessionTable(sql, (error) =>
+      ctx.abort(`a session could not be read or written: ${error}`),
+    );
     this.#core = new Bus(this.#log, sessionRows);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#interests);
@@ -80,7 +91,10 @@ export class RootBus implements WatchedBus {
   accept({ headers }: Request, tag: string): Response {
     const shard = this.#place(headers);
     if (shard !== undefined) {
-      return new Response(null, { status: 421, headers: { [SHARD_HEADER]: shardName({ bus: this.#bus, shard }) } });
+      return new Response(null, {
+        status: 421,
+        headers: { [SHARD_HEADER]: shardName({ bus: this.#bus, shard }) },
+      });
     }
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server, [tag]);
@@ -111,10 +125,20 @@ export class RootBus implements WatchedBus {
   /** What this bus is doing. */
   stats(): BusStats {
     const shards = this.#shards?.stats ?? [];
-    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.#core.state().attached);
+    const attached = shards.reduce(
+      (sum, shard) => sum + (shard.attached ?? 0),
+      this.#core.state().attached,
+    );
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
-    return { attached, sockets, position, sessions: this.sessions.count, dropped: this.#dropped, shards };
+    return {
+      attached,
+      sockets,
+      position,
+      sessions: this.sessions.count,
+      dropped: this.#dropped,
+      shards,
+    };
   }
 
   /** A shard told what it follows. */
@@ -261,7 +285,8 @@ export class RootBus implements WatchedBus {
   /** Where the socket has died, its edge will notice too, and come back. */
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined && !this.#edges.send(edge, frame)) this.#leave(socket, TRY_AGAIN_LATER);
+    if (socket !== undefined && !this.#edges.send(edge, frame))
+      this.#leave(socket, TRY_AGAIN_LATER);
   }
 
   /** Does what the core wants done. */

@@ -47,7 +47,11 @@ export class RootShards {
   /** Which shards there are. */
   get stats(): ShardStats[] {
     const { shards } = this.#table;
-    return shards.map(({ shard, continent }) => ({ shard, continent, attached: this.#host.core.edgesAt(shard) }));
+    return shards.map(({ shard, continent }) => ({
+      shard,
+      continent,
+      attached: this.#host.core.edgesAt(shard),
+    }));
   }
 
   /** Does one thing that the core wants done; the promise is of what a request waits for. */
@@ -77,7 +81,11 @@ export class RootShards {
     this.#timer.set(deadline);
   }
 
-  #tell({ isAwaited, shard, text }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
+  #tell({
+    isAwaited,
+    shard,
+    text,
+  }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
     const told = this.#tellSession(shard, text);
     // Where this fails, or the object is reset, the core tells it again.
     this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);

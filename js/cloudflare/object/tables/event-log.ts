@@ -16,14 +16,21 @@ export class EventLog implements BusLog {
     this.#sql = sql;
     this.#window = retentionOf(options);
     sql.exec(SCHEMA);
-    sql.exec('INSERT INTO epoch SELECT ? WHERE NOT EXISTS (SELECT 1 FROM epoch)', crypto.randomUUID());
+    sql.exec(
+      'INSERT INTO epoch SELECT ? WHERE NOT EXISTS (SELECT 1 FROM epoch)',
+      crypto.randomUUID(),
+    );
     this.epoch = sql.exec<{ id: string }>('SELECT id FROM epoch').one().id;
-    this.#floor = sql.exec<{ floor: number }>('SELECT COALESCE(MIN(position) - 1, 0) AS floor FROM event').one().floor;
+    this.#floor = sql
+      .exec<{ floor: number }>('SELECT COALESCE(MIN(position) - 1, 0) AS floor FROM event')
+      .one().floor;
   }
 
   /** The position of the last event; 0 when there was none. */
   get position(): number {
-    return this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event').one().last;
+    return this.#sql
+      .exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event')
+      .one().last;
   }
 
   /** Every event after this position is held. */

@@ -51,13 +51,18 @@ export class IdempotencyKeys {
 
   /** @throws ListenError `invalid-options`. */
   constructor(sql: SqlStorage, options: IdempotencyOptions) {
-    const { idempotencyKeys = 10_000, idempotencyMs = 86_400_000, signedPublishes = 100_000 } = options;
+    const {
+      idempotencyKeys = 10_000,
+      idempotencyMs = 86_400_000,
+      signedPublishes = 100_000,
+    } = options;
     for (const [name, count] of Object.entries({ idempotencyKeys, signedPublishes })) {
       if (!Number.isSafeInteger(count) || count < 1) {
         throw new ListenError('invalid-options', `${name} is not a whole number from 1`);
       }
     }
-    if (!(idempotencyMs > 0)) throw new ListenError('invalid-options', 'idempotencyMs is not a number above 0');
+    if (!(idempotencyMs > 0))
+      throw new ListenError('invalid-options', 'idempotencyMs is not a number above 0');
     this.#keys = new Remembered(sql, 'publish_once', idempotencyMs);
     this.#signatures = new Remembered(sql, 'publish_signed', SIGNED_MS);
     this.#mostKeys = idempotencyKeys;
@@ -150,9 +155,14 @@ class Remembered {
 
   /** Deletes what is too old, and with `most` what is too much. */
   forget(now: number, most?: number): void {
-    const last = this.#sql.exec<{ last: number | null }>(`SELECT MAX(seq) AS last FROM ${this.#table}`).one().last ?? 0;
+    const last =
+      this.#sql.exec<{ last: number | null }>(`SELECT MAX(seq) AS last FROM ${this.#table}`).one()
+        .last ?? 0;
     const [young] = this.#sql
-      .exec<{ seq: number }>(`SELECT seq FROM ${this.#table} WHERE at > ? ORDER BY seq LIMIT 1`, now - this.#ms)
+      .exec<{ seq: number }>(
+        `SELECT seq FROM ${this.#table} WHERE at > ? ORDER BY seq LIMIT 1`,
+        now - this.#ms,
+      )
       .toArray();
     const old = young === undefined ? last : young.seq - 1;
     const floor = most === undefined ? old : Math.max(old, last - most);

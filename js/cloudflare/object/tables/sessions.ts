@@ -10,7 +10,9 @@ export class SessionTable implements SessionRows {
     this.#sql = sql;
     this.#onFailure = onFailure;
     // Sessions of before the core kept them are over.
-    const columns = sql.exec<{ name: string }>("SELECT name FROM pragma_table_info('session')").toArray();
+    const columns = sql
+      .exec<{ name: string }>("SELECT name FROM pragma_table_info('session')")
+      .toArray();
     const isOutdated = columns.length > 0 && !columns.some(({ name }) => name === 'session');
     if (isOutdated) for (const table of TABLES) sql.exec(`DROP TABLE IF EXISTS ${table}`);
     sql.exec(SCHEMA);
@@ -23,10 +25,15 @@ export class SessionTable implements SessionRows {
   }
 
   get(id: string): string | undefined {
-    return this.#rows<{ session: string }>('SELECT session FROM session WHERE id = ?', id)[0]?.session;
+    return this.#rows<{ session: string }>('SELECT session FROM session WHERE id = ?', id)[0]
+      ?.session;
   }
 
-  put(id: string, session: string, { caller, endsAt, isNamed, shard, uriBytes }: SessionKeys): void {
+  put(
+    id: string,
+    session: string,
+    { caller, endsAt, isNamed, shard, uriBytes }: SessionKeys,
+  ): void {
     this.#rows(PUT, id, caller ?? null, Number(isNamed), endsAt, shard ?? null, uriBytes, session);
   }
 
@@ -79,7 +86,8 @@ export class SessionTable implements SessionRows {
 
   totals(): { named: SessionTotals; unnamed: SessionTotals } {
     const counted = this.#rows<Counted>(COUNT);
-    const of = (named: number): SessionTotals => counted.find((each) => each.named === named) ?? NONE;
+    const of = (named: number): SessionTotals =>
+      counted.find((each) => each.named === named) ?? NONE;
     return { named: of(1), unnamed: of(0) };
   }
 
@@ -88,7 +96,10 @@ export class SessionTable implements SessionRows {
     return this.#rows<{ id: string }>(query, value).map(({ id }) => id);
   }
 
-  #rows<Row extends Record<string, SqlStorageValue>>(query: string, ...values: SqlStorageValue[]): Row[] {
+  #rows<Row extends Record<string, SqlStorageValue>>(
+    query: string,
+    ...values: SqlStorageValue[]
+  ): Row[] {
     try {
       return this.#sql.exec<Row>(query, ...values).toArray();
     } catch (error) {
@@ -124,7 +135,8 @@ const PUT = `
     ends_at = excluded.ends_at, shard = excluded.shard, uri_bytes = excluded.uri_bytes, session = excluded.session
 `;
 
-const COUNT = 'SELECT named, COUNT(*) AS sessions, SUM(uri_bytes) AS bytes FROM session GROUP BY named';
+const COUNT =
+  'SELECT named, COUNT(*) AS sessions, SUM(uri_bytes) AS bytes FROM session GROUP BY named';
 
 /** The number of the session with an id. */
 const NUMBER = '(SELECT number FROM session WHERE id = ?)';

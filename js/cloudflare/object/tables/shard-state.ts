@@ -6,7 +6,8 @@ export class ShardState {
   constructor(sql: SqlStorage) {
     this.#sql = sql;
     sql.exec(SCHEMA);
-    this.#kept = sql.exec<Row>('SELECT seq, epoch, position FROM shard_state').toArray()[0] ?? BEGINNING;
+    this.#kept =
+      sql.exec<Row>('SELECT seq, epoch, position FROM shard_state').toArray()[0] ?? BEGINNING;
   }
 
   /** The number of the last call to the root. */
@@ -36,7 +37,12 @@ export class ShardState {
   }
 
   #keep(row: Row): void {
-    this.#sql.exec('INSERT OR REPLACE INTO shard_state VALUES (1, ?, ?, ?)', row.seq, row.epoch, row.position);
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO shard_state VALUES (1, ?, ?, ?)',
+      row.seq,
+      row.epoch,
+      row.position,
+    );
     this.#kept = row;
   }
 }

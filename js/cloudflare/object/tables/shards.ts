@@ -11,17 +11,23 @@ export class ShardTable {
 
   /** The highest number of a shard that ever was. */
   get last(): number {
-    return this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(number), 0) AS last FROM shard').one().last;
+    return this.#sql
+      .exec<{ last: number }>('SELECT COALESCE(MAX(number), 0) AS last FROM shard')
+      .one().last;
   }
 
   /** Every shard has taken what was published up to here; undefined where there never was a shard. */
   get settled(): number | undefined {
-    return this.#sql.exec<{ position: number }>('SELECT position FROM settled').toArray()[0]?.position;
+    return this.#sql.exec<{ position: number }>('SELECT position FROM settled').toArray()[0]
+      ?.position;
   }
 
   /** The continent that a shard was opened for. */
   continent(shard: number): string {
-    const rows = this.#sql.exec<{ continent: string }>('SELECT continent FROM shard WHERE number = ?', shard);
+    const rows = this.#sql.exec<{ continent: string }>(
+      'SELECT continent FROM shard WHERE number = ?',
+      shard,
+    );
     return rows.toArray()[0]?.continent ?? '';
   }
 
@@ -45,7 +51,13 @@ export class ShardTable {
       const topics = this.#sql
         .exec<{ topic: string }>('SELECT topic FROM shard_topic WHERE shard = ?', shard)
         .toArray();
-      return { shard, continent, seq, isLeaving: state === State.Leaving, topics: topics.map(({ topic }) => topic) };
+      return {
+        shard,
+        continent,
+        seq,
+        isLeaving: state === State.Leaving,
+        topics: topics.map(({ topic }) => topic),
+      };
     });
   }
 
@@ -53,7 +65,12 @@ export class ShardTable {
   keep(change: Change): void {
     switch (change.kind) {
       case 'opened':
-        this.#sql.exec('INSERT INTO shard VALUES (?, ?, 0, ?)', change.shard, change.continent, State.Open);
+        this.#sql.exec(
+          'INSERT INTO shard VALUES (?, ?, 0, ?)',
+          change.shard,
+          change.continent,
+          State.Open,
+        );
         break;
       case 'leaving':
         this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Leaving, change.shard);
@@ -74,19 +91,29 @@ export class ShardTable {
 
   /** Deletes everything else that the object has stored. The shards have to let their edges go, and are closed then. */
   async outlive(storage: DurableObjectStorage): Promise<void> {
-    const shards = this.#sql.exec<Shard>('SELECT number, continent, seq, state FROM shard').toArray();
+    const shards = this.#sql
+      .exec<Shard>('SELECT number, continent, seq, state FROM shard')
+      .toArray();
     await storage.deleteAll();
     this.#sql.exec(SCHEMA);
     for (const { number, continent, seq, state } of shards) {
-      this.#sql.exec('INSERT INTO shard VALUES (?, ?, ?, ?)', number, continent, seq, state || State.Leaving);
+      this.#sql.exec(
+        'INSERT INTO shard VALUES (?, ?, ?, ?)',
+        number,
+        continent,
+        seq,
+        state || State.Leaving,
+      );
     }
   }
 
   #follow({ add, call, drop, isFresh, shard }: Follows): void {
     this.#sql.exec('UPDATE shard SET seq = ? WHERE number = ?', call, shard);
     if (isFresh) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', shard);
-    for (const topic of drop) this.#sql.exec('DELETE FROM shard_topic WHERE shard = ? AND topic = ?', shard, topic);
-    for (const topic of add) this.#sql.exec('INSERT OR IGNORE INTO shard_topic VALUES (?, ?)', shard, topic);
+    for (const topic of drop)
+      this.#sql.exec('DELETE FROM shard_topic WHERE shard = ? AND topic = ?', shard, topic);
+    for (const topic of add)
+      this.#sql.exec('INSERT OR IGNORE INTO shard_topic VALUES (?, ?)', shard, topic);
   }
 }
 
