@@ -40,9 +40,9 @@ async function check(): Promise<void> {
  */
 async function measured(baselines: Record<string, number>): Promise<Outcome[]> {
   const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(wanted);
-  const progress = new Progress(all.length * MOST_ATTEMPTS, (text) => process.stdout.write(text));
+  const progress = new Progress(all.length * MAX_ATTEMPTS, (text) => process.stdout.write(text));
   const outcomes: Outcome[] = [];
-  for (let attempt = 0, left = all; attempt < MOST_ATTEMPTS && left.length > 0; attempt += 1) {
+  for (let attempt = 0, left = all; attempt < MAX_ATTEMPTS && left.length > 0; attempt += 1) {
     for (const experiment of left) pool(outcomes, await compare(experiment, progress));
     left = left.filter(({ name }) => !passes(name, outcomes, baselines));
   }
@@ -96,7 +96,7 @@ function verdict(
 }
 
 /** How often an experiment is measured at most. */
-const MOST_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 6;
 const FILE = join(import.meta.dirname, 'baseline.json');
 
 await main(import.meta.url, check);

@@ -22,7 +22,7 @@ pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> M
 /// An overloaded peer gets a longer pause. Any other wait is half as long as a stream waits to be
 /// attached: a stream that is opened at a shard meanwhile is still there when the root is reached.
 pub(crate) fn after_failures(failures: u32, is_overloaded: bool, random: f64) -> Millis {
-    let doubled = SHORTEST << failures.min(MOST_DOUBLINGS);
+    let doubled = SHORTEST << failures.min(MAX_DOUBLINGS);
     within(if is_overloaded { OVERLOADED } else { doubled }, random)
 }
 
@@ -45,5 +45,5 @@ const SHARE: u64 = 20;
 const SHORT: u64 = 1_800;
 const LONGEST: u64 = 30_000;
 /// Up to 1.6 s: a stream is refused that is not attached within 3 s.
-const MOST_DOUBLINGS: u32 = 4;
+const MAX_DOUBLINGS: u32 = 4;
 const OVERLOADED: u64 = 6_400;

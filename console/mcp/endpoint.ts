@@ -52,7 +52,7 @@ export class Endpoint {
   async list(list: List): Promise<Record<string, unknown>[]> {
     const items = [];
     let cursor: string | undefined;
-    for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const page = await this.#request(`${list}/list`, cursor === undefined ? {} : { cursor });
       items.push(...records(page[list]));
       cursor = text(page['nextCursor']);
@@ -149,4 +149,4 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 /** A bound on pages, because a server may always name a next page. */
-const MOST_PAGES = 50;
+const MAX_PAGES = 50;

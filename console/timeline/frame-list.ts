@@ -24,8 +24,8 @@ export class FrameList {
 
   /** Shows these frames, newest first, above those that are shown; the last ones make room. */
   prepend(frames: readonly Frame[]): void {
-    this.#list.prepend(...frames.slice(0, MOST_ROWS).map((frame) => this.#row(frame)));
-    while (this.#list.childElementCount > MOST_ROWS) {
+    this.#list.prepend(...frames.slice(0, MAX_ROWS).map((frame) => this.#row(frame)));
+    while (this.#list.childElementCount > MAX_ROWS) {
       const last = this.#list.lastElementChild;
       // A line that has the focus stays.
       if (last === null || last.contains(document.activeElement)) break;
@@ -83,4 +83,4 @@ export class FrameList {
 }
 
 /** How many lines are in the page at most; what is older is found by filtering. */
-export const MOST_ROWS = 200;
+export const MAX_ROWS = 200;

@@ -4,7 +4,7 @@ import { count } from '../moment.js';
 import { repaint } from '../repaint.js';
 import { FrameDialog } from './frame-dialog.js';
 import { FrameFilter } from './frame-filter.js';
-import { FrameList, MOST_ROWS } from './frame-list.js';
+import { FrameList, MAX_ROWS } from './frame-list.js';
 import { History } from './history.js';
 
 /** The timeline: every frame as it comes, until it is paused; those that pass the filter; each can be opened. */
@@ -33,7 +33,7 @@ export class Timeline {
     this.#history.add(frame);
     if (this.#isPaused) this.#missed += 1;
     // A page in the background is not painted, and reads the history when it is.
-    else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(frame);
+    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(frame);
     this.#paint();
   }
 
@@ -60,14 +60,14 @@ export class Timeline {
   #rebuild(): void {
     this.#waiting = [];
     this.#missed = 0;
-    const frames = this.#history.latest(MOST_ROWS, this.#filter.accepts);
+    const frames = this.#history.latest(MAX_ROWS, this.#filter.accepts);
     this.#list.show(frames);
     this.#shown = frames.length;
     this.#tell();
   }
 
   #catchUp(): void {
-    if (this.#waiting.length === MOST_WAITING) {
+    if (this.#waiting.length === MAX_WAITING) {
       this.#rebuild();
       return;
     }
@@ -87,7 +87,7 @@ export class Timeline {
   }
 }
 
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 const NOTHING_YET =
   'Every JSON-RPC message will appear here as it stood on the wire. Connect, or open a subscription.';
 const NOTHING_FOUND = 'No frame passes this filter.';

@@ -18,7 +18,7 @@ const pictures = /** @type {const} */ ([
 ]);
 
 /** No picture has more bytes than this. */
-const MOST_BYTES = 200_000;
+const MAX_BYTES = 200_000;
 
 /** Takes the pictures of the console that README.md and docs/console.md show. */
 async function screenshots() {
@@ -136,8 +136,8 @@ async function take(page, path, colorScheme) {
   await page.screenshot({ path, animations: 'disabled' });
   const { size } = await stat(path);
   process.stdout.write(`${relative(root, path)}: ${size} bytes\n`);
-  if (size > MOST_BYTES)
-    throw new Error(`${path} has ${size} bytes, which is more than ${MOST_BYTES}`);
+  if (size > MAX_BYTES)
+    throw new Error(`${path} has ${size} bytes, which is more than ${MAX_BYTES}`);
 }
 
 await main(import.meta.url, screenshots);

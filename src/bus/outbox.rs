@@ -38,7 +38,7 @@ impl Outbox {
     /// out by `previous`, and reads the log.
     pub(super) fn push(&mut self, position: Position, at: Option<Millis>, event: Arc<str>) {
         self.oldest = self.oldest.or(at);
-        if self.waiting.len() >= MOST_WAITING
+        if self.waiting.len() >= MAX_WAITING
             && let Some((left_out, _)) = self.waiting.pop_front()
         {
             self.previous = Some(left_out);
@@ -163,16 +163,16 @@ impl Outbox {
         let fitting = self.waiting.iter().take_while(|(_, event)| {
             let is_first = bytes == 0;
             bytes += event.len() + WRAPPING;
-            is_first || bytes <= MOST_BYTES
+            is_first || bytes <= MAX_BYTES
         });
         fitting.cloned().collect()
     }
 }
 
 /// Events kept for a shard that does not answer: beyond them it reads the log.
-const MOST_WAITING: usize = 1_000;
+const MAX_WAITING: usize = 1_000;
 /// Of one batch: well below what a call may carry (32 MiB).
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// What a position and the members around an event take.
 const WRAPPING: usize = 48;
 const PATIENCE: Millis = Millis(10_000);

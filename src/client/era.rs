@@ -159,7 +159,7 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Ve
     let mut worth_trying = spoken
         .modern
         .iter()
-        .filter(|version| times(version) < MOST_TRIES);
+        .filter(|version| times(version) < MAX_TRIES);
     if let Some(version) = worth_trying.find(is_supported) {
         return Verdict::Retry((*version).into());
     }
@@ -169,7 +169,7 @@ fn negotiate(supported: Vec<String>, tried: &[&str], spoken: Versions<'_>) -> Ve
     Verdict::NoCommonVersion(supported)
 }
 
-const MOST_TRIES: usize = 2;
+const MAX_TRIES: usize = 2;
 const HEADER_MISMATCH: i32 = -32_020;
 const MISSING_CAPABILITY: i32 = -32_021;
 const UNSUPPORTED_VERSION: i32 = -32_022;

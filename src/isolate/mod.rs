@@ -262,7 +262,7 @@ impl Isolate {
         let bytes = Topic::of(&published.event).names();
         let given = self.given();
         match self.steps.back_mut() {
-            Some(Step::Events(batch)) if batch.bytes + bytes <= MOST_BYTES => {
+            Some(Step::Events(batch)) if batch.bytes + bytes <= MAX_BYTES => {
                 batch.bytes += bytes;
                 batch.events.push(published);
                 batch.given = given;
@@ -309,4 +309,4 @@ impl Isolate {
 }
 
 /// Bytes that the names of events count which are fanned out together: each stream is written all that it hears of them at once.
-const MOST_BYTES: usize = 16_384;
+const MAX_BYTES: usize = 16_384;

@@ -54,7 +54,7 @@ impl<Id: Copy + Ord> Members<Id> {
             return false;
         };
         self.fresh -= usize::from(is_fresh);
-        if self.entered.len() > 2 * self.len() + MOST_GONE {
+        if self.entered.len() > 2 * self.len() + MAX_GONE {
             let held = &self.held;
             self.entered.retain(|id| held.contains_key(id));
         }
@@ -137,7 +137,7 @@ impl<Id: Copy + Ord> Members<Id> {
 
     /// How long a member waits before it looks at the holder.
     pub(super) fn turn(&self, random: f64) -> Millis {
-        let turns = u32::try_from(self.len()).map_or(MOST_TURNS, |len| len.min(MOST_TURNS));
+        let turns = u32::try_from(self.len()).map_or(MAX_TURNS, |len| len.min(MAX_TURNS));
         Millis::from_f64(WATCH_MS * f64::from(turns) * (0.5 + random))
     }
 }
@@ -164,8 +164,8 @@ fn part(random: f64, len: usize) -> usize {
 }
 
 /// So many members that have left are remembered, beside as many as there are.
-const MOST_GONE: usize = 16;
+const MAX_GONE: usize = 16;
 /// Milliseconds from one look at the holder to the next, of all members together.
 const WATCH_MS: f64 = 1_000.0;
 /// However many members there are, each looks once in so many turns.
-const MOST_TURNS: u32 = 15;
+const MAX_TURNS: u32 = 15;

@@ -170,7 +170,7 @@ impl<Id: Copy + Ord> Lease<Id> {
             self.release();
             self.seat = Seat::Vacant;
             self.outputs.push_back(LeaseOutput::Appoint(id));
-        } else if !self.members.has_fresh() || times >= MOST_SILENT {
+        } else if !self.members.has_fresh() || times >= MAX_SILENT {
             // A fresh request that runs would have the socket by now.
             self.shed(now);
         }
@@ -208,6 +208,6 @@ impl<Id: Copy + Ord> Lease<Id> {
 }
 
 /// Where a spent member finds so many times in a row that the holder does not run, each other member that runs has looked too.
-const MOST_SILENT: u32 = 3;
+const MAX_SILENT: u32 = 3;
 /// How long a request has to prove that it runs.
 const PROOF: Millis = Millis(1_000);

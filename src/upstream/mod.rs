@@ -267,7 +267,7 @@ impl Upstream {
     pub(crate) fn handle_full(&mut self) -> bool {
         self.wants.room().tell(Some(0));
         self.refusals += 1;
-        let goes_on = self.refusals >= MOST_REFUSALS;
+        let goes_on = self.refusals >= MAX_REFUSALS;
         if goes_on {
             self.refusals = 0;
         }
@@ -382,4 +382,4 @@ impl Upstream {
 /// Bytes that the names of what is wanted may count before the bus has told: an attach is one frame.
 const FIRST_ROOM: usize = 524_288;
 /// Refusals in a row for want of room after which a connection is given up.
-const MOST_REFUSALS: u32 = 3;
+const MAX_REFUSALS: u32 = 3;

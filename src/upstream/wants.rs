@@ -119,7 +119,7 @@ impl Wants {
 
     /// Whether something is worth a question of its own: what is unwanted, or the room.
     pub(crate) fn is_due(&self) -> bool {
-        self.is_noisy || self.unwanted.len() > MOST_UNWANTED || self.room.is_due()
+        self.is_noisy || self.unwanted.len() > MAX_UNWANTED || self.room.is_due()
     }
 
     /// Whether anything is to be asked.
@@ -188,4 +188,4 @@ impl Wants {
 }
 
 /// Beyond this many, the bus is asked to drop them.
-const MOST_UNWANTED: usize = 1_000;
+const MAX_UNWANTED: usize = 1_000;

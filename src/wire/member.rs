@@ -57,7 +57,7 @@ pub(super) fn room<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>
 /// Nothing is said where there are no bounds, or larger ones than a number of JSON can say.
 #[expect(clippy::ref_option, reason = "serde calls it")]
 pub(super) fn is_unbounded(room: &Option<usize>) -> bool {
-    room.is_none_or(|room| room as u64 > MOST_OF_JSON)
+    room.is_none_or(|room| room as u64 > MAX_OF_JSON)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
@@ -76,4 +76,4 @@ pub(super) fn entries<T: AsRef<str>>(events: impl Iterator<Item = (Position, T)>
 }
 
 /// The largest whole number that every reader of JSON tells from its neighbours.
-const MOST_OF_JSON: u64 = (1 << 53) - 1;
+const MAX_OF_JSON: u64 = (1 << 53) - 1;

@@ -55,7 +55,7 @@ impl ListenLayer {
                 },
                 policy: Policy::default(),
                 limits: Limits::default(),
-                most_streams: MOST_STREAMS,
+                most_streams: MAX_STREAMS,
                 keep_alive: KEEP_ALIVE,
                 stall: STALL,
                 body_timeout: BODY_TIMEOUT,
@@ -150,7 +150,7 @@ impl<S> Layer<S> for ListenLayer {
     }
 }
 
-const MOST_STREAMS: usize = 4_000;
+const MAX_STREAMS: usize = 4_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const STALL: Duration = Duration::from_mins(1);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);

@@ -78,7 +78,7 @@ impl Server {
     fn request(&mut self, method: &str, headers: &str, body: &[u8]) {
         let url = "http://localhost/mcp";
         let mut exchange = Exchange::new(self.service.clone(), method, url, headers, true);
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let step = exchange.poll();
             if tend(&mut exchange, &step, body, Some("ann")) {
                 continue;
@@ -375,4 +375,4 @@ const LIMITS: session::Limits = session::Limits {
     unnamed_uri_bytes: 300,
 };
 const KEEP_ALIVE: Millis = Millis(1_000);
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;

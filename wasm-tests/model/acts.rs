@@ -114,7 +114,7 @@ impl World {
             .iter()
             .filter(|client| client.host.is_some())
             .count();
-        if live >= MOST_STREAMS || self.clients.len() >= MOST_CLIENTS {
+        if live >= MAX_STREAMS || self.clients.len() >= MAX_CLIENTS {
             return Ok(());
         }
         let keys = Keys::of_mask(step.what | step.spin).among(self.keys());
@@ -220,7 +220,7 @@ impl World {
 
     /// Another stream of the same session takes over, unless it is refused.
     fn take_over_stream(&mut self, at: usize, fault: u8) -> Result<(), Violation> {
-        if self.clients.len() >= MOST_CLIENTS {
+        if self.clients.len() >= MAX_CLIENTS {
             return Ok(());
         }
         self.disturbances += 1;
@@ -371,8 +371,8 @@ impl World {
     }
 }
 
-const MOST_STREAMS: usize = 6;
-const MOST_CLIENTS: usize = 12;
+const MAX_STREAMS: usize = 6;
+const MAX_CLIENTS: usize = 12;
 const IDS: [&str; 5] = ["1", "\"1\"", "0", "\"\"", "12345678901234567890"];
 const PRINCIPALS: [Option<&str>; 3] = [None, Some("ann"), Some("bob")];
 const WAITS: [u64; 12] = [

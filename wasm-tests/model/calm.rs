@@ -110,7 +110,7 @@ impl World {
         } else {
             AT_LAST
         };
-        for _ in 0..MOST_MOVES {
+        for _ in 0..MAX_MOVES {
             let before = self.moves();
             self.pass(span)?;
             if self.moves() == before {
@@ -270,7 +270,7 @@ impl Host {
 }
 
 /// As long as shards are opened and closed.
-const MOST_MOVES: usize = 5;
+const MAX_MOVES: usize = 5;
 /// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at most.
 const LONGEST_PAUSE: Millis = Millis(20_000);
 const SHORT: Millis = Millis(200);

@@ -157,4 +157,4 @@ impl Isolate {
 }
 
 /// A socket that is sent on before anything came asks for another place by itself, so many times.
-pub(crate) const MOST_HOPS: usize = 3;
+pub(crate) const MAX_HOPS: usize = 3;

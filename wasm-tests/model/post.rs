@@ -112,7 +112,7 @@ impl World {
         };
         let mut full = known;
         // A shard may fill up while an edge is on its way there.
-        let taken = (0..MOST_HOPS).any(|_| match self.bus.place(continent, full) {
+        let taken = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
             Home::Root => {
                 self.bus.connect(socket);
                 true
@@ -378,4 +378,4 @@ impl World {
 /// The longest pause after a call that met an overloaded root.
 const SPARED: Millis = Millis(6_400);
 /// As `js/cloudflare/edge/connector.ts` has it.
-const MOST_HOPS: usize = 4;
+const MAX_HOPS: usize = 4;

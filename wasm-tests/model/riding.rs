@@ -10,7 +10,7 @@ use crate::{
     absence::Absence,
     answer::Refusal,
     invariant::Violation,
-    isolate::{Isolate, MOST_HOPS, Rider},
+    isolate::{Isolate, MAX_HOPS, Rider},
     network::{Close, Frame, Note, SocketId, Way},
     world::World,
 };
@@ -144,7 +144,7 @@ impl World {
         if how == Close::Moved {
             isolate.home = None;
             isolate.moves += 1;
-            if !isolate.has_heard && isolate.hops < MOST_HOPS {
+            if !isolate.has_heard && isolate.hops < MAX_HOPS {
                 isolate.hops += 1;
                 return self.connect_line(place);
             }

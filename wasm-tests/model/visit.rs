@@ -193,7 +193,7 @@ impl Visit {
         self.steps += 1;
         hold(
             "a request takes a few steps",
-            self.steps <= MOST_STEPS,
+            self.steps <= MAX_STEPS,
             || format!("{:?} still asks for {step:?}", self.asks),
         )?;
         let needs_name = matches!(
@@ -269,4 +269,4 @@ pub(crate) fn capabilities(lists: &SubscriptionFilter) -> Capabilities {
 pub(crate) const URI_BYTES: usize = 66;
 /// How long a session lives that nothing uses.
 pub(crate) const IDLE: Millis = Millis(65_000);
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;

@@ -103,7 +103,7 @@ impl World {
         let place = host.origin;
         let isolate = &mut self.isolates[place];
         isolate.trials = isolate.trials.saturating_add(1);
-        if works || isolate.trials >= MOST_TRIALS {
+        if works || isolate.trials >= MAX_TRIALS {
             isolate.verdict.get_or_insert(works);
         }
         self.note(|| format!("  the trial says {works} to client {at}"));
@@ -158,4 +158,4 @@ const TRIALS: [(bool, Millis); 4] = [
     (false, Millis(0)),
     (false, Millis(1_000)),
 ];
-const MOST_TRIALS: u8 = 3;
+const MAX_TRIALS: u8 = 3;

@@ -313,7 +313,7 @@ impl SessionListener {
     /// Handles the loss of the stream. Schedules a new attempt if the stream was open before.
     fn break_off(&mut self, now: Millis) {
         self.failures += 1;
-        if !self.has_streamed || self.failures > MOST_FAILURES {
+        if !self.has_streamed || self.failures > MAX_FAILURES {
             return self.settle(End::Lost(Loss::Disconnected));
         }
         let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
@@ -395,6 +395,6 @@ impl SessionListener {
 }
 
 /// Consecutive failed attempts to reopen the stream before the session is given up.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 const METHOD_NOT_ALLOWED: u16 = 405;
 const METHOD_NOT_FOUND: i32 = -32_601;

@@ -20,7 +20,7 @@ impl Backoff {
 
     /// Returns the wait before the next attempt.
     pub(crate) fn next_wait(&mut self) -> Millis {
-        let ceiling = (FIRST_CEILING_MS << self.attempts.min(MOST_DOUBLINGS)).min(LAST_CEILING_MS);
+        let ceiling = (FIRST_CEILING_MS << self.attempts.min(MAX_DOUBLINGS)).min(LAST_CEILING_MS);
         self.attempts = self.attempts.saturating_add(1);
         Millis(self.next_random() % (ceiling + 1))
     }
@@ -41,4 +41,4 @@ impl Backoff {
 
 const FIRST_CEILING_MS: u64 = 500;
 const LAST_CEILING_MS: u64 = 30_000;
-const MOST_DOUBLINGS: u32 = 6;
+const MAX_DOUBLINGS: u32 = 6;

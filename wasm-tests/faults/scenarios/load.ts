@@ -136,7 +136,7 @@ async function drained(stage: Stage): Promise<void> {
   stage.passed.missing += lost.length;
   const tenths = histogram(leaving.map(({ endedAt }) => (endedAt - began) / DRAIN_MS));
   stage.note = `${streams} ends by tenths of the window: ${tenths.join(', ')}`;
-  expect(Math.max(...tenths)).toBeLessThanOrEqual(MOST_SHARE * (streams / 10));
+  expect(Math.max(...tenths)).toBeLessThanOrEqual(MAX_SHARE * (streams / 10));
   await setTimeout(1_000);
 }
 
@@ -162,6 +162,6 @@ const WARM_UP = 10_000;
 const WIDE = 2_000;
 const DRAIN_MS = 10_000;
 /** How much of its fair share of the ends a tenth of the window may have. */
-const MOST_SHARE = 1.5;
+const MAX_SHARE = 1.5;
 /** Objects hibernate after ten seconds without anything to do. */
 const IDLE_MS = 12_500;

@@ -96,7 +96,7 @@ function asking(chance: () => number): Rule {
     const lot = chance();
     if (lot < 0.01) return;
     const copies = lot < 0.1 ? 2 : 1;
-    const most = lot > 0.97 ? MOST_MS : 2 * LEAST_MS;
+    const most = lot > 0.97 ? MAX_MS : 2 * LEAST_MS;
     for (let copy = 0; copy < copies; copy += 1) {
       globalThis.setTimeout(() => tunnel.toBus(frame), LEAST_MS + chance() * (most - LEAST_MS));
     }
@@ -120,4 +120,4 @@ const AT_ONCE = 200;
 /** The least that a request to the bus is late: an acknowledgment that comes sooner has waited for no answer. */
 const LEAST_MS = 100;
 /** The most. */
-const MOST_MS = 4_500;
+const MAX_MS = 4_500;
