@@ -1,0 +1,111 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from '../process/command.mjs';
+import { main } from '../process/main.mjs';
+import { root } from '../process/project.mjs';
+
+/** @typedef {{ kind: string, text: string }} Part */
+/** @typedef {{ summary: Part[], blockTags?: { tag: string, content: Part[] }[] }} Comment */
+/** @typedef {{ name: string, children?: Reflection[], comment?: Comment, signatures?: Reflection[], type?: { declaration?: Reflection } }} Reflection */
+
+const folder = join(root, 'tools', 'typedoc');
+const page = join(root, 'docs', 'options.md');
+const api = join(root, '.build', 'typedoc', 'api.json');
+
+/**
+ * Reads the types of the package with TypeDoc, where each warning is an error, and checks that the tables of
+ * docs/options.md are what the types say; one TAP line each. `--write` writes the tables.
+ */
+async function options() {
+  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  const warnings = await typedoc();
+  if (warnings !== '') return ended('TypeDoc reads the types without a warning', warnings);
+  process.stdout.write('ok 1 - TypeDoc reads the types without a warning\n');
+  const before = await readFile(page, 'utf8');
+  const after = withTables(before, JSON.parse(await readFile(api, 'utf8')));
+  if (process.argv.includes('--write')) return writeFile(page, after);
+  if (after !== before)
+    return ended('the tables of docs/options.md are what the types say', 'npm run options writes them');
+  process.stdout.write('ok 2 - the tables of docs/options.md are what the types say\n');
+}
+
+/** @returns {Promise<string>} what TypeDoc has to say against the types */
+async function typedoc() {
+  const args = [join('node_modules', 'typedoc', 'bin', 'typedoc'), '--options', 'typedoc.json', '--logLevel', 'Warn'];
+  try {
+    return (await run(process.execPath, args, { cwd: folder, env: { ...process.env, NO_COLOR: '1' } })).trim();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string} why
+ */
+function ended(name, why) {
+  process.stdout.write(`not ok - ${name}\n${why.replace(/^/gm, '  # ')}\n`);
+  process.exitCode = 1;
+}
+
+/**
+ * Returns the page with each table between `<!-- options of NAME -->` and `<!-- end -->` written from the
+ * interface of that name.
+ * @param {string} text
+ * @param {Reflection} project
+ */
+export function withTables(text, project) {
+  return text.replace(/(<!-- options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => {
+    const found = named(project, name);
+    if (found === undefined) throw new Error(`docs/options.md names ${name}, which is not exported`);
+    return `${begin}\n${tableOf(found)}\n${end}`;
+  });
+}
+
+/**
+ * @param {Reflection} reflection
+ * @param {string} name
+ * @returns {Reflection | undefined}
+ */
+function named(reflection, name) {
+  if (reflection.name === name && reflection.children !== undefined) return reflection;
+  for (const child of reflection.children ?? []) {
+    const found = named(child, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** @param {Reflection} found */
+function tableOf({ children = [] }) {
+  const rows = children.map((child) => {
+    const comment = child.comment ?? child.signatures?.[0]?.comment;
+    const value = tagged(comment, '@default') ?? tagged(comment, '@defaultValue') ?? '';
+    return `| \`${child.name}\` | ${cell(value)} | ${cell(textOf(comment?.summary ?? []))} |`;
+  });
+  return ['| option | default | meaning |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+/**
+ * @param {Comment | undefined} comment
+ * @param {string} name
+ */
+function tagged(comment, name) {
+  const found = comment?.blockTags?.find(({ tag }) => tag === name);
+  return found === undefined ? undefined : textOf(found.content).replace(/^```ts\n([\s\S]*)\n```$/, '`$1`');
+}
+
+/** @param {Part[]} parts */
+function textOf(parts) {
+  return parts.map(({ kind, text }) => (kind === 'inline-tag' ? `\`${text}\`` : text)).join('');
+}
+
+/** @param {string} text */
+function cell(text) {
+  return text
+    .trim()
+    .replace(/\s*\n\s*/g, ' ')
+    .replaceAll('|', '\\|');
+}
+
+await main(import.meta.url, options);
