@@ -38,7 +38,7 @@ export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './mo
 export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
 export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';
-export type { TaskState } from './model/task.js';
+export type { TaskOutcome, TaskProgress, TaskState } from './model/task.js';
 export type { ListenTimeouts } from './model/timeouts.js';
 export {
   type AnalyticsDataset,

@@ -17,8 +17,16 @@ export type { BusStats } from './object/root/root.js';
 export type { ShardStats } from './object/root/shards.js';
 export type { BusWatcher, WatchedBus, WatcherMaker } from './object/root/watcher.js';
 export { SubscriptionBus } from './object/subscription-bus.js';
-export type { IdempotencyOptions } from './object/tables/idempotency-keys.js';
-export { createPublishHandler, type PublishHandlerOptions } from './publish/endpoint.js';
+export type {
+  IdempotencyKey,
+  IdempotencyOptions,
+  PublishedAt,
+} from './object/tables/idempotency-keys.js';
+export {
+  createPublishHandler,
+  type PublishersOfBus,
+  type PublishHandlerOptions,
+} from './publish/endpoint.js';
 export type { Publisher } from './publish/publisher.js';
 export { tenantSecret } from './publish/tenant-secret.js';
 export {

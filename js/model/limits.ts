@@ -6,7 +6,8 @@ import { expectAmounts } from './amount.js';
  */
 export interface ListenLimits {
   /**
-   * Bytes of the body of a listen request. 0 accepts only empty bodies, so no listen.
+   * Bytes of the body of a listen request. A larger one gets 413. 0 accepts only empty bodies, so no
+   * listen.
    *
    * @default 65_536
    */
@@ -19,57 +20,59 @@ export interface ListenLimits {
    */
   headerBytes?: number;
   /**
-   * Nesting of arrays and objects in the body of a listen request. 0 accepts none, so no listen.
+   * Nesting of arrays and objects in the body of a listen request. A deeper one gets 400, -32700. 0
+   * accepts none, so no listen.
    *
    * @default 64
    */
   depth?: number;
   /**
-   * Bytes of a request id, as JSON. 0 accepts no id, so no listen.
+   * Bytes of a request id, as JSON. A longer one gets 400, -32600. 0 accepts no id, so no listen.
    *
    * @default 256
    */
   idBytes?: number;
   /**
-   * Different resource URIs in one filter. 0 accepts no URI.
+   * Different resource URIs in one filter. More get 400, -32602 with `data.limit`. 0 accepts no URI.
    *
    * @default 256
    */
   uris?: number;
   /**
-   * Bytes of one resource URI. 0 accepts no URI.
+   * Bytes of one resource URI. A longer one gets 400, -32602 with `data.limit`. 0 accepts no URI.
    *
    * @default 2_048
    */
   uriBytes?: number;
   /**
-   * Different task ids in one filter. 0 accepts no task id.
+   * Different task ids in one filter. More get 400, -32602 with `data.limit`. 0 accepts no task id.
    *
    * @default 256
    */
   taskIds?: number;
   /**
-   * Bytes of one task id. 0 accepts no task id.
+   * Bytes of one task id. A longer one gets 400, -32602 with `data.limit`. 0 accepts no task id.
    *
    * @default 2_048
    */
   taskIdBytes?: number;
   /**
-   * Streams that this handler holds at once. 0 refuses all of them.
+   * Streams that this handler holds at once. Further ones get 503 with `Retry-After`. 0 refuses all
+   * of them.
    *
    * @default 4_000
    */
   maxSubscriptions?: number;
   /**
-   * Streams that this handler holds at once for one caller that `principal` named. 0 refuses all
-   * callers with a name.
+   * Streams that this handler holds at once for one caller that `principal` named. Further ones get
+   * 429 with `Retry-After`. 0 refuses all callers with a name.
    *
    * @default 16
    */
   maxSubscriptionsPerPrincipal?: number;
   /**
-   * Streams that this handler holds at once for one address, from callers without a name. 0 refuses
-   * all of them. Only Cloudflare passes on addresses; of an IPv6 address the first 64 bits count.
+   * Streams that this handler holds at once for one address, from callers without a name. Further
+   * ones get 429 with `Retry-After`. 0 refuses all of them. Only Cloudflare passes on addresses; of an IPv6 address the first 64 bits count.
    * Many callers may share an address: raise the limit for them, or name them by `principal`.
    *
    * @default 256
@@ -79,14 +82,14 @@ export interface ListenLimits {
    * Bytes of the names of all streams that this handler holds: each URI and task of a stream, and
    * each audience and principal of its caller, counts its bytes and 64 more. Every stream may use
    * 4,096 bytes, or its share of half of the limit if that is less. One caller, by name or by
-   * address, gets at most an eighth of the limit, and 429 beyond that. 0 accepts only streams
+   * address, gets at most an eighth of the limit, and 429 beyond that; beyond the whole, 503. 0 accepts only streams
    * without names.
    *
    * @default 16_777_216
    */
   namesBytes?: number;
   /**
-   * Sessions of clients of earlier revisions that exist at once. Where there is a `principal`,
+   * Sessions of clients of earlier revisions that exist at once. Further ones get 503. Where there is a `principal`,
    * callers without a name may hold half of them, and half of `busUriBytes`. 0 refuses all
    * sessions.
    *
@@ -102,19 +105,22 @@ export interface ListenLimits {
    */
   sessionsPerPrincipal?: number;
   /**
-   * Bytes of the URIs that one session watches, plus 64 for each URI. 0 accepts no URI.
+   * Bytes of the URIs that one session watches, plus 64 for each URI. More get -32602 with
+   * `data.limit`. 0 accepts no URI.
    *
    * @default 65_536
    */
   sessionUriBytes?: number;
   /**
-   * Bytes of the URIs that all sessions of a bus watch, plus 64 for each URI. 0 accepts no URI.
+   * Bytes of the URIs that all sessions of a bus watch, plus 64 for each URI. More get -32602 with
+   * `data.limit`. 0 accepts no URI.
    *
    * @default 16_777_216
    */
   busUriBytes?: number;
   /**
    * Bytes that are read of an answer to `server/discover`, `initialize` or a question of a gateway.
+   * Beyond it the request gets 502, a listen 503.
    * 0 accepts only empty answers.
    *
    * @default 1_048_576

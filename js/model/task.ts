@@ -4,7 +4,8 @@
  */
 export type TaskState = TaskProgress & TaskOutcome;
 
-interface TaskProgress {
+/** What the state of a task has whatever its status. */
+export interface TaskProgress {
   /** Which task: an opaque, non-empty string of at most 2,048 bytes without control characters. */
   taskId: string;
   /** Says more about the status, to people or models. */
@@ -19,7 +20,8 @@ interface TaskProgress {
   pollIntervalMs?: number;
 }
 
-type TaskOutcome =
+/** The status of a task, and what comes with it. */
+export type TaskOutcome =
   | { status: 'working' | 'cancelled' }
   | { status: 'input_required'; inputRequests: object }
   | { status: 'completed'; result: object }

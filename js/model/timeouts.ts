@@ -15,7 +15,7 @@ export interface ListenTimeouts {
   bodyMs?: number;
   /**
    * How long the body of an answer to `server/discover`, `initialize` or a question of a gateway
-   * may take, after its head. 0 disables.
+   * may take, after its head. The request gets 504 after that, a listen 503. 0 disables.
    *
    * @default 10_000
    */
@@ -34,14 +34,15 @@ export interface ListenTimeouts {
    */
   attachMs?: number;
   /**
-   * How long a client may read nothing while data is pending, before its stream ends. 0 disables.
+   * How long a client may read nothing while data is pending, before its stream ends without
+   * a result (`stalled`). 0 disables.
    *
    * @default 60_000
    */
   writeMs?: number;
   /**
    * How long a session of a client of earlier revisions may have no request and no stream, before
-   * it ends. 0 disables.
+   * it ends: its next request gets 404. 0 disables.
    *
    * @default 1_800_000
    */

@@ -25,15 +25,26 @@ async function options() {
   const after = withTables(before, JSON.parse(await readFile(api, 'utf8')));
   if (process.argv.includes('--write')) return writeFile(page, after);
   if (after !== before)
-    return ended('the tables of docs/options.md are what the types say', 'npm run options writes them');
+    return ended(
+      'the tables of docs/options.md are what the types say',
+      'npm run options writes them',
+    );
   process.stdout.write('ok 2 - the tables of docs/options.md are what the types say\n');
 }
 
 /** @returns {Promise<string>} what TypeDoc has to say against the types */
 async function typedoc() {
-  const args = [join('node_modules', 'typedoc', 'bin', 'typedoc'), '--options', 'typedoc.json', '--logLevel', 'Warn'];
+  const args = [
+    join('node_modules', 'typedoc', 'bin', 'typedoc'),
+    '--options',
+    'typedoc.json',
+    '--logLevel',
+    'Warn',
+  ];
   try {
-    return (await run(process.execPath, args, { cwd: folder, env: { ...process.env, NO_COLOR: '1' } })).trim();
+    return (
+      await run(process.execPath, args, { cwd: folder, env: { ...process.env, NO_COLOR: '1' } })
+    ).trim();
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -55,11 +66,15 @@ function ended(name, why) {
  * @param {Reflection} project
  */
 export function withTables(text, project) {
-  return text.replace(/(<!-- options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => {
-    const found = named(project, name);
-    if (found === undefined) throw new Error(`docs/options.md names ${name}, which is not exported`);
-    return `${begin}\n${tableOf(found)}\n${end}`;
-  });
+  return text.replace(
+    /(<!-- options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, begin, name, end) => {
+      const found = named(project, name);
+      if (found === undefined)
+        throw new Error(`docs/options.md names ${name}, which is not exported`);
+      return `${begin}\n${tableOf(found)}\n${end}`;
+    },
+  );
 }
 
 /**
@@ -92,7 +107,9 @@ function tableOf({ children = [] }) {
  */
 function tagged(comment, name) {
   const found = comment?.blockTags?.find(({ tag }) => tag === name);
-  return found === undefined ? undefined : textOf(found.content).replace(/^```ts\n([\s\S]*)\n```$/, '`$1`');
+  return found === undefined
+    ? undefined
+    : textOf(found.content).replace(/^```ts\n([\s\S]*)\n```$/, '`$1`');
 }
 
 /** @param {Part[]} parts */

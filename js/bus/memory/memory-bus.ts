@@ -29,7 +29,11 @@ export interface InMemoryBusOptions extends RetentionOptions {
 
 /** A bus within one process or isolate. Events reach only the streams that this very object holds. */
 export class InMemoryBus implements AttachableBus {
-  /** Sessions of clients of earlier revisions, in this process only. */
+  /**
+   * Sessions of clients of earlier revisions, in this process only.
+   *
+   * @internal
+   */
   readonly sessions: MemorySessions;
   readonly #rows = new MemorySessionTable();
   #log: RecentEvents;
@@ -92,10 +96,12 @@ export class InMemoryBus implements AttachableBus {
     };
   }
 
+  /** @internal */
   connect(frame: string, link: AttachmentListener): BusConnection {
     return this.#join(frame, link);
   }
 
+  /** @internal */
   feed(feed: FanoutSink): () => void {
     this.#feeds.add(feed);
     return () => void this.#feeds.delete(feed);

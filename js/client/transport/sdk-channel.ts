@@ -2,7 +2,9 @@ import type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js
 
 /** What is needed of a `Client` of the official SDKs, 1.x and 2.x, that is connected. */
 export interface SdkClient {
+  /** Its transport, once it is connected. */
   readonly transport?: SdkTransport | undefined;
+  /** Returns what the server has announced, once it is connected. */
   getServerCapabilities(): object | undefined;
   /** 2.x only. */
   getNegotiatedProtocolVersion?(): string | undefined;
@@ -10,8 +12,11 @@ export interface SdkClient {
 
 /** What is needed of its transport; methods, since the SDKs type messages each in their own way. */
 export interface SdkTransport {
+  /** Sends one JSON-RPC message. */
   send(message: unknown, options?: unknown): Promise<void>;
+  /** Called with each message of the server. */
   onmessage?: Receive['call'] | undefined;
+  /** Called when the connection closes. */
   onclose?: (() => void) | undefined;
 }
 

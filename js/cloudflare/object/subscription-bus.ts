@@ -123,16 +123,19 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     await this.#role.watcher?.alarm();
   }
 
+  /** Handles a frame of an edge. */
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
     this.#role.bus.receive(socket, frame);
     this.#role.watcher?.stir();
   }
 
+  /** Handles the close of an edge's socket. */
   override webSocketClose(socket: WebSocket): void {
     this.#role.bus.closed(socket);
     this.#role.watcher?.stir();
   }
 
+  /** Handles the failure of an edge's socket. */
   override webSocketError(socket: WebSocket): void {
     this.#role.bus.closed(socket);
     this.#role.watcher?.stir();

@@ -68,7 +68,8 @@ export interface PublishHandlerOptions extends FrontOptions {
   onError?: (error: Error) => void;
 }
 
-type PublishersOfBus = readonly Publisher[] | undefined;
+/** The publishers of one bus; undefined: there is no such bus. */
+export type PublishersOfBus = readonly Publisher[] | undefined;
 
 /**
  * Answers `POST /publish`, or wherever it is put: one event or an array of them, published together or not at all, for
