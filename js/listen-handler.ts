@@ -52,13 +52,14 @@ import { Credentials } from './web/credentials.js';
 import { isBodyTimeout, readStart } from './web/request-body.js';
 
 /**
- * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. Listens are answered here;
- * all other requests that name this host, and come from a page that may ask or from no page at all, reach
- * `handler` with body bytes and headers as they came.
+ * Serves `subscriptions/listen` (2026-07-28) in front of an MCP handler. It answers listen requests
+ * itself. All other requests reach `handler` with their body bytes and header fields unchanged,
+ * unless their host or origin is not allowed.
  *
- * `Rest` is what the host passes to `fetch` after the request: `[Env, ExecutionContext]` on
- * Workers, the context of Hono, `{ authInfo }` behind `toNodeHandler`. All of it reaches `handler`,
- * `principal` and `authorize`. Default: what `handler` takes.
+ * `Rest` is the list of arguments that the host passes to `fetch` after the request: `[Env,
+ * ExecutionContext]` on Workers, the context of Hono, `{ authInfo }` behind `toNodeHandler`.
+ * `handler`, `principal` and `authorize` receive all of them. Default: the further parameters of
+ * `handler`.
  *
  * @example
  * ```ts
@@ -76,31 +77,31 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  * const response = await server.fetch(request);
  * ```
  *
- * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+ * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
  */
 export function createListenHandler<Rest extends unknown[] = []>(
   handler: McpHandler<Rest>,
-  // `Rest` is inferred from the handler alone: `NoInfer` (TypeScript 7.0) does not take lists of
-  // parameters.
+  // `Rest` is inferred from the handler alone: `NoInfer` (TypeScript 7.0) does not support
+  // parameter lists.
   options: ListenHandlerOptions<Rest extends unknown[] ? Rest : never> = {},
 ): ListenHandler<Rest> {
   return forgettableHandler(handler, options as ListenHandlerOptions).server;
 }
 
-/** A server, and whether it can be forgotten. */
+/** A server, and whether its host can discard it. */
 export interface ForgettableHandler<Rest extends unknown[] = []> {
   server: ListenHandler<Rest>;
-  /** Returns whether it answers no request, holds no stream, and takes new ones. */
+  /** Returns whether it handles no request, holds no stream, and accepts new ones. */
   isIdle: () => boolean;
 }
 
-/** As {@link createListenHandler}, for a host that forgets servers which are idle. */
+/** Like {@link createListenHandler}, for a host that discards idle servers. */
 export function forgettableHandler<Rest extends unknown[] = []>(
   handler: McpHandler<Rest>,
   options: ListenHandlerOptions<Rest> = {},
 ): ForgettableHandler<Rest> {
   expectLoaded();
-  // What came beside the request is handed on, and nothing here looks at it.
+  // The arguments after the request are passed on unread.
   const front = new ListenFront(asFetch(handler), options as ListenHandlerOptions);
   const { bus, close, disconnect, drain, fetch, legacy, stats } = front;
   const { onError = report, tracer } = options;
@@ -124,9 +125,9 @@ class ListenFront {
   readonly #witness: StreamObserver;
   readonly #refusals = new ErrorResponses((kind) => this.#witness.refused(kind));
   readonly #openings: StreamManager;
-  /** Serves earlier revisions where sessions are kept. */
+  /** Serves earlier revisions; set if sessions are kept. */
   readonly #sessions: SessionHandler | undefined;
-  /** Requests that are being answered. */
+  /** Number of requests that are being handled. */
   #underWay = 0;
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
@@ -193,7 +194,10 @@ class ListenFront {
     refused: { ...this.#refusals.counts },
   });
 
-  /** A body that is late is refused. A request that the core cannot go on with, because it has begun anew, may be made again. */
+  /**
+   * Refuses a request whose body is late. After a trap of the core the request gets 503, so the
+   * client may repeat it.
+   */
   #afterFailure(error: unknown): Response {
     if (isBodyTimeout(error)) return this.#refusals.answer(refusalOf(Refusal.BodyTimeout));
     if (!serverGuard.isTrapError(error)) throw error;
@@ -201,7 +205,7 @@ class ListenFront {
     return this.#refusals.answer(refusalOf(Refusal.Unavailable));
   }
 
-  /** Does for a request what the core asks for, until it is answered. */
+  /** Performs the steps that the core asks for until the request is answered. */
   async #answer(inbound: Judged): Promise<Response> {
     const { core, request, rest } = inbound;
     let caller: Caller = {};
@@ -237,12 +241,12 @@ class ListenFront {
     }
   }
 
-  /** Who is denied is told nothing of its request. */
+  /** Refuses a caller without saying anything about its request. */
   #denied(inbound: Judged, refusal: Refusal, fields: DenialFields): Promise<Response> {
     return refuse(this.#refusals.denied(inbound.core.refuse(refusal), fields), inbound);
   }
 
-  /** Whatever is not ours. */
+  /** Passes on a request that is not ours. */
   async #pass(inbound: Judged, withholds: boolean): Promise<Response> {
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
@@ -280,7 +284,7 @@ class ListenFront {
     return new SessionHandler(host, sessionsOf(this.bus));
   }
 
-  /** How much is read of an answer of the handler. */
+  /** Limits on reading an answer of the handler. */
   get #reading(): AnswerLimits {
     return { answerBytes: this.#limits.answerBytes, answerMs: this.#timeouts.answerMs };
   }
@@ -306,7 +310,10 @@ class ListenFront {
     return ask(authorize, context, this.#timeouts.authorizeMs);
   }
 
-  /** A handler that does not speak 2026-07-28 tells its capabilities to `initialize` alone; one that throws is broken. */
+  /**
+   * A handler that does not support 2026-07-28 announces its capabilities only in `initialize`. An
+   * exception means that the handler is broken.
+   */
   async #capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
     try {
       return await this.#discovery.capabilities(request, rest);
@@ -318,7 +325,7 @@ class ListenFront {
 }
 
 /**
- * Whether streams are held.
+ * Returns whether streams are held.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -335,7 +342,7 @@ function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean
 }
 
 /**
- * Whether answers of the handler announce changes of all that it offers.
+ * Returns whether answers of the handler are rewritten to announce changes of everything it offers.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -353,7 +360,7 @@ function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions)
 }
 
 /**
- * What clients of earlier revisions get.
+ * Returns how clients of earlier revisions are served.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -367,7 +374,7 @@ function legacyOf(
   throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
 }
 
-/** What becomes of requests of earlier revisions, where sessions may take `limits`. */
+/** Returns how the core treats requests of earlier revisions; `limits` bound their sessions. */
 function earlierOf(
   legacy: LegacyMode,
   limits: SessionLimits | undefined,
