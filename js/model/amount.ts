@@ -1,10 +1,11 @@
 import { ListenError } from './error.js';
 
 /**
- * Checks that each given amount, such as a count, bytes or milliseconds, is a number from 0 and has
- * one of the `names`. Undefined is not checked.
+ * Checks that each amount (a count, bytes or milliseconds) is a number from 0 and has one of the
+ * `names`. Undefined amounts are not checked.
  *
- * @throws ListenError `invalid-options`, which names the amount by its `place` in the options.
+ * @throws ListenError `invalid-options`; the message names the amount by its `place` in the
+ *   options.
  */
 export function expectAmounts(place: string, amounts: object, names = Object.keys(amounts)): void {
   for (const [name, amount] of Object.entries(amounts)) {

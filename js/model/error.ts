@@ -42,18 +42,15 @@ export type ListenErrorCode =
   | 'upstream-too-large'
   | 'upstream-unreachable';
 
-/** Whether a bus that fails with `code` should be asked again later than others. */
+/** Returns whether an attempt after the error `code` should wait longer than after other errors. */
 export function isBusy(code: string | undefined): boolean {
   return code === 'bus-overloaded' || code === 'bus-full' || code === 'bus-outdated';
 }
 
-/**
- * Every error that this package throws or reports. The errors of a client have classes of their own
- * that extend it.
- */
+/** Every error that this package throws or reports. Errors of clients have subclasses. */
 export class ListenError extends Error {
   override readonly name: string = 'ListenError';
-  /** A stable, kebab-case name of what went wrong. */
+  /** A stable, kebab-case error code. */
   readonly code: ListenErrorCode;
 
   constructor(code: ListenErrorCode, message: string, options?: ErrorOptions) {
@@ -62,14 +59,14 @@ export class ListenError extends Error {
   }
 }
 
-/** Returns an error of the core, which carries its `code`, as a {@link ListenError}. */
+/** Returns an error of the core, which has a `code`, as a {@link ListenError}. */
 export function fromCore(error: unknown): ListenError {
   if (error instanceof ListenError) return error;
   const { code, message } = error as { code: ListenErrorCode; message: string };
   return new ListenError(code, message, { cause: error });
 }
 
-/** Runs `action` of the core. What it throws becomes a {@link ListenError}. */
+/** Calls into the core, and converts an error of the core to a {@link ListenError}. */
 export function calling<T>(action: () => T): T {
   try {
     return action();

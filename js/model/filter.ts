@@ -1,4 +1,7 @@
-/** What a subscription asks for, or the subset that is honored (2026-07-28, Subscriptions: Notification Filter). */
+/**
+ * The notifications that a subscription requests, or the subset that is honored (2026-07-28,
+ * Subscriptions: Notification Filter).
+ */
 export interface SubscriptionFilter {
   /** Changes of the list of tools. */
   toolsListChanged?: boolean;

@@ -1,5 +1,8 @@
-/** What the host allows its streams: that of a process, unless the module of another runtime says otherwise before anything is served. */
+/**
+ * What the runtime allows streams to do. The defaults are those of a process; the entry module of
+ * another runtime changes them before any request is served.
+ */
 export const host = {
-  /** Whether streams may share timers, and be written to on behalf of any request. */
+  /** Whether streams may share timers and may be written to in the I/O context of any request. */
   fansOut: true,
 };

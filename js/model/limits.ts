@@ -1,27 +1,27 @@
 import { expectAmounts } from './amount.js';
 
 /**
- * Upper bounds in counts and bytes. Each is the largest value that is still accepted, so 0 accepts
- * none. A value that is negative or no number, and a name that no limit has, is `invalid-options`.
+ * Upper bounds in counts and bytes. Each is the largest value that is accepted, so 0 accepts none.
+ * A value that is negative or not a number, and an unknown name, is `invalid-options`.
  */
 export interface ListenLimits {
   /**
-   * Bytes of the body of a listen request. A larger one gets 413. 0 accepts only empty bodies, so no
-   * listen.
+   * Bytes of the body of a listen request. A larger body gets 413. 0 accepts only empty bodies, so
+   * no listen.
    *
    * @default 65_536
    */
   maxRequestBodySize?: number;
   /**
-   * Bytes of the header fields of a listen request, where the stream keeps them to ask `principal`
-   * or `authorize` again. A request with more gets 431. 0 accepts no such request.
+   * Bytes of the header fields of a listen request, if the stream keeps them to call `principal` or
+   * `authorize` again. A larger request gets 431. 0 accepts no such request.
    *
    * @default 16_384
    */
   headerBytes?: number;
   /**
-   * Nesting of arrays and objects in the body of a listen request. A deeper one gets 400, -32700. 0
-   * accepts none, so no listen.
+   * Nesting depth of arrays and objects in the body of a listen request. A deeper body gets 400,
+   * -32700. 0 accepts none, so no listen.
    *
    * @default 64
    */
@@ -33,7 +33,8 @@ export interface ListenLimits {
    */
   idBytes?: number;
   /**
-   * Different resource URIs in one filter. More get 400, -32602 with `data.limit`. 0 accepts no URI.
+   * Number of different resource URIs in one filter. More get 400, -32602 with `data.limit`. 0
+   * accepts no URI.
    *
    * @default 256
    */
@@ -45,7 +46,8 @@ export interface ListenLimits {
    */
   uriBytes?: number;
   /**
-   * Different task ids in one filter. More get 400, -32602 with `data.limit`. 0 accepts no task id.
+   * Number of different task ids in one filter. More get 400, -32602 with `data.limit`. 0 accepts
+   * no task id.
    *
    * @default 256
    */
@@ -57,49 +59,51 @@ export interface ListenLimits {
    */
   taskIdBytes?: number;
   /**
-   * Streams that this handler holds at once. Further ones get 503 with `Retry-After`. 0 refuses all
-   * of them.
+   * Number of streams that this handler holds at once. Further ones get 503 with `Retry-After`. 0
+   * refuses all streams.
    *
    * @default 4_000
    */
   maxSubscriptions?: number;
   /**
-   * Streams that this handler holds at once for one caller that `principal` named. Further ones get
-   * 429 with `Retry-After`. 0 refuses all callers with a name.
+   * Number of streams that this handler holds at once for one caller that `principal` named.
+   * Further ones get 429 with `Retry-After`. 0 refuses all callers with a name.
    *
    * @default 16
    */
   maxSubscriptionsPerPrincipal?: number;
   /**
-   * Streams that this handler holds at once for one address, from callers without a name. Further
-   * ones get 429 with `Retry-After`. 0 refuses all of them. Only Cloudflare passes on addresses; of an IPv6 address the first 64 bits count.
-   * Many callers may share an address: raise the limit for them, or name them by `principal`.
+   * Number of streams that this handler holds at once for callers without a name from one address.
+   * Further ones get 429 with `Retry-After`. 0 refuses all of them. Only Cloudflare provides
+   * addresses; IPv6 addresses count by their first 64 bits. If many callers share an address, raise
+   * the limit or name callers with `principal`.
    *
    * @default 256
    */
   maxSubscriptionsPerAddress?: number;
   /**
    * Bytes of the names of all streams that this handler holds: each URI and task of a stream, and
-   * each audience and principal of its caller, counts its bytes and 64 more. Every stream may use
-   * 4,096 bytes, or its share of half of the limit if that is less. One caller, by name or by
-   * address, gets at most an eighth of the limit, and 429 beyond that; beyond the whole, 503. 0 accepts only streams
-   * without names.
+   * each audience and principal of its caller, counts its bytes plus 64. Every stream may use 4,096
+   * bytes, or its share of half of the limit if that is less. One caller, identified by name or
+   * address, gets at most an eighth of the limit, and 429 above that. Above the whole limit,
+   * streams get 503. 0 accepts only streams without names.
    *
    * @default 16_777_216
    */
   namesBytes?: number;
   /**
-   * Sessions of clients of earlier revisions that exist at once. Further ones get 503. Where there is a `principal`,
-   * callers without a name may hold half of them, and half of `busUriBytes`. 0 refuses all
-   * sessions.
+   * Number of sessions of clients of earlier revisions that exist at once. Further ones get 503.
+   * With a `principal`, callers without a name may hold half of them, and half of `busUriBytes`. 0
+   * refuses all sessions.
    *
    * @default 10_000
    */
   sessions?: number;
   /**
-   * Sessions of one caller that `principal` named, or of one network address where a caller has no
-   * name and the host passes on the address. A caller that begins one more loses its least recently
-   * used one, if possible one without a stream. 0 refuses all sessions of these callers.
+   * Number of sessions of one caller that `principal` named, or of one network address if the
+   * caller has no name and the host provides the address. A caller that begins one more loses its
+   * least recently used session, if possible one without a stream. 0 refuses all sessions of these
+   * callers.
    *
    * @default 16
    */
@@ -119,16 +123,16 @@ export interface ListenLimits {
    */
   busUriBytes?: number;
   /**
-   * Bytes that are read of an answer to `server/discover`, `initialize` or a question of a gateway.
-   * Beyond it the request gets 502, a listen 503.
-   * 0 accepts only empty answers.
+   * Bytes that are read of an answer to `server/discover`, to `initialize` or to a request of a
+   * gateway. If an answer is longer, the request gets 502, a listen 503. 0 accepts only empty
+   * answers.
    *
    * @default 1_048_576
    */
   answerBytes?: number;
 }
 
-/** The limits that apply where none are given. */
+/** The defaults of {@link ListenLimits}. */
 export const DEFAULT_LIMITS: Required<ListenLimits> = {
   maxRequestBodySize: 65_536,
   headerBytes: 16_384,
@@ -150,7 +154,7 @@ export const DEFAULT_LIMITS: Required<ListenLimits> = {
 };
 
 /**
- * Returns the limits, with the default for each one that is undefined.
+ * Returns the limits, with the default for each undefined member.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -159,10 +163,10 @@ export function limitsOf(limits: ListenLimits = {}): Required<ListenLimits> {
 }
 
 /**
- * Returns what is `given`, with the default for each member that is undefined.
+ * Returns `given`, with the default for each undefined member.
  *
- * @throws ListenError `invalid-options` for a member without a default, or that is no number from
- *   0.
+ * @throws ListenError `invalid-options` for a member without a default, or a value that is not a
+ *   number from 0.
  */
 export function withDefaults<Amounts extends object>(
   place: string,
@@ -177,8 +181,8 @@ export function withDefaults<Amounts extends object>(
 }
 
 /**
- * Returns the limits on one listen request as JSON text for the core, which calls one of them by
- * another name.
+ * Returns the limits on one listen request as JSON text for the core, which has its own name for
+ * `maxRequestBodySize`.
  */
 export function coreLimits({ maxRequestBodySize, ...others }: Required<ListenLimits>): string {
   return JSON.stringify({ ...others, bodyBytes: maxRequestBodySize });

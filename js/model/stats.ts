@@ -1,40 +1,46 @@
-/** What a server's streams are doing, and what they went through since it began. */
+/** The current state of a server's streams, and their counters since the server was created. */
 export interface ListenStats {
   /** Streams open now. */
   open: number;
-  /** Those of them whose bus is away: they stay open, and hear what they missed when it is back. */
+  /**
+   * Open streams whose bus is away. They stay open and receive what they missed when it is back.
+   */
   away: number;
   /** Streams opened so far. */
   opened: number;
-  /** Requests refused so far, by what was wrong with them. */
+  /** Requests refused so far, by kind. */
   refused: Readonly<Record<RefusalKind, number>>;
-  /** How often a stream lost its bus. */
+  /** Number of times a stream lost its bus. */
   outages: number;
-  /** How often a stream lost its bus and was attached again. */
+  /** Number of times a stream lost its bus and was attached again. */
   healed: number;
-  /** How often something was found missing, out of order or broken between the bus and a stream. */
+  /**
+   * Number of times an event between the bus and a stream was missing, out of order or malformed.
+   */
   gaps: number;
-  /** How often nobody could tell what a stream had missed, so that it cued everything it honors. */
+  /**
+   * Number of times missed events could not be determined, so a stream cued everything it honors.
+   */
   resyncs: number;
-  /** Events that streams honored, once for each stream. */
+  /** Events that a stream honored, counted once per stream. */
   events: number;
   /** Notifications written. */
   notifications: number;
-  /** Events told together with an earlier one of the same list, URI or task, which still waited for its reader. */
+  /** Events merged into an earlier pending one for the same list, URI or task. */
   collapsed: number;
-  /** Sum of the milliseconds from publish to write, over all notifications in `written`. */
+  /** Sum of the milliseconds from publish to write over all notifications in `written`. */
   writeDelayMs: number;
   /**
    * Number of notifications by their milliseconds from publish to write. Each entry counts those of
-   * at most `le` that are above the `le` of the entry before it. The last `le` is Infinity, which
-   * JSON has as null. Notifications that make up for a gap have no such time.
+   * at most `le` that are above the `le` of the previous entry. The last `le` is Infinity, which is
+   * null in JSON. Notifications that make up for a gap are not counted.
    */
   written: readonly WriteDelayCount[];
-  /** How many streams have ended for each reason. */
+  /** Number of streams that ended, by reason. */
   ended: Readonly<Record<StreamEnding, number>>;
 }
 
-/** How many notifications were written within a time after their publish. */
+/** Number of notifications in one range of write delays. */
 export interface WriteDelayCount {
   /** The upper bound of the time, in milliseconds. */
   le: number;
@@ -43,13 +49,14 @@ export interface WriteDelayCount {
 }
 
 /**
- * Why a stream ended: `closed` gracefully, with its result; `left`: its client is gone; `stalled`:
- * its client read nothing for `timeouts.writeMs`; `rotated` at its age; `drained`; `shed`;
- * `expired`: what named its caller holds no longer; `denied`: its caller may not hear any more all
- * it was promised, or nobody could say that it may; `outdated`: the bus object no longer serves its
- * deployment; `exhausted`: the requests that share its socket have spent their processor budget;
- * `lost`: states of its tasks may have been lost; `trapped`: the core trapped, which had it in its
- * memory; `aborted`: its bus let it go, or its reader did not take the end of a drain in time.
+ * Why a stream ended. `closed`: gracefully, with its result; `left`: its client disconnected;
+ * `stalled`: its client read nothing for `timeouts.writeMs`; `rotated`: it reached its maximum age;
+ * `drained`; `shed`; `expired`: the credentials of its caller expired; `denied`: its caller may no
+ * longer receive everything that the stream acknowledged, or this could not be checked; `outdated`:
+ * the bus object no longer serves its deployment; `exhausted`: the requests that share its socket
+ * have used up their CPU budget; `lost`: states of its tasks may have been lost; `trapped`: the
+ * core that held it in memory trapped; `aborted`: its bus released it, or its client did not read
+ * the end of a drain in time.
  */
 export type StreamEnding =
   | 'closed'
@@ -67,9 +74,10 @@ export type StreamEnding =
   | 'aborted';
 
 /**
- * What is wrong with a request that is refused: `http`: its method or media types; `origin`: host or page; `size`: a limit;
- * `request`: what it says, or a session that is not there or has a stream; `unauthorized`; `forbidden`; `full`: too many streams or
- * sessions; `unavailable`: the bus, the handler or the authorizer; `closing`.
+ * Why a request was refused. `http`: its method or media types; `origin`: its host or origin;
+ * `size`: a limit; `request`: its content, or a session that does not exist or already has a
+ * stream; `unauthorized`; `forbidden`; `full`: too many streams or sessions; `unavailable`: the
+ * bus, the handler or the authorizer; `closing`.
  */
 export type RefusalKind =
   | 'http'
@@ -82,9 +90,7 @@ export type RefusalKind =
   | 'unavailable'
   | 'closing';
 
-/**
- * The bounds, in milliseconds, by which the core counts how long it took to write a notification.
- */
+/** Upper bounds of the core's histogram of write delays, in milliseconds. */
 export const WRITE_DELAY_BOUNDS = [
   5,
   20,

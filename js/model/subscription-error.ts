@@ -1,11 +1,11 @@
 import { ListenError, type ListenErrorCode } from './error.js';
 
-/** The subscription broke off: changes may have been missed. `code` says why. */
+/** The subscription was lost, so changes may have been missed. `code` says why. */
 export class SubscriptionLost extends ListenError {
   override readonly name = 'SubscriptionLost';
 }
 
-/** The acknowledgment did not come in time. */
+/** The acknowledgment did not arrive in time. */
 export class AckTimeout extends ListenError {
   override readonly name = 'AckTimeout';
 
@@ -16,17 +16,15 @@ export class AckTimeout extends ListenError {
 
 /** How a server refused a subscription. */
 export interface RefusalDetails {
-  /** The HTTP status; 0 where none carried it. */
+  /** The HTTP status; 0 if there was none. */
   status: number;
-  /** The JSON-RPC error code, where the answer has one. */
+  /** The JSON-RPC error code, if the answer has one. */
   rpcCode?: number;
-  /** Milliseconds that the server asks to wait before the next attempt. */
+  /** Milliseconds that the server asks the client to wait before the next attempt. */
   retryAfterMs?: number;
 }
 
-/**
- * The server refused the subscription. The message is in the server's own words: do not trust it.
- */
+/** The server refused the subscription. The message is the server's text: do not trust it. */
 export class SubscriptionRefused extends ListenError implements RefusalDetails {
   override readonly name: string = 'SubscriptionRefused';
   readonly status: number;
@@ -41,7 +39,7 @@ export class SubscriptionRefused extends ListenError implements RefusalDetails {
   }
 }
 
-/** The server has no subscriptions, nor a stream for sessions. */
+/** The server supports neither subscriptions nor a notification stream of a session. */
 export class SubscriptionsNotSupported extends SubscriptionRefused {
   override readonly name = 'SubscriptionsNotSupported';
 
@@ -56,7 +54,7 @@ export interface CoreEnd extends Partial<RefusalDetails> {
   text?: string;
 }
 
-/** Returns the error for an end; undefined for a graceful one. */
+/** Returns the error for an end; undefined for a graceful end. */
 export function errorOf(end: CoreEnd, cause?: unknown): ListenError | undefined {
   if (end.code === 'graceful') return undefined;
   if (end.code === 'not-acknowledged') return new AckTimeout();

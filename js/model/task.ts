@@ -1,26 +1,27 @@
 /**
- * The whole state of one task, as `tasks/get` would tell it (Tasks extension, SEP-2663: DetailedTask).
- * Every member reaches the client, but `_meta` and `resultType`, which belong to an answer.
+ * The whole state of one task, as a result of `tasks/get` (Tasks extension, SEP-2663:
+ * DetailedTask). Clients receive every member except `_meta` and `resultType`, which belong to a
+ * result.
  */
 export type TaskState = TaskProgress & TaskOutcome;
 
-/** What the state of a task has whatever its status. */
+/** The members of a task's state that do not depend on its status. */
 export interface TaskProgress {
-  /** Which task: an opaque, non-empty string of at most 2,048 bytes without control characters. */
+  /** Task id: an opaque, non-empty string of at most 2,048 bytes without control characters. */
   taskId: string;
-  /** Says more about the status, to people or models. */
+  /** Describes the status, for people or models. */
   statusMessage?: string;
   /** ISO 8601. */
   createdAt: string;
   /** ISO 8601. */
   lastUpdatedAt: string;
-  /** Milliseconds that the task is kept from its creation; `null`: without end. */
+  /** Milliseconds from its creation for which the task is kept; `null`: unlimited. */
   ttlMs: number | null;
-  /** Milliseconds between polls, as suggested to clients. */
+  /** Suggested milliseconds between polls. */
   pollIntervalMs?: number;
 }
 
-/** The status of a task, and what comes with it. */
+/** The status of a task, and the data that belongs to it. */
 export type TaskOutcome =
   | { status: 'working' | 'cancelled' }
   | { status: 'input_required'; inputRequests: object }

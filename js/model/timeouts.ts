@@ -2,54 +2,55 @@ import { expectAmounts } from './amount.js';
 import { withDefaults } from './limits.js';
 
 /**
- * How long things may take, in milliseconds. 0 disables a timeout. A value that is negative or no
- * number, and a name that no timeout has, is `invalid-options`.
+ * Timeouts in milliseconds. 0 disables a timeout. A value that is negative or not a number, and an
+ * unknown name, is `invalid-options`.
  */
 export interface ListenTimeouts {
   /**
-   * How long a request body that is read here may take to arrive, up to its limit in bytes. A later
-   * one gets 408. 0 disables.
+   * How long the body of a request that is read here may take to arrive, up to its limit in bytes.
+   * A later body gets 408. 0 disables.
    *
    * @default 10_000
    */
   bodyMs?: number;
   /**
-   * How long the body of an answer to `server/discover`, `initialize` or a question of a gateway
-   * may take, after its head. The request gets 504 after that, a listen 503. 0 disables.
+   * How long the body of an answer to `server/discover`, to `initialize` or to a request of a
+   * gateway may take after its header. After that the request gets 504, a listen 503. 0 disables.
    *
    * @default 10_000
    */
   answerMs?: number;
   /**
-   * How long `principal` and `authorize` may take, each. A caller gets 503 after that. 0 disables.
+   * How long each of `principal` and `authorize` may take. After that the caller gets 503. 0
+   * disables.
    *
    * @default 2_000
    */
   authorizeMs?: number;
   /**
-   * How long the bus may take to confirm a registration. A new stream gets 503 after that. 0
+   * How long the bus may take to confirm a registration. After that a new stream gets 503. 0
    * disables.
    *
    * @default 3_000
    */
   attachMs?: number;
   /**
-   * How long a client may read nothing while data is pending, before its stream ends without
-   * a result (`stalled`). 0 disables.
+   * Ends a stream without a result (`stalled`) if its client has read nothing for this long while
+   * data is pending. 0 disables.
    *
    * @default 60_000
    */
   writeMs?: number;
   /**
-   * How long a session of a client of earlier revisions may have no request and no stream, before
-   * it ends: its next request gets 404. 0 disables.
+   * Ends a session of a client of earlier revisions that has had no request and no stream for this
+   * long; its next request gets 404. 0 disables.
    *
    * @default 1_800_000
    */
   sessionIdleMs?: number;
 }
 
-/** What of the options is an interval, in milliseconds. */
+/** The options that are intervals, in milliseconds. */
 export interface Intervals {
   keepAliveMs?: number;
   maxConnectionAgeMs?: number;
@@ -58,7 +59,7 @@ export interface Intervals {
 }
 
 /**
- * Returns the timeouts, with the default for each one that is undefined; 0 where there is none.
+ * Returns the timeouts, with the default for each undefined member; 0 for a disabled timeout.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -69,8 +70,8 @@ export function timeoutsOf(timeouts: ListenTimeouts = {}): Required<ListenTimeou
 }
 
 /**
- * Returns the intervals of the options, with the default for each one that is undefined; 0 where
- * there is none.
+ * Returns the intervals of the options, with the default for each undefined one; 0 for a disabled
+ * interval.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -86,34 +87,29 @@ export function intervalsOf(options: Intervals): Required<Intervals> {
   };
 }
 
-/**
- * Returns an interval of a stream, +-20 %, so that streams opened together do not tick together.
- */
+/** Returns an interval with +-20 % jitter, so that streams opened together do not tick together. */
 export function jittered(ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * Math.random()));
 }
 
 /**
- * Converts a moment since 1970 to the clock of `performance.now`. A moment that is further away
- * than timers reach becomes the last one that they reach.
+ * Converts milliseconds since 1970 to the clock of `performance.now`. Times beyond the range of
+ * timers become the latest time that a timer can reach.
  */
 export function toMonotonic(at: number): number {
   return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
 }
 
 /**
- * Returns the milliseconds that a timer can wait; 0 for none. Hosts fire timers that are too long
- * for them at once.
+ * Returns the delay for a timer; 0 for no timer. Hosts fire timers at once whose delay is too long
+ * for them.
  */
 export function timer(ms: number): number {
   if (ms === 0 || ms > LONGEST_TIMER) return 0;
   return Math.max(ms, 1);
 }
 
-/**
- * Returns the milliseconds of a timeout for code that has none for "never": 0 becomes the longest
- * one.
- */
+/** Returns a timeout for code that cannot disable it: 0 becomes the longest timer. */
 export function patienceOf(ms: number): number {
   return ms === 0 ? LONGEST_TIMER : ms;
 }
@@ -126,5 +122,5 @@ const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   writeMs: 60_000,
   sessionIdleMs: 1_800_000,
 };
-/** The longest span whose scatter is still a timer of 31 bits. */
+/** The longest delay, in milliseconds, that fits a 31-bit timer after jitter. */
 const LONGEST_TIMER = (2 ** 31 - 1) / 1.2;
