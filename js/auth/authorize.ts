@@ -5,8 +5,9 @@ import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
 
 /**
- * Says what of a request a caller may hear. Called for each listen request, and in sessions of earlier revisions
- * for each `resources/subscribe` and each GET of a stream, before anything is registered.
+ * Decides which of the requested notifications a caller may receive. It is called before anything
+ * is registered: for each listen request, and in sessions of earlier revisions for each
+ * `resources/subscribe` and each GET of a stream.
  *
  * @example
  * ```ts
@@ -18,52 +19,64 @@ export type Authorize<Context = AuthorizeContext> = (
   context: Context,
 ) => Authorization | Promise<Authorization>;
 
-/** Who asks. */
+/** The caller of a request. */
 export interface CallerContext<Rest extends unknown[] = unknown[]> {
   /** The request; its body has been read. */
   request: Request;
   /**
-   * What the host passed to `fetch` after the request, such as a Worker's `env` and `ctx`. An open
-   * stream keeps these values, and passes the same ones each time it asks again.
+   * The arguments that the host passed to `fetch` after the request, such as a Worker's `env` and
+   * `ctx`. An open stream keeps these values, and passes the same ones on each later call.
    */
   args: Rest;
-  /** Whom the option `principal` named; undefined where there is none, or it named nobody. */
+  /**
+   * The name from the option `principal`; undefined without that option, or if the caller has no
+   * name.
+   */
   principal: string | undefined;
-  /** When what names it expires, in milliseconds since 1970; undefined: never. */
+  /** When the caller's credentials expire, in milliseconds since 1970; undefined: never. */
   expiresAt?: number | undefined;
-  /** The audiences that the option `principal` named; undefined: none. */
+  /** The audiences from the option `principal`; undefined: none. */
   audiences?: string[] | undefined;
   /**
-   * The `claims` that the option `principal` returned just now, or the `AuthInfo`; undefined: none.
+   * The `claims` that the option `principal` has just returned, or its `AuthInfo`; undefined: none.
    */
   claims?: unknown;
 }
 
-/** Who asks for what. */
+/** The caller of a request, and the notifications it requests. */
 export interface AuthorizeContext<Rest extends unknown[] = unknown[]> extends CallerContext<Rest> {
-  /** What is asked for. */
+  /** The requested notifications. */
   requested: SubscriptionFilter;
-  /** True where a stream of the request is open, and it is asked again; otherwise undefined. */
+  /**
+   * True if the stream of the request is already open and is authorized again; otherwise undefined.
+   */
   isOpen?: true;
 }
 
 /**
- * What the caller may hear: only what is both requested and named here is honored. Or a denial; a
- * `Response` with the status 401, 403 or 503 is one with its `WWW-Authenticate` and `Retry-After`.
+ * The notifications that the caller may receive, or a denial. Only what is both requested and
+ * allowed is honored. A `Response` with the status 401, 403 or 503 is a denial with its
+ * `WWW-Authenticate` and `Retry-After`.
  */
 export type Authorization = AllowedFilter | Denial | Response;
 
-/** What a caller may hear. */
+/** The notifications that a caller may receive. */
 export interface AllowedFilter extends SubscriptionFilter {
-  /** The audiences of the caller: it hears of what is published for these, too (default: those that `principal` named). */
+  /**
+   * The audiences of the caller, which also receives events published for them. Default: the
+   * audiences from `principal`.
+   */
   audiences?: string[];
 }
 
-/** A caller who may not listen at all. */
+/** Denies a caller any subscription. */
 export interface Denial {
-  /** 401: say who you are. 403: not you. 503: it cannot be decided now. */
+  /**
+   * 401: the caller must authenticate. 403: the caller is not allowed. 503: this cannot be decided
+   * now.
+   */
   denied: 401 | 403 | 503;
-  /** The `Retry-After` header of a 503 (default: a few seconds). */
+  /** The `Retry-After` header of a 503. Default: a few seconds. */
   retryAfter?: string;
   /** The `WWW-Authenticate` header of the answer. */
   wwwAuthenticate?: string;
@@ -78,22 +91,22 @@ export interface Denied {
   retryAfter?: string | undefined;
 }
 
-/** What became of asking. */
+/** The result of `authorize`. */
 export interface Permit extends Partial<Denied> {
-  /** The filter that the caller is allowed, as JSON text; `undefined` for everything. */
+  /** The filter that the caller is allowed, as JSON text; undefined: everything. */
   filter?: string;
   /** The audiences of the caller. */
   audiences?: string[] | undefined;
 }
 
-/** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
+/** The function to call, its timeout in milliseconds, and the handler of its errors. */
 export interface AuthorizeOptions<Context> {
   authorize: Authorize<Context> | undefined;
   ms: number;
   onError: (error: Error) => void;
 }
 
-/** Asks `authorize`, if there is one; its errors become a refusal. */
+/** Calls `authorize`, if there is one; its errors become a refusal. */
 export async function runAuthorize<Context extends object>(
   { authorize, ms, onError }: AuthorizeOptions<Context>,
   context: Context,
@@ -111,16 +124,15 @@ export async function runAuthorize<Context extends object>(
   }
 }
 
-/** A denial as the refusal that answers it. */
+/** Returns the refusal for a denial. */
 export function denial({ denied, retryAfter, wwwAuthenticate }: Denial): Denied {
   return { refusal: REFUSALS[denied] ?? Refusal.Forbidden, wwwAuthenticate, retryAfter };
 }
 
 /**
- * Returns the denial that an answer of the user's function `name` is; undefined: it is something
- * else.
+ * Returns the denial in a result of the user's function `name`; undefined if it is not a denial.
  *
- * @throws ListenError `authorizer-failed` for a `Response` that is no denial.
+ * @throws ListenError `authorizer-failed` for a `Response` that is not a denial.
  */
 export function denialOf(name: string, answer: object): Denial | undefined {
   if (answer instanceof Response) return denialOfResponse(name, answer);
@@ -128,7 +140,7 @@ export function denialOf(name: string, answer: object): Denial | undefined {
 }
 
 function denialOfResponse(name: string, { body, headers, status }: Response): Denial {
-  // Only its header fields count.
+  // Only the header fields count.
   void body?.cancel().catch(() => {});
   if (status !== 401 && status !== 403 && status !== 503) {
     throw new ListenError(
@@ -148,7 +160,7 @@ function denialOfResponse(name: string, { body, headers, status }: Response): De
 }
 
 /**
- * Asks `authorize`, for at most `ms` milliseconds.
+ * Calls `authorize`, and waits at most `ms` milliseconds.
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
@@ -163,7 +175,7 @@ export async function ask<Context>(
 }
 
 /**
- * Asks the user's function `name`, for at most `ms` milliseconds.
+ * Calls the user's function `name`, and waits at most `ms` milliseconds.
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */

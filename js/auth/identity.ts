@@ -1,30 +1,28 @@
 import { ListenError } from '../model/error.js';
 import { hex } from '../web/hex.js';
 
-/** A caller whose credentials expire, or who belongs to audiences. */
+/** A caller with credentials that expire, or with audiences. */
 export interface Identity {
   /** The caller's name. Default: the caller has none. */
   name?: string | undefined;
   /**
    * When the streams of the caller end: a `Date`, or milliseconds since 1970. A caller that has
-   * expired is denied with 401. A moment before 2001 is an error, because it is one in seconds.
+   * expired is denied with 401. A time before 2001 is an error, because it is probably in seconds.
    * Default: never.
    */
   expiresAt?: Date | number | undefined;
-  /**
-   * The audiences of the caller, which also receives what is published for these. Default: none.
-   */
+  /** The audiences of the caller, which also receives events published for them. Default: none. */
   audiences?: string[] | undefined;
-  /** Passed to `authorize` as they are, so that credentials are verified once. Default: none. */
+  /** Passed to `authorize` unchanged, so that credentials are verified once. Default: none. */
   claims?: unknown;
 }
 
 /**
- * A verified token, as the official SDK describes it. `expiresAt` is in seconds since 1970 here; a
- * token without it never expires.
+ * A verified token, as in the official SDK. `expiresAt` is in seconds since 1970 here; a token
+ * without it never expires.
  *
- * The caller is named by `extra.sub`, or else by `extra.userId`, where that is a string that is not
- * empty. A token without either names its caller by its own SHA-256, as 64 hexadecimal digits.
+ * The caller's name is `extra.sub`, or else `extra.userId`, if that is a string that is not empty.
+ * Without either, the name is the SHA-256 of the token, as 64 hexadecimal digits.
  */
 export interface AuthInfo {
   token: string;
@@ -35,7 +33,7 @@ export interface AuthInfo {
   extra?: Record<string, unknown>;
 }
 
-/** An identity as the rest of this package takes it. */
+/** An identity after validation. */
 export interface VerifiedIdentity {
   name?: string;
   /** Milliseconds since 1970. */
@@ -45,7 +43,7 @@ export interface VerifiedIdentity {
 }
 
 /**
- * Returns the identity that `principal` answered with.
+ * Returns the identity in a result of `principal`.
  *
  * @throws ListenError `authorizer-failed`.
  */
@@ -90,7 +88,10 @@ function known(
   };
 }
 
-/** Milliseconds since 1970. What was given in seconds would end every stream at once. */
+/**
+ * Returns milliseconds since 1970. A value in seconds would end every stream at once, so it is
+ * rejected.
+ */
 function momentOf(expiresAt: unknown): number | undefined {
   if (expiresAt === undefined) return undefined;
   const moment = numberOf(expiresAt instanceof Date ? expiresAt.getTime() : expiresAt);
@@ -123,5 +124,7 @@ function refused(what: string): ListenError {
 
 /** The fields of an {@link Identity} that no {@link AuthInfo} has. */
 const FIELDS = ['name', 'audiences', 'claims'];
-/** The beginning of 2001: as seconds since 1970 it lies 31,000 years ahead. */
+/**
+ * The start of 2001 in milliseconds since 1970. As seconds, the same number is 31,000 years away.
+ */
 const EARLIEST_MS = Date.UTC(2001);

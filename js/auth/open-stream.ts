@@ -1,12 +1,13 @@
 /**
- * Returns whether `principal` was given this request because an open stream asks again, after
- * `authorizationTtlMs`: it may then answer from a cache, for example. `authorize` has `isOpen`.
+ * Returns whether `principal` is called for a stream that is already open, after
+ * `authorizationTtlMs`. It may then use a cached result, for example. `authorize` has `isOpen` for
+ * this.
  */
 export function isOpenStream(request: Request): boolean {
   return open.has(request);
 }
 
-/** Notes that a stream of this request is open; returns the request. */
+/** Marks the request as that of an open stream, and returns it. */
 export function ofOpenStream(request: Request): Request {
   open.add(request);
   return request;

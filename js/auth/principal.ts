@@ -13,13 +13,14 @@ import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from 
 import { isOpenStream, ofOpenStream } from './open-stream.js';
 
 /**
- * Names the caller of a request, or denies it. Called once for each listen request, before its body
- * is read if the header fields call it a listen, and once for each request that has to do with a
- * session of an earlier revision, before its body is judged; called again while a stream is open,
- * as `authorizationTtlMs` says ({@link isOpenStream}). The request that it gets has no body.
+ * Names the caller of a request, or denies it. It is called once for each listen request, before
+ * the body is read if the header fields say that it is a listen. It is called once for each request
+ * that concerns a session of an earlier revision, before its body is checked. While a stream is
+ * open, it is called again after `authorizationTtlMs` ({@link isOpenStream}). The request that it
+ * receives has no body.
  *
- * What the host passed to `fetch` after the request follows it. An open stream keeps these values,
- * and passes the same ones each time.
+ * Its further arguments are those that the host passed to `fetch` after the request. An open stream
+ * keeps these values, and passes the same ones each time.
  *
  * @example
  * ```ts
@@ -33,16 +34,16 @@ export type Principal<Rest extends unknown[] = unknown[]> = (
 ) => PrincipalAnswer | Promise<PrincipalAnswer>;
 
 /**
- * The caller's name; undefined, for a caller without one; a name with more about it; a verified
- * token of the official SDK; or a denial. A `Response` with the status 401, 403 or 503 is a denial
- * with its `WWW-Authenticate` and `Retry-After`.
+ * The caller's name; undefined for a caller without one; an identity; a verified token of the
+ * official SDK; or a denial. A `Response` with the status 401, 403 or 503 is a denial with its
+ * `WWW-Authenticate` and `Retry-After`.
  */
 export type PrincipalAnswer = string | undefined | Identity | AuthInfo | Denial | Response;
 
-/** Who a caller is, or why it is not served. */
+/** The identity of a caller, or the reason for refusing it. */
 export interface Caller extends VerifiedIdentity, Partial<Denied> {}
 
-/** Whom a front asks, for at most how many milliseconds, and who is told of errors. */
+/** The function to call, its timeout in milliseconds, and the handler of its errors. */
 export interface PrincipalOptions {
   principal: Principal | undefined;
   ms: number;
@@ -50,8 +51,8 @@ export interface PrincipalOptions {
 }
 
 /**
- * Asks `principal`, if there is one, with what the host passed beside the request; its errors
- * become a refusal.
+ * Calls `principal`, if there is one, with the arguments that the host passed after the request.
+ * Its errors become a refusal.
  */
 export async function callerOf(
   { principal, ms, onError }: PrincipalOptions,
@@ -62,13 +63,13 @@ export async function callerOf(
   try {
     return await caller(await within(ms, 'principal', () => principal(shown(request), ...rest)));
   } catch (error) {
-    // A client that has left is nobody's error.
+    // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
     return { refusal: Refusal.AuthorizerFailed };
   }
 }
 
-/** Returns what `authorize` learns of the caller of a request. */
+/** Returns the context that `authorize` receives about the caller of a request. */
 export function contextOf(
   { request, rest }: { request: Request; rest: unknown[] },
   { audiences, claims, expiresAt, name }: Caller,

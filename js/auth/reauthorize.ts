@@ -11,45 +11,48 @@ import {
 import { ofOpenStream } from './open-stream.js';
 import { callerOf, type PrincipalOptions } from './principal.js';
 
-/** What a stream needs to ask again who its caller is and what it may hear. */
+/** Authorizes the caller of an open stream again. */
 export interface Reauthorizer {
-  /** Milliseconds for which an answer holds. */
+  /** Milliseconds for which a result is valid. */
   readonly ms: number;
-  /** Asks about a filter, given as JSON text; undefined: nothing may be heard. */
+  /**
+   * Calls `principal` and `authorize` for a filter, given as JSON text; undefined: the caller may
+   * receive nothing.
+   */
   ask(requested: string): Promise<RenewedRights | undefined>;
-  /** What the core found wrong with an answer. */
+  /** Reports an error that the core found in a result. */
   refuse(wrong: string | undefined): void;
 }
 
-/** What a caller may hear. */
+/** The notifications that a caller may receive. */
 export interface RenewedRights {
   /** A filter with the audiences of the caller, as JSON text. */
   filter: string;
-  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  /** When the caller's credentials expire, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
 }
 
-/** Whom a stream asks again. */
+/** The functions that a stream calls again, and how often. */
 export interface ReauthorizeOptions {
   naming: PrincipalOptions;
   authorizing: AuthorizeOptions<AuthorizeContext>;
-  /** Milliseconds for which an answer holds; 0: for as long as the stream. */
+  /** Milliseconds for which a result is valid; 0: until the stream ends. */
   ms: number;
 }
 
 /**
- * How a stream asks again on behalf of `asker`, with a copy of its request that has no body, and
- * with what the host passed beside it; undefined where there is no one to ask, or an answer holds
- * for as long as the stream.
+ * Returns what authorizes the caller `asker` of a stream again, with a copy of its request without
+ * a body, and with the arguments that the host passed after it. Returns undefined if there is
+ * neither `principal` nor `authorize`, or results are valid until the stream ends.
  */
 export function reauthorizerOf(
   granting: ReauthorizeOptions,
   asker: CallerContext,
 ): Reauthorizer | undefined {
   if (!isAskedAgain(granting)) return undefined;
-  // Nothing would catch what it throws, and the stream would wait until its end.
+  // An exception of `onError` would not be caught, and the stream would wait until its end.
   const onError = guarded(granting.authorizing.onError);
-  // Claims are those of one moment.
+  // Claims are valid for one call only.
   const kept = { ...asker, claims: undefined, request: ofOpenStream(bodiless(asker.request)) };
   const again = { ...granting, naming: { ...granting.naming, onError } };
   return {
@@ -61,12 +64,12 @@ export function reauthorizerOf(
   };
 }
 
-/** Whether streams keep the requests that opened them. */
+/** Returns whether streams keep the requests that opened them. */
 export function isAskedAgain({ authorizing, ms, naming }: ReauthorizeOptions): boolean {
   return ms > 0 && (authorizing.authorize !== undefined || naming.principal !== undefined);
 }
 
-/** Another name than before is a denial: the stream was opened by someone else. */
+/** Authorizes again. A different name is a denial, because another caller opened the stream. */
 async function renewed(
   { authorizing, naming }: ReauthorizeOptions,
   asker: CallerContext,

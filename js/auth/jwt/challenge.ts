@@ -2,7 +2,10 @@ import { ListenError } from '../../model/error.js';
 import type { Denial } from '../authorize.js';
 import { metadataUrl } from './protected-resource.js';
 
-/** Tells whoever is denied where to get a token, and what was wrong with the one that was sent (RFC 6750, RFC 9728). */
+/**
+ * Denials that tell the caller where to get a token, and why its token was rejected (RFC 6750, RFC
+ * 9728).
+ */
 export class Challenge {
   readonly #fields: string[];
 
@@ -15,17 +18,17 @@ export class Challenge {
     if (scopes.length > 0) this.#fields.push(`scope="${scopes.join(' ')}"`);
   }
 
-  /** There was no token: nothing is said about errors (RFC 6750, Section 3.1). */
+  /** Denies a request without a token; such a challenge has no error (RFC 6750, Section 3.1). */
   missing(): Denial {
     return this.#denial(401);
   }
 
-  /** The token is not a good one. */
+  /** Denies an invalid token. */
   invalid(why: string): Denial {
     return this.#denial(401, 'error="invalid_token"', `error_description="${why}"`);
   }
 
-  /** The token is a good one, but not for this. */
+  /** Denies a valid token that lacks the rights. */
   insufficient(why: string): Denial {
     return this.#denial(403, 'error="insufficient_scope"', `error_description="${why}"`);
   }
@@ -35,5 +38,5 @@ export class Challenge {
   }
 }
 
-/** A scope as RFC 6750 has it, Section 3. */
+/** The syntax of a scope (RFC 6750, Section 3). */
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/;

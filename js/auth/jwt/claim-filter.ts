@@ -1,12 +1,12 @@
 import type { SubscriptionFilter } from '../../model/filter.js';
 
-/** What a token lets its caller hear: a filter, whose URIs and task ids are patterns. */
+/** What a token allows its caller to receive: a filter whose URIs and task ids are patterns. */
 export interface Rights extends SubscriptionFilter {
   /** The audiences of the caller. */
   audiences?: string[];
 }
 
-/** A claim as rights; undefined: it has another form. */
+/** Returns a claim as rights; undefined if it has another form. */
 export function rightsOf(claim: unknown): Rights | undefined {
   if (typeof claim !== 'object' || claim === null || Array.isArray(claim)) return undefined;
   const rights = claim as Record<string, unknown>;
@@ -16,7 +16,9 @@ export function rightsOf(claim: unknown): Rights | undefined {
   return isWellFormed ? rights : undefined;
 }
 
-/** What the rights allow of what is requested, and of the lists perhaps more. */
+/**
+ * Returns what the rights allow: all allowed lists, and the requested URIs and task ids that match.
+ */
 export function allowed(rights: Rights, requested: SubscriptionFilter): SubscriptionFilter {
   const filter: SubscriptionFilter = {};
   for (const list of LISTS) filter[list] = rights[list] === true;
@@ -30,8 +32,9 @@ export function allowed(rights: Rights, requested: SubscriptionFilter): Subscrip
 }
 
 /**
- * Whether a pattern is for a name. One that ends with `*` is for every name that begins with what stands before it, any other just for
- * itself. Texts are compared as they stand: a `*` anywhere else is a character like all others.
+ * Returns whether a pattern matches a name. A pattern that ends with `*` matches every name with
+ * that prefix; any other pattern matches only the equal name. Texts are compared unchanged, and a
+ * `*` elsewhere is an ordinary character.
  */
 function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;

@@ -1,5 +1,6 @@
 /**
- * Callers with bearer tokens: JSON Web Tokens of one issuer, checked with `jose`, and the metadata that tells clients where to get one.
+ * Authentication by bearer tokens: verifies JSON Web Tokens of one issuer with `jose`, and serves
+ * the metadata that tells clients where to get one.
  *
  * @packageDocumentation
  */

@@ -8,7 +8,7 @@ import {
 import { ListenError } from '../../model/error.js';
 import { blameOf } from './token-error.js';
 
-/** The keys of an issuer, fetched from where it publishes them. */
+/** The keys of an issuer, fetched from the URL at which it publishes them. */
 export class IssuerKeys {
   readonly #staleMs: number;
   readonly #known: JWKSCacheInput = {};
@@ -17,7 +17,8 @@ export class IssuerKeys {
 
   /**
    * @param jwks - the URL of the keys.
-   * @param staleMs - for how long after the last fetch that succeeded open streams go on by its keys, in milliseconds.
+   * @param staleMs - milliseconds after the last successful fetch for which its keys verify the
+   *   tokens of open streams.
    * @throws ListenError `invalid-options`.
    */
   constructor(jwks: string | URL, staleMs: number) {
@@ -28,12 +29,15 @@ export class IssuerKeys {
     });
   }
 
-  /** Finds the key of a token by keys that are ten minutes old at most. */
+  /** Finds the key of a token among keys that are at most ten minutes old. */
   readonly current: JWTVerifyGetKey = (header, token) => this.#current(header, token);
 
-  /** The same for the token of an open stream: where the keys cannot be fetched, those of the last time serve a while longer. */
+  /**
+   * Finds the key of an open stream's token. If the keys cannot be fetched, it uses those of the
+   * last fetch for `staleMs`.
+   */
   readonly lenient: JWTVerifyGetKey = async (header, token) => {
-    // Many streams ask at once: they do not all wait for a host that is away.
+    // Many streams call at once: do not make all of them wait for a host that is down.
     if (Date.now() - this.#failedAt < RETRY_MS) return this.#last()(header, token);
     try {
       return await this.#current(header, token);
@@ -44,7 +48,7 @@ export class IssuerKeys {
     }
   };
 
-  /** The keys that were fetched last, unless they are too old. */
+  /** Returns the keys that were fetched last, unless they are too old. */
   #last(cause?: unknown): JWTVerifyGetKey {
     const { jwks, uat } = this.#known as {
       jwks?: Parameters<typeof createLocalJWKSet>[0];
@@ -58,7 +62,9 @@ export class IssuerKeys {
   }
 }
 
-/** Over plain HTTP whoever is in between could say which keys are good; a loopback address has nobody in between. */
+/**
+ * Over plain HTTP an attacker on the network could replace the keys; a loopback address is safe.
+ */
 function urlOf(jwks: string | URL): URL {
   const url = URL.canParse(jwks) ? new URL(jwks) : undefined;
   const isSafe =
@@ -71,7 +77,9 @@ function urlOf(jwks: string | URL): URL {
 }
 
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/;
-/** Shorter than what `authorize` may take by default, so that there is time left for the keys of the last time. */
+/**
+ * Milliseconds. Shorter than the default timeout of `authorize`, to leave time for the cached keys.
+ */
 const TIMEOUT_MS = 1_500;
-/** As long as `jose` waits before it fetches keys again. */
+/** Milliseconds. As long as `jose` waits before it fetches keys again. */
 const RETRY_MS = 30_000;

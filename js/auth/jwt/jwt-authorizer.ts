@@ -8,50 +8,62 @@ import { allowed, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { blameOf } from './token-error.js';
 
-/** Whose tokens are good, and for what. */
+/** Which tokens are valid, and what they allow. */
 export interface JwtOptions {
-  /** Who has to have issued a token: its `iss`, compared as text. */
+  /** The issuer of the tokens: their `iss`, compared as text. */
   issuer: string;
-  /** For whom it has to be: its `aud`, or one of them, compared as text. */
+  /** The audience of the tokens: their `aud`, or one of its entries, compared as text. */
   audience: string;
   /**
-   * The URL of the issuer's keys, fetched when they are needed and again when a token names an unknown one; or what finds a key for `jose`.
-   * The URL is one of https, or of http at `localhost`, `127.0.0.1` or `[::1]`.
+   * The URL of the issuer's keys, or a function that finds a key for `jose`. Keys are fetched on
+   * first use, and again when a token names an unknown key. The URL must be https, or http at
+   * `localhost`, `127.0.0.1` or `[::1]`.
    */
   jwks: string | URL | JWTVerifyGetKey;
-  /** The claim that says what its caller may hear (default `mcp.listen`). */
+  /** The claim that says what the caller may receive. Default: `mcp.listen`. */
   claim?: string;
-  /** The audiences that the caller hears of, by the claims of its token, which is a good one (default: `audiences` within that claim). */
+  /**
+   * Returns the caller's audiences from the claims of a valid token. Default: `audiences` within
+   * the claim.
+   */
   audiences?: (claims: JWTPayload) => string[];
-  /** The server's identifier, whose metadata callers without a good token are sent to (default: `audience`). */
+  /**
+   * The server's identifier; callers without a valid token are referred to its metadata. Default:
+   * `audience`.
+   */
   resource?: string;
-  /** What a caller has to ask its authorization server for; told to those that are denied (default: nothing is told). */
+  /**
+   * The scopes that a denied caller should request from its authorization server. Default: none are
+   * named.
+   */
   scopes?: readonly string[];
   /**
-   * The type that the header of a token has to name (`typ`): `at+jwt` where the authorization server issues access tokens as RFC 9068 says,
-   * so that no other kind of token passes (default: any).
+   * The type that the header of a token must have (`typ`). Use `at+jwt` if the authorization server
+   * issues access tokens according to RFC 9068, so that no other kind of token is accepted.
+   * Default: any.
    */
   typ?: string;
   /**
-   * Milliseconds after the last fetch of the keys for which the tokens of open streams are checked with these, where they cannot be fetched
-   * again (default 3,600,000; below 600,000 keys count as current anyway). New requests get 503 meanwhile.
+   * Milliseconds after the last fetch of the keys for which these still verify the tokens of open
+   * streams when the keys cannot be fetched again. Default: 3,600,000. Values below 600,000 have no
+   * effect, because keys count as current for that long. New requests get 503 meanwhile.
    */
   staleKeysMs?: number;
-  /** Milliseconds by which the clocks of issuer and server may differ (default 0). */
+  /** Milliseconds by which the clocks of issuer and server may differ. Default: 0. */
   clockToleranceMs?: number;
 }
 
-/** Options of `createListenHandler`: spread it among the others. */
+/** Options to spread into those of `createListenHandler`. */
 export interface JwtAuthorization {
   principal: Principal;
   authorize: Authorize;
 }
 
 /**
- * Names callers by the `sub` of their bearer tokens, for as long as these are good, and lets them
- * hear what a claim of theirs says: a filter as in a listen request, whose URIs and task ids may
- * end with `*` for all that begin so, and its audiences. A token is verified once for each listen,
- * and again each time that an open stream is asked about.
+ * Verifies bearer tokens. The `sub` of a token names its caller until the token expires. A claim of
+ * the token says what the caller may receive: a filter as in a listen request, whose URIs and task
+ * ids may end with `*` to match a prefix, and the caller's audiences. A token is verified once for
+ * each listen, and again each time an open stream is authorized again.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -69,7 +81,7 @@ export function jwtAuthorizer(options: JwtOptions): JwtAuthorization {
   };
 }
 
-/** A token that is good. */
+/** A valid token. */
 interface Token {
   claims: Claims;
 }
@@ -84,7 +96,7 @@ class Authorizer {
   readonly #toleranceMs: number;
   readonly #keys: { current: JWTVerifyGetKey; lenient: JWTVerifyGetKey };
   readonly #challenge: Challenge;
-  /** Claims of tokens that were verified here. */
+  /** Claims of tokens that this object has verified. */
   readonly #verifiedClaims = new WeakSet<object>();
 
   constructor(options: JwtOptions) {
@@ -98,7 +110,7 @@ class Authorizer {
       staleKeysMs = HOUR_MS,
       typ,
     } = options;
-    // Without one of them jose would not look at the claim.
+    // jose does not check a claim whose option is missing.
     if (!isName(issuer) || !isName(audience)) {
       throw new ListenError(
         'invalid-options',
@@ -143,7 +155,7 @@ class Authorizer {
     return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
   }
 
-  /** Whether these are claims that `principal` has verified, and that have not expired since. */
+  /** Returns whether `principal` has verified these claims, and they have not expired since. */
   #isGood(claims: unknown): claims is Claims {
     const isVerified =
       typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
@@ -185,7 +197,10 @@ function isName(value: unknown): value is string {
 
 const HOUR_MS = 3_600_000;
 const BEARER = /^Bearer +(.+)$/i;
-/** Signatures that only the issuer can make: with a shared secret, whoever checks tokens could issue them. */
+/**
+ * Only signatures with a private key: with a shared secret, anyone who verifies tokens could issue
+ * them.
+ */
 const ALGORITHMS = [
   'RS256',
   'RS384',

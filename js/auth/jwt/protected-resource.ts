@@ -1,19 +1,20 @@
 import { ListenError } from '../../model/error.js';
 
-/** What a server tells of the tokens that it takes. */
+/** The metadata of a server that accepts tokens. */
 export interface ProtectedResourceOptions {
   /** The server's identifier: the URL of its endpoint, as tokens name it in `aud`. */
   resource: string;
   /** The issuers of tokens. */
   authorizationServers: readonly string[];
-  /** What callers may ask these for. */
+  /** The scopes that callers may request from the issuers. */
   scopes?: readonly string[];
 }
 
 /**
- * Answers whoever asks for the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC
- * 9728), at the place that belongs to the resource or at the root, where clients look next;
- * undefined: something else is asked for. Everybody may read it, from every page.
+ * Serves the metadata of a resource (OAuth 2.0 Protected Resource Metadata, RFC 9728). The returned
+ * function answers requests to the well-known path of the resource, and to the root path, which
+ * clients try next. It returns undefined for any other request. The metadata is public, and pages
+ * of every origin may read it.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -43,7 +44,7 @@ export function protectedResource(
 }
 
 /**
- * Where the metadata of a resource is (RFC 9728, Section 3.1).
+ * Returns the URL of the metadata of a resource (RFC 9728, Section 3.1).
  *
  * @throws ListenError `invalid-options`.
  */
@@ -58,7 +59,7 @@ export function metadataUrl(resource: string): URL {
   return new URL(`${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`);
 }
 
-/** RFC 9728, Section 1.2; plain HTTP is for machines that test. */
+/** RFC 9728, Section 1.2. Plain HTTP is accepted for tests. */
 function isResource(resource: string): boolean {
   return URL.canParse(resource) && /^https?:\/\/[^#]+$/i.test(resource);
 }

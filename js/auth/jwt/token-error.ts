@@ -1,4 +1,7 @@
-/** What is said to a caller about an error of `jose` for which its token is to blame; undefined: whoever was to tell the keys is. */
+/**
+ * Returns the error description for the caller if its token caused an error of `jose`; undefined if
+ * the source of the keys caused it.
+ */
 export function blameOf(error: unknown): string | undefined {
   const { claim, code } = error as { claim?: unknown; code?: unknown };
   if (!OF_TOKENS.has(code)) return undefined;
