@@ -3,108 +3,114 @@ import type { Opening } from './opening.js';
 import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
 
-/** A bus to which streams attach, in words of the core: each of this package is one. */
+/**
+ * A bus to which streams attach with frames of the core. Every bus of this package implements it.
+ */
 export interface AttachableBus extends ListenBus {
   /**
-   * Registers a sink of many streams of this process, which receives every event; returns what
-   * removes it. Only for a bus that notices events that are lost between a publish and this process.
+   * Registers a sink for many streams of this process, which receives every event; returns a
+   * function that removes it. Only for a bus that detects events lost between a publish and this
+   * process.
    */
   feed?(feed: FanoutSink): () => void;
   /**
    * Opens a connection for the stream of a session, and sends `frame` first. A bus with `sessions`
-   * has it. The frames are those of the core.
+   * implements it. Frames are those of the core.
    */
   connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
-  /** Keeps the current request alive until `what` settles. Without it that is not needed. */
+  /** Keeps the current request alive until `what` settles. Absent if the host does not need it. */
   waitUntil?(what: Promise<void>): void;
-  /** Holds a listen stream, in place of `feed`: for a bus that streams have connections to. */
+  /** Holds a listen stream, in place of `feed`: for a bus to which streams have connections. */
   hold?(opening: Opening, joining: AttachOptions): Promise<ServerStream>;
   /**
-   * Resolves once the bus receives whatever is published from then on; streams that are fed open
-   * after that. Without it, it always does.
+   * Resolves once the bus receives everything published from then on; fed streams open after that.
+   * If absent, the bus always does.
    *
    * @throws ListenError (as a rejection) `bus-lost`.
    */
   ready?(): Promise<void>;
   /**
-   * Asks for everything that was published before the call. Resolves once all streams of this
-   * process have received it. Without it, nothing is ever on its way.
+   * Requests everything that was published before the call. Resolves once all streams of this
+   * process have received it. If absent, no event is ever in transit.
    *
-   * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so something may be missing.
+   * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so events may be missing.
    */
   settle?(): Promise<void>;
-  /** What the streams' connections went through. */
+  /** Counters of the streams' connections. */
   readonly tally?: AttachmentCounters;
-  /** The sessions of clients of earlier revisions; a bus without them serves no sessions. */
+  /** The sessions of clients of earlier revisions; without it the bus supports no sessions. */
   readonly sessions?: SessionStore;
 }
 
-/** What feeds the streams of one server with a bus of the same process. */
+/** Feeds the streams of one server from a bus of the same process. */
 export interface FanoutSink {
-  /** How many streams it feeds. */
+  /** Number of streams that it feeds. */
   readonly streams: number;
-  /** Takes events in their order, each a line of JSON text, as the core writes it. */
+  /** Receives events in order, each a line of JSON text as the core writes it. */
   publish(events: string): void;
-  /** Events may have been lost: every stream hears of everything it honors. */
+  /** Events may have been lost: every stream cues everything it honors. */
   gap(): void;
-  /** The bus is closed: every stream ends, without a result. */
+  /** Ends every stream without a result, because the bus is closed. */
   release(): void;
 }
 
-/** What streams went through with their bus, counted once for each stream. */
+/** Counters of streams and their bus; each stream counts once. */
 export interface AttachmentCounters {
   /** Streams whose bus is away now. */
   away: number;
-  /** How often the bus was lost. */
+  /** Number of times the bus was lost. */
   outages: number;
-  /** How often the bus was lost and attached again. */
+  /** Number of times the bus was lost and attached again. */
   healed: number;
-  /** How often something was found missing, out of order or broken. */
+  /** Number of times an event was missing, out of order or malformed. */
   gaps: number;
-  /** How often nobody could tell what was missed (default 0). */
+  /** Number of times missed events could not be determined. Default: 0. */
   resyncs?: number;
 }
 
-/** How a stream reaches a bus that it has a connection to. */
+/** How a stream attaches to a bus through a connection. */
 export interface AttachOptions {
-  /** Milliseconds within which the bus has to confirm. */
+  /** Milliseconds within which the bus must confirm. */
   attachMs: number;
-  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  /** Milliseconds without an event after which the stream probes the bus; 0: never. */
   busProbeIntervalMs: number;
-  /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
+  /** The continent of the client, as a two-letter code; undefined if unknown. */
   continent: string | undefined;
 }
 
-/** Whose connection to a bus it is. */
+/** The client for which a connection is opened. */
 export interface ConnectOptions {
-  /** On which continent the client is, as a code of two letters; undefined: nobody knows. */
+  /** The continent of the client, as a two-letter code; undefined if unknown. */
   continent?: string | undefined;
 }
 
 /** One connection to a bus. */
 export interface BusConnection {
-  /** Sends one more frame. */
+  /** Sends a frame. */
   send(frame: string): void;
   /**
    * Closes the connection; may be called twice. Returns false if the connection belongs to another
-   * request and is still open; that request has to call it again.
+   * request and is still open; that request must call it again.
    */
   leave(): boolean;
-  /** Settles once opening has succeeded or failed, and never rejects; undefined: it is open. */
+  /**
+   * Settles once opening has succeeded or failed, and never rejects; undefined: the connection is
+   * open.
+   */
   readonly connecting?: Promise<void> | undefined;
 }
 
 /** The stream's end of a connection. */
 export interface AttachmentListener {
-  /** Takes one frame of the bus: the confirmation first, then events. */
+  /** Receives one frame of the bus: the confirmation first, then events. */
   receive(frame: string): void;
   /**
-   * The bus is gone, or could not be reached; nothing follows. A stream that is open attaches again,
-   * unless the error is a `ListenError` with the code `bus-released`: the bus let it go on purpose,
-   * and it ends. The code `bus-overloaded` makes it wait for longer. With `bus-outdated` it ends
-   * within 30 seconds, without a result.
+   * The bus was lost or could not be reached; no frame follows. An open stream attaches again,
+   * unless the error is a `ListenError` with the code `bus-released`: the bus released the stream,
+   * which ends. With `bus-overloaded` the stream waits longer. With `bus-outdated` it ends within
+   * 30 seconds, without a result.
    */
   lost(error: Error): void;
-  /** In place of `lost`, where the bus has sent the streams on to another object of it. */
+  /** Called in place of `lost` if the bus redirected the streams to another of its objects. */
   readonly sentOn?: (error: Error) => void;
 }

@@ -18,18 +18,18 @@ import { InMemoryBus } from './memory/memory-bus.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
 
-/** How a {@link brokerBus} keeps events and reports errors. */
+/** Options of {@link brokerBus}. */
 export interface BrokerBusOptions extends RetentionOptions {
   /**
-   * Called with publishes that fail, with the loss of the broker (`bus-lost`, once for each), and
-   * with messages that are no events (`bus-frame-dropped`).
+   * Called with publishes that fail, with the loss of the broker (`bus-lost`, once per outage), and
+   * with messages that are not events (`bus-frame-dropped`).
    *
    * @default console.error
    */
   onError?: (error: Error) => void;
 }
 
-/** How a bus between processes is found, and how it reports errors. */
+/** Options of a bus between processes. */
 export interface ProcessBusOptions extends BrokerBusOptions {
   /**
    * The name of the bus at the broker. Servers whose buses have the same name receive each other's
@@ -40,25 +40,28 @@ export interface ProcessBusOptions extends BrokerBusOptions {
   bus?: string;
 }
 
-/** A bus between processes. */
+/** A bus that connects several processes. */
 export interface ProcessBus extends ListenBus {
   /**
-   * Starts to connect, and resolves once the bus receives whatever is published from then on. A
-   * server waits for it by itself.
+   * Starts to connect, and resolves once the bus receives everything published from then on. A
+   * server waits for it itself.
    *
    * @throws ListenError (as a rejection) `bus-lost`: the bus is closed.
    */
   ready(): Promise<void>;
-  /** What became of this process's end of the bus. */
+  /** Returns the state and the counters of this process's end of the bus. */
   stats(): ProcessBusStats;
-  /** Hears and publishes no more; streams that are still open end without a result. Close the server first. */
+  /**
+   * Stops receiving and publishing; streams that are still open end without a result. Close the
+   * server first.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Makes a bus of a broker: it connects again after a loss, gives what the broker carries to the
- * streams of this process, notifies them of gaps, and keeps sessions of clients of 2025 in this
- * process.
+ * Creates a bus from a broker. The bus connects again after a loss, delivers the broker's events to
+ * the streams of this process, notifies these of gaps, and keeps sessions of clients of 2025 in
+ * this process.
  *
  * @throws ListenError `invalid-options`.
  * @example
@@ -71,21 +74,24 @@ export function brokerBus(broker: Broker, options: BrokerBusOptions = {}): Proce
   return new BrokerBus(broker, options);
 }
 
-/** What became of one process's end of a bus. */
+/** The state and the counters of one process's end of a bus. */
 export interface ProcessBusStats {
-  /** Whether it is connected, and hears everything. */
+  /** Whether it is connected and receives everything. */
   isLive: boolean;
-  /** How often the broker was lost. */
+  /** Number of times the broker was lost. */
   outages: number;
-  /** How often nobody could tell what was missed, so that every stream was told to read everything again. */
+  /**
+   * Number of times missed events could not be determined, so every stream cued everything it
+   * honors.
+   */
   gaps: number;
-  /** Messages of the broker that were no events, or not all of them, and were ignored as far as that. */
+  /** Messages of the broker with lines that are not events. The other lines were delivered. */
   dropped: number;
 }
 
 /**
- * A bus whose events a broker carries from process to process: it keeps on following it, and hands what it hears to the streams
- * of this process. What a process publishes it hears from the broker, too.
+ * A bus whose events a broker carries between processes. It follows the broker, and delivers its
+ * events to the streams of this process. A process receives its own events from the broker, too.
  */
 export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #broker: Broker;
@@ -99,7 +105,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #isLive = false;
   #hasBegun = false;
   #isFollowing = false;
-  /** Of an absence that lasts one is told once. */
+  /** Reports an outage once, not on every failed reconnect. */
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
@@ -134,8 +140,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   }
 
   /**
-   * A listener that may have missed events hears of every list; of resources nobody can tell it, so
-   * `onError` is told.
+   * A listener that may have missed events receives a change of every list. Changed resources
+   * cannot be determined, so `onError` is called.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     this.#follow();
@@ -179,7 +185,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
 
   onReady(isWhole: boolean): void {
     if (this.#isClosed) return;
-    // Who listens since before the first time may have missed what was published meanwhile.
+    // Streams and listeners from before the first connection may have missed events.
     if (!isWhole || !this.#hasBegun) this.#lapse(this.#hasBegun);
     if (this.#hasBegun) this.#streams.healed += this.#local.attached;
     this.#hasBegun = true;
@@ -275,7 +281,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   }
 }
 
-/** The streams of this process, and what they heard last. */
+/** The streams of this process, and the events that they can resume from. */
 class LocalBus extends InMemoryBus {
   override get fed(): number {
     return super.fed;
@@ -294,7 +300,7 @@ class LocalBus extends InMemoryBus {
   }
 }
 
-/** Waits, unless `signal` aborts. */
+/** Waits for `ms` milliseconds, or until `signal` aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   const over: Deferred<void> = deferred();
   const end = (): void => over.resolve();
@@ -305,8 +311,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   clearTimeout(timer);
 }
 
-/** How long a broker may take to confirm what is published, in milliseconds. */
+/** Milliseconds within which a broker must confirm a publish. */
 const PUBLISH_MS = 5_000;
-/** Between two attempts to reach a broker, in milliseconds: anything between these. */
+/** Bounds of the random delay between two attempts to reach a broker, in milliseconds. */
 const SHORTEST_MS = 100;
 const LONGEST_MS = 1_000;

@@ -1,17 +1,20 @@
 import type { ServerEvent } from '../model/event.js';
 
-/** The bus of the official TypeScript SDK; one written for it can be given to `createListenHandler`. */
+/**
+ * The bus interface of the official TypeScript SDK; `createListenHandler` accepts its
+ * implementations.
+ */
 export interface ServerEventBus {
   /** Publishes a change to every listener. */
   publish(event: ServerEvent): unknown;
-  /** Registers a listener; the answer takes it out again and may be called twice. */
+  /** Registers a listener; returns a function that removes it and may be called twice. */
   subscribe(listener: (event: ServerEvent) => void): () => void;
 }
 
 /**
- * A bus, which carries events between publishers and streams: a superset of the SDK's, so it can be
- * given to `createMcpHandler` too. To make one, implement a {@link Broker} for `brokerBus`, which
- * adds what streams need.
+ * A bus, which carries events between publishers and streams. It extends the SDK's interface, so
+ * `createMcpHandler` accepts it too. To implement one, write a {@link Broker} for `brokerBus`,
+ * which adds what streams need.
  */
 export interface ListenBus extends ServerEventBus {
   /**
@@ -22,13 +25,13 @@ export interface ListenBus extends ServerEventBus {
    */
   publish(event: ServerEvent): Promise<void>;
   /**
-   * Publishes changes, in this order: all of them or, where one is no event, none. Otherwise as
+   * Publishes changes in order: all of them, or none if one is not a valid event. Otherwise like
    * {@link ListenBus.publish}.
    */
   publishAll(events: ServerEvent[]): Promise<void>;
   /**
-   * Registers a listener; the answer takes it out again and may be called twice. One that does not
-   * know all kinds of events, as the SDK's does not know those of tasks, has to pass over the others.
+   * Registers a listener; returns a function that removes it and may be called twice. A listener
+   * must ignore events of unknown kinds; the SDK's listeners do not know task events, for example.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void;
 }

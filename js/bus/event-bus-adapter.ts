@@ -11,13 +11,13 @@ import { InMemoryBus } from './memory/memory-bus.js';
 import type { SessionStore } from './session-store.js';
 
 /**
- * A bus to which no stream can attach, such as one written for the official SDK: it delivers
- * everything, and each stream filters by itself.
+ * Adapts a bus to which no stream can attach, such as one written for the official SDK. The bus
+ * delivers every event, and each stream filters.
  */
 export class ServerEventBusAdapter implements AttachableBus {
   readonly #bus: ListenBus | ServerEventBus;
   readonly #onError: (error: Error) => void;
-  /** Holds the sessions, and the log that their streams come back to. */
+  /** Holds the sessions, and the log from which their streams resume. */
   readonly #local: InMemoryBus;
 
   constructor(bus: ListenBus | ServerEventBus, onError: (error: Error) => void) {
@@ -81,7 +81,10 @@ export class ServerEventBusAdapter implements AttachableBus {
   }
 }
 
-/** The log of another bus, from the first place on that is told of it: no session began before that. */
+/**
+ * A log of another bus. It follows that bus when the first session begins, because earlier events
+ * concern no session.
+ */
 class FollowingBus extends InMemoryBus {
   readonly #bus: ListenBus | ServerEventBus;
   #isFollowing = false;
@@ -97,7 +100,7 @@ class FollowingBus extends InMemoryBus {
   }
 }
 
-/** Returns the bus as it is where streams can attach to it, and wrapped where they cannot. */
+/** Returns the bus, wrapped in an adapter if streams cannot attach to it. */
 export function toAttachableBus(
   bus: ListenBus | ServerEventBus,
   onError: (error: Error) => void,

@@ -3,9 +3,10 @@ import type { ServerEvent } from '../model/event.js';
 import { normalizeEvent } from '../wasm/server/bindings.js';
 
 /**
- * The event as compact JSON text.
+ * Returns the event as compact JSON text.
  *
- * @throws ListenError with `malformed-event`, `unknown-event-kind`, `invalid-uri`, `invalid-task`, `invalid-audience` or `invalid-principal`.
+ * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri`, `invalid-task`,
+ *   `invalid-audience` or `invalid-principal`.
  */
 export function eventText(event: ServerEvent): string {
   return calling(() => normalizeEvent(JSON.stringify(event) ?? ''));

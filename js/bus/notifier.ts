@@ -3,7 +3,7 @@ import type { TaskState } from '../model/task.js';
 import { type PublishContext, publishing, type Tracing } from '../observe/tracing.js';
 import type { ListenBus } from './bus.js';
 
-/** How a change is told. */
+/** Options of a {@link Notifier} call. */
 export interface NotifyOptions extends PublishContext {
   /**
    * Only streams whose callers have this audience receive it. Without it, all streams do.
@@ -14,8 +14,8 @@ export interface NotifyOptions extends PublishContext {
 }
 
 /**
- * Tells listeners that something changed. Each call resolves once the change is with the bus, is safe
- * when nobody listens, and rejects with a `ListenError` when the bus did not take it.
+ * Publishes changes. Each call resolves once the bus has the change, even without any listener, and
+ * rejects with a `ListenError` if the bus did not accept it.
  */
 export interface Notifier {
   /** The list of tools changed. */
@@ -26,11 +26,11 @@ export interface Notifier {
   resourcesChanged(options?: NotifyOptions): Promise<void>;
   /** The content of the resource `uri` changed. */
   resourceUpdated(uri: string, options?: NotifyOptions): Promise<void>;
-  /** The state of a task changed; `task` is the whole state as it is now. */
+  /** The state of a task changed; `task` is its whole current state. */
   taskStatus(task: TaskState, options?: NotifyOptions): Promise<void>;
 }
 
-/** The notifier that publishes on `bus`; with a tracer, each publish is a span. */
+/** Returns a notifier that publishes on `bus`. With `tracing`, each publish is a span. */
 export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
   const publish = (
     event: ChangeEvent,

@@ -4,33 +4,39 @@ import type { Stream } from '../wasm/server/bindings.js';
 import type { ServerStream } from './server-stream.js';
 
 /**
- * What a stream is opened with.
+ * Everything that opens a stream.
  *
  * @internal
  */
 export interface Opening {
-  /** The core's part, which is used up. */
+  /** The core's stream; opening consumes it. */
   stream: Stream;
   owner: StreamOwner;
-  /** How long its reader may take nothing while something waits for it, in milliseconds; 0: for ever. */
+  /**
+   * Ends the stream if its client has read nothing for this many milliseconds while data is
+   * pending; 0 disables.
+   */
   writeMs: number;
-  /** How old it may grow, in milliseconds; 0: any age. */
+  /** Milliseconds after which the stream ends; 0 disables. */
   maxConnectionAgeMs: number;
-  /** When what names the caller expires, in milliseconds since 1970; undefined: never. */
+  /** When the caller's credentials expire, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
-  /** How to ask again what the caller may hear; undefined: nobody has to be asked. */
+  /** Authorizes the caller again; undefined: not needed. */
   grant: Reauthorizer | undefined;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   signal: AbortSignal;
 }
 
-/** The server that a stream is of. */
+/** The server that owns a stream. */
 export interface StreamOwner {
-  /** Over how many milliseconds the streams of a core that has trapped end. */
+  /** Milliseconds over which the streams end after a trap of the core. */
   trapMs(): number;
-  /** The bus of a stream is away, or back; not told where the bus tells of its streams together. */
+  /**
+   * The bus of a stream was lost or is attached again. Not called if the bus reports this for all
+   * streams together.
+   */
   away(stream: ServerStream, isAway: boolean): void;
-  /** The core has trapped that had streams of it. */
+  /** The core that held its streams has trapped. */
   trapped(error: Error): void;
   /** A stream has ended. */
   ended(stream: ServerStream, ending: StreamEnding): void;

@@ -1,16 +1,18 @@
 import { ListenError } from '../model/error.js';
 
-/** How much of what was published a bus keeps, for streams that come back. Whichever bound is reached first counts. */
+/**
+ * How many events a bus keeps for streams that reconnect. The bound that is reached first applies.
+ */
 export interface RetentionOptions {
   /**
-   * Number of events to keep, at least. 0 is `invalid-options`.
+   * Minimum number of events to keep. 0 is `invalid-options`.
    *
    * @default 10_000
    */
   logEvents?: number;
   /**
-   * Milliseconds for which an event is kept, at least, while there are no more than `logEvents`. 0
-   * is `invalid-options`.
+   * Minimum number of milliseconds for which an event is kept while there are at most `logEvents`
+   * events. 0 is `invalid-options`.
    *
    * @default 600_000
    */
@@ -18,7 +20,7 @@ export interface RetentionOptions {
 }
 
 /**
- * The window that `options` describe.
+ * Returns the retention window that the options describe.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -33,5 +35,5 @@ export function retentionOf({
   return { logEvents, logAgeMs };
 }
 
-/** Trimming in batches of this share of the window keeps a publish cheap. */
+/** Share of the window that is trimmed at once, so that a publish stays cheap. */
 export const TRIM_SHARE = 0.1;

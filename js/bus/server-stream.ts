@@ -1,8 +1,8 @@
 import type { Retirement } from '../wasm/server/bindings.js';
 
-/** When a stream is to end by itself, and why. */
+/** When a stream ends, and why. */
 export interface Retiring {
-  /** A moment of `performance.now`. */
+  /** Time on the clock of `performance.now`. */
   at: number;
   why: Retirement;
 }
@@ -13,24 +13,29 @@ export interface Retiring {
  * @internal
  */
 export interface ServerStream {
-  /** The response whose body it is. */
+  /** Returns the response whose body is this stream. */
   response(): Response;
   /**
-   * Resolves once the bus has confirmed what it wants; undefined: it has.
+   * Resolves once the bus has confirmed the subscriptions of the stream; undefined: it has.
    *
-   * @throws ListenError (as a rejection) `bus-lost`, `bus-full`, and what the bus was lost with.
+   * @throws ListenError (as a rejection) `bus-lost`, `bus-full`, and the error with which the bus
+   *   was lost.
    */
   readonly attached: Promise<void> | undefined;
   /**
-   * Ends it gracefully: pending cues and the result are in its body then, whether somebody reads or not. `settled` resolves with
-   * whether the bus has delivered what it shares among streams; without it, it has.
+   * Ends the stream gracefully: its body then has the pending cues and the result, even if no one
+   * reads them. `settled` resolves with whether the bus has delivered all events that it shares
+   * between streams; without it, the bus has.
    */
   close(settled?: Promise<boolean>): void;
   /**
-   * Ends it at a moment of `performance.now`, without a result, after what is pending then. With `settled` it ends once
-   * that resolves, which says as of {@link ServerStream.close} what the bus has delivered, and at most a second after `at`.
+   * Ends the stream at a time of `performance.now`, without a result, after everything that is
+   * pending then. With `settled` it ends once that has resolved, which means as in {@link
+   * ServerStream.close} that the bus has delivered its events, but at most a second after `at`.
    */
   retire(at: number, why: Retirement, settled?: Promise<void>): void;
-  /** Ends it at once and without a result: the client takes it for a drop and comes back. */
+  /**
+   * Ends the stream at once and without a result: the client takes it for a drop and reconnects.
+   */
   abort(): void;
 }

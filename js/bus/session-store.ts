@@ -2,53 +2,53 @@ import type { SessionLimits } from '../wasm/server/bindings.js';
 
 export type { SessionLimits };
 
-/** A session of a client of 2025-11-25 or earlier, as it begins. The store gives it its id. */
+/** A new session of a client of 2025-11-25 or earlier. The store assigns its id. */
 export interface NewSession {
   /**
-   * Whose it is, as `principal` named the caller; undefined: it belongs to all callers without a
-   * name.
+   * The owner of the session, as `principal` named the caller; undefined: any caller without a name
+   * may use it.
    */
   principal?: string;
   /**
-   * The network address of a caller without a name, where the host tells one: its sessions are
-   * counted together.
+   * The network address of a caller without a name, if the host provides it. The sessions of one
+   * address are counted together.
    */
   address?: string;
   /**
-   * The id that the handler behind knows the session by: it never leaves the server. Undefined
-   * where that keeps none.
+   * The id of the corresponding session of the wrapped handler, which never leaves the server;
+   * undefined if the handler keeps no sessions.
    */
   behind?: string;
-  /** What the client was told that it is notified about: MCP `ServerCapabilities` as JSON text. */
+  /** The capabilities announced to the client: MCP `ServerCapabilities` as JSON text. */
   capabilities: string;
-  /** Milliseconds without a request or a stream after which it is over: a whole number. */
+  /** Whole number of milliseconds without a request or a stream after which the session ends. */
   idleMs: number;
 }
 
 /**
  * Sessions, and the resources that each one watches. The stream of a session is attached to the
- * same bus, which follows what the session watches.
+ * same bus, which follows the resources that the session watches.
  */
 export interface SessionStore {
   /** Whether all isolates and processes that use the bus see the same sessions. */
   readonly isShared: boolean;
   /**
-   * Begins a session and resolves with its id; with undefined where there is no room. A caller that
-   * has as many as it may loses the least recently used one, if possible one without a stream; no
-   * other caller loses any.
+   * Begins a session and resolves with its id, or with undefined if there is no room. A caller that
+   * already has its maximum loses its least recently used session, if possible one without a
+   * stream; other callers lose none.
    */
   begin(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   /**
-   * Whether there may be a session with this id: a check that costs little, before the caller is
-   * named. False refuses the request as one of an unknown session; without this method no id is
-   * refused before its caller is named.
+   * Returns whether a session with this id may exist: a cheap check before the caller is named.
+   * False refuses the request as one of an unknown session. Without this method, no id is refused
+   * before its caller is named.
    */
   mayBe?(id: string): Promise<boolean>;
-  /** Asks something of a session, in words of the core. */
+  /** Sends a request of the core about a session, and resolves with the reply. */
   ask(question: string): Promise<string>;
 }
 
-/** Returns the id of a new session: 122 random bits, which say nothing about the session. */
+/** Returns the id of a new session: 122 random bits, which reveal nothing about the session. */
 export function newSessionId(): string {
   return crypto.randomUUID();
 }

@@ -16,10 +16,10 @@ import { RecentEvents } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';
 
-/** How an {@link InMemoryBus} keeps events and reports errors. */
+/** Options of {@link InMemoryBus}. */
 export interface InMemoryBusOptions extends RetentionOptions {
   /**
-   * Called with what a listener throws, and with the error of each publish that fails, awaited or
+   * Called with exceptions of listeners, and with the error of each publish that fails, awaited or
    * not.
    *
    * @default console.error
@@ -27,7 +27,7 @@ export interface InMemoryBusOptions extends RetentionOptions {
   onError?: (error: Error) => void;
 }
 
-/** A bus within one process or isolate. Events reach only the streams that this very object holds. */
+/** A bus within one process or isolate. Events reach only the streams attached to this object. */
 export class InMemoryBus implements AttachableBus {
   /**
    * Sessions of clients of earlier revisions, in this process only.
@@ -45,7 +45,7 @@ export class InMemoryBus implements AttachableBus {
   readonly #retention: RetentionOptions;
 
   /**
-   * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+   * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
    *
    * @example
    * ```ts
@@ -85,7 +85,7 @@ export class InMemoryBus implements AttachableBus {
       lost: (error) => {
         if ((error as ListenError).code === 'bus-released') return;
         connection = this.#join(textOf(FixedText.FollowEverything), link);
-        // Which resources changed nobody knows; the lists can be named.
+        // Changed resources cannot be determined; the lists can be named.
         for (const event of LISTS) tell(event);
       },
     };
@@ -107,20 +107,20 @@ export class InMemoryBus implements AttachableBus {
     return () => void this.#feeds.delete(feed);
   }
 
-  /** A session is about to begin: the log has to miss nothing from then on. */
+  /** Called before a session begins. From then on the log must not miss an event. */
   protected heed(): void {}
 
-  /** How many streams and listeners are attached. */
+  /** Number of attached streams and listeners. */
   get attached(): number {
     return this.fed + this.#bus.state().attached;
   }
 
-  /** How many streams are fed. */
+  /** Number of streams that sinks feed. */
   protected get fed(): number {
     return [...this.#feeds].reduce((fed, { streams }) => fed + streams, 0);
   }
 
-  /** Tells everybody of events, as the core writes them. */
+  /** Delivers events, as the core writes them, to all streams and listeners. */
   protected deliver(texts: string[]): void {
     for (const text of texts) this.#publish(text);
     for (let first = 0; first < texts.length; first += BATCH) {
@@ -129,13 +129,13 @@ export class InMemoryBus implements AttachableBus {
     }
   }
 
-  /** Events may have been lost on their way here: nobody can tell any more what a stream has missed. */
+  /** Handles the loss of events on their way here: missed events can no longer be determined. */
   protected gap(): void {
     this.#beginAnew(new ListenError('bus-lost', 'events may have been missed'));
     this.#eachFeed((feed) => feed.gap());
   }
 
-  /** No event comes any more: streams end without a result. */
+  /** Ends streams without a result, because no more events follow. */
   protected end(): void {
     this.#beginAnew(new ListenError('bus-released', 'the bus is closed'));
     this.#eachFeed((feed) => feed.release());
@@ -146,7 +146,10 @@ export class InMemoryBus implements AttachableBus {
     return this.#core;
   }
 
-  /** A core that has begun anew knows of no bus: nobody can tell any more what a stream has missed. */
+  /**
+   * A new instance of the core does not have this bus, so missed events can no longer be
+   * determined.
+   */
   #renew(): void {
     if (this.#life !== generation())
       this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
@@ -168,7 +171,7 @@ export class InMemoryBus implements AttachableBus {
     }
   }
 
-  /** With a log of another name nobody goes on from where they were. */
+  /** Replaces the log by one with a new epoch, so no stream resumes from its former position. */
   #beginAnew(why: ListenError): void {
     const links = this.#links;
     this.#links = new Map();
@@ -193,7 +196,7 @@ export class InMemoryBus implements AttachableBus {
   #join(frame: string, link: AttachmentListener): BusConnection {
     const edge = this.#bus.connect(undefined, undefined, 0);
     const links = this.#links.set(edge, link);
-    // Numbers are given out again where everything begins anew.
+    // After a reset, edge numbers are assigned again to other connections.
     const ifHeld = (action: () => void): void => {
       this.#renew();
       if (links === this.#links) action();
@@ -216,7 +219,7 @@ export class InMemoryBus implements AttachableBus {
     for (const answer of received.frames) this.#send(edge, answer);
   }
 
-  /** Does what a change of a session takes. */
+  /** Performs the outputs of the core after a change of a session. */
   #flush(): void {
     const bus = this.#bus;
     const next = (): BusOutput | undefined => bus.output(0, performance.now());
@@ -226,7 +229,9 @@ export class InMemoryBus implements AttachableBus {
     }
   }
 
-  /** Lets an edge go; one that `comesBack` has the stream of a session that is attached elsewhere too. */
+  /**
+   * Releases an edge. `comesBack`: the stream of its session is attached on another connection too.
+   */
   #release(edge: number, comesBack = false): void {
     const link = this.#links.get(edge);
     this.#leave(edge);
@@ -244,18 +249,21 @@ export class InMemoryBus implements AttachableBus {
   }
 }
 
-/** Streams that a former one held have until their sessions would end to come back. */
+/** Creates a core bus whose sessions have no streams: those of a former bus must attach again. */
 function newBus(log: RecentEvents, rows: MemorySessionTable): Bus {
   const bus = new Bus(log, rows);
   bus.restored(performance.now());
   return bus;
 }
 
-/** The events that name no resource and no task. */
+/** The events that name neither a resource nor a task. */
 const LISTS: ServerEvent[] = [
   { kind: 'tools_list_changed' },
   { kind: 'prompts_list_changed' },
   { kind: 'resources_list_changed' },
 ];
-/** Events that feeds get at once: each stream of one is written all that it hears of them, so that their sum has to be bounded. */
+/**
+ * Number of events that a sink receives at once. It bounds the bytes that each stream has to write
+ * for them.
+ */
 const BATCH = 32;

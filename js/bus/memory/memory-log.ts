@@ -1,16 +1,16 @@
 import type { BusLog } from '../../wasm/server/bindings.js';
 import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../retention.js';
 
-/** One published event with its place in the log. */
+/** A published event and its position in the log. */
 export interface LoggedEvent {
   position: number;
   /** The event as JSON text. */
   event: string;
 }
 
-/** The last events of a bus that has no disk: a window by count and by age, trimmed in batches. */
+/** The latest events of a bus without a disk: a window by count and by age, trimmed in batches. */
 export class RecentEvents implements BusLog {
-  /** Tells this log from others. */
+  /** Identifies this log. */
   readonly epoch = crypto.randomUUID();
   readonly #window: Required<RetentionOptions>;
   readonly #events: { event: string; at: number }[] = [];
@@ -21,17 +21,17 @@ export class RecentEvents implements BusLog {
     this.#window = retentionOf(options);
   }
 
-  /** The position of the last event; 0: there was none. */
+  /** The position of the last event; 0 if there was none. */
   get position(): number {
     return this.#floor + this.#events.length;
   }
 
-  /** Every event after this position is held. */
+  /** The position after which every event is held. */
   get floor(): number {
     return this.#floor;
   }
 
-  /** Keeps the next event, and now and then drops those that have left the window. */
+  /** Appends an event, and trims the window in batches. */
   append(event: string): void {
     const now = performance.now();
     this.#events.push({ event, at: now });
@@ -41,14 +41,14 @@ export class RecentEvents implements BusLog {
     if (isLong || now - oldest > logAgeMs * (1 + TRIM_SHARE)) this.#trim(now - logAgeMs);
   }
 
-  /** The events beyond `position`, which must not lie below the floor. */
+  /** Yields the events after `position`, which must not be below the floor. */
   *after(position: number): Iterator<LoggedEvent> {
     for (const [index, { event }] of this.#events.slice(position - this.#floor).entries()) {
       yield { position: position + index + 1, event };
     }
   }
 
-  /** The events at these positions, which are ascending. */
+  /** Yields the events at these positions, which are ascending. */
   *at(positions: Float64Array): Iterator<LoggedEvent> {
     for (const position of positions) {
       const logged = this.#events[position - this.#floor - 1];

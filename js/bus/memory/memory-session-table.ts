@@ -3,16 +3,16 @@ import type { SessionKeys, SessionRows, SessionTotals } from '../../wasm/server/
 /** Sessions in the memory of one process. */
 export class MemorySessionTable implements SessionRows {
   readonly #rows = new Map<string, Row>();
-  /** The ids of the sessions of each caller that has a name or an address. */
+  /** Session ids by caller, for callers with a name or an address. */
   readonly #callers = new Map<string, Set<string>>();
   readonly #releases = new Set<string>();
 
-  /** How many sessions are held. */
+  /** Number of sessions. */
   get size(): number {
     return this.#rows.size;
   }
 
-  /** Whether a session is held. */
+  /** Returns whether the session exists. */
   has(id: string): boolean {
     return this.#rows.has(id);
   }

@@ -4,17 +4,20 @@ import type { NewSession, SessionLimits, SessionStore } from '../session-store.j
 import { newSessionId } from '../session-store.js';
 import type { MemorySessionTable } from './memory-session-table.js';
 
-/** The bus of the sessions of one process. */
+/** What the sessions of one process need from its bus. */
 export interface SessionBus {
-  /** Its core. */
+  /** Returns its core. */
   core(): Bus;
-  /** Its log has to miss nothing from now on. */
+  /** From now on the log must not miss an event. */
   heed(): void;
-  /** Does what a change of a session takes. */
+  /** Performs the outputs of the core after a change of a session. */
   flush(): void;
 }
 
-/** Sessions in the memory of one process. Those that are over are swept when another one begins. */
+/**
+ * Sessions in the memory of one process. Sessions that have ended are removed when another one
+ * begins.
+ */
 export class MemorySessions implements SessionStore {
   readonly isShared = false;
   readonly #rows: MemorySessionTable;
@@ -26,7 +29,7 @@ export class MemorySessions implements SessionStore {
     this.#bus = bus;
   }
 
-  /** How many sessions are held. */
+  /** Number of sessions. */
   get size(): number {
     return this.#rows.size;
   }
@@ -59,5 +62,5 @@ export class MemorySessions implements SessionStore {
   }
 }
 
-/** Milliseconds between two sweeps, unless there is no room left. */
+/** Milliseconds between two sweeps; the core also sweeps when there is no room for a session. */
 const SWEEP_MS = 60_000;
