@@ -2,19 +2,19 @@ import { expectAmounts } from '../model/amount.js';
 import type { ListenStats, RefusalKind, StreamEnding } from '../model/stats.js';
 
 /**
- * What is used of a dataset of Workers Analytics Engine: a binding can be given.
+ * The part of a dataset of Workers Analytics Engine that is used here: pass a binding.
  *
  * @internal
  */
 export interface AnalyticsDataset {
-  /** Takes one data point. */
+  /** Writes one data point. */
   writeDataPoint(point: { indexes: string[]; blobs: string[]; doubles: number[] }): void;
 }
 
-/** When an {@link analyticsWriter} writes. */
+/** Options of {@link analyticsWriter}. */
 export interface AnalyticsOptions {
   /**
-   * Milliseconds from one writing to the next, at least. 0 writes at every call.
+   * Minimum number of milliseconds between two writes. 0 writes on every call.
    *
    * @default 60_000
    */
@@ -22,9 +22,10 @@ export interface AnalyticsOptions {
 }
 
 /**
- * Writes the numbers of a server to Workers Analytics Engine, wherever they can be added up over all isolates. Call what it
- * answers with at every request: it writes what was counted since the last time, once `everyMs` is over. A data point has the name of its
- * group as index and first blob, and its numbers as doubles, in an order that later versions only add to.
+ * Returns a function that writes the counters of a server to Workers Analytics Engine, where they
+ * can be summed over all isolates. Call it on every request: it writes the counts since the last
+ * write, once `everyMs` has passed. A data point has the name of its group as index and first blob,
+ * and its numbers as doubles. Later versions only append to their order.
  *
  * @example
  * ```ts
@@ -102,9 +103,9 @@ function inOrder<Name extends string>(
   return doubles;
 }
 
-/** How many of the first doubles of `streams` are no counters. */
+/** Number of gauges at the start of the doubles of `streams`. */
 const GAUGES = 2;
-// Columns are known by their place: what is new comes last.
+// Columns are identified by position: append new ones.
 const REFUSED: Record<RefusalKind, number> = {
   ...{ http: 0, origin: 1, size: 2, request: 3, unauthorized: 4, forbidden: 5 },
   ...{ full: 6, unavailable: 7, closing: 8 },

@@ -1,9 +1,11 @@
-/** Where errors go that nobody asked to be told of. */
+/** Default handler of errors: writes to the console. */
 export function report(error: Error): void {
   console.error('mcp-listen:', error);
 }
 
-/** `onError` that is told an error once, however many hear of it: a trap concerns all. */
+/**
+ * Wraps `onError` to skip an error identical to the previous one: a trap reaches it from every stream.
+ */
 export function onceEach(onError: (error: Error) => void): (error: Error) => void {
   let former: Error | undefined;
   return (error) => {
@@ -13,7 +15,7 @@ export function onceEach(onError: (error: Error) => void): (error: Error) => voi
   };
 }
 
-/** `onError` for places where nobody would catch what it throws: that is reported instead. */
+/** Wraps `onError` for callers that cannot catch its exceptions; these go to the console. */
 export function guarded(onError: (error: Error) => void): (error: Error) => void {
   return (error) => {
     try {

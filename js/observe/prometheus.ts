@@ -3,25 +3,24 @@ import type { ListenStats } from '../model/stats.js';
 import { bears } from '../web/bearer.js';
 import { report } from './on-error.js';
 
-/** What an endpoint for Prometheus tells, and to whom. */
+/** Options of {@link createMetricsHandler}. */
 export interface MetricsHandlerOptions {
   /**
-   * The bearer token that a request needs to read the numbers. An empty text is `invalid-options`.
+   * The bearer token that a request needs to read the metrics. An empty string is
+   * `invalid-options`.
    */
   token: string;
-  /**
-   * Returns the numbers of the server: pass `server.stats`.
-   */
+  /** Returns the numbers of the server: pass `server.stats`. */
   stats: () => ListenStats;
   /**
-   * Returns the numbers of the bus object, for example by calling its `stats()`. This wakes a bus
-   * that hibernates.
+   * Returns the numbers of the bus object, for example from its `stats()`. This wakes a bus that
+   * hibernates.
    *
    * @default undefined
    */
   bus?: () => BusNumbers | Promise<BusNumbers>;
   /**
-   * Called with the error if the bus cannot be asked. The answer then leaves out its numbers.
+   * Called with the error if `bus` fails. The response then leaves out the numbers of the bus.
    *
    * @default console.error
    */
@@ -29,7 +28,8 @@ export interface MetricsHandlerOptions {
 }
 
 /**
- * An endpoint that Prometheus can scrape: answers GET with {@link metricsText}, and 401 to whoever does not bear the token.
+ * Creates an endpoint for Prometheus. It answers GET with {@link metricsText}, and requests without
+ * the token with 401.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -69,7 +69,7 @@ const HEADERS = {
   'cache-control': 'no-store',
 };
 
-/** What a bus tells of itself: the `BusStats` of a bus object are such. */
+/** The numbers of a bus that are exported; the `BusStats` of a bus object have them. */
 export interface BusNumbers {
   /** Streams attached. */
   attached: number;
@@ -80,8 +80,8 @@ export interface BusNumbers {
 }
 
 /**
- * The numbers of a server, and those of its bus object where given, as Prometheus reads them (text format 0.0.4): at most 40 series,
- * whose labels say nothing but reasons and bounds.
+ * Returns the numbers of a server, and those of its bus object if given, in the Prometheus text
+ * format 0.0.4. There are at most 40 series, and their labels are only reasons and bounds.
  *
  * @example
  * ```ts
@@ -100,7 +100,7 @@ function gauges({ away, open }: ListenStats): string[] {
   ];
 }
 
-/** How many streams were opened follows from those that are open and those that ended. */
+/** The number of opened streams is left out: it is the sum of the open and the ended ones. */
 function counters(stats: ListenStats): string[] {
   return [
     family(
@@ -170,8 +170,8 @@ function family(
   return `# HELP ${full} ${help}\n# TYPE ${full} ${type}\n${lines.join('')}`;
 }
 
-/** What follows the name of a metric, and its value. */
+/** The text after the name of a metric, and its value. */
 type Sample = [suffix: string, value: number];
 
-/** Upper bounds in milliseconds, each one of `written`: a scrape needs none below 20 ms. */
+/** Upper bounds in milliseconds. Each is a bound of `written`; those below 20 ms are left out. */
 const BOUNDS = [20, 100, 500, 2_000, Number.POSITIVE_INFINITY];

@@ -2,15 +2,18 @@ import type { RefusalKind, StreamEnding } from '../model/stats.js';
 import type { LoggedStream, StreamLogger } from './log.js';
 import { type SpanTracer, streamSpan, type TracedSpan } from './tracing.js';
 
-/** Who is told what happens to the streams of a server. */
+/** Where {@link StreamObserver} reports to. */
 export interface ObserverOptions {
   onLog?: StreamLogger | undefined;
   tracer?: SpanTracer | undefined;
-  /** Told of what the others throw. */
+  /** Called with exceptions of the other two. */
   onError: (error: Error) => void;
 }
 
-/** Tells logs and traces what happens to the streams of a server. What these throw is no stream's business. */
+/**
+ * Reports events of a server's streams to the log and the tracer. Exceptions of these do not affect
+ * streams.
+ */
 export class StreamObserver {
   readonly #onLog: StreamLogger | undefined;
   readonly #tracer: SpanTracer | undefined;
@@ -22,12 +25,12 @@ export class StreamObserver {
     this.#onError = onError;
   }
 
-  /** A request is refused. */
+  /** Reports that a request was refused. */
   refused(reason: RefusalKind): void {
     this.#safely(() => this.#onLog?.({ event: 'refuse', reason }));
   }
 
-  /** A stream is open; undefined where nobody wants to know what becomes of it. */
+  /** Reports that a stream was opened; returns undefined if there is neither a log nor a tracer. */
   opened(stream: LoggedStream, request: Request): StreamSpan | undefined {
     const onLog = this.#onLog;
     const tracer = this.#tracer;
@@ -52,7 +55,7 @@ export class StreamObserver {
   }
 }
 
-/** Tells logs and traces what happens to one stream. */
+/** Reports events of one stream to the log and the tracer. */
 export class StreamSpan {
   readonly #stream: LoggedStream;
   readonly #log: StreamLogger;
@@ -74,12 +77,12 @@ export class StreamSpan {
     });
   }
 
-  /** Its bus is away, or back. */
+  /** Reports that the bus of the stream was lost or is attached again. */
   away(isAway: boolean): void {
     this.#outage.tell(isAway, 1);
   }
 
-  /** It has ended. */
+  /** Reports that the stream ended. */
   ended(reason: StreamEnding): void {
     const ageMs = Math.round(performance.now() - this.#opened);
     this.#log({ event: 'end', stream: this.#stream, reason, ageMs });
@@ -90,7 +93,7 @@ export class StreamSpan {
   }
 }
 
-/** A log for places where nobody would catch what it throws. */
+/** Returns a log for callers that cannot catch its exceptions; these go to `onError`. */
 export function safely(
   onLog: StreamLogger | undefined,
   onError: (error: Error) => void,
@@ -104,7 +107,7 @@ export function safely(
   };
 }
 
-/** Tells a log when a bus is lost, and when it is back. */
+/** Logs when a bus is lost, and when it is attached again. */
 export class Outage {
   readonly #onLog: StreamLogger;
   #since: number | undefined;
@@ -113,7 +116,7 @@ export class Outage {
     this.#onLog = onLog;
   }
 
-  /** So many streams have that bus, which is away or not. */
+  /** Logs a change of the state of the bus, with the number of its streams. */
   tell(isAway: boolean, streams: number): void {
     const since = this.#since;
     if (isAway === (since !== undefined)) return;

@@ -1,5 +1,5 @@
 /**
- * What is used of OpenTelemetry's `Tracer`: one of `@opentelemetry/api` can be given.
+ * The part of OpenTelemetry's `Tracer` that is used here: pass one of `@opentelemetry/api`.
  *
  * @internal
  */
@@ -9,44 +9,47 @@ export interface SpanTracer {
 }
 
 /**
- * How a span is started.
+ * Options of a span.
  *
  * @internal
  */
 export interface SpanOptions {
   /** OpenTelemetry's `SpanKind`. */
   kind: number;
-  /** Whether it begins a trace, whatever is going on. */
+  /** Whether the span begins a new trace. */
   root: boolean;
-  /** What it tells of itself. */
+  /** Attributes of the span. */
   attributes: Record<string, string>;
-  /** What brought it about. */
+  /** Links to the spans that caused this one. */
   links: { context: RemoteSpan }[];
 }
 
 /**
- * What is used of OpenTelemetry's `Span`.
+ * The part of OpenTelemetry's `Span` that is used here.
  *
  * @internal
  */
 export interface TracedSpan {
-  /** Something happened meanwhile. */
+  /** Adds an event. */
   addEvent(name: string): unknown;
-  /** Tells more of itself. */
+  /** Sets an attribute. */
   setAttribute(name: string, value: string): unknown;
-  /** How it went. */
+  /** Sets the status. */
   setStatus(status: { code: number }): unknown;
-  /** It is over. */
+  /** Ends the span. */
   end(): void;
 }
 
-/** Who brought a publish about. */
+/** What caused a publish. */
 export interface PublishContext {
-  /** The `traceparent` of whatever caused the change, as in the header field of that name. */
+  /** The `traceparent` of the cause, as in the header field of that name. */
   traceparent?: string | null;
 }
 
-/** A stream outlives the request that opened it: its span begins a trace of its own, and is linked to the request's. */
+/**
+ * Starts the span of a stream. A stream outlives the request that opened it, so its span begins a
+ * new trace with a link to that of the request.
+ */
 export function streamSpan(
   tracer: SpanTracer,
   stream: string,
@@ -61,13 +64,16 @@ export function streamSpan(
   });
 }
 
-/** A tracer, and who is told of what it throws: that is no publish's business. */
+/** A tracer, and the handler of its exceptions, which do not affect publishes. */
 export interface Tracing {
   tracer: SpanTracer;
   onError: (error: Error) => void;
 }
 
-/** Publishes within a span that is linked to what caused the change; several kinds stand beside each other, with commas. */
+/**
+ * Publishes within a span that is linked to the cause of the change. `kind` lists several kinds
+ * separated by commas.
+ */
 export async function publishing(
   tracing: Tracing | undefined,
   kind: string,
@@ -112,7 +118,7 @@ const PRODUCER = 3;
 const FAILED = 2;
 
 /**
- * Where a trace comes from, as OpenTelemetry's `SpanContext` has it.
+ * The origin of a trace, as OpenTelemetry's `SpanContext`.
  *
  * @internal
  */
@@ -121,17 +127,17 @@ export interface RemoteSpan {
   traceId: string;
   /** 16 hexadecimal digits. */
   spanId: string;
-  /** 1: sampled. */
+  /** Trace flags; 1: sampled. */
   traceFlags: number;
-  /** It comes from another process. */
+  /** The span is from another process. */
   isRemote: true;
 }
 
-/** What a `traceparent` of W3C's Trace Context says; undefined where it is none. */
+/** Parses a `traceparent` of W3C Trace Context; undefined if it is invalid. */
 export function remoteSpan(traceparent: string | null | undefined): RemoteSpan | undefined {
   const [, version = '', traceId = '', spanId = '', flags = '', more] =
     FORM.exec(traceparent ?? '') ?? [];
-  // What later versions add is not looked at; the first has nothing to add.
+  // Fields that later versions append are ignored; version 00 has none.
   if (version === '' || version === 'ff' || (version === '00' && more !== undefined))
     return undefined;
   if (NOTHING.test(traceId) || NOTHING.test(spanId)) return undefined;
