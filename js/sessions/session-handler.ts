@@ -23,24 +23,27 @@ import {
 } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 
-/** What serving sessions takes from the server around it. */
+/** The parts of the server that serve sessions. */
 export interface SessionHost {
   readonly handler: FetchHandler;
-  /** How long sessions live, and how much is read of answers. */
+  /** Limits on reading answers of the handler. */
   readonly limits: AnswerLimits;
   /** Milliseconds after which a session without requests and streams ends. */
   readonly idleMs: number;
-  /** What sessions may take. */
+  /** Limits on sessions. */
   readonly bounds: SessionLimits;
   readonly onError: (error: Error) => void;
   readonly refusals: ErrorResponses;
-  /** Whether changes are told of all that the handler offers. */
+  /** Whether changes of everything that the handler offers are announced. */
   readonly isOffering: boolean;
-  /** What the server notifies about, as JSON text; undefined where the handler does not tell. */
+  /**
+   * Returns the capabilities that the server notifies about, as JSON text; undefined if the handler
+   * does not announce them.
+   */
   capabilities(request: Request, rest: unknown[]): Promise<string | undefined>;
-  /** What the caller may hear of what is requested; undefined: everything. */
+  /** Returns which requested notifications the caller may receive; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<AllowedFilter | Denial>) | undefined;
-  /** Opens the stream of the session of a request, unless there is no room. */
+  /** Opens the stream of the session of a request, or returns why it is refused. */
   open(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal>;
 }
 
@@ -54,7 +57,10 @@ export class SessionHandler {
     this.#sessions = sessions;
   }
 
-  /** Why the session id alone refuses a request; undefined: a session may have it, or there is none. */
+  /**
+   * Returns why a request is refused by its session id alone; undefined if the session may exist or
+   * there is no id.
+   */
   async refusalOfId({ headers, signal }: Request): Promise<Refusal | undefined> {
     const id = headers.get('mcp-session-id');
     try {
@@ -66,7 +72,7 @@ export class SessionHandler {
     }
   }
 
-  /** Does for a request of a caller who is named what the core asks for, until it is answered. */
+  /** Performs the steps that the core asks for until the request of a named caller is answered. */
   async serve(inbound: Judged, caller: Caller): Promise<Response> {
     const { core } = inbound;
     const asker = contextOf(inbound, caller);
@@ -93,7 +99,7 @@ export class SessionHandler {
     }
   }
 
-  /** Does one thing for a request, which may answer it. */
+  /** Performs one step, which may answer the request. */
   async #do(step: Step, core: Exchange, asker: CallerContext): Promise<Response | undefined> {
     switch (step.kind) {
       case 'ask': {
@@ -108,7 +114,10 @@ export class SessionHandler {
     }
   }
 
-  /** A handler that keeps no sessions gets no session id: ours is between us and the client. */
+  /**
+   * Sends the request to the handler. A handler that keeps no sessions receives no session id: ours
+   * is between us and the client.
+   */
   async #send(inbound: Inbound, behind: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
     return renamed(await forward(this.#host.handler, inbound, behind), session);
@@ -124,7 +133,7 @@ export class SessionHandler {
       const { refusal, ...fields } = denial(authorization);
       return this.#host.refusals.denied(core.refuse(refusal), fields);
     }
-    // Of the audiences that `authorize` names hears the stream that is opened next.
+    // The stream that is opened next receives events for these audiences.
     asker.audiences = authorization?.audiences ?? asker.audiences;
     calling(() => core.answered(authorization && JSON.stringify(authorization)));
     return undefined;
@@ -173,7 +182,7 @@ export class SessionHandler {
     return new Response(answer, { headers });
   }
 
-  /** What fails on our side is reported, and tells the caller nothing but to come back. */
+  /** Reports an error on our side. The caller only learns that it may repeat the request. */
   async #guarded<T>(
     core: Exchange,
     { request }: CallerContext,
@@ -182,7 +191,7 @@ export class SessionHandler {
     try {
       return await action();
     } catch (error) {
-      // A client that has left is nobody's error, and hears no answer.
+      // A client that has disconnected is not an error, and receives no answer.
       if (!request.signal.aborted) this.#host.onError(error as Error);
       const isAuthorizer = error instanceof ListenError && error.code.startsWith('authorizer');
       return this.#host.refusals.answer(
@@ -191,7 +200,7 @@ export class SessionHandler {
     }
   }
 
-  /** What has to do with no session of ours has to do with none of the handler behind either. */
+  /** Passes on a request without a session of ours, which has no session of the handler either. */
   async pass(inbound: Inbound): Promise<Response> {
     return renamed(await forward(this.#host.handler, inbound, undefined), undefined);
   }

@@ -1,7 +1,10 @@
 import type { SessionLimits } from '../bus/session-store.js';
 import type { ListenLimits } from '../model/limits.js';
 
-/** What the sessions of a server may take. Where callers are named, those without a name leave them half. */
+/**
+ * Returns the limits on the sessions of a server. If callers have names, those without one may use
+ * only half of the room.
+ */
 export function sessionLimits(limits: Required<ListenLimits>, areNamed: boolean): SessionLimits {
   const share = areNamed ? 0.5 : 1;
   return {
@@ -20,12 +23,12 @@ export function idleOf(sessionIdleMs: number): number {
   return sessionIdleMs === 0 ? A_CENTURY : Math.floor(Math.min(sessionIdleMs, A_CENTURY));
 }
 
-/** A limit as the core takes it. */
+/** Returns a limit as a whole number that the core accepts. */
 function whole(limit: number): number {
   return Math.min(Math.max(Math.floor(limit), 0), MAX_U32);
 }
 
-/** Milliseconds. */
+/** Milliseconds in a century. */
 const A_CENTURY = 3_155_760_000_000;
-/** What is larger is no bound. */
+/** The largest limit of the core. */
 const MAX_U32 = 2 ** 32 - 1;
