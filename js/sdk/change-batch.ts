@@ -3,11 +3,11 @@ import { eventText } from '../bus/event-text.js';
 import type { ServerEvent } from '../model/event.js';
 import { publishing, type Tracing } from '../observe/tracing.js';
 
-/** What one server changed in this turn of the event loop, to be published together. */
+/** Collects the changes of one server in one turn of the event loop, to publish them together. */
 export class ChangeBatch {
   readonly #bus: ListenBus;
   readonly #tracing: Tracing | undefined;
-  /** By text: a subject that changes twice is published once. */
+  /** Pending events by their text: a subject that changes twice is published once. */
   readonly #waiting = new Map<string, ServerEvent>();
   readonly #told = new WeakSet<Error>();
   #published: Promise<void> | undefined;
@@ -19,12 +19,12 @@ export class ChangeBatch {
   }
 
   /**
-   * Publishes `event` with what else changes now; awaited or not, a failure is told to the bus's
-   * `onError`.
+   * Publishes `event` together with the other changes of this turn. A failure goes to the `onError`
+   * of the bus, whether it is awaited or not.
    */
   publish(event: ServerEvent): Promise<void> {
     const text = textOf(event);
-    // Alone: together, what is no event would keep the others back.
+    // Publish an invalid event alone, because it would make the publish of the others fail.
     if (text === undefined)
       return publishing(this.#tracing, event.kind, {}, () => this.#bus.publish(event));
     this.#waiting.set(text, event);
@@ -32,7 +32,7 @@ export class ChangeBatch {
     return this.#published;
   }
 
-  /** Whether the bus has told its `onError` of this. */
+  /** Returns whether the bus has already passed this error to its `onError`. */
   hasTold(error: Error): boolean {
     return this.#told.has(error);
   }

@@ -13,7 +13,7 @@ import {
   unwrapServer,
 } from './server-shape.js';
 
-/** How {@link publishChanges} tells of what it does. */
+/** Options of {@link publishChanges}. */
 export interface PublishChangesOptions {
   /**
    * Called with the error of each publish that no caller awaits.
@@ -30,16 +30,16 @@ export interface PublishChangesOptions {
 }
 
 /**
- * Wraps the factory of an SDK's servers, so that their own notifications of changes are published on `bus`: those of registration
- * handles (`registerTool` and the like once the factory has returned, `enable`, `disable`, `update`, `remove`),
- * `send...ListChanged` and `sendResourceUpdated`. Those of one server and one turn of the event loop are published together,
- * each subject once.
+ * Wraps the factory of an SDK's servers to publish their change notifications on `bus`: those of
+ * registration handles (`registerTool` and the like once the factory has returned, `enable`,
+ * `disable`, `update`, `remove`), of `send...ListChanged` and of `sendResourceUpdated`. Changes of
+ * one server in one turn of the event loop are published together, each subject once.
  *
- * What is published goes no other way, so `bus` has to be the one that clients are served from: the `bus` of `createListenHandler`,
- * `serveListenStdio` or `createMcpHandler`. Only a server whose transport keeps a session of its own goes on telling its
- * client as well.
+ * Published notifications are not sent to the client of the server, so `bus` must be the one that
+ * serves clients: the `bus` of `createListenHandler`, `serveListenStdio` or `createMcpHandler`. A
+ * server whose transport keeps a session sends them to its client as well.
  *
- * @throws ListenError (as a rejection of what is awaited) as {@link ListenBus.publish}.
+ * @throws ListenError (as a rejection of the awaited call) like {@link ListenBus.publish}.
  *
  * @example
  * ```ts
@@ -74,7 +74,7 @@ function publish(server: SdkServer, changes: ChangeBatch, onError: (error: Error
     });
 }
 
-/** While a transport is there, everything that is sent passes it. */
+/** Intercepts the messages that a connected server sends through its transport. */
 function publishConnected(server: ServerLike, changes: ChangeBatch): void {
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
@@ -89,7 +89,7 @@ function publishConnected(server: ServerLike, changes: ChangeBatch): void {
   };
 }
 
-/** A server whose request was answered has no transport any more, and would refuse to notify. */
+/** After its request was answered, a server has no transport and would refuse to notify. */
 function publishUnconnected(server: ServerLike, changes: ChangeBatch): void {
   const notification = server.notification.bind(server);
   server.notification = async (message, ...rest) => {
@@ -98,7 +98,7 @@ function publishUnconnected(server: ServerLike, changes: ChangeBatch): void {
   };
 }
 
-/** Handles await nothing, and say nothing without a transport. */
+/** Registration handles await nothing, and send nothing without a transport. */
 function publishHandles(
   high: McpServerLike,
   low: ServerLike,
@@ -111,7 +111,9 @@ function publishHandles(
   }
 }
 
-/** Its client has a stream there, and none of ours. */
+/**
+ * Returns whether the transport keeps a session, whose client has its stream there and not here.
+ */
 function keepsSession({ sessionId }: TransportLike): boolean {
   return sessionId !== undefined;
 }

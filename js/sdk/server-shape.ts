@@ -1,30 +1,32 @@
 import type { ServerEvent } from '../model/event.js';
 
-/** What is looked at of a message that an SDK's server sends. */
+/** The part of an SDK server's message that is used here. */
 export interface SomeMessage {
   method?: string;
   params?: { [name: string]: unknown } | undefined;
 }
 
-/** What is looked at of an SDK's transport. */
+/** The part of an SDK's transport that is used here. */
 export interface TransportLike {
   send(message: SomeMessage, ...rest: unknown[]): Promise<void>;
   sessionId?: string | undefined;
 }
 
-/** What is looked at of an SDK's `Server`. */
+/** The part of an SDK's `Server` that is used here. */
 export interface ServerLike extends Record<(typeof HANDLE_METHODS)[number], () => Promise<void>> {
   connect(transport: TransportLike): Promise<void>;
   notification(message: SomeMessage, ...rest: unknown[]): Promise<void>;
   readonly transport?: unknown;
 }
 
-/** What is looked at of an SDK's `McpServer`: its registration handles call these. */
+/**
+ * The part of an SDK's `McpServer` that is used here: its registration handles call these methods.
+ */
 export type McpServerLike = Record<(typeof HANDLE_METHODS)[number], () => void>;
 
 /**
- * A server of the official TypeScript SDK, of its version 2 or 1: an `McpServer`, or the `Server`
- * below it.
+ * A server of the official TypeScript SDK, version 1 or 2: an `McpServer`, or its underlying
+ * `Server`.
  *
  * @internal
  */
@@ -32,26 +34,26 @@ export type SdkServer =
   | SdkLowLevelServer
   | (McpServerLike & { readonly server: SdkLowLevelServer });
 
-/** As {@link ServerLike}, whatever transports and messages the version of the SDK knows. */
+/** Like {@link ServerLike}, for the transports and messages of every version of the SDK. */
 interface SdkLowLevelServer extends Record<(typeof HANDLE_METHODS)[number], () => Promise<void>> {
   connect(transport: never): Promise<void>;
   notification(message: never, options?: never): Promise<void>;
 }
 
-/** What registration handles call. */
+/** The methods that registration handles call. */
 export const HANDLE_METHODS = [
   'sendToolListChanged',
   'sendPromptListChanged',
   'sendResourceListChanged',
 ] as const;
 
-/** The `Server` that sends, and the `McpServer` above it where there is one. */
+/** Returns the `Server` that sends, and its `McpServer` if there is one. */
 export function unwrapServer(server: SdkServer): { low: ServerLike; high?: McpServerLike } {
   if (!('server' in server)) return { low: server as ServerLike };
   return { low: server.server as ServerLike, high: server };
 }
 
-/** The change that a message notifies of; undefined for any other message. */
+/** Returns the change in a notification; undefined for any other message. */
 export function eventOfNotification({ method, params }: SomeMessage): ServerEvent | undefined {
   switch (method) {
     case 'notifications/tools/list_changed':
