@@ -2,13 +2,16 @@ import { offeredAnswer, Question, questionOf } from '../wasm/server/bindings.js'
 import type { FetchHandler } from './handler.js';
 import { type AnswerLimits, unanswered, wholeBody } from './upstream-response.js';
 
-/** How answers of the handler behind are read. */
+/** How answers of the handler are read. */
 export interface Reading {
   readonly limits: AnswerLimits;
   readonly onError: (error: Error) => void;
 }
 
-/** The handler, whose answers to `server/discover` tell of changes of all that it offers. */
+/**
+ * Wraps the handler so that its answers to `server/discover` announce changes of everything it
+ * offers.
+ */
 export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHandler {
   const fields = questionOf(Question.Discover).headers.split('\n');
   return async (request, ...rest) => {
@@ -18,7 +21,7 @@ export function advertisingAll(handler: FetchHandler, reading: Reading): FetchHa
   };
 }
 
-/** Returns an answer with capabilities as one that announces changes of all that is offered. */
+/** Rewrites an answer with capabilities to announce changes of everything it offers. */
 export function withAllCapabilities(
   request: Request,
   answer: Response,
@@ -27,7 +30,7 @@ export function withAllCapabilities(
   return changed(request, answer, reading, true);
 }
 
-/** Returns an answer with capabilities as one that announces no changes, because no streams are held. */
+/** Rewrites an answer with capabilities to announce no changes, because no streams are held. */
 export function withheld(request: Request, answer: Response, reading: Reading): Promise<Response> {
   return changed(request, answer, reading, false);
 }
@@ -55,11 +58,11 @@ export async function buffered(
   try {
     const bytes = await wholeBody(answer, limits);
     const headers = new Headers(answer.headers);
-    // They told of the body as it came, which has been read and decoded.
+    // These fields describe the original body, which has been read and decoded.
     for (const name of ['content-length', 'content-encoding']) headers.delete(name);
     return new Response(bytes, { status: answer.status, headers });
   } catch (error) {
-    // A client that has left is not an error.
+    // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
     return unanswered(error);
   }

@@ -11,28 +11,31 @@ export interface ListenCapabilities {
   tools?: { listChanged?: boolean };
   prompts?: { listChanged?: boolean };
   resources?: { listChanged?: boolean; subscribe?: boolean };
-  /** By name; `io.modelcontextprotocol/tasks` is the one that concerns subscriptions. */
+  /** Extensions by name; only `io.modelcontextprotocol/tasks` concerns subscriptions. */
   extensions?: { [name: string]: object };
 }
 
-/** How the server behind is asked. */
+/** Options of {@link Discovery}. */
 export interface DiscoveryOptions {
-  /** The header fields that identify its callers. */
+  /** The header fields that identify callers. */
   credentials: Credentials;
-  /** How much of its answers is read. */
+  /** Limits on reading answers of the handler. */
   limits: AnswerLimits;
-  /** What is known of it; undefined: it is asked. */
+  /** The declared capabilities; undefined: the handler is sent `server/discover`. */
   server: DeclaredServer | undefined;
 }
 
-/** What is known of the server behind: asked of it, and asked again when that no longer holds. */
+/**
+ * The capabilities of the handler, from `server/discover`, which is sent again once they have
+ * expired.
+ */
 export class Discovery {
   readonly #handler: FetchHandler;
   readonly #credentials: Credentials;
   readonly #limits: AnswerLimits;
   readonly #declared: PerInstance<Discovered> | undefined;
   #asked: PerInstance<Discovered | undefined> | undefined;
-  /** On whose behalf it was asked for. */
+  /** The caller that the capabilities were requested for. */
   #caller = '';
 
   /** @throws ListenError `invalid-options`. */
@@ -44,8 +47,9 @@ export class Discovery {
   }
 
   /**
-   * Calls `action` with what is known; it must not keep it. Results are shared between requests, questions are
-   * not: workerd lets no request wait for another one's.
+   * Calls `action` with the capabilities; it must not keep them. Results are shared between
+   * requests, but requests to the handler are not: workerd does not let a request wait for another
+   * one.
    *
    * @throws ListenError `discover-failed`.
    */
@@ -60,7 +64,7 @@ export class Discovery {
   }
 
   /**
-   * The capabilities as JSON text; undefined where the handler answers, but does not tell them.
+   * Returns the capabilities as JSON text; undefined if the handler answers without capabilities.
    *
    * @throws ListenError `discover-failed`.
    */
@@ -90,7 +94,7 @@ export class Discovery {
     return action(told);
   }
 
-  /** Asks the handler `server/discover` with the credentials of `request`. */
+  /** Sends `server/discover` to the handler with the credentials of `request`. */
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
       const answer = await this.#handler(
@@ -117,16 +121,16 @@ export interface ServerInfo {
   version: string;
 }
 
-/** What a server says of itself, in place of its answer to `server/discover`. */
+/** The name and capabilities of a server, in place of its answer to `server/discover`. */
 export interface DeclaredServer {
-  /** Named in the result that ends a stream. */
+  /** The name and version in the result that ends a stream. */
   info: ServerInfo;
-  /** What the server notifies about. */
+  /** The capabilities that the server notifies about. */
   capabilities: ListenCapabilities;
 }
 
 /**
- * Returns what is known of a server that is declared; it never expires.
+ * Returns the capabilities of a declared server; they never expire.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -137,7 +141,7 @@ export function declared({ capabilities, info }: DeclaredServer): Discovered {
   return calling(() => Discovered.fromOptions(JSON.stringify(capabilities), JSON.stringify(info)));
 }
 
-/** What was told, until the core begins anew: then it is asked for again. */
+/** Keeps the capabilities until the core is reset; then they are requested again. */
 function remembered(told: Discovered): PerInstance<Discovered | undefined> {
   let known: Discovered | undefined = told;
   return new PerInstance(() => {

@@ -1,14 +1,14 @@
-/** A request that is about to be forwarded. */
+/** A request to forward. */
 export interface Arrival {
-  /** As it came. */
+  /** The original request. */
   request: Request;
-  /** The address of its client, where it is known. */
+  /** The address of its client, if known. */
   clientIp: string | undefined;
 }
 
 /**
- * Returns the header fields for the server behind: those of the client, without the ones in which it
- * describes its own address, or another method, host or path.
+ * Returns the header fields for the upstream server: those of the client, without fields that state
+ * its address, or another method, host or path.
  */
 export function forwardedHeaders({ clientIp, request }: Arrival): Headers {
   const { host, protocol } = new URL(request.url);
@@ -17,12 +17,14 @@ export function forwardedHeaders({ clientIp, request }: Arrival): Headers {
   headers.set('x-forwarded-host', host);
   headers.set('x-forwarded-proto', protocol.slice(0, -1));
   if (clientIp !== undefined) headers.set('x-forwarded-for', clientIp);
-  // What compresses an event stream may hold it back.
+  // Compression may delay the events of a stream.
   headers.set('accept-encoding', 'identity');
   return headers;
 }
 
-/** Returns `upstream` with the client's query added, except parameters that `upstream` has itself. */
+/**
+ * Returns `upstream` with the client's query added, except parameters that `upstream` already has.
+ */
 export function forwardedUrl(upstream: URL, request: Request): URL {
   const url = new URL(upstream);
   const own = new Set(parametersOf(upstream.search).flatMap(namesOf));
@@ -33,15 +35,15 @@ export function forwardedUrl(upstream: URL, request: Request): URL {
 }
 
 /**
- * Returns `CF-Connecting-IP` where Cloudflare set it. Anywhere else the field is the client's own.
- * `request.cf` alone proves nothing: workerd sets it wherever it runs, but only Cloudflare sets `colo`.
+ * Returns `CF-Connecting-IP` if Cloudflare set it. Anywhere else a client can set the field.
+ * `request.cf` alone proves nothing: workerd always sets it, but only Cloudflare sets `colo`.
  */
 export function cloudflareIp(request: Request): string | undefined {
   const { cf } = request as { cf?: { colo?: unknown } };
   return (cf?.colo !== undefined && request.headers.get('cf-connecting-ip')) || undefined;
 }
 
-/** The header fields but those that concern one connection only (RFC 9110, 7.6.1). */
+/** Returns the header fields without those of a single connection (RFC 9110, 7.6.1). */
 export function withoutHops(headers: Headers): Headers {
   const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim());
   const all = new Headers(headers);
@@ -56,8 +58,8 @@ function parametersOf(search: string): string[] {
 
 /**
  * Returns the names that servers may read in a parameter. Some split at semicolons, ignore case or
- * blanks, read `a[]` and `[a]` as `a`, end names at NUL, or write `_` for a dot. PHP also writes `_`
- * for a bracket that is not closed.
+ * blanks, read `a[]` and `[a]` as `a`, end names at NUL, or replace a dot by `_`. PHP also replaces
+ * an unclosed bracket by `_`.
  */
 function namesOf(parameter: string): string[] {
   return parameter.split(';').flatMap((part) => {
@@ -68,7 +70,10 @@ function namesOf(parameter: string): string[] {
   });
 }
 
-/** Whether a field is dropped. Servers on CGI and WSGI read `_` as `-`, and some any other sign. */
+/**
+ * Returns whether a field is dropped. Servers on CGI and WSGI read `_` as `-`, and some any other
+ * character.
+ */
 function isClaim(name: string): boolean {
   const plain = name.replaceAll(/[^a-z0-9]/g, '-');
   return (
@@ -82,8 +87,8 @@ const HOP_BY_HOP = [
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
 ];
 /**
- * Fields that the runtime sets, fields that were judged here (the server behind knows neither our host
- * nor its pages), and fields in which proxies describe clients: from a client they prove nothing.
+ * Fields that the runtime sets, fields that were checked here (the upstream server does not know
+ * our host and origins), and fields in which proxies describe clients: a client can forge them.
  */
 const CLAIMS = [
   ...['host', 'origin', 'content-length', 'expect', 'forwarded', 'x-forwarded', 'x-host'],
@@ -95,5 +100,5 @@ const CLAIM_FAMILIES = [
   /(^|-)(client|cluster|connecting|connection|originating|real|remote|user)-?(ip|addr)$/,
   /-(forwarded|proxied)-for$/,
 ];
-/** A token of Cloudflare Access, which is signed, unlike the other `cf-` fields. */
+/** The token of Cloudflare Access, which is signed, unlike the other `cf-` fields. */
 const ACCESS_TOKEN = 'cf-access-jwt-assertion';

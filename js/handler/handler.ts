@@ -1,10 +1,13 @@
 /**
- * What answers HTTP requests: a function, or an object with `fetch` (as `createMcpHandler` and
- * Workers have it). `Rest` is what it takes after the request.
+ * A handler of HTTP requests: a function, or an object with `fetch`, such as the result of
+ * `createMcpHandler` or a Worker. `Rest` is the list of its parameters after the request.
  */
 export type McpHandler<Rest extends unknown[] = []> = Fetch<Rest> | { fetch: Fetch<Rest> };
 
-/** A handler's function; what a host passes beside the request (`env`, `ctx`, options) goes through. */
+/**
+ * The function of a handler. It receives the arguments that the host passed after the request
+ * (`env`, `ctx`, options).
+ */
 export type FetchHandler = Fetch<unknown[]>;
 
 type Fetch<Rest extends unknown[]> = (
@@ -12,7 +15,7 @@ type Fetch<Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** The handler as a function. Its further arguments are its own affair: they arrive as the host gave them. */
+/** Returns the handler as a function, which passes all arguments on unchanged. */
 export function asFetch<Rest extends unknown[]>(handler: McpHandler<Rest>): FetchHandler {
   if (typeof handler === 'function') return handler as FetchHandler;
   return (request, ...rest) => (handler as { fetch: FetchHandler }).fetch(request, ...rest);

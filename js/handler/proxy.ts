@@ -7,11 +7,11 @@ import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './for
 import { askerOf } from './question.js';
 import { unanswered } from './upstream-response.js';
 
-/** How requests are forwarded. */
+/** Options of {@link createProxy}. */
 export interface ProxyOptions {
   /**
-   * Milliseconds that the server behind may take to begin an answer. The client gets 504 after
-   * that. 0 disables.
+   * Milliseconds within which the upstream server must begin its answer. After that the client gets
+   * 504. 0 disables.
    *
    * @default 120_000
    */
@@ -23,7 +23,7 @@ export interface ProxyOptions {
    */
   fetch?: (request: Request) => Promise<Response>;
   /**
-   * Called with the error of every request that the server behind did not answer.
+   * Called with the error of every request that the upstream server did not answer.
    *
    * @default console.error
    */
@@ -38,8 +38,10 @@ export interface ProxyOptions {
 }
 
 /**
- * The handler that forwards each request to the one URL `upstream`, and nowhere else: a query is added, but for
- * parameters that `upstream` has itself, and a redirect is not followed. Bodies stream both ways, and a client that leaves ends the request upstream.
+ * Creates a handler that forwards each request to the URL `upstream`, and to no other URL. It adds
+ * the client's query, except parameters that `upstream` already has, and follows no redirect.
+ * Bodies are streamed in both directions. When the client disconnects, the upstream request is
+ * aborted.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -71,7 +73,7 @@ export function createProxy(
         ),
       );
     } catch (error) {
-      // A client that has left is nobody's error, and hears no answer.
+      // A client that has disconnected is not an error, and receives no answer.
       if (!request.signal.aborted) onError(error as Error);
       return unanswered(error);
     }
@@ -79,7 +81,7 @@ export function createProxy(
 }
 
 /**
- * The URL of a server behind.
+ * Parses the URL of an upstream server.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -98,7 +100,7 @@ export function upstreamUrl(upstream: string | URL): URL {
   );
 }
 
-/** The request as the server behind gets it. */
+/** Returns the request to the upstream server. */
 function forwarded(
   request: Request,
   upstream: URL,
@@ -109,13 +111,13 @@ function forwarded(
   const prefix = prefixOf(request);
   if (prefix !== '') headers.set('x-forwarded-prefix', prefix);
   const url = forwardedUrl(upstream, request);
-  // Node takes a stream as a body only with `duplex`, which the type does not know.
+  // Node requires `duplex` for a stream as body, but the type lacks it.
   return { url, method, headers, body, redirect: 'manual', duplex: 'half' } as RequestInit & {
     url: URL;
   };
 }
 
-/** Returns what stands before `/mcp` in the path of a request: there are tenants that it names. */
+/** Returns the part before `/mcp` in the path of a request, which may name a tenant. */
 function prefixOf({ url }: Request): string {
   const [, prefix = ''] = /^(?!\/\.well-known\/)(.*)\/mcp$/.exec(new URL(url).pathname) ?? [];
   return prefix;
@@ -144,7 +146,7 @@ async function sent(
   }
 }
 
-/** The answer as the client gets it. */
+/** Returns the response to the client. */
 function answered(response: Response): Response {
   const { body, status, statusText } = response;
   if (status >= 300 && status < 400 && status !== 304) {
@@ -155,7 +157,7 @@ function answered(response: Response): Response {
     );
   }
   const headers = withoutHops(response.headers);
-  // The body that a runtime hands out is decoded.
+  // Runtimes decode the bodies that they return.
   if (headers.has('content-encoding')) {
     for (const name of ['content-encoding', 'content-length']) headers.delete(name);
   }

@@ -2,8 +2,8 @@ import type { Asked } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 
 /**
- * Makes a request to the URL of `request` on behalf of its caller. It carries the credentials of the
- * caller, and no other header field that the caller chose.
+ * Creates a request to the URL of `request` on behalf of its caller. Of the caller's header fields
+ * it carries only the credentials and the host.
  */
 export function questionFor(
   request: Request,
@@ -22,20 +22,20 @@ export function questionFor(
   return onBehalf(request, new Request(url, { method: 'POST', headers: fields, body, signal }));
 }
 
-/** Returns a request like `request` from a caller that shows no credentials. */
+/** Returns a request like `request` without credentials. */
 export function anonymous(request: Request): Request {
   const host = request.headers.get('host');
   const { signal, url } = request;
   return onBehalf(request, new Request(url, { headers: host === null ? {} : { host }, signal }));
 }
 
-/** Notes that `made` is sent on behalf of the client of `request`; returns `made`. */
+/** Records that `made` is sent on behalf of the client of `request`; returns `made`. */
 export function onBehalf(request: Request, made: Request): Request {
   askers.set(made, askerOf(request));
   return made;
 }
 
-/** Returns the request of the client on whose behalf a request is sent; of all others, the request. */
+/** Returns the client's request on whose behalf `request` is sent, or else `request` itself. */
 export function askerOf(request: Request): Request {
   return askers.get(request) ?? request;
 }

@@ -4,16 +4,16 @@ import { Refusal, refusalOf } from '../wasm/server/bindings.js';
 import { jsonResponse } from '../web/json-response.js';
 import { readStart } from '../web/request-body.js';
 
-/** How much is read of an answer of the handler that is not just passed on. */
+/** Limits on reading an answer of the handler that is not just passed on. */
 export interface AnswerLimits {
-  /** Bytes of its body. */
+  /** Bytes of the body. */
   answerBytes: number;
-  /** Milliseconds for its body, from the head on; 0: no limit. */
+  /** Milliseconds for the body, after the header; 0: no limit. */
   answerMs: number;
 }
 
 /**
- * Reads the body of an answer to its end; what is left of it is cancelled.
+ * Reads the body of an answer to its end, and cancels a body that is too large.
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
@@ -31,7 +31,7 @@ export async function wholeBody(
 
 /**
  * Reads the body of an answer until `find` returns something for the bytes so far, or to its end.
- * What is left of it is cancelled.
+ * The rest is cancelled.
  *
  * @throws ListenError `upstream-too-large` or `upstream-timeout`.
  */
@@ -55,14 +55,14 @@ export function bodyUntil<T>(
   });
 }
 
-/** Returns the answer to a request that the server behind did not answer. */
+/** Returns the response to a request that the upstream server did not answer. */
 export function unanswered(error: unknown): Response {
   const isLate =
     error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
   return refused(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
 }
 
-/** Returns the answer of a gateway that refuses a request itself. */
+/** Returns the response of a gateway that refuses a request itself. */
 export function refused(refusal: Refusal): Response {
   const { body = '', retryAfter, status } = refusalOf(refusal);
   const response = jsonResponse(body, status);
@@ -97,8 +97,8 @@ async function inTime<T>(
 }
 
 /**
- * The body that `reader` reads, until `late` rejects. A `pipeThrough` with a signal would not do:
- * workerd (2026-11-17) does not notice an abort while it waits for a chunk.
+ * Returns a stream of the body that `reader` reads, until `late` rejects. `pipeThrough` with a
+ * signal does not work: workerd (2026-11-17) does not notice an abort while it waits for a chunk.
  */
 function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
@@ -111,7 +111,7 @@ function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<
   });
 }
 
-/** Cancels the rest of a body; an error of that is of no interest. */
+/** Cancels the rest of a body, and ignores errors. */
 function leave(reader: Reader | undefined): void {
   reader?.cancel().catch(() => {});
 }
