@@ -1,43 +1,52 @@
-/** What tells whoever uses the core that it has trapped. */
+/** Creates the error that reports a trap of the core to its callers. */
 export type TrapErrorMaker = (message: string, cause: unknown) => Error;
 
-/** The lives of one core: after a trap nothing in its memory can be trusted, and it begins anew with a new instance. */
+/**
+ * Guards the instances of a core. After a trap nothing in the memory of an instance can be trusted,
+ * so the guard replaces it by a new instance.
+ */
 export class InstanceGuard {
   readonly #errorOf: TrapErrorMaker;
   readonly #told = new WeakSet<object>();
   readonly #listeners = new Set<(error: Error) => void>();
   #reset = (): void => {};
   #number = 0;
-  /** Those of the instance that there is. */
+  /** The exports of the current instance. */
   #exports: WebAssembly.Exports | undefined;
   #calls: Call[] = [];
-  /** Through which the bindings call whichever instance there is. */
+  /** The exports through which the bindings call the current instance. */
   #guarded: WebAssembly.Exports | undefined;
-  /** The call that has trapped is being left. */
+  /** Set while the bindings return from a call that has trapped. */
   #isUnwinding = false;
   #isBeginning = false;
-  /** Whether the last attempt to begin anew has failed. */
+  /** Whether the last attempt to create an instance failed. */
   #isDown = false;
 
   constructor(errorOf: TrapErrorMaker) {
     this.#errorOf = errorOf;
   }
 
-  /** Which life this is: what the core made in an earlier one must not be used any more. */
+  /**
+   * The number of the current instance. Objects of an earlier instance must not be used any more.
+   */
   get generation(): number {
     return this.#number;
   }
 
   /**
-   * `listener` is told when the core has trapped and has begun anew, on behalf of whatever request called it: it may not touch what
-   * belongs to another one, nor call the core. The answer takes it out again.
+   * Calls `listener` when the core has trapped and was reset. It runs in the I/O context of the
+   * request that called the core: it must not use anything of another request, nor call the core.
+   * Returns a function that removes it.
    */
   onReset(listener: (error: Error) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Runs what nobody waits for. Where the core has begun anew, whoever has to know has been told, and this goes no further. */
+  /**
+   * Runs an action that no caller awaits, and ignores a trap, which listeners have already been
+   * notified of.
+   */
   ignoringTrap(action: () => void): void {
     try {
       action();
@@ -46,18 +55,24 @@ export class InstanceGuard {
     }
   }
 
-  /** Whether this was thrown because the core has begun anew. */
+  /** Returns whether this error was thrown because the core was reset. */
   isTrapError(error: unknown): boolean {
     return error instanceof Error && this.#told.has(error);
   }
 
-  /** Has the bindings of `core` call its module through this life; to be called before it is loaded. */
+  /**
+   * Makes the bindings of `core` call its module through this guard; must be called before it is
+   * loaded.
+   */
   install(core: Bindings): void {
     this.#reset = core.__wbg_reset_state;
     core.__wbg_live(this);
   }
 
-  /** The exports of an instance as the bindings see them: what is called goes to the instance that there is, and its traps are noticed. */
+  /**
+   * Returns the exports of an instance for the bindings: calls go to the current instance, and
+   * traps are detected.
+   */
   guard(exports: WebAssembly.Exports): WebAssembly.Exports {
     this.#exports = exports;
     this.#calls = Object.values(exports).filter((value) => typeof value === 'function') as Call[];
@@ -65,7 +80,7 @@ export class InstanceGuard {
     return this.#guarded;
   }
 
-  /** What a call of an object of a former life is answered. */
+  /** Returns the error for a call of an object of an earlier instance. */
   stale(): Error {
     return this.#telling('the core has begun anew since', undefined);
   }
@@ -87,11 +102,11 @@ export class InstanceGuard {
     return guarded;
   }
 
-  /** One of the exports, by its place among those that are functions. */
+  /** Returns a guarded export, by its position among the functions. */
   #guardedCall(place: number, name: string): Call {
     const frees = name.endsWith(FREE);
     return (...given) => {
-      // The bindings free what they gave to a call that has trapped: its memory is gone already.
+      // The bindings free the arguments of a call that has trapped, but its memory is already gone.
       if (this.#isUnwinding && RETURNS.includes(name)) return undefined;
       this.#isUnwinding = false;
       if (this.#isDown && !this.#isBeginning) this.#revive();
@@ -99,7 +114,8 @@ export class InstanceGuard {
         return this.#calls[place]?.(...given);
       } catch (error) {
         const noticed = this.#noticed(error);
-        // Nobody asks whether something could be freed: a trap in it is told like every other, but not thrown.
+        // A failure to free memory does not matter to the caller: report a trap in it, but do not
+        // throw.
         if (frees && this.isTrapError(noticed)) return undefined;
         throw noticed;
       }
@@ -129,7 +145,7 @@ export class InstanceGuard {
     }
   }
 
-  /** What failed once is tried again by every call. */
+  /** After a failed reset, every call tries again. */
   #revive(): void {
     try {
       this.#begin();
@@ -139,7 +155,7 @@ export class InstanceGuard {
   }
 
   #begin(): void {
-    // The bindings count likewise, whether they succeed or not.
+    // The bindings increment their number too, even if the reset fails.
     this.#number += 1;
     this.#isDown = true;
     this.#isBeginning = true;
@@ -167,8 +183,9 @@ interface Bindings {
 type Call = (...given: unknown[]) => unknown;
 
 /**
- * A stack that overflows is a RangeError in V8 and SpiderMonkey; the core is none the better for it. What the core itself refuses
- * carries a code; an error without one is how the bindings say that an object cannot be as it is.
+ * Returns whether an error is a trap. A stack overflow is a RangeError in V8 and SpiderMonkey, and
+ * leaves the core unusable as well. Errors that the core returns have a `code`. With a plain error
+ * without a code, the bindings report that an object is in an invalid state.
  */
 function isTrap(error: unknown): error is Error {
   if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) return true;
@@ -176,9 +193,11 @@ function isTrap(error: unknown): error is Error {
   return isPlain && !('code' in error) && error.message !== FREED;
 }
 
-/** How the bindings refuse an object that has been freed: that says nothing about the memory. */
+/**
+ * The message with which the bindings reject a freed object, which says nothing about the memory.
+ */
 const FREED = 'null pointer passed to rust';
-/** How the exports end by which the bindings free things. */
+/** The suffix of the exports with which the bindings free objects. */
 const FREE = '_free';
-/** Those by which they free what they gave to a call. */
+/** The exports with which the bindings free the arguments of a call. */
 const RETURNS = ['__wbindgen_free', '__externref_drop_slice'];

@@ -1,6 +1,6 @@
 import { generation } from './server/guard.js';
 
-/** Something of the core that lives long, and is made anew when the core has begun anew. */
+/** A long-lived object of the core, which is created again after the core was reset. */
 export class PerInstance<T> {
   readonly #make: () => T;
   #value: T;
@@ -11,7 +11,7 @@ export class PerInstance<T> {
     this.#value = make();
   }
 
-  /** As the core has it now; must not be kept. */
+  /** The object in the current instance; must not be kept. */
   get value(): T {
     if (this.#life !== generation()) {
       this.#value = this.#make();

@@ -11,7 +11,7 @@ export {
 export const normalizeFilter = repeated(core.normalizeFilter);
 export const subjectsOf = repeated(core.subjectsOf);
 
-/** What keeps nothing in the core is asked once more where that has trapped. */
+/** Repeats a call that keeps no state in the core if the core traps. */
 function repeated<Answer>(call: (text: string) => Answer): (text: string) => Answer {
   return (text) => {
     try {

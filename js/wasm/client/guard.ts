@@ -1,7 +1,7 @@
 import { SubscriptionLost } from '../../model/subscription-error.js';
 import { InstanceGuard } from '../instance-guard.js';
 
-/** The lives of the core of a client. */
+/** Guards the core of a client. */
 export const clientGuard = new InstanceGuard(
   (message, cause) => new SubscriptionLost('core-trapped', message, { cause }),
 );

@@ -1,4 +1,4 @@
-/** The little of each host that loading the wasm needs. */
+/** Types of each host that loading the wasm needs. */
 declare module '*.wasm' {
   const module: WebAssembly.Module;
   export default module;

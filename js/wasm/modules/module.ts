@@ -1,4 +1,4 @@
 import module from '../../../pkg/mcp_listen_bg.wasm';
 
-// Wrangler knows a module by the end of the name it is imported by, and `mcp-listen/wasm` has none.
+// Wrangler recognizes a module by the suffix of its import, which `mcp-listen/wasm` lacks.
 export default module;

@@ -1,4 +1,4 @@
 import { host } from '../../model/host-profile.js';
 
-// What a request does not own it may not use: each stream has its own timer.
+// A request must not use what belongs to another one, so each stream has its own timer.
 host.fansOut = false;

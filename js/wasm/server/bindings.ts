@@ -1,2 +1,2 @@
-// No module is loaded here: each entry does that in its own way, before anything of this is called.
+// This file loads no module: each entry loads it in its own way, before anything here is called.
 export * from '../../../pkg/mcp_listen.js';

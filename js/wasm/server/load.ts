@@ -5,8 +5,8 @@ import { serverGuard } from './guard.js';
 let isLoaded = false;
 
 /**
- * Starts the core with the module that `source` gives, which is not asked where the core is there: of several entries of
- * this package, and of several calls, the first one starts the only core that there is.
+ * Loads the core with the module that `source` returns. Only the first call loads it, even with
+ * several entries of this package; later calls do not call `source`.
  */
 export function load(source: () => core.SyncInitInput): void {
   if (isLoaded) return;
@@ -15,7 +15,7 @@ export function load(source: () => core.SyncInitInput): void {
   isLoaded = true;
 }
 
-/** @throws ListenError `not-loaded`, in place of whatever the first call into the core would throw. */
+/** @throws ListenError `not-loaded`, in place of the error of the first call into the core. */
 export function expectLoaded(): void {
   if (!isLoaded)
     throw new ListenError(
