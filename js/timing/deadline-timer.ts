@@ -1,6 +1,6 @@
 import { ignoringTrap } from '../wasm/server/guard.js';
 
-/** One timer for deadlines that mostly move further away: it catches up with those when it fires. */
+/** A timer for deadlines that mostly move later: it catches up with them when it fires. */
 export class DeadlineTimer {
   readonly #fire: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -10,28 +10,31 @@ export class DeadlineTimer {
     this.#fire = fire;
   }
 
-  /** Whether it fires in time as it is. */
+  /** Returns whether the timer, as it is set, fires in time. */
   covers(deadline: number | undefined): boolean {
     return deadline === undefined || (this.#timer !== undefined && this.#firesAt <= deadline);
   }
 
-  /** Sets the timer, unless it fires before; `deadline` is on the clock of `performance.now()`. */
+  /** Sets the timer, unless it fires earlier; `deadline` is on the clock of `performance.now()`. */
   arm(deadline: number | undefined): void {
     if (deadline === undefined || this.covers(deadline)) return;
     this.clear();
     this.#firesAt = deadline;
     this.#timer = setTimeout(this.#tick, Math.max(deadline - performance.now(), 0) + 1);
-    // Node alone has `unref`: a stream nobody reads must not keep the process alive.
+    // Only Node has `unref`: a stream that is not read must not keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
-  /** Sets the timer, or takes it back where there is no deadline: an object with a timer cannot hibernate. */
+  /**
+   * Sets the timer, or clears it without a deadline, because an object with a timer cannot
+   * hibernate.
+   */
   set(deadline: number | undefined): void {
     if (deadline === undefined) this.clear();
     else this.arm(deadline);
   }
 
-  /** Forgets the deadline. */
+  /** Clears the timer. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

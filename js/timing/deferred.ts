@@ -5,10 +5,12 @@ export interface Deferred<T> {
   readonly reject: (error: Error) => void;
 }
 
-/** A new promise and what settles it. */
+/** Returns a new promise and its functions `resolve` and `reject`. */
 export function deferred<T = void>(): Deferred<T> {
-  // On workerd (seen with 2026-11-17) a promise belongs to the request that made it, and what awaits it runs there whichever request settles it.
-  // A `new Promise` that V8 has compiled, after some thousand calls, belongs to none: what awaits it runs in the request that settles it.
+  // On workerd (observed with 2026-11-17) a promise belongs to the request that created it: code
+  // that awaits it continues in that request, whichever request settles it. A `new Promise` that V8
+  // has compiled, after some thousand calls, belongs to no request: code that awaits it continues
+  // in the request that settles it.
   return (Promise as Partial<PromiseConstructor>).withResolvers === undefined
     ? constructed()
     : Promise.withResolvers();

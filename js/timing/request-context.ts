@@ -1,8 +1,9 @@
 import { deferred } from './deferred.js';
 
 /**
- * Runs things on behalf of the request that made it, whichever asks: workerd lets a request touch only its own sockets
- * and timers, and runs what follows an `await` on behalf of the request that awaits.
+ * Runs tasks in the I/O context of the request that created it, whichever request calls `run`.
+ * workerd lets a request use only its own sockets and timers, and continues after an `await` in the
+ * context of the request that awaits.
  */
 export class RequestContext {
   readonly #onError: (error: Error) => void;
@@ -15,21 +16,21 @@ export class RequestContext {
     void this.#live();
   }
 
-  /** Runs `task`, in the order of asking; never, where the request is gone. */
+  /** Runs `task` after the earlier tasks. Does not run it if the request is gone. */
   run(task: () => void): void {
     if (this.#isLeft) return;
     this.#tasks.push(task);
     this.#call.resolve();
   }
 
-  /** Runs what was asked, and nothing that is asked from now on. */
+  /** Runs the pending tasks, and accepts no more. */
   close(): void {
     this.#isLeft = true;
     this.#call.resolve();
   }
 
   async #live(): Promise<void> {
-    // An task may ask for another one, and leave.
+    // A task may add another task, and then close the context.
     while (!this.#isLeft || this.#tasks.length > 0) {
       await this.#call.promise;
       this.#call = deferred();

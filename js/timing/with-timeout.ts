@@ -1,6 +1,6 @@
 import { deferred } from './deferred.js';
 
-/** Waits for `work`, for at most `ms` milliseconds; then it rejects with what `late` makes. */
+/** Waits at most `ms` milliseconds for `work`, then rejects with the error that `late` returns. */
 export async function withTimeout<T>(
   ms: number,
   work: T | Promise<T>,
