@@ -2,15 +2,15 @@ import type { RefusalKind } from '../model/stats.js';
 import type { Answer } from '../wasm/server/bindings.js';
 import { jsonResponse } from '../web/json-response.js';
 
-/** The header fields of an answer to a denied caller. */
+/** The header fields of a response to a denied caller. */
 export interface DenialFields {
   retryAfter?: string | undefined;
   wwwAuthenticate?: string | undefined;
 }
 
-/** Makes refusals into answers, and counts them. */
+/** Creates the responses of refusals, and counts them. */
 export class ErrorResponses {
-  /** How many there were of each kind. */
+  /** Number of refusals by kind. */
   readonly counts: Record<RefusalKind, number> = {
     ...{ http: 0, origin: 0, size: 0, request: 0 },
     ...{ unauthorized: 0, forbidden: 0, full: 0, unavailable: 0, closing: 0 },
@@ -18,12 +18,12 @@ export class ErrorResponses {
 
   readonly #onRefused: (kind: RefusalKind) => void;
 
-  /** @param onRefused - told of each. */
+  /** @param onRefused - called with each refusal. */
   constructor(onRefused: (kind: RefusalKind) => void) {
     this.#onRefused = onRefused;
   }
 
-  /** An answer of the core as an HTTP answer. */
+  /** Returns an answer of the core as a response. */
   answer({ body, refusal, retryAfter, status }: Answer): Response {
     if (refusal !== undefined) this.#count(refusal as RefusalKind);
     const response =
@@ -32,12 +32,12 @@ export class ErrorResponses {
     return response;
   }
 
-  /** A refusal as the JSON-RPC error that answers a request which HTTP itself has nothing against. */
+  /** Returns a refusal as a JSON-RPC error in a response with status 200. */
   asJsonRpcError(refusal: Answer): Response {
     return this.answer({ ...refusal, status: 200, retryAfter: undefined });
   }
 
-  /** A refusal as the answer to a caller whom `authorize` denied. */
+  /** Returns the response to a caller that was denied. */
   denied(refusal: Answer, { retryAfter, wwwAuthenticate }: DenialFields): Response {
     const response = this.answer(refusal);
     if (wwwAuthenticate !== undefined) response.headers.set('www-authenticate', wwwAuthenticate);

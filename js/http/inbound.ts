@@ -2,21 +2,21 @@ import type { FetchHandler } from '../handler/handler.js';
 import type { Exchange } from '../wasm/server/bindings.js';
 import { type BodyStart, replay } from '../web/request-body.js';
 
-/** One HTTP request on its way through. */
+/** An HTTP request that is being handled. */
 export interface Inbound {
   request: Request;
-  /** Its body, where it was read. */
+  /** Its body, if it was read. */
   body?: BodyStart;
-  /** What the host passed beside it. */
+  /** The arguments that the host passed after the request. */
   rest: unknown[];
 }
 
-/** One that is judged here. */
+/** A request that the core checks. */
 export interface Judged extends Inbound {
   core: Exchange;
 }
 
-/** Hands a request to the handler behind, as it came. */
+/** Passes a request to the handler unchanged. */
 export function pass(
   handler: FetchHandler,
   { body, request, rest }: Inbound,
@@ -25,9 +25,9 @@ export function pass(
 }
 
 /**
- * Hands a request to the handler behind where sessions are served here. The handler gets `session`
- * as `Mcp-Session-Id`, whatever the client wrote there; undefined: none. `Last-Event-ID` concerns
- * streams of ours and is not forwarded.
+ * Passes a request to the handler when sessions are served here. The handler gets `session` as
+ * `Mcp-Session-Id`, whatever the client sent; undefined: none. `Last-Event-ID` concerns our streams
+ * and is not forwarded.
  */
 export async function forward(
   handler: FetchHandler,
@@ -38,8 +38,8 @@ export async function forward(
 }
 
 /**
- * The answer as the client gets it: `session` stands where the handler behind named one of its own;
- * undefined: none.
+ * Returns the response for the client: a session id of the handler is replaced by `session`;
+ * undefined: removed.
  */
 export function renamed(response: Response, session: string | undefined): Response {
   if (!response.headers.has(SESSION)) return response;
@@ -49,7 +49,7 @@ export function renamed(response: Response, session: string | undefined): Respon
   return named;
 }
 
-/** Refuses a request, whose body may not have been read to its end. */
+/** Returns a refusal after cancelling the rest of the request's body. */
 export async function refuse(answer: Response, { body }: Inbound): Promise<Response> {
   await body?.rest?.cancel();
   return answer;
@@ -63,12 +63,15 @@ function readdressed({ body, request }: Inbound, session: string | undefined): R
   const headers = new Headers(own);
   for (const name of named) headers.delete(name);
   if (session !== undefined) headers.set(SESSION, session);
-  // What a host has read itself it hands on beside the request.
+  // If the host has read the body itself, it passes it on as an argument after the request.
   return asItCame.bodyUsed
     ? new Request(url, { method, headers, signal })
     : new Request(asItCame, { headers });
 }
 
 const SESSION = 'mcp-session-id';
-/** `Mcp-Session-Id` and `Last-Event-ID`, also as servers on CGI and WSGI read them: `_` for `-`. */
+/**
+ * `Mcp-Session-Id` and `Last-Event-ID`, also with `_` for `-`, as servers on CGI and WSGI read
+ * them.
+ */
 const OF_SESSIONS = /^(mcp[\W_]session[\W_]id|last[\W_]event[\W_]id)$/;

@@ -4,37 +4,40 @@ import { Service, type ServiceOptions } from '../wasm/server/bindings.js';
 import { expectLoaded } from '../wasm/server/load.js';
 import { ErrorResponses } from './error-response.js';
 
-/** Which hosts and pages are served beside those that are by themselves. */
+/** Which hosts and origins are served in addition to the defaults. */
 export interface FrontOptions {
   /**
-   * Origins of pages that may send requests, such as `https://app.example`, beside the server's
-   * own. `'*'` allows every origin.
+   * Origins of pages that may send requests, such as `https://app.example`, in addition to the
+   * server's origin. `'*'` allows every origin.
    *
    * @default []
    */
   allowedOrigins?: readonly string[];
   /**
-   * Hosts that requests may name, such as `mcp.example` or `mcp.example:8443`, and no others. `'*'`
-   * allows every host. Without it every host is served, except to a page of a mere name over plain
-   * HTTP, which may be a rebound one.
+   * The only hosts that requests may name, such as `mcp.example` or `mcp.example:8443`. `'*'`
+   * allows every host. Without it, a server at a loopback address serves only loopback hosts, and
+   * any other server serves every host. A page over plain HTTP whose host is a name counts as the
+   * server's own page only if that host is listed here or is a loopback name, because other names
+   * may be the result of DNS rebinding.
    *
    * @default undefined
    */
   allowedHosts?: readonly string[];
 }
 
-/** Answers a request with what `inner` answers, unless the host or the page is not served. */
+/** Answers a request with the result of `inner`, unless its host or origin is refused. */
 export type Screen = (
   request: Request,
   inner: () => Response | Promise<Response>,
 ) => Promise<Response>;
 
 /**
- * Puts requests that do not go through `createListenHandler` behind its rules for hosts and pages: the other paths of a Worker. Refuses
- * with 403 as `createListenHandler` does. HEAD counts as GET, and a visit of a page (a browser that loads a document) may come from
- * everywhere, as a link does.
+ * Applies the rules of `createListenHandler` for hosts and origins to requests that do not go
+ * through it, such as the other paths of a Worker. Refuses with 403 as `createListenHandler` does.
+ * HEAD counts as GET. A page visit (a browser loads a document) is accepted from every origin,
+ * because links lead there.
  *
- * @throws ListenError `invalid-options`; `not-loaded` where `mcp-listen/slim` was given no module.
+ * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
  *
  * @example
  * ```ts
@@ -59,12 +62,12 @@ export function screen(options: FrontOptions = {}): Screen {
   };
 }
 
-/** Header fields as the core reads them: lines `name: value`. */
+/** Returns header fields for the core: lines `name: value`. */
 export function linesOf(headers: Headers): string {
   return [...headers].map((field) => field.join(': ')).join('\n');
 }
 
-/** A visit is judged as if the browser said nothing of where its link was. */
+/** Removes `sec-fetch-site`, which describes the page with the link, from a page visit. */
 function judgedHeaders({ headers }: Request): Headers {
   const isVisit =
     headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
@@ -75,7 +78,7 @@ function judgedHeaders({ headers }: Request): Headers {
 }
 
 /**
- * What the core holds for all requests of a server.
+ * Returns the part of the core that all requests of a server share.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -90,12 +93,12 @@ export function serviceOf(
   );
 }
 
-/** Nobody will read this body; one that someone else reads is that one's to cancel. */
+/** Cancels a body that is not read here. A locked body belongs to its reader, which cancels it. */
 export async function leaveBody({ body }: Request): Promise<void> {
   if (body?.locked === false) await body.cancel();
 }
 
-/** An empty entry would be no line. */
+/** Joins entries as lines; an entry must not be empty. */
 function entriesOf(entries: readonly string[]): string {
   const isList =
     Array.isArray(entries) &&
@@ -110,11 +113,11 @@ function entriesOf(entries: readonly string[]): string {
 
 type Field = [name: string, value: string];
 
-/** The answer with these fields, except for those that it has of its own. */
+/** Returns the response with these fields, except those that it already has. */
 export function withCors(response: Response, fields: Field[]): Response {
-  // A switch of protocols is no answer that a page could read, and cannot be made anew.
+  // A page cannot read a protocol switch, and its response cannot be constructed.
   if (fields.length === 0 || response.status < 200) return response;
-  // What came from `fetch` has header fields that cannot be changed.
+  // The header fields of a response of `fetch` are immutable.
   const own = new Response(response.body, response);
   for (const [name, value] of fields) {
     const present = own.headers.get(name);

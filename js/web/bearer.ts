@@ -1,13 +1,13 @@
 /**
- * Whether a request carries `Authorization: Bearer <secret>`. Digests are compared, all their bytes always, so the time of an
- * answer tells nothing of how much of a guess was right.
+ * Returns whether a request has `Authorization: Bearer <secret>`. All bytes of digests are
+ * compared, so the duration does not reveal how much of a guess is right.
  */
 export async function bears(request: Request, secret: string): Promise<boolean> {
   const [, token = ''] = /^bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
   return isSameSecret(token, secret);
 }
 
-/** Whether two texts are equal. Digests are compared, in constant time. */
+/** Returns whether two texts are equal. Compares their digests in constant time. */
 export async function isSameSecret(given: string, wanted: string): Promise<boolean> {
   const [one, other] = await Promise.all([digest(given), digest(wanted)]);
   return isSame(one, other);

@@ -1,13 +1,13 @@
 /**
- * Returns the network address that a request came from, as the host tells it; undefined where the
- * host tells none. It counts callers that have no name, and proves nothing about them.
+ * Returns the network address of a request's client, if the host provides it; otherwise undefined.
+ * It is used to count callers without a name, and proves nothing about them.
  *
- * On Cloudflare the address is `CF-Connecting-IP`. Its network writes that field, and the data center
- * in `request.cf.colo` shows that the request came through it; anywhere else a client writes the
- * field itself, so that it is ignored. A workerd of one's own has `request.cf`, too, without `colo`
- * (1.20261117). The adapter for Node tells no address: behind a reverse proxy all callers would
- * share that of the proxy. An IPv6 address stands for its /64 network, which one subscriber has for
- * itself.
+ * On Cloudflare the address is `CF-Connecting-IP`. Cloudflare sets that field, and the data center
+ * in `request.cf.colo` shows that the request came through its network. Anywhere else a client can
+ * set the field, so it is ignored. A self-hosted workerd has `request.cf` too, but without `colo`
+ * (1.20261117). The adapter for Node provides no address: behind a reverse proxy all callers would
+ * share the proxy's address. An IPv6 address is reduced to its /64 network, which usually belongs
+ * to one subscriber.
  */
 export function addressOf(request: Request): string | undefined {
   const { colo } = (request as { cf?: { colo?: unknown } }).cf ?? {};

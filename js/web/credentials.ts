@@ -3,12 +3,12 @@ import { ListenError } from '../model/error.js';
 /** The header fields that identify the caller of a request. */
 export class Credentials {
   readonly #names: readonly string[];
-  /** Those that say who the caller is. */
+  /** The fields that identify the caller. */
   readonly #naming: readonly string[];
 
   /**
-   * @param further - names of header fields beside `Authorization` and `Cookie`. With `Cookie` among
-   * them, cookies are a part of a caller's name.
+   * @param further - names of header fields in addition to `Authorization` and `Cookie`. If
+   *   `Cookie` is among them, cookies are part of a caller's name.
    * @throws ListenError `invalid-options`.
    */
   constructor(further: readonly string[] = []) {
@@ -29,14 +29,15 @@ export class Credentials {
     return only(this.#names, headers);
   }
 
-  /** Returns a text that is equal for two requests to one URL with the same credentials. */
+  /** Returns a text that is equal for two requests to the same URL with the same credentials. */
   keyOf(request: Request): string {
     return JSON.stringify([request.url, ...this.of(request)]);
   }
 
   /**
-   * Returns a name for the caller, a digest of its credentials; undefined without any. Load balancers
-   * set cookies and clients choose them, so they count only where the constructor names `Cookie`.
+   * Returns a name for the caller, a digest of its credentials; undefined without credentials. Load
+   * balancers set cookies and clients choose them, so they count only if the constructor names
+   * `Cookie`.
    */
   async nameOf({ headers }: Request): Promise<string | undefined> {
     const own = only(this.#naming, headers);
@@ -62,14 +63,14 @@ function only(names: readonly string[], headers: Headers): Headers {
   return own;
 }
 
-/** Returns credentials with their scheme in lower case and one space after it. */
+/** Returns credentials with their scheme in lower case, followed by one space. */
 function withPlainScheme(authorization: string): string {
   const text = authorization.trim();
   const end = text.search(/\s/);
   return end < 0 ? text : `${text.slice(0, end).toLowerCase()} ${text.slice(end).trim()}`;
 }
 
-/** Returns a SHA-256 as base64url; the prefix separates it from digests made elsewhere. */
+/** Returns a SHA-256 as base64url; the prefix separates it from other digests. */
 async function digestOf(text: string): Promise<string> {
   const bytes = new TextEncoder().encode(`mcp-listen ${text}`);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
@@ -79,5 +80,5 @@ async function digestOf(text: string): Promise<string> {
     .replace('=', '');
 }
 
-/** The name of a header field (RFC 9110, 5.6.2). */
+/** The syntax of the name of a header field (RFC 9110, 5.6.2). */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;

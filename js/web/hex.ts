@@ -1,4 +1,4 @@
-/** Returns bytes as hexadecimal digits, two for each. */
+/** Returns bytes as hexadecimal digits, two per byte. */
 export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

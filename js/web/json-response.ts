@@ -1,4 +1,4 @@
-/** A JSON text as an answer. */
+/** Returns a response with a JSON body. */
 export function jsonResponse(body: string, status = 200): Response {
   return new Response(body, { status, headers: { 'content-type': 'application/json' } });
 }

@@ -2,17 +2,17 @@ import { ListenError } from '../model/error.js';
 import { timer } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 
-/** The beginning of a request's body, and what was not read of it. */
+/** The start of a request's body, and a reader for the rest. */
 export interface BodyStart {
-  /** What was read: the whole body, or more than the limit of it. */
+  /** The bytes that were read: the whole body, or more bytes than the limit. */
   bytes: Uint8Array<ArrayBuffer>;
-  /** The rest, where the body is longer than the limit. */
+  /** Reads the rest, if the body is longer than the limit. */
   rest?: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 }
 
 /**
- * Reads a body until it ends or exceeds `limit` bytes; nothing beyond the chunk that did so is read. A body for which that
- * takes longer than `ms` milliseconds is cancelled (default 0: no deadline).
+ * Reads a body until it ends or exceeds `limit` bytes, and reads nothing after the chunk that
+ * exceeds it. A body that takes longer than `ms` milliseconds is cancelled. Default 0: no deadline.
  *
  * @throws ListenError `body-timeout`.
  */
@@ -28,13 +28,13 @@ export async function readStart(
   try {
     return await withTimeout(deadline, readUpTo(limit, reader), bodyTimeout);
   } catch (error) {
-    // Nobody waits for what the other end of a body does about it.
+    // The result of cancelling does not matter.
     void reader.cancel().catch(() => {});
     throw error;
   }
 }
 
-/** Whether reading a body was given up at its deadline. */
+/** Returns whether reading a body was cancelled at its deadline. */
 export function isBodyTimeout(error: unknown): boolean {
   return error instanceof ListenError && error.code === 'body-timeout';
 }
@@ -58,15 +58,15 @@ async function readUpTo(
   return { bytes: concat(chunks, length), rest: reader };
 }
 
-/** The request as it came, but with an empty body for somebody who is not to read it. */
+/** Returns the request with an empty body, for code that must not read the original one. */
 export function bodiless(request: Request): Request {
   return request.body === null ? request : new Request(request, { body: '' });
 }
 
-/** The request as it came, with its body to be read again. */
+/** Returns the request with its body readable again. */
 export function replay(request: Request, { bytes, rest }: BodyStart): Request {
   if (rest === undefined) return new Request(request, { body: bytes });
-  // Node takes a stream as a body only with `duplex`, which the type does not know.
+  // Node requires `duplex` for a stream as body, but the type lacks it.
   return new Request(request, { body: resume(bytes, rest), duplex: 'half' } as RequestInit);
 }
 
