@@ -56,8 +56,8 @@ import { isBodyTimeout, readStart } from './web/request-body.js';
  * itself. All other requests reach `handler` with their body bytes and header fields unchanged,
  * unless their host or origin is not allowed.
  *
- * `Rest` is the list of arguments that the host passes to `fetch` after the request: `[Env,
- * ExecutionContext]` on Workers, the context of Hono, `{ authInfo }` behind `toNodeHandler`.
+ * `Rest` is the list of arguments that the host passes to `fetch` after the request:
+ * `[Env, ExecutionContext]` on Workers, the context of Hono, `{ authInfo }` behind `toNodeHandler`.
  * `handler`, `principal` and `authorize` receive all of them. Default: the further parameters of
  * `handler`.
  *

@@ -26,8 +26,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    * functions. A listen then gets 404 with JSON-RPC -32601, a GET gets 405, and
    * `resources/subscribe` of earlier revisions gets -32601. Answers to `server/discover` and
    * `initialize` announce neither `listChanged` nor `subscribe`. `notify` still publishes on the
-   * bus. `server`, `advertise`, `principal` and `authorize` have no effect, and `legacy:
-   * 'sessions'` is `invalid-options`.
+   * bus. `server`, `advertise`, `principal` and `authorize` have no effect, and
+   * `legacy: 'sessions'` is `invalid-options`.
    *
    * @default 'on'
    */
@@ -57,7 +57,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    * ```ts
    * authorize: ({ principal, requested }) => ({
    *   toolsListChanged: true,
-   *   resourceSubscriptions: requested.resourceSubscriptions?.filter((uri) => mayRead(principal, uri)) ?? [],
+   *   resourceSubscriptions:
+   *     requested.resourceSubscriptions?.filter((uri) => mayRead(principal, uri)) ?? [],
    * })
    * ```
    */
@@ -93,7 +94,8 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    * @default no caller has a name, and anyone who knows a session id can use that session
    * @example
    * ```ts
-   * principal: (_request, options) => options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' }
+   * principal: (_request, options) =>
+   *   options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' }
    * ```
    */
   principal?: Principal<Rest>;

@@ -24,8 +24,8 @@ import { isOpenStream, ofOpenStream } from './open-stream.js';
  *
  * @example
  * ```ts
- * const principal: Principal<[Env, ExecutionContext<{ userId: string }>]> = (_request, _env, ctx) =>
- *   ctx.props.userId;
+ * type Rest = [Env, ExecutionContext<{ userId: string }>];
+ * const principal: Principal<Rest> = (_request, _env, ctx) => ctx.props.userId;
  * ```
  */
 export type Principal<Rest extends unknown[] = unknown[]> = (

@@ -30,8 +30,8 @@ export interface ServerStream {
   close(settled?: Promise<boolean>): void;
   /**
    * Ends the stream at a time of `performance.now`, without a result, after everything that is
-   * pending then. With `settled` it ends once that has resolved, which means as in {@link
-   * ServerStream.close} that the bus has delivered its events, but at most a second after `at`.
+   * pending then. With `settled` it ends once that promise has resolved, because the bus has
+   * delivered its events by then, but at most a second after `at`.
    */
   retire(at: number, why: Retirement, settled?: Promise<void>): void;
   /**

@@ -3,9 +3,7 @@ export function report(error: Error): void {
   console.error('mcp-listen:', error);
 }
 
-/**
- * Wraps `onError` to skip an error identical to the previous one: a trap reaches it from every stream.
- */
+/** Wraps `onError` to report a repeated error once: a trap reaches it from every stream. */
 export function onceEach(onError: (error: Error) => void): (error: Error) => void {
   let former: Error | undefined;
   return (error) => {

@@ -69,7 +69,8 @@ export interface JwtAuthorization {
  *
  * @example
  * ```ts
- * const { authorize, principal } = jwtAuthorizer({ issuer, audience: 'https://mcp.example/mcp', jwks });
+ * const audience = 'https://mcp.example/mcp';
+ * const { authorize, principal } = jwtAuthorizer({ issuer, audience, jwks });
  * const server = createListenHandler(handler, { authorize, principal });
  * ```
  */

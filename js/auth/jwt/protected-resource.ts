@@ -20,7 +20,10 @@ export interface ProtectedResourceOptions {
  *
  * @example
  * ```ts
- * const metadata = protectedResource({ resource: 'https://mcp.example/mcp', authorizationServers: [issuer] });
+ * const metadata = protectedResource({
+ *   resource: 'https://mcp.example/mcp',
+ *   authorizationServers: [issuer],
+ * });
  * const response = metadata(request) ?? (await server.fetch(request));
  * ```
  */
