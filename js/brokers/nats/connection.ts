@@ -9,7 +9,7 @@ export interface ConnectionLease {
 }
 
 /**
- * Holds the connection that was given, or a connection of its own that it opens again once its
+ * Holds the connection that was given, or one that it opens itself and opens again once its
  * client has given up.
  */
 export class NatsConnectionManager {

@@ -25,7 +25,7 @@ export class StdioDiscovery {
   /**
    * Returns what the server behind has declared about itself. The caller must not store the result.
    *
-   * @throws ListenError `discover-failed`, also where there is no answer after `ms` milliseconds.
+   * @throws ListenError `discover-failed`, also if no response arrives within `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
     if (this.#known?.isFresh(performance.now(), false)) return this.#known;
