@@ -36,7 +36,7 @@ class ChannelBroker implements Broker {
     this.#name = name;
   }
 
-  /** Passes the events to the own listener too, since a channel does not deliver to its sender. */
+  /** Also passes the events to the local listener: a channel does not deliver to its sender. */
   async publish(events: string): Promise<void> {
     this.#open().postMessage(events);
     this.#ear?.onEvents(events);

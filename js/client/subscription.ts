@@ -9,8 +9,8 @@ export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
 
 /**
  * An open subscription. Iterating yields the changes; repeated changes of one topic collapse into
- * one event until it is read. A graceful end ends the loop; a lost stream throws a {@link
- * ListenError}. Leaving the loop closes the subscription.
+ * one event until it is read. A graceful end ends the loop; a lost stream throws a
+ * {@link ListenError}. Leaving the loop closes the subscription.
  */
 export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposable {
   /**

@@ -149,7 +149,7 @@ export class FanoutDriver implements FanoutSink {
     this.#outlets.markReady(stream.id);
   }
 
-  /** Handles the disconnect of a client; the stream has no body any more. */
+  /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
     if (this.#holds(stream)) this.#bodies(stream).forget(stream.id);
     this.end(stream, 'left');
@@ -201,7 +201,7 @@ export class FanoutDriver implements FanoutSink {
     });
   }
 
-  /** Ends a stream at this `performance.now`, after its pending output and without a result. */
+  /** Ends a stream at this time, after its pending output and without a result. */
   retire(stream: FanoutStream, at: number, why: Retirement): void {
     if (!this.#holds(stream)) return;
     ignoringTrap(() => {

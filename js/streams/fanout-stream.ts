@@ -100,7 +100,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     this.#roomy();
   }
 
-  /** Handles the disconnect of the client: there is no body any more. */
+  /** Handles the disconnection of the client: there is no body any more. */
   cancel(): void {
     this.#body = undefined;
     this.streams.leave(this);

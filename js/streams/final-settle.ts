@@ -2,8 +2,8 @@ import { type Deferred, deferred } from '../timing/deferred.js';
 
 /**
  * Asks the bus for pending events before streams end. One question covers all streams that became
- * due while the previous answer was pending. These then end at their original distances: a slow bus
- * delays the ends but does not bunch them.
+ * due while the previous answer was pending. These then end at the intervals of their times: a slow
+ * bus delays the ends but does not bunch them.
  */
 export class FinalSettle {
   readonly #settle: () => Promise<unknown>;

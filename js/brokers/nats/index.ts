@@ -26,8 +26,8 @@ export interface NatsBusOptions extends ProcessBusOptions {
 
 /**
  * Returns the bus of all processes that use the same NATS. `server` is a URL, options of `connect`,
- * or a connection. A connection stays open when the bus is closed, and reconnects as its own
- * options say.
+ * or a connection. A connection that was given stays open when the bus is closed, and reconnects as
+ * its own options say.
  *
  * @throws ListenError `invalid-options`.
  *

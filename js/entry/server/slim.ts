@@ -10,8 +10,8 @@ export * from '../../index.js';
 
 /**
  * Starts the core with the module of `mcp-listen/wasm`, or with its bytes. Further calls do
- * nothing. If the page must not compile synchronously, pass `await
- * WebAssembly.compileStreaming(fetch(url))`.
+ * nothing. In a page that must not compile synchronously, pass
+ * `await WebAssembly.compileStreaming(fetch(url))`.
  *
  * @example
  * ```ts

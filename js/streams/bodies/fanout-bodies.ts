@@ -20,8 +20,8 @@ export interface StreamBodies {
 }
 
 /**
- * Bodies without a request context, and which of them have room. Room is kept in one array: a write
- * to thousands of bodies must not touch an object for each.
+ * Bodies on hosts where any request may write to any body. One array says which of them have room:
+ * a write to thousands of bodies must not touch an object for each.
  */
 export class FanoutBodies implements StreamBodies {
   readonly #controllers: (ReadableStreamDefaultController<Uint8Array> | undefined)[] = [];

@@ -1,6 +1,6 @@
 import { deferred } from '../../timing/deferred.js';
 
-/** Handles what happens to a body. */
+/** Handles the events of a body. */
 export interface BodyListener {
   /** Called when the body can be read. */
   begun(): void;

@@ -4,8 +4,8 @@ import type { FanoutStream } from '../fanout-stream.js';
 import type { ConnectionOwner } from './owner.js';
 
 /**
- * One stream of a shared connection: while its request owns the socket it has that, and otherwise a
- * timer.
+ * One stream of a shared connection. Its request owns the socket, or checks by a timer that another
+ * request does.
  */
 export class Member {
   readonly stream: FanoutStream;
@@ -15,9 +15,9 @@ export class Member {
   #isGone = false;
 
   /**
-   * Call this in the request context of the stream, unless the stream has one already: see {@link
-   * FanoutStream.request}. `ring` is called when the timer fires, in the request context that armed
-   * it.
+   * Call this in the request of the stream, unless the stream keeps a request context: see
+   * {@link FanoutStream.request}. `ring` is called when the timer fires, in the context of the
+   * request that armed it.
    */
   constructor(stream: FanoutStream, ring: () => void, onError: (error: Error) => void) {
     this.stream = stream;

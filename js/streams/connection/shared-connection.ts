@@ -27,7 +27,7 @@ import { WRITE_BUDGET } from './write-budget.js';
  * one stream, its owner, and closes when that request ends. Another request then opens the next
  * socket, and the positions of the log recover the events in between. The lease in the core decides
  * which request owns the socket; each request carries out its steps in its own context. A stream
- * that does not share its socket has a connection alone.
+ * that does not share its socket has a connection to itself.
  */
 export class SharedConnection {
   readonly #options: ConnectionOptions;
@@ -254,7 +254,7 @@ export class SharedConnection {
     holder.received(this.#core.hasAnswers());
   }
 
-  /** Runs an action and counts its changes to the connection once for each stream. */
+  /** Runs an action and adds the changes of the counters, once for each stream. */
   #counting<T>(action: () => T): T {
     const streams = this.#members.size;
     const before = this.#upstream.counts;
