@@ -13,7 +13,7 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../bus/brok
 
 /**
  * Returns the bus of all contexts that a `BroadcastChannel` with this name reaches. A channel does
- * not confirm delivery: a context misses the events that are published before it listens.
+ * not confirm delivery: a context misses the events that are published while it is not listening.
  *
  * @throws ListenError `invalid-options`.
  *
