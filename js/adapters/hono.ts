@@ -1,5 +1,5 @@
 /**
- * A handler for Hono that serves `subscriptions/listen` in front of an MCP handler.
+ * A Hono handler that serves `subscriptions/listen` in front of an MCP handler.
  *
  * @packageDocumentation
  */
@@ -11,21 +11,21 @@ import { createListenHandler } from '../listen-handler.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 
 /**
- * How {@link listen} serves: the options of `createListenHandler`, with Hono's context where a
- * caller is judged.
+ * Options of {@link listen}: those of `createListenHandler`, with Hono's context passed to
+ * `principal` and `authorize`.
  */
 export interface HonoListenOptions<E extends Env>
   extends Omit<ListenHandlerOptions<[Context<E>]>, 'authorize' | 'principal'> {
   /**
-   * Names the caller of a request, or denies it, often by what a middleware before has found out:
-   * `(c) => c.get('user')`. While a stream is open it is called again with the context of the
-   * request that opened it. `request` is a copy without a body, for `isOpenStream(request)`.
+   * Returns the name of the caller of a request, or denies it; often uses the result of an earlier
+   * middleware: `(c) => c.get('user')`. Called again while a stream is open, with the context of
+   * the request that opened it. `request` is a copy without a body, for `isOpenStream(request)`.
    *
    * @default no caller has a name
    */
   principal?: (c: Context<E>, request: Request) => PrincipalAnswer | Promise<PrincipalAnswer>;
   /**
-   * Says what a caller may receive.
+   * Returns what a caller may receive.
    *
    * @default everything
    */
@@ -35,7 +35,7 @@ export interface HonoListenOptions<E extends Env>
 }
 
 /**
- * An MCP handler: an object with `fetch`, or a function. A function has to answer `request`, not
+ * An MCP handler: an object with `fetch`, or a function. A function must answer `request`, not
  * `c.req.raw`.
  */
 export type HonoMcpHandler<E extends Env> = Answers<[Context<E>]> | { fetch: Answers<[]> };
@@ -45,14 +45,16 @@ type Answers<Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>;
 
-/** A handler for a route of Hono, with all that `createListenHandler` returns except `fetch`. */
+/**
+ * A handler for a Hono route, with all members that `createListenHandler` returns except `fetch`.
+ */
 export type ListenMiddleware<E extends Env> = MiddlewareHandler<E> &
   Omit<ListenHandler<[Context<E>]>, 'fetch'>;
 
 /**
- * Serves `subscriptions/listen` in front of an MCP handler, as a handler for `app.all` or
- * `app.use`. Every request of the route is answered: by this package, or by `handler`, which may be
- * a function or an object with `fetch`. A function is called with Hono's context too.
+ * Returns a handler for `app.all` or `app.use` that serves `subscriptions/listen` in front of an
+ * MCP handler. It answers every request of the route: this package does, or `handler`, which may be
+ * a function or an object with `fetch`. A function also receives Hono's context.
  *
  * @throws ListenError `invalid-options`.
  * @example
@@ -75,12 +77,15 @@ export function listen<E extends Env = Env>(
   return Object.assign(middleware, server);
 }
 
-/** An object's `fetch` takes options or an environment in second place, and no context. */
+/**
+ * Returns the handler as a function. An object's `fetch` takes options or an environment as its
+ * second argument, so it does not receive the context.
+ */
 function behind<E extends Env>(handler: HonoMcpHandler<E>): Answers<[Context<E>]> {
   return typeof handler === 'function' ? handler : (request) => handler.fetch(request);
 }
 
-/** The request; with a body that a middleware has read, Hono has kept that. */
+/** Returns the request. If a middleware has read the body, the body comes from Hono's cache. */
 async function unread<E extends Env>({ req }: Context<E>): Promise<Request> {
   const { headers, method, signal, url } = req.raw;
   if (!req.raw.bodyUsed || Object.keys(req.bodyCache).length === 0) return req.raw;

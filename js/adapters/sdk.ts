@@ -1,5 +1,6 @@
 /**
- * `createMcpHandler` of `@modelcontextprotocol/server`, with listens served by this package.
+ * `createMcpHandler` of `@modelcontextprotocol/server`, with `subscriptions/listen` served by this
+ * package.
  *
  * @packageDocumentation
  */
@@ -19,37 +20,40 @@ import { report } from '../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../options.js';
 import { publishChanges } from '../sdk/publish-changes.js';
 
-/** The options of the SDK's `createMcpHandler`, and those of `createListenHandler`. */
+/** The options of the SDK's `createMcpHandler` and of `createListenHandler`. */
 export interface CreateMcpHandlerOptions
   extends Omit<ListenHandlerOptions<[options?: McpHandlerRequestOptions | undefined]>, 'bus'>,
     Omit<SdkOptions, 'bus' | 'legacy'> {
   /**
-   * Carries events between publishers and streams: a bus of this package, or one that was written
-   * for the SDK.
+   * Carries events between publishers and streams: a bus of this package, or one written for the
+   * SDK.
    *
    * @default a new `InMemoryBus`
    */
   bus?: ListenHandler['bus'] | ServerEventBus;
   /**
-   * Streams that this handler holds at once; the same as `limits.maxSubscriptions`, which wins.
+   * Streams that this handler holds at once. An alias of `limits.maxSubscriptions`, which takes
+   * precedence.
    *
    * @default 4000
    */
   maxSubscriptions?: number;
 }
 
-/** The handler of the SDK's `createMcpHandler`, and what `createListenHandler` adds to it. */
+/**
+ * The handler of the SDK's `createMcpHandler`, with the members that `createListenHandler` adds.
+ */
 export interface McpListenHandler
   extends Omit<ListenHandler<[options?: McpHandlerRequestOptions | undefined]>, 'fetch'> {
-  /** Answers one HTTP request; may be detached from this object. */
+  /** Handles one HTTP request. Does not depend on `this`. */
   fetch: McpHttpHandler['fetch'];
 }
 
 /**
- * Creates what `createMcpHandler` of `@modelcontextprotocol/server` creates, with listens served by
- * this package. It takes the same arguments, so that a server moves over by its import. The
- * notifications of the servers that `factory` makes are published on the bus, as
- * `publishChanges` does.
+ * Creates the handler of `createMcpHandler` of `@modelcontextprotocol/server`, with
+ * `subscriptions/listen` served by this package. It takes the same arguments, so a server migrates
+ * by changing its import. The notifications of the servers that `factory` creates are published on
+ * the bus, as `publishChanges` does.
  *
  * @throws ListenError `invalid-options`.
  * @example
@@ -74,7 +78,8 @@ export function createMcpHandler(
       ...options,
       onError,
       bus,
-      // What the SDK's handler does with clients of 2025 is its own, refusals included.
+      // The SDK's handler serves clients of 2025 by its own rules, and refuses them by its own
+      // rules too.
       ...(legacy !== undefined && { legacy: legacy === 'sessions' ? legacy : 'stateless' }),
       limits: { ...(maxSubscriptions !== undefined && { maxSubscriptions }), ...limits },
     },
@@ -89,7 +94,9 @@ export function createMcpHandler(
   };
 }
 
-/** The bus is not the SDK's affair: listens do not reach it. */
+/**
+ * Returns the options for the SDK's handler. It gets no bus, since listen requests do not reach it.
+ */
 function sdkOptions({
   keepAliveMs,
   legacy,
@@ -106,13 +113,19 @@ function sdkOptions({
   };
 }
 
-/** A parsed body is in the request by now, and no answer to the questions that are asked for it. */
+/**
+ * Returns the options for one request of the SDK's handler. Leaves out `parsedBody`: it is already
+ * in the request, and it is not the body of the requests that this package sends itself.
+ */
 function authOf(given: McpHandlerRequestOptions | undefined): McpHandlerRequestOptions {
   const { authInfo } = given ?? {};
   return authInfo === undefined ? {} : { authInfo };
 }
 
-/** Puts a body that was parsed before into the request again, since listens are judged by bytes. */
+/**
+ * Restores the body of a request that was parsed before, since listen requests are checked byte by
+ * byte.
+ */
 function withBody(request: Request, given: McpHandlerRequestOptions | undefined): Request {
   const { parsedBody } = given ?? {};
   if (parsedBody === undefined || request.method !== 'POST') return request;

@@ -1,5 +1,6 @@
 /**
- * A bus over `BroadcastChannel`: between the threads of a process, the workers of a page, and wherever else a host carries it.
+ * A bus over `BroadcastChannel`: connects the threads of a process, the workers of a page, or any
+ * other contexts that share a channel on the host.
  *
  * @packageDocumentation
  */
@@ -11,8 +12,8 @@ import { untilAborted } from '../timing/aborted.js';
 export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../bus/broker-bus.js';
 
 /**
- * The bus of all contexts that a `BroadcastChannel` of this name reaches. Nobody confirms that a message arrived: what a context was
- * not there to hear is lost to it.
+ * Returns the bus of all contexts that a `BroadcastChannel` with this name reaches. A channel does
+ * not confirm delivery: a context misses the events that are published while it is not listening.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -35,7 +36,7 @@ class ChannelBroker implements Broker {
     this.#name = name;
   }
 
-  /** A channel does not tell its own end. */
+  /** Also passes the events to the local listener: a channel does not deliver to its sender. */
   async publish(events: string): Promise<void> {
     this.#open().postMessage(events);
     this.#ear?.onEvents(events);

@@ -1,10 +1,10 @@
-/** What the build puts into the script: see scripts/build/cli.mjs. */
+/** Constants that the build inserts into the script: see scripts/build/cli.mjs. */
 declare const BUILT_IN: {
   version: string;
-  /** What a new project depends on, and with which versions. */
+  /** The dependencies of a new project, with their versions. */
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
-  /** The files of examples/worker by their names. */
+  /** The files of examples/worker by name. */
   template: Record<string, string>;
 };
 

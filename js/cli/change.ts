@@ -1,20 +1,20 @@
 import { createTwoFilesPatch } from 'diff';
 
-/** A file as it is, and as it is to be. */
+/** The current and the new text of a file. */
 export interface Change {
   /** Relative to the folder of the project. */
   path: string;
-  /** Undefined: there is no such file yet. */
+  /** Undefined if the file does not exist yet. */
   before: string | undefined;
   after: string;
 }
 
-/** Whether there is anything to write. */
+/** Returns whether the change has to be written. */
 export function isNeeded({ before, after }: Change): boolean {
   return before !== after;
 }
 
-/** A change as a unified diff. */
+/** Returns the change as a unified diff. */
 export function diffOf({ path, before, after }: Change): string {
   return createTwoFilesPatch(before === undefined ? '/dev/null' : path, path, before ?? '', after);
 }

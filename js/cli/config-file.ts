@@ -4,10 +4,14 @@ import { editedToml, readToml } from './toml.js';
 import { UserError } from './user-error.js';
 import { completed, type Missing, type WranglerConfig } from './wrangler-config.js';
 
-/** The names of wrangler's configuration, in the order in which wrangler looks for them. */
+/** The file names of wrangler's configuration, in wrangler's order of precedence. */
 export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
 
-/** @throws Refusal where the file cannot be understood. */
+/**
+ * Parses a configuration file.
+ *
+ * @throws UserError if the file cannot be parsed.
+ */
 export function readConfig(path: string, text: string): WranglerConfig {
   const config = path.endsWith('.toml') ? readToml(path, text) : readJsonc(path, text);
   if (typeof config !== 'object' || config === null)
@@ -16,9 +20,10 @@ export function readConfig(path: string, text: string): WranglerConfig {
 }
 
 /**
- * The text with what the configuration lacks, and everything else as it was, comments included.
+ * Adds the missing parts to the text of the configuration. Everything else stays as it is, comments
+ * included.
  *
- * @throws Refusal where that does not come to the configuration that is wanted.
+ * @throws UserError if the edited text does not parse to the expected configuration.
  */
 export function editedConfig(
   path: string,
@@ -43,7 +48,7 @@ function reads(path: string, text: string, wanted: WranglerConfig): boolean {
   }
 }
 
-/** Parsers give objects prototypes of their own. */
+/** Removes the prototypes that parsers give to objects, for the comparison. */
 function plain(config: WranglerConfig): unknown {
   return JSON.parse(JSON.stringify(config));
 }

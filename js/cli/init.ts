@@ -9,18 +9,19 @@ import { UserError } from './user-error.js';
 import { exportingBus } from './worker-entry.js';
 import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
-/** What is to be done to a folder. */
+/** The changes to a folder. */
 export interface Plan {
   isNew: boolean;
   changes: Change[];
-  /** What remains to be said about it. */
+  /** Notes to print after the changes. */
   notes: string[];
 }
 
 /**
- * What has to change for a Worker to hold the bus; for an empty folder, a new Worker. Nothing is written.
+ * Plans the changes that add the bus to a Worker or, in an empty folder, create a new Worker.
+ * Writes nothing.
  *
- * @throws Refusal where that cannot be told, or not done.
+ * @throws UserError if the folder cannot be read as a Worker, or cannot be changed safely.
  */
 export async function planned(folder: string): Promise<Plan> {
   const present = (await namesIn(folder)).filter((name) => name !== '.git');
@@ -33,7 +34,7 @@ export async function planned(folder: string): Promise<Plan> {
   );
 }
 
-/** A folder that is not there is as good as an empty one. */
+/** Lists the folder; a missing folder counts as empty. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -60,7 +61,10 @@ function environmentNotes(config: WranglerConfig): string[] {
   return [`environments inherit no bindings: repeat that of the bus in ${environments}`];
 }
 
-/** Names the packages whose routers send requests of clients to every Durable Object. */
+/**
+ * Returns a note that names the packages whose routers forward client requests to every Durable
+ * Object.
+ */
 function routerNotes({ dependencies }: Manifest): string[] {
   const routers = ROUTERS.filter((name) => dependencies[name] !== undefined).join(', ');
   if (routers === '') return [];
@@ -106,7 +110,7 @@ async function text(folder: string, path: string, why: string): Promise<string> 
 /** The package.json of a project. */
 interface Manifest {
   before: string;
-  /** Those for development among them. */
+  /** Includes the development dependencies. */
   dependencies: Record<string, string>;
 }
 

@@ -2,7 +2,11 @@ import { applyEdits, type JSONPath, modify, type ParseError, parse } from 'jsonc
 import { UserError } from './user-error.js';
 import type { Missing } from './wrangler-config.js';
 
-/** @throws Refusal where the text is no JSON, with or without comments and trailing commas. */
+/**
+ * Parses JSON, with or without comments and trailing commas.
+ *
+ * @throws UserError if the text is malformed.
+ */
 export function readJsonc(path: string, text: string): unknown {
   const errors: ParseError[] = [];
   const value = parse(text, errors, { allowTrailingComma: true });
@@ -14,7 +18,7 @@ export function readJsonc(path: string, text: string): unknown {
   return value;
 }
 
-/** The text with the value at a path, or with one more in the list that the path ends in when its last step is -1. */
+/** Sets the value at a path in the text. A last step of -1 appends the value to the list. */
 export function withJson(text: string, path: JSONPath, value: unknown): string {
   const tabs = /^\t/m.test(text);
   const tabSize = /^( +)\S/m.exec(text)?.[1]?.length ?? 2;
@@ -26,7 +30,7 @@ export function withJson(text: string, path: JSONPath, value: unknown): string {
   );
 }
 
-/** The configuration with what it lacks. */
+/** Adds the missing parts to a configuration. */
 export function editedJsonc(text: string, { binding, migration, rule }: Missing): string {
   let edited = text;
   if (binding !== undefined)

@@ -6,7 +6,7 @@ import { diffOf, isNeeded } from './change.js';
 import { type Plan, planned } from './init.js';
 import { UserError } from './user-error.js';
 
-/** Runs the command of these arguments; what it answers is printed. */
+/** Runs the command of these arguments. Returns the text to print. */
 async function run(args: string[]): Promise<string> {
   const { values, positionals } = parsed(args);
   if (values.version) return version;
@@ -74,7 +74,7 @@ const NEXT = `Next: npm install, and put createListenHandler in front of your MC
 try {
   process.stdout.write(`${await run(process.argv.slice(2))}\n`);
 } catch (error) {
-  // Whatever else goes wrong is a defect, or the disk's: its stack helps.
+  // Any other error is a defect or a disk failure: print its stack.
   process.stderr.write(
     `mcp-listen: ${error instanceof UserError ? error.message : (error as Error).stack}\n`,
   );

@@ -1,7 +1,7 @@
 import { dependencies, devDependencies, template } from './built-in.js';
 import type { Change } from './change.js';
 
-/** A small Worker with the bus, in a folder of that name. */
+/** Returns the files of a small Worker with the bus, named after the folder. */
 export function newProject(folder: string): Change[] {
   const name =
     folder

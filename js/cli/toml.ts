@@ -2,7 +2,11 @@ import { parse, stringify, TomlError } from 'smol-toml';
 import { UserError } from './user-error.js';
 import type { Missing } from './wrangler-config.js';
 
-/** @throws Refusal where the text is no TOML. */
+/**
+ * Parses TOML.
+ *
+ * @throws UserError if the text is malformed.
+ */
 export function readToml(path: string, text: string): unknown {
   try {
     return parse(text);
@@ -13,7 +17,10 @@ export function readToml(path: string, text: string): unknown {
   }
 }
 
-/** The configuration with what it lacks: lists of tables may be continued at the end, whatever stands before. */
+/**
+ * Adds the missing parts to a configuration. Arrays of tables can be continued at the end of the
+ * file, whatever precedes them.
+ */
 export function editedToml(text: string, { binding, migration, rule }: Missing): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const tables = [

@@ -1,9 +1,9 @@
 import { UserError } from './user-error.js';
 
 /**
- * The entry of a Worker, exporting the bus.
+ * Returns the text of a Worker's entry script with the export of the bus.
  *
- * @throws Refusal where it is none that can.
+ * @throws UserError if the entry cannot export the bus.
  */
 export function exportingBus(path: string, text: string): string {
   if (!/\.[cm]?[jt]sx?$/.test(path))
@@ -25,7 +25,10 @@ export function exportingBus(path: string, text: string): string {
   return `${text.trimEnd()}${eol}${eol}${EXPORT}${eol}`;
 }
 
-/** Those that stand at the beginning of a line: strings may hold what looks like the beginning of others. */
+/**
+ * Matches comments at the start of a line only: elsewhere a string may look like the start of a
+ * comment.
+ */
 const COMMENTS = /^[ \t]*(\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
 const EVERYTHING = /^\s*export\s*\*\s*from\s*['"]mcp-listen\/cloudflare['"]/m;
 const EXPORT = "export { SubscriptionBus } from 'mcp-listen/cloudflare';";

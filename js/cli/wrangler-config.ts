@@ -1,6 +1,6 @@
 import { UserError } from './user-error.js';
 
-/** What of a wrangler configuration matters here. */
+/** The part of a wrangler configuration that matters here. */
 export interface WranglerConfig {
   main?: string;
   no_bundle?: boolean;
@@ -31,20 +31,22 @@ interface Rule {
   fallthrough?: boolean;
 }
 
-/** What a configuration lacks; what is undefined is there already. */
+/** The missing parts of a configuration; undefined ones are present already. */
 export interface Missing {
   binding: Binding | undefined;
   migration: Migration | undefined;
-  /** The place of a rule that keeps wrangler's own rule for WebAssembly from being asked. */
+  /**
+   * The index of the rule that prevents wrangler's default rule for WebAssembly from being applied.
+   */
   rule: number | undefined;
-  /** Whether the class is this Worker's own, and not that of another one. */
+  /** Whether this Worker defines the class itself, rather than another Worker. */
   isOwn: boolean;
 }
 
 /**
- * What a configuration lacks.
+ * Returns the missing parts of a configuration.
  *
- * @throws Refusal where it says something that does not go together with the bus.
+ * @throws UserError if the configuration conflicts with the bus.
  */
 export function missingIn(config: WranglerConfig): Missing {
   refuseForeign(config);
@@ -60,7 +62,7 @@ export function missingIn(config: WranglerConfig): Missing {
   };
 }
 
-/** The configuration with what it lacked. */
+/** Returns the configuration with the missing parts added. */
 export function completed(
   config: WranglerConfig,
   { binding, migration, rule }: Missing,
@@ -77,7 +79,7 @@ export function completed(
   return whole;
 }
 
-/** Environments inherit no bindings. */
+/** Returns the names of the environments: these do not inherit bindings. */
 export function environmentsOf({ env }: WranglerConfig): string[] {
   return Object.keys(env ?? {});
 }
@@ -100,7 +102,10 @@ function refuseForeign(config: WranglerConfig): void {
     throw new UserError(`the name ${BINDING} is taken by another binding: rename it`);
 }
 
-/** Most bindings are objects in a list, with their name in `binding`; variables are keys. */
+/**
+ * Returns whether a binding has the name of the bus. Most bindings are objects in a list with their
+ * name in `binding`; variables are keys.
+ */
 function namesBinding(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesBinding);
   if (typeof value !== 'object' || value === null) return false;
@@ -122,7 +127,10 @@ function missingMigration(migrations: Migration[]): Migration | undefined {
   return { tag, new_sqlite_classes: [CLASS] };
 }
 
-/** A rule without `fallthrough` is the last one of its type that wrangler asks, its own one included. */
+/**
+ * Returns the index of the rule that hides wrangler's default rule for WebAssembly: wrangler
+ * applies no rule of a type after one without `fallthrough`.
+ */
 function blockingRule(rules: Rule[]): number | undefined {
   const at = rules.findIndex(
     ({ type, fallthrough }) => type === 'CompiledWasm' && fallthrough !== true,

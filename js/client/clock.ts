@@ -1,6 +1,7 @@
 /**
- * Milliseconds that never run backwards, and go on while the machine sleeps, which `performance.now()` does not
- * everywhere: a stream that slept through its keep-alives has been silent.
+ * Returns monotonic milliseconds that also count the time the machine sleeps, which
+ * `performance.now()` does not do on every host: a stream that was suspended past its keep-alives
+ * must count as silent.
  */
 export function now(): number {
   const wall = Date.now();
@@ -11,7 +12,10 @@ export function now(): number {
   return elapsed;
 }
 
-/** One timer for a deadline on the clock of {@link now}; it looks again often enough to notice that the machine slept. */
+/**
+ * A timer for one deadline on the clock of {@link now}. It wakes at least every 10 seconds, to
+ * notice that the machine slept.
+ */
 export class WakeTimer {
   readonly #fire: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -21,7 +25,7 @@ export class WakeTimer {
     this.#fire = fire;
   }
 
-  /** Moves the deadline; undefined: there is none. */
+  /** Moves the deadline; undefined clears it. */
   set(deadline: number | undefined): void {
     if (deadline === this.#deadline && this.#timer !== undefined) return;
     this.#deadline = deadline;

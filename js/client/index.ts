@@ -1,5 +1,6 @@
 /**
- * Live notifications for MCP clients: subscriptions that stay open, over HTTP, to servers of 2026-07-28 and of 2025.
+ * Live notifications for MCP clients: long-lived subscriptions over HTTP to servers of revision
+ * 2026-07-28 and of 2025.
  *
  * @packageDocumentation
  */

@@ -1,4 +1,7 @@
-/** Whether a browser stands between client and server: pages and their workers have an address of their own and no process. */
+/**
+ * Returns whether this code runs in a browser page or one of its workers: these have a `location`
+ * and no `process`.
+ */
 export function isPage(): boolean {
   return 'location' in globalThis && !('process' in globalThis);
 }

@@ -9,9 +9,11 @@ import { open } from './transport/open.js';
 import type { ListenTarget } from './transport/target.js';
 
 /**
- * Opens one subscription; resolves when the server has acknowledged it. Use `watch` to stay subscribed.
+ * Opens one subscription and resolves when the server has acknowledged it. Use `watch` to stay
+ * subscribed.
  *
- * @throws ListenError that says why there is none: see its classes. What `signal` was aborted with.
+ * @throws ListenError if the subscription cannot be opened; its class tells the reason. The abort
+ *   reason of `signal`.
  *
  * @example
  * ```ts

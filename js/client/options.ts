@@ -1,25 +1,28 @@
 import { ListenError } from '../model/error.js';
 
-/** What a client is, as servers are told. */
+/** The name and version that the client sends to servers. */
 export interface ClientInfo {
   name: string;
   version: string;
 }
 
-/** A bearer token, or what asks for one: at each request, and once more after a 401. */
+/**
+ * A bearer token, or a function that returns one. The function is called for each request, and once
+ * more after a 401.
+ */
 export type TokenProvider = string | (() => string | Promise<string>);
 
-/** A JSON-RPC message as it stood on the wire. */
+/** A JSON-RPC message exactly as it was sent or received. */
 export interface ListenMessage {
-  /** Milliseconds since 1970. */
+  /** When it was sent or received, in milliseconds since 1970. */
   at: number;
   direction: 'in' | 'out';
   text: string;
 }
 
-/** How to listen. */
+/** Options of `listen`. */
 export interface ClientListenOptions {
-  /** Ends the subscription, and `listen` if it has not resolved. */
+  /** Ends the subscription when aborted, and rejects a pending `listen`. */
   signal?: AbortSignal;
   /**
    * Sends each request.
@@ -27,45 +30,50 @@ export interface ClientListenOptions {
    * @default globalThis.fetch
    */
   fetch?: typeof fetch;
-  /** Header fields for every request; those of the protocol come before them. With any given, redirects are not followed (`redirected`). */
+  /**
+   * Header fields to add to every request; the fields of the protocol take precedence. If set,
+   * redirects are not followed: one ends the subscription with `redirected`.
+   */
   headers?: HeadersInit;
-  /** Authorizes every request. With it, redirects are not followed (`redirected`). */
+  /**
+   * Authorizes every request. If set, redirects are not followed: one ends the subscription with
+   * `redirected`.
+   */
   token?: TokenProvider;
   /**
-   * Milliseconds that the acknowledgment may take. 0 disables.
+   * Milliseconds to wait for the acknowledgment. 0 disables.
    *
    * @default 30_000
    */
   ackTimeoutMs?: number;
   /**
-   * Milliseconds that an open stream may be silent; a keep-alive ends the silence. 0 disables.
+   * Ends a subscription whose stream has been silent for this many milliseconds; a keep-alive
+   * counts as data. 0 disables.
    *
    * @default 60_000
    */
   maxSilenceMs?: number;
   /**
-   * The name and version that the client gives to the server.
+   * The name and version that the client sends to the server.
    *
    * @default the name and version of this package
    */
   clientInfo?: ClientInfo;
   /**
-   * The revision that the client speaks. `auto` asks the server with `server/discover`.
+   * The revision to use. `auto` asks the server with `server/discover`.
    *
    * @default 'auto'
    */
   era?: 'auto' | '2026-07-28' | '2025';
-  /**
-   * Called with every JSON-RPC message, for logs.
-   */
+  /** Called with every JSON-RPC message that is sent or received, for logs. */
   onMessage?: (message: ListenMessage) => void;
 }
 
-/** The limits that apply where none are given, in milliseconds. */
+/** The default timeouts, in milliseconds. */
 export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
 
 /**
- * Checks the timeouts that are given.
+ * Checks the timeouts in the options.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -74,7 +82,7 @@ export function expectTimeouts({ ackTimeoutMs = 0, maxSilenceMs = 0 }: ClientLis
   throw new ListenError('invalid-options', 'ackTimeoutMs and maxSilenceMs are numbers from 0');
 }
 
-/** What the client says that it is, as JSON text; undefined: what the core says. */
+/** Returns `clientInfo` as JSON text; undefined selects the core's default. */
 export function infoOf({ clientInfo }: ClientListenOptions): string | undefined {
   return clientInfo && JSON.stringify(clientInfo);
 }

@@ -4,25 +4,28 @@ import type { SubscriptionFilter } from '../model/filter.js';
 import { errorOf } from '../model/subscription-error.js';
 import { type CoreSource, type News, nextNews } from './transport/core-source.js';
 
-/** A revision of the protocol: this one, or one of sessions. */
+/** A protocol revision: 2026-07-28, or one of the earlier revisions with sessions. */
 export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
 
 /**
- * An open subscription. Iterating takes what changed, of each subject once, however often it changed meanwhile. A
- * graceful end ends the loop; a loss throws a {@link ListenError}. Leaving the loop closes the subscription.
+ * An open subscription. Iterating yields the changes; repeated changes of one topic collapse into
+ * one event until it is read. A graceful end ends the loop; a lost stream throws a
+ * {@link ListenError}. Leaving the loop closes the subscription.
  */
 export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposable {
-  /** The id of the listen request as JSON text; empty in a session, which has none. */
+  /**
+   * The id of the listen request as JSON text. Empty in a session, which has no listen request.
+   */
   readonly id: string;
-  /** What the server honors of the filter. */
+  /** The part of the filter that the server honors. */
   readonly honored: SubscriptionFilter;
   /** The revision that the server speaks. */
   readonly era: Era;
-  /** Ends it: the stream is closed, or the server told. */
+  /** Ends the subscription: closes the stream, or cancels it at the server. */
   close(): Promise<void>;
 }
 
-/** Waits for the news of a source, one taker at a time. */
+/** A subscription that reads the news of a source. One reader at a time. */
 export class SourceSubscription implements Subscription {
   readonly id: string;
   readonly honored: SubscriptionFilter;

@@ -1,5 +1,6 @@
 /**
- * Live notifications for MCP servers in Node: any server on stdio, and what `createListenHandler` returns as a request listener.
+ * Live notifications for MCP servers in Node: for any server on stdio, and for
+ * `createListenHandler` as a request listener of `node:http`.
  *
  * @packageDocumentation
  */

@@ -2,7 +2,7 @@ import { DeadlineTimer } from '../timing/deadline-timer.js';
 import { ResponseBody } from './bodies/response-body.js';
 import type { FanoutStream } from './fanout-stream.js';
 
-/** The end of a stream whose core has trapped. */
+/** The pending end of a stream whose core has trapped. */
 export class TrapEnd {
   readonly #timer: DeadlineTimer;
 
@@ -10,12 +10,15 @@ export class TrapEnd {
     this.#timer = new DeadlineTimer(end);
   }
 
-  /** It comes at a moment of its own, so that not all clients come back at once. To be called on behalf of the stream's own request. */
+  /**
+   * Schedules the end at a random time, so that not all clients reconnect at once. Call it in the
+   * request context of the stream.
+   */
   arm({ owner }: FanoutStream): void {
     this.#timer.arm(performance.now() + Math.random() * owner.trapMs());
   }
 
-  /** It has come. */
+  /** Closes the body and clears the timer. */
   end({ body }: FanoutStream): void {
     this.#timer.clear();
     if (body instanceof ResponseBody) body.close();

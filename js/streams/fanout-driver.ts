@@ -17,10 +17,11 @@ import { FanoutStream, NONE } from './fanout-stream.js';
 import { OwnRequest } from './own-request.js';
 
 /**
- * Streams on one bus, fed by it or with one connection to it. An event goes through the core once, whatever the number of
- * streams, and what comes out is written to all that have room: while a stream has none, its cues wait collapsed in the core.
+ * Drives the streams of one bus, which feeds them or to which they have one connection. The core
+ * handles each event once, whatever the number of streams. The cues of a stream without room wait
+ * in the core, collapsed.
  *
- * Whatever feeds it calls {@link FanoutDriver.publish}, and {@link FanoutDriver.gap} where it may have lost some.
+ * The bus calls {@link FanoutDriver.publish}, and after a possible loss {@link FanoutDriver.gap}.
  */
 export class FanoutDriver implements FanoutSink {
   readonly #fanout: PerInstance<Fanout>;
@@ -28,7 +29,7 @@ export class FanoutDriver implements FanoutSink {
   readonly #streams: (FanoutStream | undefined)[] = [];
   readonly #lapsed = new Map<FanoutStream, TrapEnd>();
   readonly #outlets = new FanoutBodies();
-  /** The bodies of streams that are apart. */
+  /** The bodies of streams with their own request contexts. */
   readonly #own = new OwnBodies((id, error) => this.#refused(id, error));
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #end: (() => void) | undefined;
@@ -40,17 +41,17 @@ export class FanoutDriver implements FanoutSink {
     this.#options = options;
   }
 
-  /** The core's part; must not be kept. */
+  /** The core's part. Do not store it: a reset replaces it. */
   get core(): Fanout {
     return this.#fanout.value;
   }
 
-  /** How many streams are open. */
+  /** The number of open streams. */
   get streams(): number {
     return this.#size;
   }
 
-  /** The stream of a number. */
+  /** Returns the stream with this id. */
   at(id: number): FanoutStream | undefined {
     return this.#streams[id];
   }
@@ -58,7 +59,7 @@ export class FanoutDriver implements FanoutSink {
   /**
    * Opens a stream.
    *
-   * @throws ListenError `bus-lost`, and whatever the bus throws.
+   * @throws ListenError `bus-lost`, and any error of the bus.
    */
   open(opening: Opening): FanoutStream {
     const { signal, stream: made } = opening;
@@ -75,13 +76,13 @@ export class FanoutDriver implements FanoutSink {
       stream.request = new OwnRequest(tick, this.#options.onError);
     }
     if (this.#is(id, StreamState.Opening)) stream.await();
-    // The listener is not taken out again: the signal is its request's own, and lives no longer.
+    // The listener needs no removal: the signal belongs to the stream's request and ends with it.
     signal.addEventListener('abort', stream);
     this.#attend(stream);
     return stream;
   }
 
-  /** Takes in a stream of another one, as the core there has parted with it. */
+  /** Takes over a stream from another driver, after the core there has released it. */
   adopt(stream: FanoutStream, parted: Stream): void {
     this.#enroll();
     this.#size += 1;
@@ -92,7 +93,7 @@ export class FanoutDriver implements FanoutSink {
     stream.inContext(() => this.#attend(stream));
   }
 
-  /** Lets a stream go that the core has parted with, and its body with it. */
+  /** Forgets a stream that the core has released, and its body. */
   part(stream: FanoutStream): void {
     this.#streams[stream.id] = undefined;
     this.#bodies(stream).forget(stream.id);
@@ -100,44 +101,41 @@ export class FanoutDriver implements FanoutSink {
     this.#leave();
   }
 
-  /**
-   * Events were published: lines of JSON text, and the moment of `performance.now`. What comes of them is written before
-   * this returns.
-   */
+  /** Publishes lines of JSON text to the streams, and writes the output before it returns. */
   publish(events: string, published = performance.now()): void {
     const fan = this.core.publish(events, published, performance.now());
     this.write(fan);
   }
 
-  /** Writes what the core has fanned out. */
+  /** Writes a fan of the core. */
   write(fan: Uint8Array | undefined): void {
     const missed = fan && this.#write(fan);
     const due = this.core.due(missed, performance.now());
     if (missed !== undefined) for (const id of missed) this.#miss(this.#streams[id]);
     for (const id of due ?? []) this.catchUp(this.#streams[id]);
-    // Whoever has something waiting has to take it in time.
+    // Pending output has a deadline by which the client must read.
     if (!this.#options.isApart) this.#arm();
   }
 
-  /** Events may have been lost: every stream hears of everything it honors, and one that follows tasks ends without a result. */
+  /** Handles a possible loss: cues each honored topic; streams with tasks end without a result. */
   gap(): void {
     this.core.gap(false);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
-  /** As `gap`, for streams that are about to close: those of callers with a name end at once, without a result. */
+  /** As `gap`, before a close: the streams of named callers end at once, without a result. */
   lastDoubt(): void {
     this.core.gap(true);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
-  /** The bus is closed: every stream ends, without a result. */
+  /** Ends every stream without a result, because the bus is closed. */
   release(): void {
     for (const stream of [...this.#streams, ...this.#lapsed.keys()])
       if (stream !== undefined) this.end(stream, 'aborted');
   }
 
-  /** There is a body: where the stream was closed before that, all that is left goes into it. */
+  /** Handles the opening of a body. A stream that was closed before gets all its output now. */
   begin(stream: FanoutStream): void {
     const { body, id } = stream;
     if (!this.#holds(stream) || body === undefined) return;
@@ -146,18 +144,18 @@ export class FanoutDriver implements FanoutSink {
     if (body instanceof ResponseBody || this.#is(id, StreamState.Frozen)) this.flush(stream);
   }
 
-  /** A reader waits for a write. */
+  /** Marks that the body of a stream has room. */
   vacate(stream: FanoutStream): void {
     this.#outlets.markReady(stream.id);
   }
 
-  /** The reader of a stream has left, and there is no body any more. */
+  /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
     if (this.#holds(stream)) this.#bodies(stream).forget(stream.id);
     this.end(stream, 'left');
   }
 
-  /** Writes to a stream what waits for it: as far as there is room, and all of it where the stream was closed. */
+  /** Writes pending output while the body has room, or all of it if the stream was closed. */
   flush(stream: FanoutStream): void {
     if (!this.#holds(stream)) return;
     const bodies = this.#bodies(stream);
@@ -182,7 +180,7 @@ export class FanoutDriver implements FanoutSink {
     this.#attend(stream);
   }
 
-  /** Something may wait for a stream. */
+  /** Writes output that may be pending for a stream. */
   catchUp(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
     if (!this.#is(stream.id, StreamState.Opening)) stream.attach();
@@ -190,7 +188,10 @@ export class FanoutDriver implements FanoutSink {
     this.flush(stream);
   }
 
-  /** Ends a stream gracefully; one of a core that has trapped, at once. `isSettled`: the bus has delivered what was published before. */
+  /**
+   * Ends a stream gracefully, or at once if its core has trapped. `isSettled`: the bus has
+   * delivered everything that was published before.
+   */
   close(stream: FanoutStream, isSettled: boolean): void {
     if (this.#lapsed.has(stream)) this.end(stream);
     if (!this.#holds(stream)) return;
@@ -200,7 +201,7 @@ export class FanoutDriver implements FanoutSink {
     });
   }
 
-  /** Ends a stream at a moment of `performance.now`, without a result, after what is pending then. */
+  /** Ends a stream at this time, after its pending output and without a result. */
   retire(stream: FanoutStream, at: number, why: Retirement): void {
     if (!this.#holds(stream)) return;
     ignoringTrap(() => {
@@ -214,7 +215,7 @@ export class FanoutDriver implements FanoutSink {
     this.#ended(stream, undefined, true);
   }
 
-  /** Lets a stream go; without a reason, for the one that the core knows. */
+  /** Removes a stream. Without `ending`, the core's reason applies. */
   end(stream: FanoutStream, ending?: StreamEnding): void {
     this.#ended(stream, ending, false);
   }
@@ -233,14 +234,14 @@ export class FanoutDriver implements FanoutSink {
     stream.owner.ended(stream, ending ?? known ?? (lapsed === undefined ? 'aborted' : 'trapped'));
   }
 
-  /** The timer of a stream that is apart has come. */
+  /** Handles the timer of a stream with its own request context. */
   tick(stream: FanoutStream): void {
     if (!this.#holds(stream)) return;
     this.core.timeout(stream.id, performance.now());
     this.catchUp(stream);
   }
 
-  /** No stream comes any more, and none is held. */
+  /** Frees the core's part: no stream is open, and none is opened any more. */
   free(): void {
     ignoringTrap(() => this.core.free());
   }
@@ -255,7 +256,7 @@ export class FanoutDriver implements FanoutSink {
     return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#is(id, StreamState.Frozen));
   }
 
-  /** Where another request must not write to a body, the stream's own does. */
+  /** Handles a refused write to a body: writes again in the request context of the stream. */
   #refused(id: number, error: Error): void {
     this.#options.onRefused?.(error);
     const stream = this.#streams[id];
@@ -266,7 +267,7 @@ export class FanoutDriver implements FanoutSink {
     });
   }
 
-  /** Sees to it that what a stream has to do by time is done, and that whoever has to be asked for it is. What belongs to its request waits for that. */
+  /** Arms the timer and renews the authorization, in the stream's own request context if any. */
   #attend(stream: FanoutStream): void {
     if (stream.request === undefined) {
       this.#arm();
@@ -284,7 +285,7 @@ export class FanoutDriver implements FanoutSink {
     this.#ask(stream);
   }
 
-  /** What waits for somebody to say that the caller may still hear it goes on when that is said. */
+  /** Renews the authorization if the core requires it; the core withholds output until then. */
   #ask(stream: FanoutStream): void {
     const { grant } = stream;
     const question = grant && this.core.question(stream.id);
@@ -292,7 +293,7 @@ export class FanoutDriver implements FanoutSink {
       void grant?.ask(question).then((granted) => stream.streams.renew(stream, grant, granted));
   }
 
-  /** What the caller of a stream may hear from now on; undefined: nothing. */
+  /** Handles the renewed rights of a stream's caller; undefined: it may receive nothing. */
   renew(stream: FanoutStream, grant: Reauthorizer, granted: RenewedRights | undefined): void {
     if (!this.#holds(stream)) return;
     let wrong: string | undefined;
@@ -305,7 +306,7 @@ export class FanoutDriver implements FanoutSink {
     grant.refuse(wrong);
   }
 
-  /** Why the core says that a stream has ended, which it knows no longer then. */
+  /** Removes a stream from the core. Returns the core's reason for its end. */
   #removed(stream: FanoutStream, givesUp: boolean): StreamEnding | undefined {
     if (!this.#holds(stream)) return undefined;
     let ending: string | undefined;
@@ -315,14 +316,14 @@ export class FanoutDriver implements FanoutSink {
     return ending as StreamEnding | undefined;
   }
 
-  /** The first stream brings the bus. */
+  /** Attaches to the bus before the first stream. */
   #enroll(): void {
     if (this.#end !== undefined) return;
     this.#end = this.#options.begin?.() ?? (() => {});
     this.#leaveCore = onReset((error) => this.#trapped(error));
   }
 
-  /** The streams of a core that has trapped end one after the other, without a result; a new core has those that open from now on. */
+  /** Ends the streams of a core that has trapped, one after the other and without a result. */
   #trapped(error: Error): void {
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
     for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
@@ -352,7 +353,7 @@ export class FanoutDriver implements FanoutSink {
     }
   }
 
-  /** Writes a fan; the answer names the streams that had no room. */
+  /** Writes a fan. Returns the streams that had no room. */
   #write(fan: Uint8Array): Uint32Array | undefined {
     const missed = (this.#options.isApart ? this.#own : this.#outlets).writeAll(fan);
     return missed.length === 0 ? undefined : Uint32Array.from(missed);
@@ -366,12 +367,11 @@ export class FanoutDriver implements FanoutSink {
     this.#attend(stream);
   }
 
-  /** Whether this holds of a stream. */
   #is(id: number, state: StreamState): boolean {
     return (this.core.stateOf(id) & state) !== 0;
   }
 
-  /** With the last stream go the bus and the timer. */
+  /** Detaches from the bus and clears the timer after the last stream. */
   #leave(): void {
     this.#size -= 1;
     if (this.#size > 0) return;
@@ -381,7 +381,7 @@ export class FanoutDriver implements FanoutSink {
     this.#leaveCore();
   }
 
-  /** Numbers are used again: whoever still has a stream that is gone must not reach another one. */
+  /** Returns whether this is the current holder: ids are reused after a stream has ended. */
   #holds(stream: FanoutStream): boolean {
     return this.#streams[stream.id] === stream;
   }
@@ -392,7 +392,7 @@ export class FanoutDriver implements FanoutSink {
     this.#arm();
   }
 
-  /** After the last stream there is nothing to do by time, and perhaps no core. */
+  /** Arms the timer. Without streams there is no deadline, and there may be no core. */
   #arm(): void {
     if (this.#size > 0) this.#timer.arm(this.core.deadline());
   }

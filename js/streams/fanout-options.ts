@@ -1,19 +1,25 @@
 import type { Fanout } from '../wasm/server/bindings.js';
 import type { FanoutStream } from './fanout-stream.js';
 
-/** How the streams of a `FanoutDriver` are served. */
+/** Options of a `FanoutDriver`. */
 export interface FanoutOptions {
-  /** Makes the core's part: it is fed, or follows a bus. */
+  /** Creates the core's part, which is fed or follows a bus. */
   make: () => Fanout;
-  /** Whether each stream is of a request of its own, on behalf of which alone its timers are touched. */
+  /**
+   * Whether each stream has its own request context, in which its timers have to be set and
+   * cleared.
+   */
   isApart: boolean;
-  /** Begins with the first stream; the answer ends it after the last one. */
+  /** Called before the first stream; the returned function is called after the last one. */
   begin?: () => () => void;
-  /** A stream is held no more; told before its owner. */
+  /** Called when a stream has left, before its owner is notified. */
   onLeft?: (stream: FanoutStream) => void;
-  /** The callers of streams may hear something else. */
+  /** Called when the rights of a caller may have changed. */
   onScope?: () => void;
-  /** A stream could not be written to from another request; its own writes what it was to get. */
+  /**
+   * Called when a write to a stream was refused in the context of another request. The stream's own
+   * context writes instead.
+   */
   onRefused?: (error: Error) => void;
   onError: (error: Error) => void;
 }

@@ -10,18 +10,24 @@ import type { FanoutDriver } from './fanout-driver.js';
 import type { OwnRequest } from './own-request.js';
 import { SETTLE_MS } from './registry.js';
 
-/** One listen stream of a {@link FanoutDriver}; the source of its response's body. There may be very many, so it holds little. */
+/**
+ * One listen stream of a {@link FanoutDriver}, and the source of its response body. Kept small,
+ * since there may be very many.
+ */
 export class FanoutStream implements ServerStream, EventListenerObject {
-  /** Its number in the core; {@link NONE} once that has trapped. */
+  /** Its id in the core; {@link NONE} after a trap. */
   id: number;
-  /** What holds it. */
+  /** The driver that holds it. */
   streams: FanoutDriver;
-  /** Whether something waits in the core; the acknowledgment does from the beginning. */
+  /** Whether output may be pending in the core. Initially true for the acknowledgment. */
   isBehind = true;
-  /** How to ask again what its caller may hear; undefined: nobody has to be asked. */
+  /** Renews the authorization of the caller; undefined if no renewal is required. */
   readonly grant: Reauthorizer | undefined;
   readonly owner: StreamOwner;
-  /** What belongs to its request, on hosts where that is its own; otherwise undefined. */
+  /**
+   * The request context and timer of the stream, on hosts where each request has its own; otherwise
+   * undefined.
+   */
   request: OwnRequest | undefined;
   #body: ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined;
   #attached: Deferred<void> | undefined;
@@ -38,7 +44,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     this.grant = grant;
   }
 
-  /** The answer to the listen request: its body is the stream. */
+  /** Returns the response to the listen request, whose body is the stream. */
   response(): Response {
     if (this.request === undefined) return sseResponse(new ReadableStream(this, NO_QUEUE));
     const body = new ResponseBody({
@@ -50,34 +56,35 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     return body.response();
   }
 
-  /** What it writes to; undefined: nobody reads yet, or any more. */
+  /** The body; undefined before the client reads and after it has disconnected. */
   get body(): ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined {
     return this.#body;
   }
 
   /**
-   * Resolves once the bus has confirmed what it wants; undefined: it has.
+   * Resolves once the bus has confirmed the topics of the stream; undefined if nothing is pending.
    *
-   * @throws ListenError (as a rejection) `bus-lost`, `bus-full`, and what the bus was lost with.
+   * @throws ListenError (as a rejection) `bus-lost`, `bus-full`, and the error with which the bus
+   *   was lost.
    */
   get attached(): Promise<void> | undefined {
     return this.#attached?.promise;
   }
 
-  /** The bus has yet to confirm. */
+  /** Waits for the bus to confirm. */
   await(): void {
     this.#attached = deferred();
-    // Its server may have stopped waiting.
+    // The server may have stopped waiting.
     this.#attached.promise.catch(() => {});
   }
 
-  /** It can be acknowledged. */
+  /** Handles the confirmation of the bus: the stream can be acknowledged. */
   attach(): void {
     this.#attached?.resolve();
     this.#attached = undefined;
   }
 
-  /** It cannot be opened. */
+  /** Rejects `attached`: the stream cannot be opened. */
   refuse(why: Error): void {
     this.#attached?.reject(why);
   }
@@ -87,19 +94,19 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     ignoringTrap(() => this.streams.begin(this));
   }
 
-  /** Somebody reads: there is room for one write. */
+  /** Handles room for one chunk. */
   pull(): void {
     this.streams.vacate(this);
     this.#roomy();
   }
 
-  /** The reader has left, and there is no body any more. */
+  /** Handles the disconnection of the client: there is no body any more. */
   cancel(): void {
     this.#body = undefined;
     this.streams.leave(this);
   }
 
-  /** The request was aborted. */
+  /** Handles the abort of the request. */
   handleEvent(): void {
     this.streams.end(this, 'left');
   }
@@ -122,13 +129,13 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     this.streams.abort(this);
   }
 
-  /** Does something on behalf of its own request. */
+  /** Runs an action in the request context of the stream. */
   inContext(action: () => void): void {
     if (this.request === undefined) action();
     else this.request.context.run(action);
   }
 
-  /** It is held no more. */
+  /** Releases its resources after it was removed. */
   leave(): void {
     this.refuse(new ListenError('bus-lost', 'the stream ended before the bus confirmed'));
     this.request?.leave();
@@ -139,5 +146,5 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   }
 }
 
-/** The number of a stream that the core does not know. */
+/** The id of a stream that the core does not know. */
 export const NONE = -1;

@@ -1,33 +1,40 @@
 import { type Deferred, deferred } from '../timing/deferred.js';
 
 /**
- * Asks the bus before streams end, once for all whose moment has come while the question before was answered. Those then end as
- * far from each other as their moments were: a bus that is slow to answer makes ends later, and does not bring them together.
+ * Asks the bus for pending events before streams end. One question covers all streams that became
+ * due while the previous answer was pending. These then end at the intervals of their times: a slow
+ * bus delays the ends but does not bunch them.
  */
 export class FinalSettle {
   readonly #settle: () => Promise<unknown>;
-  /** In the order of their moments. */
+  /** The streams in the order of their times. */
   #due: { at: number; settled: Deferred<void> }[] = [];
-  /** What waits for a moment, by its timer. */
+  /** The pending sleeps, by timer. */
   readonly #sleeping = new Map<ReturnType<typeof setTimeout>, () => void>();
   #isStopped = false;
 
-  /** @param settle - resolves once streams have received what was published before the call; must not reject. */
+  /**
+   * @param settle - resolves once streams have received everything that was published before the
+   *   call; must not reject.
+   */
   constructor(settle: () => Promise<unknown>) {
     this.#settle = settle;
   }
 
-  /** Resolves once what was published before `at`, on the clock of `performance.now()`, is received. In the order of `at`. */
+  /**
+   * Resolves once everything published before `at`, on the clock of `performance.now()`, was
+   * received. Call it in ascending order of `at`.
+   */
   after(at: number): Promise<void> {
     const settled = deferred<void>();
     this.#due.push({ at, settled });
     return settled.promise;
   }
 
-  /** Asks at each moment, until {@link FinalSettle.stop}; resolves after the last answer. */
+  /** Asks the bus at each time, until {@link FinalSettle.stop}. Resolves after the last answer. */
   async ask(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
-      // A timer may fire early by a part of a millisecond.
+      // A timer may fire a fraction of a millisecond early.
       await this.#sleep(next.at - performance.now() + 1);
       if (this.#isStopped) return;
       const now = performance.now();

@@ -30,30 +30,30 @@ import { FanoutDriver } from './fanout-driver.js';
 import { PrincipalQuota, type Seat } from './principal-quota.js';
 import { SETTLE_MS, StreamRegistry } from './registry.js';
 
-/** What streams are opened with. */
+/** Options of a {@link StreamManager}. */
 export interface StreamManagerOptions {
   bus: AttachableBus;
   limits: Required<ListenLimits>;
   timeouts: Required<ListenTimeouts>;
   intervals: Required<Intervals>;
-  /** Who says what callers may hear. */
+  /** Determines what callers may receive. */
   authorizing: AuthorizeOptions<AuthorizeContext>;
-  /** Who names callers. */
+  /** Determines the names of callers. */
   naming: PrincipalOptions;
-  /** Tells others what becomes of streams. */
+  /** Observes the streams. */
   witness: StreamObserver;
-  /** Tells what the server notifies about. */
+  /** Discovers the capabilities of the server. */
   discovery: Discovery;
   onError: (error: Error) => void;
 }
 
-/** Opens the streams of one server, while there is room, and holds them until they end. */
+/** Opens the streams of one server, up to its limits, and holds them until they end. */
 export class StreamManager {
   readonly #options: StreamManagerOptions;
   readonly #streams: StreamRegistry;
-  /** Those that the bus feeds. */
+  /** The streams that the bus feeds. */
   readonly #fanout: FanoutDriver | undefined;
-  /** The lines of sessions' streams. */
+  /** The connections of the streams of sessions. */
   readonly #sessions = new OwnConnections();
   readonly #owner: StreamOwner = {
     trapMs: () => this.#streams.trapMs,
@@ -74,7 +74,7 @@ export class StreamManager {
     this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
-  /** What the streams are doing, and what they went through, the attachments at their bus among it. */
+  /** The statistics of the streams, including those of their attachments to the bus. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
     for (const tally of [this.#options.bus.tally, this.#sessions.tally]) {
@@ -88,12 +88,15 @@ export class StreamManager {
     return stats;
   }
 
-  /** Whether no stream is open or opening, and further ones are taken. */
+  /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
     return this.#streams.size + this.#opening === 0 && !this.#isClosing && !this.#isDraining;
   }
 
-  /** Why no further stream can be opened now for this caller, the names of which count so many bytes. */
+  /**
+   * Returns why the caller cannot open another stream now; undefined if it can. `names` is the
+   * number of bytes that the names of the stream count.
+   */
   refusal(asker: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
     if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers))
@@ -103,19 +106,24 @@ export class StreamManager {
     return this.#callers.refusal(asker, names);
   }
 
-  /** Ends all streams gracefully, and opens none from now on. */
+  /** Ends all streams gracefully and opens no more. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#streams.close(this.#settle?.().then((isSettled) => isSettled || this.#doubt()));
   }
 
-  /** Ends streams one after the other: the `count` oldest, or all, and opens none from then on. */
+  /**
+   * Ends the `count` oldest streams one after the other, or all of them. If all, opens no more.
+   */
   async drain(windowMs: number, count: number | undefined): Promise<void> {
     this.#isDraining ||= count === undefined;
     await this.#streams.drain(windowMs, count, this.#settle);
   }
 
-  /** Opens the stream that answers a listen request; `permit` is what the caller may hear, as JSON text. */
+  /**
+   * Opens the stream that answers a listen request. `permit` is the filter that the caller may
+   * receive, as JSON text.
+   */
   async open(
     core: Exchange,
     permit: string | undefined,
@@ -132,7 +140,8 @@ export class StreamManager {
       return stream.response();
     } catch (error) {
       this.#callers.leave(seat);
-      // A client that left while its stream was opening is nobody's error, and hears no answer.
+      // A client that disconnected while its stream was opening is not an error, and receives no
+      // response.
       if (!asker.request.signal.aborted) this.#options.onError(error as Error);
       if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
@@ -141,7 +150,7 @@ export class StreamManager {
     }
   }
 
-  /** Opens the stream of the session of a request, for its asker. */
+  /** Opens the stream of a session for its caller. */
   async openSession(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(asker);
     if (refusal !== undefined) return refusal;
@@ -182,7 +191,7 @@ export class StreamManager {
     return this.#attached(stream);
   }
 
-  /** The stream, once its bus has confirmed what it wants. */
+  /** Waits until the bus has confirmed the stream. Aborts the stream if the bus does not. */
   async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
       await withTimeout(
@@ -254,7 +263,10 @@ export class StreamManager {
     };
   }
 
-  /** Resolves with whether streams have received in time what was published before; undefined: they always have. */
+  /**
+   * Resolves with whether streams have received in time everything that was published before;
+   * undefined if nothing can be pending.
+   */
   get #settle(): (() => Promise<boolean>) | undefined {
     const { bus } = this.#options;
     if (bus.settle === undefined && this.#sessions.isEmpty) return undefined;
@@ -269,7 +281,10 @@ export class StreamManager {
     };
   }
 
-  /** What the bus does not deliver in time is made up for as after a loss, but for callers with a name. */
+  /**
+   * Handles events that the bus did not deliver in time as lost. Streams of named callers end at
+   * once.
+   */
   #doubt(): false {
     this.#fanout?.lastDoubt();
     this.#sessions.lastDoubt();
@@ -296,7 +311,7 @@ export class StreamManager {
     return reauthorizerOf(this.#granting, asker);
   }
 
-  /** A stream that keeps its request keeps no more of it than this. */
+  /** Returns whether the header fields exceed the bytes that a stream may keep of its request. */
   #areTooLarge(headers: Headers): boolean {
     let left = this.#options.limits.headerBytes;
     for (const [name, value] of headers) left -= name.length + value.length;
@@ -328,12 +343,15 @@ function attachTimeout(): ListenError {
   return new ListenError('attach-timeout', 'the bus did not answer in time');
 }
 
-/** What a stream hears of what is not for everybody, as JSON text. */
+/**
+ * Returns the audiences and the principal of a stream as JSON text: which restricted events it
+ * receives.
+ */
 function scopeOf({ audiences, principal }: CallerContext): string {
   return JSON.stringify({ audiences, ...(principal !== undefined && { principals: [principal] }) });
 }
 
-/** On Workers, where the client is. */
+/** Returns the client's continent, on Workers. */
 function continentOf(request: Request): string | undefined {
   const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
   return typeof continent === 'string' ? continent : undefined;

@@ -2,21 +2,22 @@ import { DeadlineTimer } from '../timing/deadline-timer.js';
 import { RequestContext } from '../timing/request-context.js';
 
 /**
- * The request of one stream, where the host lets a request touch its own timers alone and cancels one that waits for nothing: whatever
- * belongs to the stream is done on behalf of this one, whoever asks.
+ * The request context of one stream, for hosts that let a request touch only its own timers and
+ * cancel a request that waits for nothing. Everything that belongs to the stream runs in this
+ * context.
  */
 export class OwnRequest {
   readonly context: RequestContext;
-  /** The stream's own. */
+  /** The timer of the stream. */
   readonly timer: DeadlineTimer;
 
-  /** To be called on behalf of the request. */
+  /** Call this in the request. */
   constructor(tick: () => void, onError: (error: Error) => void) {
     this.context = new RequestContext(onError);
     this.timer = new DeadlineTimer(tick);
   }
 
-  /** The stream has ended. */
+  /** Handles the end of the stream. */
   leave(): void {
     this.timer.clear();
     this.context.close();

@@ -4,24 +4,29 @@ import type { ListenLimits } from '../model/limits.js';
 import { Refusal } from '../wasm/server/bindings.js';
 import { addressOf } from '../web/client-address.js';
 
-/** What one stream counts for: its caller, if that is told apart from others, and the bytes of its names. */
+/**
+ * The share of the quota that one stream uses: its caller, if it can be distinguished from others,
+ * and the bytes of its names.
+ */
 export interface Seat {
   readonly caller: string | undefined;
   readonly names: number;
 }
 
 /**
- * How many streams each caller holds, or is about to, and how many bytes the names of all of them count. A caller is
- * who `principal` names, or else the address that the host tells.
+ * Counts how many streams each caller holds or is opening, and the bytes of the names of all
+ * streams. A caller is identified by the name that `principal` returns, or by the address that the
+ * host reports.
  *
- * A part of the bytes is kept back, so that each stream finds a small room whatever the others hold. The rest is for
- * streams that need more, up to a share of the whole for the streams of one caller together.
+ * A part of the bytes is reserved, so that each stream has a small room regardless of the others.
+ * The remainder is for streams that need more; the streams of one caller together can use a limited
+ * share of the total.
  */
 export class PrincipalQuota {
   readonly #limits: Required<ListenLimits>;
-  /** What each stream may hold in any case. */
+  /** Bytes that are reserved for each stream. */
   readonly #base: number;
-  /** What all streams may hold together beyond that. */
+  /** Bytes that all streams share beyond their reserved ones. */
   readonly #common: number;
   readonly #share: number;
   readonly #held = new Map<string, { streams: number; names: number }>();
@@ -36,7 +41,10 @@ export class PrincipalQuota {
     this.#share = Math.max(this.#base, Math.floor(namesBytes / SHARES));
   }
 
-  /** Why a caller cannot have one more stream now, the names of which count so many bytes. */
+  /**
+   * Returns why the caller cannot open another stream now, whose names count `names` bytes;
+   * undefined if it can.
+   */
   refusal(asker: CallerContext, names: number): Refusal | undefined {
     const { maxSubscriptionsPerAddress, maxSubscriptionsPerPrincipal } = this.#limits;
     const caller = callerOf(asker);
@@ -51,7 +59,7 @@ export class PrincipalQuota {
     return beyond > 0 && this.#large + beyond > this.#common ? Refusal.TooManyStreams : undefined;
   }
 
-  /** A caller is about to have one more. */
+  /** Counts a stream that is opening. */
   enter(asker: CallerContext, names: number): Seat {
     const seat = { caller: callerOf(asker), names };
     this.#large += this.#beyond(names);
@@ -59,18 +67,18 @@ export class PrincipalQuota {
     return seat;
   }
 
-  /** Nothing has become of it. */
+  /** Releases the seat of a stream that was not opened or has ended. */
   leave({ caller, names }: Seat): void {
     this.#large -= this.#beyond(names);
     if (caller !== undefined) this.#count(caller, -1, -names);
   }
 
-  /** It is open. */
+  /** Assigns the seat to an open stream. */
   hold(stream: ServerStream, seat: Seat): void {
     this.#seats.set(stream, seat);
   }
 
-  /** A stream has ended. */
+  /** Handles the end of a stream. */
   release(stream: ServerStream): void {
     const seat = this.#seats.get(stream);
     if (seat !== undefined && this.#seats.delete(stream)) this.leave(seat);
@@ -95,7 +103,7 @@ function callerOf({ principal, request }: CallerContext): string | undefined {
   return address === undefined ? undefined : `address ${address}`;
 }
 
-/** Bytes that each stream may hold in any case, where half of the whole suffices for that. */
+/** Bytes reserved for each stream, unless that takes more than half of the total. */
 const SMALL = 4_096;
-/** The streams of one caller may hold one part of so many together. */
+/** The streams of one caller may together use the total divided by this number. */
 const SHARES = 8;

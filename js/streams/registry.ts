@@ -7,7 +7,7 @@ import { PerInstance } from '../wasm/per-instance.js';
 import { Retirement, Tally } from '../wasm/server/bindings.js';
 import { FinalSettle } from './final-settle.js';
 
-/** The streams that one server holds, and how those ended that it held. */
+/** The open streams of one server, and counters of how streams ended. */
 export class StreamRegistry {
   readonly #streams = new Map<ServerStream, StreamSpan | undefined>();
   readonly #awaited = new Set<Awaited>();
@@ -31,27 +31,33 @@ export class StreamRegistry {
 
   readonly #tally = new PerInstance(() => new Tally());
 
-  /** @param authorizeMs - how long it may take to find out that a caller may still receive what is pending. */
+  /**
+   * @param authorizeMs - milliseconds that `close` waits for renewals of authorizations, beyond the
+   *   time for the bus.
+   */
   constructor(authorizeMs: number) {
     this.#authorizeMs = authorizeMs;
   }
 
-  /** Counts what the streams go through; begins anew with the core. */
+  /** The core's counters of the streams. They restart at zero after a reset of the core. */
   get tally(): Tally {
     return this.#tally.value;
   }
 
-  /** How many streams are open. */
+  /** The number of open streams. */
   get size(): number {
     return this.#streams.size;
   }
 
-  /** Over how many milliseconds the streams of a core that has trapped end: at most 500 a second. */
+  /**
+   * Milliseconds over which the streams of a core that has trapped end: at most 500 streams a
+   * second.
+   */
   get trapMs(): number {
     return Math.max(LEAST_TRAP_MS, this.#streams.size * 2);
   }
 
-  /** What the streams are doing, and what they went through, but for what their buses did. */
+  /** The statistics of the streams, without those of their attachments to the bus. */
   get stats(): Omit<ListenStats, 'refused' | keyof AttachmentCounters> {
     return {
       open: this.#streams.size,
@@ -61,18 +67,18 @@ export class StreamRegistry {
     };
   }
 
-  /** Holds a stream until it is released; `witness` tells others what becomes of it. */
+  /** Adds an open stream; `witness` observes it until it ends. */
   hold(stream: ServerStream, witness?: StreamSpan): void {
     this.#streams.set(stream, witness);
     this.#opened += 1;
   }
 
-  /** The bus of a stream is away, or back. */
+  /** Handles a change in whether the bus of a stream is away. */
   away(stream: ServerStream, isAway: boolean): void {
     this.#streams.get(stream)?.away(isAway);
   }
 
-  /** A stream has ended. */
+  /** Handles the end of a stream. */
   release(stream: ServerStream, ending: StreamEnding): void {
     const witness = this.#streams.get(stream);
     if (!this.#streams.delete(stream)) return;
@@ -83,8 +89,8 @@ export class StreamRegistry {
   }
 
   /**
-   * Ends all streams gracefully; resolves when the last one has ended, for which no reader is waited for. `settled` as of
-   * {@link ServerStream.close}.
+   * Ends all streams gracefully. Resolves when the last one has ended, without waiting for clients
+   * to read. `settled` is passed to {@link ServerStream.close}.
    */
   async close(settled?: Promise<boolean>): Promise<void> {
     const streams = [...this.#streams.keys()];
@@ -93,9 +99,9 @@ export class StreamRegistry {
   }
 
   /**
-   * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`;
-   * resolves when the last one has ended. Each ends once `settle` has resolved that was called at
-   * its moment or later, and at most a second after its moment.
+   * Ends the `count` oldest streams, or all, without a result and spread evenly over `windowMs`.
+   * Resolves when the last one has ended. Each stream ends once a call of `settle` made at its time
+   * or later has resolved, and at most a second after its time.
    */
   async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
     const why = count === undefined ? Retirement.Drained : Retirement.Shed;
@@ -112,7 +118,7 @@ export class StreamRegistry {
     return { events, notifications, collapsed, writeDelayMs, written };
   }
 
-  /** Each stream has its own slice of the window, and a moment of chance within it. */
+  /** Retires each stream at a random time in its own slice of the window. */
   async #retire(
     streams: ServerStream[],
     windowMs: number,
@@ -132,7 +138,7 @@ export class StreamRegistry {
     await asked;
   }
 
-  /** Waits for streams to end, for so long at most; what then remains is cut off. */
+  /** Waits `ms` milliseconds at most for streams to end, then aborts the remaining ones. */
   async #gone(streams: ServerStream[], ms: number): Promise<void> {
     const left = new Set(streams.filter((stream) => this.#streams.has(stream)));
     if (left.size === 0) return;
@@ -148,17 +154,20 @@ export class StreamRegistry {
   }
 }
 
-/** Milliseconds that a bus has to deliver what was published before a close. */
+/** Milliseconds within which a bus has to deliver what was published before a close. */
 export const SETTLE_MS = 1_000;
-/** Milliseconds over which even a few streams end: their clients come back all at once otherwise. */
+/**
+ * The least time in milliseconds over which streams end after a trap, so that clients do not
+ * reconnect all at once.
+ */
 const LEAST_TRAP_MS = 2_000;
-/** Milliseconds that readers have, after the window of a drain, to take what is pending. */
+/** Milliseconds after the window of a drain within which clients have to read pending output. */
 const TAKE_MS = 5_000;
 
-/** Asks the bus for what was published before the call; resolves in any case. */
+/** Asks the bus for everything that was published before the call. Resolves even if that fails. */
 export type Settle = () => Promise<unknown>;
 
-/** Streams whose end somebody waits for. */
+/** Streams whose end a caller waits for. */
 interface Awaited {
   streams: Set<ServerStream>;
   done: () => void;

@@ -1,10 +1,10 @@
-/** Throws unless `actual` is `expected`, both without order of their members. */
+/** Throws unless `actual` equals `expected`, ignoring the order of members. */
 export function expectSame(actual: unknown, expected: unknown, what: string): void {
   const [left, right] = [textOf(actual), textOf(expected)];
   if (left !== right) throw new Error(`${what}: expected ${right}, but it is ${left}`);
 }
 
-/** Waits until `question` answers true, for at most `ms` milliseconds. */
+/** Waits until `question` resolves with true, for at most `ms` milliseconds. */
 export async function eventually(
   question: () => Promise<boolean>,
   what: string,
@@ -17,7 +17,7 @@ export async function eventually(
   }
 }
 
-/** Returns what a promise rejects with; throws where it resolves. */
+/** Returns the error that a promise rejects with. Throws if the promise resolves. */
 export async function rejectionOf(
   promise: Promise<unknown>,
   what: string,

@@ -1,5 +1,5 @@
 /**
- * What every bus promises, as tests for buses of your own, in any framework.
+ * The promises of every bus as tests, to check a custom bus with any test framework.
  *
  * @packageDocumentation
  */
@@ -11,34 +11,36 @@ import type { BusPromiseOn, ClosableRig, CutRig, MortalRig, OpenRig } from './ri
 
 /** One promise of a bus, as a test. */
 export interface BusPromise {
-  /** What is promised, as a sentence that begins with the name of the bus. */
+  /** The promise, as a sentence that begins with the name of the bus. */
   name: string;
-  /** Rejects where the bus does not keep it. Give it at least 60,000 milliseconds. */
+  /**
+   * Rejects if the bus does not keep the promise. Needs a timeout of at least 60,000 milliseconds.
+   */
   run: () => Promise<void>;
 }
 
-/** What can be done to a bus under test; what is left out is not tested. */
+/** Faults to inject into a bus under test. Promises about omitted faults are not tested. */
 export interface BusFaults {
   /**
-   * Publishes a text as the broker of the bus would carry it, without the bus. Resolves with false
-   * where the broker refuses such a text, for its length for example.
+   * Publishes a text through the broker of the bus, bypassing the bus. Resolves with false if the
+   * broker refuses such a text, for example because of its length.
    */
   garbage?: (text: string) => Promise<unknown>;
-  /** Cuts the second of the two buses off from the broker until `meanwhile` has resolved. */
+  /** Disconnects the second bus from the broker until `meanwhile` has resolved. */
   absence?: (meanwhile: () => Promise<void>) => Promise<void>;
   /**
-   * Whether the broker keeps events for a bus that was cut off.
+   * Whether the broker keeps events for a bus that was disconnected.
    *
    * @default false
    */
   replays?: boolean;
-  /** Kills the broker, and starts it again after `meanwhile` without anything that it had kept. */
+  /** Kills the broker, runs `meanwhile`, and starts the broker again without any stored data. */
   loss?: (meanwhile: () => Promise<void>) => Promise<void>;
 }
 
 /**
- * Returns what every bus promises, as a list of tests. Each of them calls `makeBus` twice, for two
- * processes that share the bus, and closes both buses at its end.
+ * Returns the promises of every bus as a list of tests. Each test calls `makeBus` twice, to
+ * simulate two processes that share the bus, and closes both buses at its end.
  *
  * @example
  * ```ts
@@ -67,7 +69,10 @@ export function busPromises(
   }));
 }
 
-/** Everything can happen to a rig; which of it does is what {@link promisedBy} chooses. */
+/**
+ * A rig with every fault; {@link promisedBy} selects the promises for the faults that are
+ * available.
+ */
 type AnyRig = OpenRig & CutRig & MortalRig & ClosableRig;
 
 function promisedBy({

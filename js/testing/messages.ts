@@ -3,38 +3,38 @@ import { withTimeout } from '../timing/with-timeout.js';
 import { expectSame } from './check.js';
 import type { BusPlace, TestStream } from './place.js';
 
-/** A filter of the list of tools. */
+/** A filter for the list of tools. */
 export const TOOLS = { toolsListChanged: true };
 
-/** The acknowledgment of a filter. */
+/** Returns the acknowledgment of a filter. */
 export function acknowledged(filter: object): string {
   const notifications = JSON.stringify(filter);
   return messageOf('subscriptions/acknowledged', `,"notifications":${notifications}`);
 }
 
-/** The notification of a list. */
+/** Returns the notification for a list. */
 export function listChanged(list: 'tools' | 'prompts' | 'resources'): string {
   return messageOf(`${list}/list_changed`, '');
 }
 
-/** The notification of a resource. */
+/** Returns the notification for a resource. */
 export function updated(uri: string): string {
   return messageOf('resources/updated', `,"uri":${JSON.stringify(uri)}`);
 }
 
-/** The event of a resource. */
+/** Returns the event for a resource. */
 export function changed(uri: string): ServerEvent {
   return { kind: 'resource_updated', uri };
 }
 
-/** Opens a stream that is acknowledged first. */
+/** Opens a stream and expects its acknowledgment. */
 export async function opened(place: BusPlace, filter: object): Promise<TestStream> {
   const stream = await place.open(filter);
   await expectNext(stream, acknowledged(filter));
   return stream;
 }
 
-/** Expects a message as the next one of a stream; undefined: its end. */
+/** Expects a message as the next one of a stream; undefined expects its end. */
 export async function expectNext(stream: TestStream, message: string | undefined): Promise<void> {
   const late = (): Error => new Error(`the stream does not say ${message} within ${NEXT_MS} ms`);
   expectSame(
@@ -49,5 +49,5 @@ function messageOf(method: string, more: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/${method}","params":{${stamp}${more}}}`;
 }
 
-/** Milliseconds in which a message has to arrive. */
+/** Milliseconds within which a message has to arrive. */
 const NEXT_MS = 20_000;

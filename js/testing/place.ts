@@ -3,25 +3,25 @@ import { createListenHandler } from '../listen-handler.js';
 import type { ServerEvent } from '../model/event.js';
 import type { ListenStats } from '../model/stats.js';
 
-/** A process or an isolate that holds streams and publishes. */
+/** A process or an isolate that holds streams and publishes events. */
 export interface BusPlace {
-  /** Opens a stream, or rejects where that is refused, with the status in its message. */
+  /** Opens a stream. Rejects with the status in the message if it is refused. */
   open(filter: object): Promise<TestStream>;
-  /** Publishes together what is given together. */
+  /** Publishes the events together. */
   publish(...events: ServerEvent[]): Promise<unknown>;
-  /** What its streams went through. */
+  /** Returns the statistics of its streams. */
   stats(): Promise<Pick<ListenStats, 'open' | 'away' | 'healed' | 'resyncs'>>;
 }
 
 /** An open stream. */
 export interface TestStream {
-  /** Resolves with the next message as JSON text; undefined where the stream has ended. */
+  /** Resolves with the next message as JSON text; undefined after the end of the stream. */
   message(): Promise<string | undefined>;
   /** Drops the connection. */
   drop(): void;
 }
 
-/** Makes a server on a bus, in this process. */
+/** Creates a server on a bus, in this process. */
 export function placeOn(bus: ListenBus): BusPlace {
   const server = { info: { name: 'tests', version: '1.0.0' }, capabilities: CAPABILITIES };
   const options = { bus, server, timeouts: { attachMs: ATTACH_MS }, onError: () => {} };
@@ -30,7 +30,7 @@ export function placeOn(bus: ListenBus): BusPlace {
     async open(filter) {
       const abort = new AbortController();
       const request = listenRequest(filter, abort.signal);
-      // Node aborts a request only as long as something holds it.
+      // Node propagates an abort to a request only while it is referenced.
       abort.signal.addEventListener('abort', () => void request);
       const { body, status } = await handler.fetch(request);
       if (status !== 200 || body === null) throw new Error(`status ${status}`);
@@ -60,7 +60,7 @@ function listenRequest(notifications: object, signal: AbortSignal): Request {
   });
 }
 
-/** Reads the messages of an event stream one by one, without its keep-alives. */
+/** Returns a reader of the messages of an event stream; it skips keep-alives. */
 function messagesOf(body: ReadableStream<Uint8Array>): TestStream['message'] {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -92,5 +92,5 @@ const CAPABILITIES = {
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
-/** Milliseconds that a stream waits for its bus. */
+/** Milliseconds that a stream waits for the bus to confirm. */
 const ATTACH_MS = 1_000;

@@ -4,7 +4,7 @@ import { changed, expectNext, listChanged, opened, TOOLS, updated } from './mess
 import type { BusPlace } from './place.js';
 import type { BusPromiseOn, BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from './rig.js';
 
-/** What every bus promises. */
+/** The promises of every bus. */
 export const EVERY: BusPromiseOn<BusRig>[] = [
   {
     name: 'delivers what was published, in both directions, to the streams that asked for it',
@@ -67,14 +67,14 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
       const stream = await opened(there, TOOLS);
       await eventually(async () => (await there.stats()).open === 1, 'one stream is open');
       stream.drop();
-      // Workers notice at the next write.
+      // Workers detect a closed connection at the next write.
       await here.publish({ kind: 'tools_list_changed' });
       await eventually(async () => (await there.stats()).open === 0, 'no stream is open');
     },
   },
 ];
 
-/** What a bus promises to which others may write. */
+/** The promise of a bus that receives texts from other writers. */
 export const DROPS: BusPromiseOn<OpenRig> = {
   name: 'drops and counts what is no event, and goes on',
   async keeps(rig) {
@@ -95,7 +95,7 @@ export const DROPS: BusPromiseOn<OpenRig> = {
   },
 };
 
-/** What a bus promises that keeps events for a while. */
+/** The promise of a bus that keeps events for a while. */
 export const REPLAYS: BusPromiseOn<CutRig> = {
   name: 'delivers in order just what was missed during an absence, while streams stay open',
   async keeps(rig) {
@@ -108,7 +108,7 @@ export const REPLAYS: BusPromiseOn<CutRig> = {
   },
 };
 
-/** What a bus promises that keeps nothing. */
+/** The promise of a bus that keeps no events. */
 export const REPORTS: BusPromiseOn<CutRig> = {
   name: 'notifies of everything after an absence, while streams stay open',
   async keeps(rig) {
@@ -126,7 +126,7 @@ export const REPORTS: BusPromiseOn<CutRig> = {
   },
 };
 
-/** What every bus promises that can be lost. */
+/** The promise of every bus whose broker can be lost. */
 export const SURVIVES: BusPromiseOn<MortalRig> = {
   name: 'refuses publishes and streams while it is gone; back and empty, notifies of everything',
   async keeps({ here, there, loss }) {
@@ -161,7 +161,7 @@ export const SURVIVES: BusPromiseOn<MortalRig> = {
   },
 };
 
-/** The promise behind all others. */
+/** The promise of a bus that loses no event that it accepted. */
 export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
   name: 'delivers all that it took, whenever it was killed',
   async keeps({ here, loss, there }) {
@@ -185,7 +185,7 @@ export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
   },
 };
 
-/** What every bus promises that can be closed; the last one of a list. */
+/** The promise of every bus that can be closed. Runs last, since it closes the bus. */
 export const CLOSES: BusPromiseOn<ClosableRig> = {
   name: 'ends its streams without a result when it is closed, and takes no more events',
   async keeps({ close, here, there }) {
@@ -207,7 +207,10 @@ export const CLOSES: BusPromiseOn<ClosableRig> = {
   },
 };
 
-/** Resolves once what was published is delivered, so that no stream that opens now receives it. */
+/**
+ * Resolves once all earlier events have been delivered, so that a stream opened later receives none
+ * of them.
+ */
 export async function settled({ here, there }: BusRig): Promise<void> {
   for (const from of [here, there]) {
     for (const to of [here, there]) {
@@ -222,7 +225,7 @@ export async function settled({ here, there }: BusRig): Promise<void> {
   await eventually(async () => (await open()) === 0, 'no stream is open');
 }
 
-/** Publishes until the bus takes it. */
+/** Publishes an event, and retries until the bus accepts it. */
 async function publishedAtLast(place: BusPlace, uri: string): Promise<void> {
   const taken = (): Promise<boolean> =>
     place.publish(changed(uri)).then(
@@ -232,7 +235,10 @@ async function publishedAtLast(place: BusPlace, uri: string): Promise<void> {
   await eventually(taken, `the bus takes ${uri}`, 30_000);
 }
 
-/** A stream that was away while notes c, b and a changed, and how many resyncs it has had since. */
+/**
+ * Disconnects a stream while notes c, b and a change. Returns the stream and the count of its
+ * resyncs since.
+ */
 async function absent({ absence, here, there }: CutRig) {
   const stream = await opened(there, {
     ...TOOLS,
@@ -252,7 +258,10 @@ async function absent({ absence, here, there }: CutRig) {
   return { stream, resyncs: async () => (await there.stats()).resyncs - before.resyncs };
 }
 
-/** Cut short, not JSON, not known, nothing, and too much. */
+/**
+ * Texts that are no events: truncated, not JSON, of an unknown kind, empty, an empty list, invalid
+ * and too long.
+ */
 const GARBAGE = [
   '{"kind":"tools_list_changed"',
   'tools_list_changed',

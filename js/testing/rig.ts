@@ -1,39 +1,39 @@
 import type { BusPlace } from './place.js';
 
-/** Two places that share a bus: two processes where the bus connects processes. */
+/** Two places that share a bus; they are two processes if the bus connects processes. */
 export interface BusRig {
   here: BusPlace;
   there: BusPlace;
   stop(): Promise<unknown>;
 }
 
-/** Something can arrive from outside that is no event. */
+/** A rig that can deliver texts that are no events. */
 export interface OpenRig extends BusRig {
-  /** Hands a text to what carries the bus; false: that refuses such a text. */
+  /** Passes a text to the broker. Resolves with false if the broker refuses it. */
   garbage(text: string): Promise<unknown>;
-  /** How many messages the bus has dropped, there. */
+  /** Returns the number of messages that the bus `there` has dropped. */
   dropped(): Promise<number>;
 }
 
-/** The connection between a place and the bus can be cut. */
+/** A rig that can disconnect a place from the bus. */
 export interface CutRig extends BusRig {
-  /** Cuts `there` off, and brings it back after `meanwhile`. */
+  /** Disconnects `there`, runs `meanwhile`, and connects it again. */
   absence(meanwhile: () => Promise<void>): Promise<void>;
 }
 
-/** What carries the bus can be killed. */
+/** A rig that can kill the broker of the bus. */
 export interface MortalRig extends BusRig {
-  /** Kills it, and brings it back after `meanwhile` without anything that it had kept. */
+  /** Kills the broker, runs `meanwhile`, and starts the broker again without any stored data. */
   loss(meanwhile: () => Promise<void>): Promise<void>;
 }
 
-/** The bus can be closed. */
+/** A rig that can close the bus. */
 export interface ClosableRig extends BusRig {
-  /** Closes the bus there. */
+  /** Closes the bus `there`. */
   close(): Promise<unknown>;
 }
 
-/** One promise, as a test on a rig that others have used before. */
+/** One promise, as a test on a rig that earlier tests may have used. */
 export interface BusPromiseOn<In> {
   name: string;
   keeps(rig: In): Promise<void>;

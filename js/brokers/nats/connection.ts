@@ -1,18 +1,21 @@
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
-/** A connection for as long as it holds. */
+/** A connection, valid until it is lost. */
 export interface ConnectionLease {
   readonly connection: NatsConnection;
-  /** Resolves when it is lost. */
+  /** Resolves when the connection is lost. */
   readonly lost: Promise<Error>;
 }
 
-/** A connection that was given, or one of our own that is made anew where its client gave it up. */
+/**
+ * Holds the connection that was given, or one that it opens itself and opens again once its
+ * client has given up.
+ */
 export class NatsConnectionManager {
   readonly #options: ConnectionOptions | undefined;
   #making: Promise<NatsConnection> | undefined;
-  /** Settled once the connection is up; another one for each time that it was lost. */
+  /** Resolves once the connection is up. Replaced each time the connection is lost. */
   #up = deferred();
   #lost: Deferred<Error> = deferred();
 
@@ -21,7 +24,7 @@ export class NatsConnectionManager {
     else this.#options = server;
   }
 
-  /** The connection, once it is up. */
+  /** Returns the connection once it is up. */
   async hold(): Promise<ConnectionLease> {
     this.#making ??= this.#make();
     const connection = await this.#making;
@@ -57,7 +60,7 @@ export class NatsConnectionManager {
     }
     this.#lose();
     if (this.#options !== undefined) this.#making = undefined;
-    // Whoever waits for it finds it closed.
+    // Callers that wait in `hold` find the connection closed.
     this.#up.resolve();
   }
 
@@ -69,7 +72,10 @@ export class NatsConnectionManager {
   }
 }
 
-/** A connection of our own comes back for ever, soon, and notices within half a minute that the other end is dead. */
+/**
+ * Options of a connection that we open: it reconnects forever with a short delay, and detects a
+ * dead peer within 30 seconds.
+ */
 const OURS: ConnectionOptions = {
   maxReconnectAttempts: -1,
   reconnectTimeWait: 250,

@@ -1,5 +1,5 @@
 /**
- * A bus over NATS, by the clients `@nats-io/transport-node` and `@nats-io/jetstream`.
+ * A bus over NATS. It uses the clients `@nats-io/transport-node` and `@nats-io/jetstream`.
  *
  * @packageDocumentation
  */
@@ -13,11 +13,11 @@ import { NatsBroker } from './nats-broker.js';
 
 export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';
 
-/** How a {@link natsBus} is found, and how it tells of trouble. */
+/** Options of {@link natsBus}. */
 export interface NatsBusOptions extends ProcessBusOptions {
   /**
-   * Whether events are kept in a stream of JetStream, which has the name of the bus and is made if
-   * there is none. Without it, each loss of the connection is a gap.
+   * Whether events are kept in a JetStream stream with the name of the bus, which is created if it
+   * does not exist. Without it, each loss of the connection is a gap.
    *
    * @default true if the server has JetStream
    */
@@ -25,8 +25,9 @@ export interface NatsBusOptions extends ProcessBusOptions {
 }
 
 /**
- * The bus of all processes that use the same NATS. `server`: a URL, options of `connect`, or a connection; one that was given stays open when
- * the bus is closed, and comes back as often as its own options say.
+ * Returns the bus of all processes that use the same NATS. `server` is a URL, options of `connect`,
+ * or a connection. A connection that was given stays open when the bus is closed, and reconnects as
+ * its own options say.
  *
  * @throws ListenError `invalid-options`.
  *

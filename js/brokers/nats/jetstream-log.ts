@@ -12,18 +12,18 @@ import type { BrokerListener } from '../../bus/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
-/** How much a {@link JetStreamLog} keeps, where it makes the stream. */
+/** How much the stream of a {@link JetStreamLog} keeps, if the log creates it. */
 export interface JetStreamLogOptions {
   logEvents: number;
   logAgeMs: number;
 }
 
-/** A stream of JetStream with the events of one bus. */
+/** A JetStream stream with the events of one bus. */
 export class JetStreamLog {
   readonly #name: string;
   readonly #options: JetStreamLogOptions;
   #place: Place | undefined;
-  /** Those who wait until the message with a sequence was read. */
+  /** The sequences that callers of `heardAll` wait for. */
   readonly #awaited = new Map<Deferred<void>, number>();
 
   constructor(name: string, options: JetStreamLogOptions) {
@@ -31,12 +31,12 @@ export class JetStreamLog {
     this.#options = options;
   }
 
-  /** Whether it was ever read. */
+  /** Whether the stream was ever followed. */
   get isKnown(): boolean {
     return this.#place !== undefined;
   }
 
-  /** Sees to it that the stream is there; one that somebody has made stays as it is. */
+  /** Creates the stream if it does not exist. An existing stream keeps its configuration. */
   async provide(manager: JetStreamManager): Promise<StreamInfo> {
     try {
       return await manager.streams.info(this.#name);
@@ -53,7 +53,7 @@ export class JetStreamLog {
     });
   }
 
-  /** Appends events; a stream that is gone is made again. */
+  /** Appends events. Creates the stream again if it was deleted. */
   async append(manager: JetStreamManager, events: string): Promise<void> {
     const client = manager.jetstream();
     try {
@@ -65,13 +65,14 @@ export class JetStreamLog {
     }
   }
 
-  /** Reads on from where it was read up to, until `left` aborts. */
+  /** Follows the stream from the last position, until `left` aborts. */
   async follow(manager: JetStreamManager, ear: BrokerListener, left: AbortSignal): Promise<void> {
     const { isWhole, place } = this.#resume(await this.provide(manager));
     const from = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: place.sequence + 1 };
     const consumer = await manager.jetstream().consumers.get(this.#name, from);
     if (left.aborted) return;
-    // Not before: a gap that nobody was told of must not be forgotten.
+    // Set only now: if following fails before `onReady`, the next attempt must still report the
+    // gap.
     this.#place = place;
     ear.onReady(isWhole);
     const callback = (message: JsMsg): void => this.#take(place, message, ear);
@@ -83,7 +84,7 @@ export class JetStreamLog {
     }
   }
 
-  /** Resolves when all that the stream has at the time of the call was read. */
+  /** Resolves when everything that the stream contains at the time of the call was received. */
   async heardAll(manager: JetStreamManager): Promise<void> {
     const { state } = await manager.streams.info(this.#name);
     const heard = deferred();
@@ -119,9 +120,9 @@ export class JetStreamLog {
 }
 
 /**
- * JetStream at the other end of a connection; undefined where there is none.
+ * Returns the JetStream manager of a connection; undefined if the server has no JetStream.
  *
- * @param isNeeded - whether to fail there instead.
+ * @param isNeeded - whether to throw instead of returning undefined.
  */
 export async function jetStreamOf(
   connection: NatsConnection,
@@ -141,7 +142,7 @@ function codeOf(error: unknown): number | undefined {
   return error instanceof JetStreamApiError ? error.code : undefined;
 }
 
-/** Whether nobody was there to take a request. */
+/** Returns whether the request had no responders. */
 function hasNobody(error: unknown): boolean {
   return (
     error instanceof errors.NoRespondersError || (error instanceof Error && hasNobody(error.cause))
@@ -152,9 +153,9 @@ function gone(error: unknown): never {
   throw error instanceof Error ? error : new Error('the stream is gone');
 }
 
-/** Up to where a stream was read. */
+/** The position in a stream. */
 interface Place {
-  /** When the stream was made: another one has another time. */
+  /** When the stream was created: identifies it among streams with the same name. */
   created: string;
   sequence: number;
 }

@@ -6,19 +6,19 @@ import { deferred } from '../../timing/deferred.js';
 import type { ConnectionLease, NatsConnectionManager } from './connection.js';
 import { JetStreamLog, type JetStreamLogOptions, jetStreamOf } from './jetstream-log.js';
 
-/** How a {@link NatsBroker} keeps events. */
+/** Options of a {@link NatsBroker}. */
 export interface NatsBrokerOptions extends JetStreamLogOptions {
-  /** Whether it keeps them in JetStream; undefined: where that is there. */
+  /** Whether events are kept in JetStream; undefined keeps them if the server has JetStream. */
   jetStream: boolean | undefined;
 }
 
-/** Events on a subject of NATS, kept in a stream of JetStream where that can be had. */
+/** A broker on a NATS subject that keeps its events in a JetStream stream, if one is available. */
 export class NatsBroker implements Broker {
   readonly #line: NatsConnectionManager;
   readonly #subject: string;
   readonly #wantsJetStream: boolean | undefined;
   readonly #log: JetStreamLog;
-  /** What was found at each connection. */
+  /** The JetStream manager of each connection, by its `lost` promise. */
   readonly #found = new WeakMap<Promise<Error>, Promise<JetStreamManager | undefined>>();
 
   constructor(line: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
@@ -46,7 +46,7 @@ export class NatsBroker implements Broker {
     const hold = await this.#line.hold();
     const manager = await this.#jetStream(hold);
     if (manager !== undefined) await this.#log.heardAll(manager);
-    // What the server has sent before it answers was heard before that.
+    // The server replies in order: everything that it sent before the reply has been received.
     else await hold.connection.flush();
   }
 
@@ -58,18 +58,21 @@ export class NatsBroker implements Broker {
     const manager = await this.#jetStream(hold);
     if (manager !== undefined) return this.#log.append(manager, events);
     hold.connection.publish(this.#subject, events);
-    // The server has answered, and so has it what went before.
+    // The server replies in order: it has processed the message before the flush.
     await hold.connection.flush();
   }
 
-  /** Follows until `left` aborts; where that happens before it begins, it does not begin. */
+  /** Follows until `left` aborts. Does nothing if `left` has aborted before. */
   async #followOn(hold: ConnectionLease, ear: BrokerListener, left: AbortSignal): Promise<void> {
     const manager = await this.#jetStream(hold);
     if (manager === undefined) await this.#listen(hold.connection, ear, left);
     else await this.#log.follow(manager, ear, left);
   }
 
-  /** Nothing is kept: what was published while nobody listened is lost. */
+  /**
+   * Follows the subject without a log: events that are published while there is no subscription are
+   * lost.
+   */
   async #listen(connection: NatsConnection, ear: BrokerListener, left: AbortSignal): Promise<void> {
     const refused = deferred<Error>();
     const callback = (error: Error | null, message: { string(): string }): void =>
@@ -91,7 +94,10 @@ export class NatsBroker implements Broker {
     return found;
   }
 
-  /** What failed once is tried again; who had JetStream waits for it. */
+  /**
+   * Finds JetStream. A failure is not cached, so the next call tries again. A log that was followed
+   * before requires JetStream.
+   */
   async #find({ connection, lost }: ConnectionLease): Promise<JetStreamManager | undefined> {
     try {
       const manager = await jetStreamOf(
@@ -107,7 +113,10 @@ export class NatsBroker implements Broker {
   }
 }
 
-/** Waits for `work`; throws the error that comes before it, and no longer waits when nothing but an end does. */
+/**
+ * Waits for `work`. Stops waiting when `end` resolves first, and throws its value if that is an
+ * error.
+ */
 async function unless(end: Promise<unknown>, work: Promise<void>): Promise<void> {
   const error = await Promise.race([end, work]);
   if (error instanceof Error) throw error;

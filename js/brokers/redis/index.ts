@@ -1,5 +1,5 @@
 /**
- * A bus over Redis, by the client `redis`.
+ * A bus over Redis. It uses the client `redis`.
  *
  * @packageDocumentation
  */
@@ -13,8 +13,9 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/b
 export type { RedisClient } from './redis-broker.js';
 
 /**
- * The bus of all processes that use the same Redis (6.2 or later, or Valkey). `server`: a URL, or a client made by `createClient`, which may be
- * connected or not: only its settings are used, for two connections of the bus's own that come back by themselves.
+ * Returns the bus of all processes that use the same Redis (6.2 or later, or Valkey). `server` is a
+ * URL, or a client made by `createClient`. The bus uses only the settings of the client, which need
+ * not be connected: it opens two connections itself, which reconnect automatically.
  *
  * @throws ListenError `invalid-options`.
  *

@@ -2,17 +2,17 @@ import type { createClient } from 'redis';
 import type { Broker, BrokerListener } from '../../bus/broker.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 
-/** What of a client of the package `redis` is used. */
+/** The part of a client of the package `redis` that is used. */
 export interface RedisClient {
-  /** Its settings. */
+  /** The settings of the client. */
   readonly options?: { socket?: object };
-  /** Another client with the same settings, but for these. */
+  /** Returns another client with the same settings, except for `overrides`. */
   duplicate(overrides?: object): unknown;
 }
 
 /**
- * Events in a stream of Redis. Each entry carries the number that follows its predecessor's, so whoever reads knows when one is
- * missing; the stream is all there is to hear, so nothing overtakes.
+ * A broker on a Redis stream. Entries are numbered consecutively, so that a reader detects missing
+ * ones. The stream is the only channel, so events cannot overtake each other.
  */
 export class RedisBroker implements Broker {
   readonly #client: RedisClient;
@@ -21,14 +21,14 @@ export class RedisBroker implements Broker {
   readonly #window: string;
   #writer: Connection | undefined;
   #place: Place | undefined;
-  /** Those who wait until the entry with a number was read. */
+  /** The entry numbers that callers of `settle` wait for. */
   readonly #awaited = new Map<Deferred<void>, number>();
 
-  /** @param window - how many entries the stream keeps, at least. */
+  /** @param window - the least number of entries that the stream keeps. */
   constructor(client: RedisClient, name: string, window: number) {
     this.#client = client;
     this.#stream = name;
-    // In a cluster both have to be in the same place.
+    // The braces place both keys in the same slot of a cluster.
     this.#counter = `{${name}}:number`;
     this.#window = String(window);
   }
@@ -73,7 +73,10 @@ export class RedisBroker implements Broker {
     this.#writer?.destroy();
   }
 
-  /** Goes on from the last entry where the stream still has it; the answer is whether nothing can have been lost. */
+  /**
+   * Resumes after the last entry, if the stream still has it. Returns whether no event can have
+   * been lost.
+   */
   async #resume(reader: Connection): Promise<boolean> {
     const server = await serverOf(reader);
     const former = this.#place;
@@ -83,11 +86,11 @@ export class RedisBroker implements Broker {
     }
     const isSame = server !== undefined && server === former.server;
     former.server = server;
-    // A server that was started anew, or another one, may have lost what it had confirmed.
+    // A server that was restarted or replaced may have lost entries that it had confirmed.
     return isSame;
   }
 
-  /** Whether what follows a place can be read from there. */
+  /** Returns whether the entries after a position can be read. */
   async #holds(reader: Connection, { id, number }: Place): Promise<boolean> {
     if (Number(await reader.get(this.#counter)) === number) return true;
     return (await reader.xRange(this.#stream, id, id))?.length === 1;
@@ -115,7 +118,7 @@ export class RedisBroker implements Broker {
     this.#tellAwaited();
   }
 
-  /** What others write into the stream has no number, and counts for nothing. */
+  /** Handles an entry. Entries of other writers have no number and are not counted. */
   #take(place: Place, { events = '', number }: Record<string, string>, ear: BrokerListener): void {
     if (number !== undefined) {
       if (Number(number) !== place.number + 1) ear.onGap();
@@ -124,18 +127,21 @@ export class RedisBroker implements Broker {
     ear.onEvents(events);
   }
 
-  /** It connects again by itself; what is published meanwhile waits, for as long as a publish may. */
+  /**
+   * Opens the connection that publishes. It reconnects by itself; publishes wait for it until they
+   * time out.
+   */
   #openWriter(): Connection {
     const socket = this.#socket((retries: number) => Math.min(50 * 2 ** retries, 1_000));
     const writer = this.#open({ socket, pingInterval: BLOCK_MS });
-    // It goes on trying until it is destroyed, and then nobody waits for it.
+    // Retries until `destroy`, after which the promise has no reader.
     writer.connect().catch(ignored);
     return writer;
   }
 
   #open(overrides: object): Connection {
     const client = this.#client.duplicate({ ...PLAIN, ...overrides }) as Connection;
-    // Whatever waits for the connection fails with it, and tells.
+    // Commands that wait for the connection fail with its error and report it.
     return client.on('error', ignored);
   }
 
@@ -146,17 +152,17 @@ export class RedisBroker implements Broker {
 
 type Connection = ReturnType<typeof createClient>;
 
-/** Up to where the stream was read. */
+/** The position in the stream. */
 interface Place {
-  /** Of the last entry. */
+  /** The id of the last entry. */
   id: string;
-  /** That the last entry has. */
+  /** The number of the last entry. */
   number: number;
-  /** The run of the server; undefined where it does not tell. */
+  /** The run id of the server; undefined if the server does not provide it. */
   server: string | undefined;
 }
 
-/** A server that may not be asked fails the next command if it is gone. */
+/** Returns the run id. An error here is ignored: if the server is gone, the next command fails. */
 async function serverOf(reader: Connection): Promise<string | undefined> {
   const info = await reader.info('server').catch(() => '');
   return /^run_id:(\w+)/m.exec(info)?.[1];
@@ -164,14 +170,17 @@ async function serverOf(reader: Connection): Promise<string | undefined> {
 
 function ignored(): void {}
 
-/** Replies as they are, whatever the settings of the user's own commands. */
+/** Settings that fix the format of replies, whatever the caller's client has set. */
 const PLAIN = { commandOptions: {}, disableOfflineQueue: false };
-/** Numbers an entry and appends it, in one step. */
+/** Numbers an entry and appends it, atomically. */
 const APPEND = `local number = redis.call('INCR', KEYS[2])
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'number', number, 'events', ARGV[1])
 return number`;
-/** Entries read at once. */
+/** The number of entries read at once. */
 const BATCH = 256;
-/** How long a read waits for the next entry, in milliseconds: a connection that is silent for longer than this is dead. */
+/**
+ * Milliseconds that a read waits for the next entry. A connection that is silent for `SILENCE_MS`
+ * is dead.
+ */
 const BLOCK_MS = 5_000;
 const SILENCE_MS = 15_000;

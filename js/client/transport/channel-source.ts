@@ -3,7 +3,7 @@ import type { ClientListenOptions } from '../options.js';
 import type { ChannelMember, ListenChannel } from './channel.js';
 import { CoreSource, type Outgoing } from './core-source.js';
 
-/** A subscription on a channel of messages, which may carry others too. */
+/** A subscription over a message channel that may carry other messages too. */
 export class ChannelSource extends CoreSource {
   readonly #channel: ListenChannel;
   readonly #options: ClientListenOptions;
@@ -25,7 +25,7 @@ export class ChannelSource extends CoreSource {
   protected join(): void {
     this.#joins += 1;
     const joins = this.#joins;
-    // What comes of a channel that was left says nothing about the one that was joined since.
+    // Ignores input that arrives late from a channel that this source has left.
     const at = <T>(input: (machine: ClientWatch, time: number) => T) =>
       joins === this.#joins ? this.at(input) : undefined;
     const gone = (cause?: unknown) =>
@@ -56,11 +56,11 @@ export class ChannelSource extends CoreSource {
   }
 
   protected drop(): void {
-    // A channel has no answers of its own to close.
+    // A channel has no response to close.
   }
 
   protected release(): void {
-    // The server is told first: see `leave`.
+    // The member is kept until `leave`, so that the server can still be notified.
   }
 
   protected leave(): void {
@@ -80,7 +80,7 @@ function approach(
   return era === '2025' ? ClientApproach.Legacy : ClientApproach.Modern;
 }
 
-/** The subscriptions of one channel share no ids. */
+/** Reserves a range of request ids, so that the subscriptions of one channel do not share ids. */
 function reserved(channel: ListenChannel): number {
   const first = taken.get(channel) ?? 0;
   taken.set(channel, first + IDS_EACH);

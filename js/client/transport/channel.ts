@@ -1,27 +1,33 @@
-/** What carries messages one by one, such as the pipe of a server on stdio. */
+/** A transport that carries single messages, such as the pipes of a server on stdio. */
 export interface ListenChannel {
-  /** Joins it: what the server sends goes to `receiver`. Undefined: it is not there now. */
+  /**
+   * Joins the channel: messages of the server are passed to `receiver`. Returns undefined if the
+   * channel is not connected now.
+   */
   join(receiver: ChannelReceiver): ChannelMember | undefined;
 }
 
-/** Takes what comes of a channel. */
+/** Handles the input of a channel. */
 export interface ChannelReceiver {
-  /** Bytes of lines came. Whether all of them were for this receiver alone. */
+  /**
+   * Handles complete lines from the server. Returns whether all of them were meant for this
+   * receiver only.
+   */
   receive(lines: Uint8Array): boolean;
-  /** The server is gone. */
+  /** Handles the loss of the server. */
   gone(cause?: unknown): void;
-  /** A message was refused with an HTTP status. */
+  /** Handles the refusal of a message with an HTTP status. */
   refused(status: number): void;
 }
 
-/** One subscription's part of a channel. */
+/** The membership of one subscription in a channel. */
 export interface ChannelMember {
-  /** What the server is known to speak. */
+  /** The revision that the server is known to speak. */
   readonly era: 'unknown' | '2026-07-28' | 'session';
-  /** What it said in the session, as JSON text. */
+  /** The capabilities that the server announced in the session, as JSON text. */
   readonly capabilities?: string;
   /** Sends a message. */
   send(text: string): void;
-  /** Leaves. */
+  /** Leaves the channel. */
   leave(): void;
 }

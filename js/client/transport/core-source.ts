@@ -13,10 +13,10 @@ import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
 import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
 
-/** What the core wants sent. */
+/** A request or message that the core wants sent. */
 export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
 
-/** What a subscription has to tell. */
+/** A change of state of a subscription, or an event that it received. */
 export type News =
   | { kind: 'connecting' }
   | {
@@ -28,25 +28,34 @@ export type News =
   | { kind: 'changed'; event: ChangeEvent }
   | { kind: 'waiting' | 'stopped'; end: CoreEnd; cause: unknown };
 
-/** A subscription whose rules are in the core: it says what to send and what it means, this moves it. */
+/**
+ * A subscription whose protocol logic runs in the core. This class moves the core's input and
+ * output.
+ */
 export abstract class CoreSource {
   /** Called when there may be news. */
   wake = (): void => {};
-  /** The last error of the network, which is the cause of a loss. */
+  /** The last network error: the cause of a lost subscription. */
   protected cause: unknown;
-  /** Undefined after a trap of the core, and once closed: some hosts have no finalizers, so it is freed at once. */
+  /**
+   * Undefined after a trap of the core and after `close`. Freed explicitly, since some hosts have
+   * no finalizers.
+   */
   #machine: ClientWatch | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
   readonly #log: ClientListenOptions['onMessage'];
   readonly #leaveCore: () => void;
-  /** What the core has trapped with. */
+  /** The error of the trap, if the core trapped. */
   #trap: Error | undefined;
-  /** How it ended with the core. */
+  /** The final news of a subscription that ended because the core trapped. */
   #lapsed: News | undefined;
-  /** Whether there is nothing to give back. */
+  /** Whether there are no requests to abort and no channel to leave. */
   #isReleased = true;
 
-  /** Without `way` it is on a channel. It opens again when it ends where it `opensAgain`. */
+  /**
+   * Without `way` the subscription runs on a channel. With `opensAgain` it reopens whenever it
+   * ends.
+   */
   constructor(
     filter: string,
     way: ClientApproach | undefined,
@@ -57,7 +66,8 @@ export abstract class CoreSource {
     const limits = [ackTimeoutMs, maxSilenceMs] as const;
     const isTapped = options.onMessage !== undefined;
     const info = infoOf(options);
-    // The server may not know yet that what the core asked for in an earlier life is over.
+    // Ids continue in a new range after a reset: the server may not know yet that the requests of
+    // the previous instance are over.
     const minted = clientGuard.generation * IDS_A_LIFE;
     this.#machine = calling(
       () =>
@@ -79,11 +89,13 @@ export abstract class CoreSource {
       this.#trap ??= error;
       resolve();
     });
-    // Later, in the context of the listener, not in that of the request that called the core.
+    // Runs later in the context of this listener, not in that of the request that called the core.
     void promise.then(() => this.#lapse());
   }
 
-  /** Takes what is to be told next; undefined: nothing now, and `wake` is called when there is. */
+  /**
+   * Takes the next news. Returns undefined if there is none now; `wake` is called when there is.
+   */
   news(): News | undefined {
     const told = this.#ask((machine) => machine.news(now()));
     if (told === undefined) return this.#lapsed;
@@ -92,12 +104,12 @@ export abstract class CoreSource {
     return news;
   }
 
-  /** The network is back. */
+  /** Handles the return of the network. */
   online(): void {
     this.at((machine, time) => machine.online(time));
   }
 
-  /** Gives it up, and tells the server. */
+  /** Ends the subscription and notifies the server. */
   close(): void {
     this.#ask((machine) => machine.cancel());
     this.pump();
@@ -105,19 +117,19 @@ export abstract class CoreSource {
     const machine = this.#machine;
     if (machine === undefined) return;
     this.#machine = undefined;
-    // Later, since this may run while the core is being asked.
+    // Deferred, since `close` may run inside a call of the core.
     queueMicrotask(() => machine.free());
   }
 
   /** Joins the channel. */
   protected abstract join(): void;
-  /** Sends what the core wants sent. */
+  /** Sends a request or message of the core. */
   protected abstract send(outgoing: Outgoing): void;
-  /** Closes the answer to a request. */
+  /** Closes the response to a request. */
   protected abstract drop(call: number): void;
-  /** Gives everything back: what is sent after that is a farewell. */
+  /** Aborts all requests. Messages sent afterwards only notify the server of the end. */
   protected abstract release(): void;
-  /** Called when the last farewell was handed over. */
+  /** Called after the last message to the server was sent. */
   protected abstract leave(): void;
 
   /** Whether there is no subscription now. */
@@ -125,14 +137,14 @@ export abstract class CoreSource {
     return this.#isReleased;
   }
 
-  /** Hands something in, at its time. */
+  /** Passes input to the core with the current time, and handles its output. */
   protected at<T>(input: (machine: ClientWatch, time: number) => T): T | undefined {
     const answer = this.#ask((machine) => input(machine, now()));
     this.pump();
     return answer;
   }
 
-  /** Does what the core asks for, and wakes the reader of the news. */
+  /** Handles the output of the core, and wakes the reader of the news. */
   protected pump(): void {
     this.#ask((machine) => this.#pump(machine));
   }
@@ -150,7 +162,7 @@ export abstract class CoreSource {
     this.wake();
   }
 
-  /** What the core says; undefined where it is closed, or has trapped. */
+  /** Calls the core. Returns undefined if the source is closed, or if the core has trapped. */
   #ask<T>(question: (machine: ClientWatch) => T): T | undefined {
     if (this.#machine === undefined) return undefined;
     try {
@@ -172,7 +184,7 @@ export abstract class CoreSource {
     return { ...news, cause };
   }
 
-  /** What the core knew of it is lost, and it is over. */
+  /** Ends the subscription after a trap: its state in the core is lost. */
   #lapse(): void {
     if (this.#machine === undefined) return;
     this.#machine = undefined;
@@ -208,7 +220,7 @@ export abstract class CoreSource {
   }
 }
 
-/** The next news of a source; undefined once `isClosed`. */
+/** Waits for the next news of a source. Returns undefined once `isClosed` returns true. */
 export async function nextNews(
   source: CoreSource,
   isClosed: () => boolean,
@@ -223,6 +235,6 @@ export async function nextNews(
   }
 }
 
-/** For people and logs: what is no UTF-8 is replaced. */
+/** Decodes messages for logs: replaces invalid UTF-8. */
 const decoder = new TextDecoder(undefined, { ignoreBOM: true });
 const IDS_A_LIFE = 1_000_000;

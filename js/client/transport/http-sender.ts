@@ -3,14 +3,14 @@ import type { ClientListenOptions } from '../options.js';
 import type { Outgoing } from './core-source.js';
 import type { HttpTarget, RequestFactory } from './target.js';
 
-/** Sends the core's requests where they go, with what authorizes them. */
+/** Sends the core's requests to the target, with credentials. */
 export class HttpSender {
   readonly #request: RequestFactory;
   readonly #options: ClientListenOptions;
 
   constructor(target: HttpTarget, options: ClientListenOptions) {
     this.#options = options;
-    // A Request of Node wants no null for a body that is not there on GET; none minds leaving it out.
+    // The `Request` of Node rejects a null body on GET; every host accepts a missing one.
     this.#request =
       typeof target === 'function'
         ? target
@@ -18,14 +18,17 @@ export class HttpSender {
             new Request(target, { ...parts, ...(body !== null && { body }), ...pastCache() });
   }
 
-  /** The answer; a 401 is asked about once, where somebody can give another token. */
+  /**
+   * Returns the response. Retries once after a 401 if `token` is a function, which may return
+   * another token.
+   */
   async send({ method, headers, body }: Outgoing, signal: AbortSignal): Promise<Response> {
     const { token, fetch = globalThis.fetch } = this.#options;
     const { redirect } = this;
     const parts = { method, body: body ?? null, signal, redirect };
     const request = async () => {
       const made = await this.#request({ ...parts, headers: await this.#headers(headers) });
-      // What a function of the caller's has made may say something else.
+      // A factory of the caller may have set another redirect mode on its request.
       return redirect === 'manual' ? fetch(made, { redirect }) : fetch(made);
     };
     const response = await request();
@@ -34,7 +37,10 @@ export class HttpSender {
     return request();
   }
 
-  /** Credentials are for one place alone: with any of them no redirect is followed, and the core takes it for the end. */
+  /**
+   * `manual` if requests carry credentials: these must not reach another host, and the core treats
+   * the redirect as the end.
+   */
   get redirect(): 'follow' | 'manual' {
     const { headers, token } = this.#options;
     return headers === undefined && token === undefined ? 'follow' : 'manual';
@@ -51,8 +57,9 @@ export class HttpSender {
 }
 
 /**
- * A DELETE that Chromium (156) finds the stream of its session in the cache for, it may send twice. Hosts without such
- * a cache need not know of the option; workerd before 2024-11-11 does not.
+ * Bypasses the HTTP cache in pages: Chromium (156) may send a DELETE twice if its cache holds the
+ * event stream of the same session. Other hosts have no such cache, and workerd before 2024-11-11
+ * does not support the option.
  */
 function pastCache(): RequestInit {
   return isPage() ? { cache: 'no-store' } : {};

@@ -22,7 +22,7 @@ export class HttpSource extends CoreSource {
   }
 
   protected join(): void {
-    // Each request goes its own way.
+    // Each request is sent independently: there is no channel to join.
   }
 
   protected send(outgoing: Outgoing): void {
@@ -39,7 +39,7 @@ export class HttpSource extends CoreSource {
   }
 
   protected leave(): void {
-    // Farewells are on their way, and nobody waits for their answers.
+    // The final messages are already on their way, and their responses are not awaited.
   }
 
   async #exchange(outgoing: Outgoing): Promise<void> {
@@ -53,7 +53,8 @@ export class HttpSource extends CoreSource {
       );
       await this.#read(call, response, abort.signal);
     } catch (error) {
-      // To the core any error is an end. It is the cause of the loss, unless the request was given up here.
+      // The core treats any error as an end. The error is the cause of the loss, unless this source
+      // aborted the request itself.
       if (this.#calls.has(call)) this.cause = error;
     }
     this.#calls.delete(call);
@@ -63,7 +64,7 @@ export class HttpSource extends CoreSource {
   async #read(call: number, response: Response, signal: AbortSignal): Promise<void> {
     const reader = response.body?.getReader();
     if (reader === undefined) return;
-    // Not every `fetch` that can be given knows of signals.
+    // A custom `fetch` may ignore the signal.
     const stop = () => void reader.cancel().catch(() => {});
     if (signal.aborted) return stop();
     signal.addEventListener('abort', stop, { once: true });

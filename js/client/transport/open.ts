@@ -5,7 +5,7 @@ import { HttpSource } from './http-source.js';
 import { sdkChannel } from './sdk-channel.js';
 import type { ListenTarget } from './target.js';
 
-/** Begins a subscription; `filter` is JSON text. It opens again when it ends where it `opensAgain`. */
+/** Opens a subscription; `filter` is JSON text. With `opensAgain` it reopens whenever it ends. */
 export function open(
   target: ListenTarget,
   filter: string,

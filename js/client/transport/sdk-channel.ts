@@ -1,16 +1,19 @@
 import type { ChannelMember, ChannelReceiver, ListenChannel } from './channel.js';
 
-/** What is needed of a `Client` of the official SDKs, 1.x and 2.x, that is connected. */
+/** The part of a connected `Client` of the official SDKs (1.x and 2.x) that is used. */
 export interface SdkClient {
-  /** Its transport, once it is connected. */
+  /** The transport of the client, once it is connected. */
   readonly transport?: SdkTransport | undefined;
-  /** Returns what the server has announced, once it is connected. */
+  /** Returns the capabilities that the server announced, once the client is connected. */
   getServerCapabilities(): object | undefined;
-  /** 2.x only. */
+  /** Returns the negotiated revision. 2.x only. */
   getNegotiatedProtocolVersion?(): string | undefined;
 }
 
-/** What is needed of its transport; methods, since the SDKs type messages each in their own way. */
+/**
+ * The part of the client's transport that is used. Declared as methods, since each SDK has its own
+ * message types.
+ */
 export interface SdkTransport {
   /** Sends one JSON-RPC message. */
   send(message: unknown, options?: unknown): Promise<void>;
@@ -24,7 +27,7 @@ interface Receive {
   call(message: unknown, extra?: unknown): void;
 }
 
-/** The transport of an SDK's client as a channel, beside what the client does on it. */
+/** Returns the transport of an SDK client as a channel. The client keeps using it too. */
 export function sdkChannel(client: SdkClient): ListenChannel {
   const known = channels.get(client);
   if (known !== undefined) return known;
@@ -41,7 +44,7 @@ class SdkMember implements ChannelMember {
   readonly capabilities: string;
   readonly #transport: SdkTransport;
   readonly #receiver: ChannelReceiver;
-  /** Ends the answer to the listen request, where the transport knows of answers. */
+  /** Aborts the response to the listen request, on transports that have responses. */
   readonly #abort = new AbortController();
 
   constructor(client: SdkClient, transport: SdkTransport, receiver: ChannelReceiver) {
@@ -75,7 +78,10 @@ class SdkMember implements ChannelMember {
   }
 }
 
-/** Whom the messages of a transport go to before its client; the first who asks begins to listen in. */
+/**
+ * Returns the receivers that get the messages of a transport before its client. The first call
+ * hooks into the transport.
+ */
 function receiversOf(transport: SdkTransport): Set<ChannelReceiver> {
   const known = taps.get(transport);
   if (known !== undefined) return known;
@@ -95,7 +101,7 @@ function receiversOf(transport: SdkTransport): Set<ChannelReceiver> {
   return receivers;
 }
 
-/** The HTTP status in an error of an SDK. */
+/** Returns the HTTP status in an error of an SDK. */
 function statusOf(error: unknown): number | undefined {
   const { name, status, data } = error as {
     name?: string;

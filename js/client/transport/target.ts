@@ -1,24 +1,28 @@
 import type { ListenChannel } from './channel.js';
 import type { SdkClient } from './sdk-channel.js';
 
-/** What the core wants sent. */
+/** The parts of a request that the core wants sent. */
 export interface RequestParts {
   method: string;
   headers: Headers;
   body: string | null;
   signal: AbortSignal;
-  /** `manual` where `token` or `headers` are given: credentials go to no other place. */
+  /** `manual` if `token` or `headers` are set: credentials must not reach another host. */
   redirect: 'follow' | 'manual';
 }
 
 /**
- * Makes the request that carries these parts; whatever it leaves out is not sent. One that adds credentials sets `redirect: 'manual'`
- * itself: the client does not know of them, and follows redirects.
+ * Makes the request from these parts; parts that it omits are not sent. A factory that adds
+ * credentials must set `redirect: 'manual'` itself: the client does not know of these credentials
+ * and follows redirects.
  */
 export type RequestFactory = (parts: RequestParts) => Request | Promise<Request>;
 
-/** The URL of a server's MCP endpoint, or what makes requests to it. */
+/** The URL of a server's MCP endpoint, or a function that makes requests to it. */
 export type HttpTarget = string | URL | RequestFactory;
 
-/** Whom to listen to: over HTTP, on a channel such as `stdio`, or by the transport of a connected SDK client. */
+/**
+ * The server to listen to: over HTTP, over a channel such as `stdio`, or over the transport of a
+ * connected SDK client.
+ */
 export type ListenTarget = HttpTarget | ListenChannel | SdkClient;

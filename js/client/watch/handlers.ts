@@ -3,24 +3,29 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 import type { TaskState } from '../../model/task.js';
 import { subjectsOf } from '../../wasm/client/bindings.js';
 
-/** What to read again; each runs once at a time, and once more for all that changed meanwhile. */
+/**
+ * Handlers that read changed data again. Calls for one topic never overlap: changes during a call
+ * cause one more call.
+ */
 export interface WatchHandlers {
-  /** The list of tools may have changed. */
+  /** Called when the list of tools may have changed. */
   tools?: () => unknown;
-  /** The list of prompts may have changed. */
+  /** Called when the list of prompts may have changed. */
   prompts?: () => unknown;
-  /** The list of resources may have changed. */
+  /** Called when the list of resources may have changed. */
   resources?: () => unknown;
-  /** The content of a resource, or of a part of one that was asked for, may have changed. */
+  /**
+   * Called when the content of a resource, or of a part of a subscribed resource, may have changed.
+   */
   resource?: (uri: string) => unknown;
-  /** A task has this state now. */
+  /** Called with the latest state of a task. */
   task?: (task: TaskState) => unknown;
 }
 
-/** One function for whatever changes, or one for each kind of change. */
+/** One function for all changes, or one for each kind of change. */
 export type WatchHandler = (() => unknown) | WatchHandlers;
 
-/** Calls handlers: of each subject one call at a time. */
+/** Calls the handlers, one call at a time for each topic. */
 export class Handlers {
   readonly #handler: WatchHandler;
   readonly #failed: (error: unknown) => void;
@@ -32,13 +37,13 @@ export class Handlers {
     this.#failed = failed;
   }
 
-  /** Everything that is honored may have changed. */
+  /** Calls the handlers of everything that is honored. */
   all(honored: SubscriptionFilter): void {
     if (typeof this.#handler === 'function') this.#ask('', this.#handler);
     else for (const text of subjectsOf(JSON.stringify(honored))) this.changed(JSON.parse(text));
   }
 
-  /** One subject changed. */
+  /** Calls the handler of one event. */
   changed(event: ChangeEvent): void {
     const handler = this.#handler;
     if (typeof handler === 'function') this.#ask('', handler);
@@ -50,7 +55,7 @@ export class Handlers {
     else this.#task(handler, event.task);
   }
 
-  /** Of a task the latest state is what its handler is called with. */
+  /** Calls the task handler with the latest state only. */
   #task(handler: WatchHandlers, task: TaskState): void {
     this.#tasks.set(task.taskId, task);
     this.#ask(`task ${task.taskId}`, () => {
@@ -70,7 +75,7 @@ export class Handlers {
   }
 }
 
-/** Runs a task again whenever it is asked to: once at a time, and once more for all that was asked meanwhile. */
+/** Runs a task on request, one run at a time. Requests during a run cause one more run. */
 export class CoalescedTask {
   readonly #task: () => unknown;
   readonly #failed: (error: unknown) => void;
@@ -78,14 +83,14 @@ export class CoalescedTask {
   #isRunning = false;
   #isAsked = false;
 
-  /** `rests` is called when nothing is left to run. */
+  /** `rests` is called when no run is pending. */
   constructor(task: () => unknown, failed: (error: unknown) => void, rests: () => void) {
     this.#task = task;
     this.#failed = failed;
     this.#rests = rests;
   }
 
-  /** Asks for another run. */
+  /** Requests another run. */
   ask(): void {
     this.#isAsked = true;
     if (!this.#isRunning) void this.#run();

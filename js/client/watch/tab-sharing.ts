@@ -1,16 +1,19 @@
 import type { Emit, WatchEvent, WatchSource, WatchStatus } from './watch-events.js';
 
-/** What tabs say to each other: news of the one that holds the stream, or that somebody wants to know where it stands. */
+/**
+ * A message between tabs: news from the tab that holds the stream, or a request for its status.
+ */
 type Word = { kind: 'ask' } | { kind: 'news'; news: WatchEvent };
 
-/** Whether this host can share a stream: pages of one origin can, where the context is secure. */
+/** Returns whether this host can share a stream: pages of one origin can in a secure context. */
 export function canShare(): boolean {
   return 'BroadcastChannel' in globalThis && globalThis.navigator?.locks !== undefined;
 }
 
 /**
- * One stream for all tabs: who holds the lock keeps it open and tells the others. When that tab goes, the browser gives
- * the lock to the next, which opens the stream anew.
+ * Shares one stream among tabs: the tab that holds the lock keeps the stream open and passes its
+ * news to the others. When that tab closes, the browser gives the lock to the next tab, which opens
+ * a new stream.
  */
 export class TabSharing implements WatchSource {
   readonly #channel: BroadcastChannel;
@@ -27,7 +30,7 @@ export class TabSharing implements WatchSource {
     this.#channel.onmessage = ({ data }: MessageEvent<Word>) => this.#hear(data);
     this.#say({ kind: 'ask' });
     const { signal } = this.#stop;
-    // What is aborted here was stopped, and nobody waits for it.
+    // The request for the lock rejects only when `stop` aborts it.
     navigator.locks.request(name, { signal }, () => this.#lead()).catch(() => {});
   }
 
@@ -38,12 +41,12 @@ export class TabSharing implements WatchSource {
     this.#channel.close();
   }
 
-  /** Holds the lock until it is stopped. */
+  /** Opens the stream and holds the lock until `stop`. */
   #lead(): Promise<void> {
     const { signal } = this.#stop;
     this.#line = this.#begin((news) => {
       if (news.kind === 'standing') this.#standing = news.standing;
-      // First, for who is told that it is over stops, and a line that was stopped says nothing.
+      // Posts first: on the final status `#tell` stops this watch, and a stopped one posts nothing.
       this.#pass(news);
       this.#tell(news);
     });
@@ -53,12 +56,13 @@ export class TabSharing implements WatchSource {
   }
 
   #release(release: () => void): void {
-    // Where the server has stopped it, the others hear of that before one of them could ask the same again.
+    // After a stop by the server, the other tabs must receive the final status before one of them
+    // gets the lock and sends the same request again.
     if (this.#standing?.state === 'stopped') setTimeout(release, HEAD_START_MS);
     else release();
   }
 
-  /** An error of this tab cannot be cloned for another: the standing says what it was. */
+  /** Leaves out `cause`: an error cannot be cloned for another tab. The status has its code. */
   #pass(news: WatchEvent): void {
     const { kind } = news;
     this.#say({
@@ -73,7 +77,7 @@ export class TabSharing implements WatchSource {
       this.#say({ kind: 'news', news: { kind: 'standing', standing: this.#standing } });
   }
 
-  /** An answer to another tab may be no news here. */
+  /** Handles news from another tab. A reply to a third tab may repeat a known status. */
   #follow(news: WatchEvent): void {
     const isKnown =
       news.kind === 'standing' && JSON.stringify(news.standing) === JSON.stringify(this.#standing);
@@ -87,5 +91,8 @@ export class TabSharing implements WatchSource {
   }
 }
 
-/** A word and a lock reach another tab in ways of their own. */
+/**
+ * Milliseconds between the final status and the release of the lock: messages and locks reach other
+ * tabs independently.
+ */
 const HEAD_START_MS = 500;

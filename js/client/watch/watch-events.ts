@@ -2,29 +2,32 @@ import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { CoreEnd } from '../../model/subscription-error.js';
 
-/** `connecting`: asked for; `live`: open; `waiting`: for the next attempt; `stopped`: there will be none. */
+/**
+ * `connecting`: the request is sent. `live`: the stream is open. `waiting`: waits for the next
+ * attempt. `stopped`: makes no further attempt.
+ */
 export type WatchState = 'connecting' | 'live' | 'waiting' | 'stopped';
 
-/** Where a watch stands. */
+/** The status of a watch. */
 export interface WatchStatus {
   state: WatchState;
-  /** What the server honors, while it is live. */
+  /** The part of the filter that the server honors, while the state is `live`. */
   honored?: SubscriptionFilter;
-  /** How the last subscription ended, until there is another. */
+  /** How the last subscription ended, until the next one opens. */
   end?: CoreEnd;
-  /** How often it was opened again. */
+  /** How often the subscription was reopened. */
   reconnects: number;
 }
 
-/** What a watch has to tell: where it stands now, or that something changed. */
+/** A change of status, or an event. */
 export type WatchEvent =
   | { kind: 'standing'; standing: WatchStatus; cause?: unknown }
   | { kind: 'changed'; event: ChangeEvent };
 
-/** Whom a watch tells. */
+/** Handles the events of a watch. */
 export type Emit = (news: WatchEvent) => void;
 
-/** What keeps a subscription open. */
+/** Keeps a subscription open. */
 export interface WatchSource {
   stop(): void;
 }

@@ -6,7 +6,10 @@ import { open } from '../transport/open.js';
 import type { ListenTarget } from '../transport/target.js';
 import type { Emit, WatchSource, WatchStatus } from './watch-events.js';
 
-/** Passes on the news of a subscription that the core opens again and again. After a trap of the core it begins another one. */
+/**
+ * Passes on the news of a subscription that the core keeps reopening. After a trap of the core it
+ * opens a new one.
+ */
 export class WatchLoop implements WatchSource {
   readonly #target: ListenTarget;
   readonly #filter: string;
@@ -23,7 +26,7 @@ export class WatchLoop implements WatchSource {
     this.#filter = filter;
     this.#options = options;
     this.#tell = tell;
-    // Where the core traps, it is tried once more at once.
+    // If the core traps here, `#run` retries at once.
     clientGuard.ignoringTrap(() => {
       this.#source = this.#open();
     });
@@ -46,7 +49,10 @@ export class WatchLoop implements WatchSource {
     }
   }
 
-  /** Tells what a source tells, until it is stopped; or, which is the answer, until the core traps. */
+  /**
+   * Passes on the news of one source until the watch is stopped. Returns the cause if the core
+   * traps.
+   */
   async #follow(): Promise<{ cause: unknown } | undefined> {
     try {
       this.#source ??= this.#open();
@@ -81,7 +87,10 @@ export class WatchLoop implements WatchSource {
     if (kind === 'stopped') this.stop();
   }
 
-  /** Waits a short time after the first trap, and longer after the next: the core has forgotten how often it was tried. */
+  /**
+   * Waits briefly after the first trap, and longer after another one within 30 seconds: the core
+   * lost its count of attempts.
+   */
   async #rest(cause: unknown): Promise<void> {
     this.#stand({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
     if (this.#isStopped) return;
@@ -106,14 +115,14 @@ export class WatchLoop implements WatchSource {
     });
   }
 
-  /** The network is back. */
+  /** Handles the return of the network. */
   readonly #online = (): void => {
     this.#source?.online();
     this.#wakes();
   };
 }
 
-/** Only pages and their workers hear of the network. */
+/** Adds a listener to the global scope. Only pages and their workers have `online` events. */
 function addListener(name: string, listener: () => void): void {
   (globalThis as Partial<EventTarget>).addEventListener?.(name, listener);
 }
@@ -122,6 +131,6 @@ function removeListener(name: string, listener: () => void): void {
   (globalThis as Partial<EventTarget>).removeEventListener?.(name, listener);
 }
 
-/** The first and the last ceiling of the core. */
+/** The first and the last upper bound of the core's backoff, in milliseconds. */
 const SOON_MS = 500;
 const RESTART_COOLDOWN_MS = 30_000;

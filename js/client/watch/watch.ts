@@ -10,11 +10,12 @@ import { canShare, TabSharing } from './tab-sharing.js';
 import type { Emit, WatchEvent, WatchSource, WatchState, WatchStatus } from './watch-events.js';
 import { WatchLoop } from './watch-loop.js';
 
-/** How to stay subscribed. */
+/** Options of `watch`. */
 export interface WatchOptions extends ClientListenOptions {
   /**
-   * Whether the tabs of this origin share one stream, where the browser can: of all watches with the same target and
-   * filter one keeps it open. Give tabs of different users different names.
+   * Whether the tabs of this origin share one stream, if the browser supports it. Of all watches
+   * with the same target and filter, one keeps the stream open. A string names the group: use
+   * different names for the tabs of different users. A target that is no URL needs a string.
    *
    * @default false
    */
@@ -23,28 +24,35 @@ export interface WatchOptions extends ClientListenOptions {
   onError?: (error: ListenError) => void;
 }
 
-/** A subscription that is opened again whenever it ends, until that is of no use. */
+/** A subscription that is reopened whenever it ends, until retrying is pointless. */
 export interface Watch extends AsyncDisposable {
-  /** Where it stands. */
+  /** The current state. */
   readonly state: WatchState;
-  /** What the server honors; undefined while it is not live. */
+  /** The part of the filter that the server honors; undefined unless the state is `live`. */
   readonly honored: SubscriptionFilter | undefined;
-  /** Why it waits or stopped; undefined while it is live, and where the server ended the subscription gracefully. */
+  /**
+   * Why the watch waits or stopped. Undefined while the state is `live`, and after the server ended
+   * the subscription gracefully.
+   */
   readonly error: ListenError | undefined;
-  /** How often it was opened again. */
+  /** How often the subscription was reopened. */
   readonly reconnects: number;
-  /** Calls `changed` whenever one of the others has changed; the answer ends that. Fits `useSyncExternalStore`. */
+  /**
+   * Calls `changed` whenever one of the other members has changed; returns a function that removes
+   * the listener. Fits `useSyncExternalStore`.
+   */
   subscribe(changed: () => void): () => void;
-  /** Ends it for good. */
+  /** Ends the watch permanently. */
   close(): Promise<void>;
 }
 
 /**
- * Stays subscribed: calls `handler` whenever something may have changed, first when the subscription opens, then at each
- * change, and again each time that it had to be opened anew. It stops on 401, 403 and where the server has no
- * subscriptions; every other end is waited out, up to 30 seconds and what the server asks for.
+ * Stays subscribed: calls `handler` when the subscription opens, at each change, and again each
+ * time the subscription was reopened. Stops on 401 and 403, and if the server has no subscriptions.
+ * After every other end it waits for up to 30 seconds, or for as long as the server asks, and
+ * reopens.
  *
- * @throws ListenError `invalid-filter` or `invalid-options`. What `signal` was aborted with.
+ * @throws ListenError `invalid-filter` or `invalid-options`. The abort reason of `signal`.
  *
  * @example
  * ```ts
@@ -138,7 +146,7 @@ class Watcher implements Watch {
 
   #stand(standing: WatchStatus, error: ListenError | undefined): void {
     this.#standing = standing;
-    // While the next attempt is under way, the reason of the last end is still the news.
+    // Until the next attempt has succeeded or failed, the reason of the last end still applies.
     if (error !== undefined || standing.state !== 'connecting') this.error = error;
     for (const changed of [...this.#observers]) changed();
   }
@@ -146,7 +154,7 @@ class Watcher implements Watch {
   readonly #abort = (): void => void this.close();
 }
 
-/** A stream of this watch alone, or the one that its tabs share. */
+/** Opens a stream for this watch alone, or joins the stream that the tabs share. */
 function lineTo(
   target: ListenTarget,
   filter: string,

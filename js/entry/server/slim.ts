@@ -1,5 +1,6 @@
 /**
- * The same as `mcp-listen`, without a module: whoever imports this brings one of its own, before anything is served.
+ * The same as `mcp-listen`, without the WebAssembly module: the application passes one to `init`
+ * before it serves requests.
  *
  * @packageDocumentation
  */
@@ -8,8 +9,9 @@ import { load } from '../../wasm/server/load.js';
 export * from '../../index.js';
 
 /**
- * Starts the core with the module of `mcp-listen/wasm`, or with its bytes; a second call does nothing. Where pages must not
- * compile at once, give `await WebAssembly.compileStreaming(fetch(url))`.
+ * Starts the core with the module of `mcp-listen/wasm`, or with its bytes. Further calls do
+ * nothing. In a page that must not compile synchronously, pass
+ * `await WebAssembly.compileStreaming(fetch(url))`.
  *
  * @example
  * ```ts

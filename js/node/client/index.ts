@@ -1,5 +1,5 @@
 /**
- * Servers on stdio as targets of `listen` and `watch`.
+ * MCP servers on stdio as targets of `listen` and `watch`.
  *
  * @packageDocumentation
  */

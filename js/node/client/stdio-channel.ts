@@ -14,20 +14,21 @@ export interface StdioTarget {
   cwd?: string;
 }
 
-/** A server that runs: a `ChildProcess` whose stdin and stdout are pipes. */
+/** A running server: a `ChildProcess` whose stdin and stdout are pipes. */
 export interface StdioProcess {
   stdin: Writable;
   stdout: Readable;
 }
 
 /**
- * A server on stdio to listen to. One that is to be started runs for each subscription anew, and
- * ends with it; one that runs already is left running, and what is not for the subscription is left
- * to whoever reads its stdout too.
+ * Returns a server on stdio as a target. A `StdioTarget` is started for each subscription and ends
+ * with it. A `StdioProcess` keeps running; its other messages are left to the code that also reads
+ * its stdout.
  *
  * @example
  * ```ts
- * const watching = watch(stdio({ command: 'node', args: ['server.js'] }), { toolsListChanged: true }, () => readTools());
+ * const target = stdio({ command: 'node', args: ['server.js'] });
+ * const watching = watch(target, { toolsListChanged: true }, () => readTools());
  * ```
  */
 export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
@@ -86,7 +87,7 @@ class Member implements ChannelMember {
   readonly #end = (cause?: unknown): void => this.#receiver.gone(cause);
 }
 
-/** A server has this long to end by itself, in milliseconds. */
+/** Milliseconds that a server has to exit on its own before it is killed. */
 const GRACE_MS = 2_000;
-/** One channel a process: its subscriptions share no ids. */
+/** The channel of each process: its subscriptions must not share ids. */
 const running = new WeakMap<StdioProcess, ListenChannel>();

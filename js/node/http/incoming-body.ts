@@ -1,27 +1,27 @@
 import { ListenError } from '../../model/error.js';
 import type { NodeRequest } from './node-handler.js';
 
-/** What a `Request` takes for its body. */
+/** The body types that a `Request` is created with. */
 export type BodyContent = string | Uint8Array | ReadableStream<Uint8Array>;
 
-/** The body of a request: as it comes, or as somebody else has read it. */
+/** The body of a request: the unread stream, or the result of a body parser. */
 export class IncomingBody {
-  /** Whether somebody else has read it. */
+  /** Whether other code has read the body already. */
   readonly isParsed: boolean;
   readonly #incoming: NodeRequest;
   readonly #parsed: unknown;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  /** @param parsed - what somebody else has made of it, where that is not at the request. */
+  /** @param parsed - the parsed body, if it is not in `body` of the request. */
   constructor(incoming: NodeRequest, parsed: unknown) {
     this.#incoming = incoming;
     this.isParsed = incoming.readableDidRead;
-    // Express has its `next` there.
+    // Express passes `next` as this argument.
     this.#parsed = (typeof parsed === 'function' ? undefined : parsed) ?? incoming.body;
   }
 
   /**
-   * What is to be read.
+   * Returns the body for a `Request`.
    *
    * @throws ListenError `body-consumed`.
    */
@@ -38,13 +38,16 @@ export class IncomingBody {
     return JSON.stringify(parsed);
   }
 
-  /** What was not read is for nobody: the connection can go on with its next request. */
+  /** Drops the unread rest of the body, so that the connection can proceed to its next request. */
   discard(): void {
     this.#controller = undefined;
     this.#incoming.resume();
   }
 
-  /** Chunk by chunk as it is read; one that is cancelled leaves the connection alone, which has yet to bring the answer. */
+  /**
+   * Streams the body chunk by chunk as it is read. Cancelling it keeps the connection open, which
+   * still has to carry the response.
+   */
   #stream(): ReadableStream<Uint8Array> {
     const incoming = this.#incoming;
     const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {

@@ -6,59 +6,61 @@ import { requestOf } from './node-request.js';
 import { writeResponse } from './node-response.js';
 import { UnsentResponses } from './unsent-responses.js';
 
-/** What answers web requests: what `createListenHandler` returns, or any other object with such a `fetch`. */
+/**
+ * A handler of web requests: the result of `createListenHandler`, or any object with such a
+ * `fetch`.
+ */
 export interface WebHandler {
-  /**
-   * Answers one request. `authInfo` is the `auth` of the request, where middleware has set that.
-   */
+  /** Handles one request. `authInfo` is the `auth` of the request, if middleware has set it. */
   fetch: (request: Request, options?: { authInfo?: AuthInfo }) => Response | Promise<Response>;
 }
 
-/** How {@link toNodeHandler} tells of trouble. */
+/** Options of {@link toNodeHandler}. */
 export interface NodeHandlerOptions {
   /**
-   * Called with what `fetch` throws, and with an error for each body that other code has already
-   * read.
+   * Called with every error that `fetch` throws, and with an error for each body that other code
+   * has already read.
    *
    * @default console.error
    */
   onError?: (error: Error) => void;
 }
 
-/** A request of `node:http`, with what Express and its middleware add. */
+/** A request of `node:http`, with the properties that Express and its middleware add. */
 export interface NodeRequest extends IncomingMessage {
-  /** Where a router has cut `url`: all of it. */
+  /** The full URL, if a router has shortened `url`. */
   originalUrl?: string;
-  /** What a parser has made of the body. */
+  /** The body as a parser has parsed it. */
   body?: unknown;
-  /** What a middleware says of a verified token. */
+  /** The verified token, as middleware describes it. */
   auth?: unknown;
 }
 
 /**
- * A listener for the requests of `node:http`, and of frameworks on top of it. `parsedBody` is the body where something else than
- * `body` of the request has it; a function, as Express has there, is none. The promise is fulfilled when the answer was sent or its client is
- * gone, and never rejects.
+ * A listener for the requests of `node:http` and of frameworks built on it. `parsedBody` is the
+ * body, if it is not in `body` of the request; a function there, as Express passes, is ignored. The
+ * promise resolves when the response was sent or its client has disconnected, and never rejects.
  */
 export interface NodeHandler {
   (request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void>;
   /**
-   * Waits until every answer that has begun is sent or its client is gone, for `ms` milliseconds at most. Resolves with whether
-   * that is so; what is not sent by then goes on. `close` of a server waits for no reader, so a process calls this after it and
-   * before it exits: `await server.close(); await handler.flushed(5_000)`.
+   * Waits until every response that has begun was sent or its client has disconnected, for `ms`
+   * milliseconds at most. Resolves with whether this happened in time; the remaining responses
+   * continue. `close` of a server does not wait for slow clients, so call this after it and before
+   * the process exits: `await server.close(); await handler.flushed(5_000)`.
    */
   flushed(ms: number): Promise<boolean>;
 }
 
 /**
- * Serves `server` where a request listener of Node is wanted: `createServer(toNodeHandler(server))`, or `app.all('/mcp',
- * toNodeHandler(server))` of Express.
+ * Returns a Node request listener that serves `server`: `createServer(toNodeHandler(server))`, or
+ * `app.all('/mcp', toNodeHandler(server))` in Express.
  *
- * A chunk of an answer is asked for when the one before it has left the process: nothing is
- * buffered for a slow client. A client that goes away aborts its request, and cancels the answer.
- * The body reaches `server` byte for byte, also where `express.json()` stands before it, except for
- * numbers which that has rounded. `auth` of the request goes to the handler behind, to `principal`
- * and to `authorize` as `{ authInfo }`.
+ * The listener pulls a chunk of the response once the previous one has left the process: nothing is
+ * buffered for a slow client. A client that disconnects aborts its request and cancels the
+ * response. The body reaches `server` byte for byte, even after `express.json()`, except for
+ * numbers that `express.json()` has rounded. `auth` of the request is passed as `{ authInfo }` to
+ * the handler behind, to `principal` and to `authorize`.
  *
  * @example
  * ```ts
@@ -82,7 +84,8 @@ export function toNodeHandler(
     const held: { request: Request | undefined } = { request: undefined };
     outgoing.once('close', () => {
       gone.abort();
-      // Until now: Node passes an abort on to a request only while somebody holds that.
+      // The request is referenced until here: Node propagates an abort to it only while it is
+      // referenced.
       held.request = undefined;
     });
     outgoing.on('error', () => gone.abort());
@@ -90,7 +93,7 @@ export function toNodeHandler(
     try {
       held.request = requestOf(incoming, body, gone.signal);
       const response = await answer(server, incoming, held.request);
-      // The rest of a body that was late is not waited for either.
+      // The rest of a body that arrived too late is not waited for either.
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
       await writeResponse(response, outgoing);
     } catch (error) {
@@ -113,7 +116,10 @@ async function answer(
     : server.fetch(request, { authInfo: auth as AuthInfo });
 }
 
-/** An answer that has begun breaks off, so that nobody takes it for the whole. */
+/**
+ * Answers 500. A response that has begun is cut off instead, so that the client does not take it
+ * for complete.
+ */
 function fail(outgoing: ServerResponse, error: Error, tell: (error: Error) => void): void {
   tell(error);
   if (outgoing.headersSent) outgoing.destroy();

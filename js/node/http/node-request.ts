@@ -3,7 +3,8 @@ import type { IncomingBody } from './incoming-body.js';
 import type { NodeRequest } from './node-handler.js';
 
 /**
- * The request as the web has it; undefined where its host and its target make no address.
+ * Converts the request to a web `Request`. Returns undefined if its host and target do not form a
+ * valid URL.
  *
  * @throws ListenError `body-consumed`.
  */
@@ -19,7 +20,7 @@ export function requestOf(
   if (method === 'GET' || method === 'HEAD') return new Request(url, { method, headers, signal });
   const content = body.content();
   if (body.isParsed) for (const name of FRAMING) headers.delete(name);
-  // Node takes a stream as a body only with `duplex`, which the type does not know.
+  // Node requires `duplex` for a stream as the body; the type lacks it.
   return new Request(url, {
     method,
     headers,
@@ -29,7 +30,10 @@ export function requestOf(
   } as RequestInit);
 }
 
-/** The URL of a request whose host is one, and whose target is a path; undefined: they make no address, or another one than they say. */
+/**
+ * Returns the URL of a request. Undefined if its host or target is malformed: these could form no
+ * URL, or a different one than they state.
+ */
 function addressOf({ headers, originalUrl, socket, url }: NodeRequest): URL | undefined {
   const { host = 'localhost' } = headers;
   const target = originalUrl ?? url ?? '';
@@ -46,9 +50,15 @@ function headersOf(fields: IncomingHttpHeaders): Headers {
   return headers;
 }
 
-/** What described the body before it was parsed. */
+/** The header fields that describe the body before it was parsed. */
 const FRAMING = ['content-encoding', 'content-length', 'transfer-encoding'];
-/** A name or an address, and perhaps a port: nothing that would be read as a part of a path, or as credentials. */
+/**
+ * A host name or address with an optional port: nothing that a URL parser reads as a path or as
+ * credentials.
+ */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
-/** A path from the root. Two slashes, or a backslash in place of one, would begin a host; what follows a `#` would be cut off. */
+/**
+ * An absolute path. Excludes two slashes at the start, which would begin a host, backslashes, which
+ * a URL parser reads as slashes, and `#`, which would cut off the rest.
+ */
 const TARGET = /^\/(?![/\\])[^\\#]*$/;

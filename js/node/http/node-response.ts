@@ -1,10 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** Sends the answer, chunk by chunk as the connection takes it. */
+/** Sends the response, chunk by chunk as the connection accepts it. */
 export async function writeResponse(response: Response, outgoing: ServerResponse): Promise<void> {
   const { body, headers, status } = response;
   const reader = body?.getReader();
-  // Nobody is left to be told that the answer was given up.
+  // The client has disconnected, so an error while cancelling has no recipient.
   const leave = () => reader?.cancel().catch(() => {});
   outgoing.once('close', leave);
   if (outgoing.closed) leave();
@@ -15,7 +15,7 @@ export async function writeResponse(response: Response, outgoing: ServerResponse
   outgoing.end();
 }
 
-/** Resolves when the chunk has left the process, or cannot leave any more. */
+/** Resolves when the chunk has left the process, or when the connection has closed. */
 function written(outgoing: ServerResponse, chunk: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     outgoing.once('close', resolve);

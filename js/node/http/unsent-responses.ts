@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { withTimeout } from '../../timing/with-timeout.js';
 
-/** The answers that are on their way to clients. */
+/** The responses that have not been sent completely. */
 export class UnsentResponses {
   readonly #unsent = new Map<ServerResponse, Promise<void>>();
 
-  /** Counts an answer until it has been sent, or its client is gone. */
+  /** Tracks a response until it was sent or its client has disconnected. */
   enter(outgoing: ServerResponse): void {
     if (outgoing.closed) return;
     const sent = new Promise<void>((resolve) => {
@@ -17,7 +17,10 @@ export class UnsentResponses {
     this.#unsent.set(outgoing, sent);
   }
 
-  /** Waits for those that have begun, for `ms` milliseconds at most. Resolves with whether all of them have been sent. */
+  /**
+   * Waits for all tracked responses, for `ms` milliseconds at most. Resolves with whether all of
+   * them were sent or closed in time.
+   */
   async sent(ms: number): Promise<boolean> {
     try {
       await withTimeout(ms, Promise.all(this.#unsent.values()), () => new Error('not in time'));

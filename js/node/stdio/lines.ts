@@ -1,8 +1,10 @@
-/** Puts chunks together to whole lines, so that lines of two writers can share one stream. */
+/** Joins chunks to complete lines, so that the lines of two writers can share one stream. */
 export class WholeLines {
   #begun: Buffer[] = [];
 
-  /** All lines that `chunk` completes, line feeds included; `undefined` where it completes none. */
+  /**
+   * Returns all lines that `chunk` completes, line feeds included; undefined if it completes none.
+   */
   take(chunk: Buffer): Buffer | undefined {
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end === 0) {
@@ -15,7 +17,7 @@ export class WholeLines {
   }
 }
 
-/** Each line of `lines`, line feed included. */
+/** Yields each line of `lines`, line feed included. */
 export function* eachLine(lines: Buffer): Generator<Buffer> {
   for (let start = 0; start < lines.length; ) {
     const feed = lines.indexOf(LINE_FEED, start);

@@ -4,15 +4,18 @@ import { type Deferred, deferred } from '../../timing/deferred.js';
 import { answersQuestion, Discovered, Question, questionOf } from '../../wasm/server/bindings.js';
 import { eachLine } from './lines.js';
 
-/** What is known of the server behind: asked between the lines of the client, and again when it no longer holds. */
+/**
+ * Discovers the capabilities of the server behind. It sends `server/discover` between the lines of
+ * the client, and again once the response has expired.
+ */
 export class StdioDiscovery {
   readonly #server: Writable;
   #known: Discovered | undefined;
   #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;
 
   /**
-   * @param server - where lines for the server behind go.
-   * @param known - what need not be asked.
+   * @param server - the stream to the server behind.
+   * @param known - the declared server, for which no request is sent.
    */
   constructor(server: Writable, known: Discovered | undefined) {
     this.#server = server;
@@ -20,9 +23,9 @@ export class StdioDiscovery {
   }
 
   /**
-   * What the server behind tells of itself; the caller must not keep it.
+   * Returns what the server behind has declared about itself. The caller must not store the result.
    *
-   * @throws ListenError `discover-failed`, also where there is no answer after `ms` milliseconds.
+   * @throws ListenError `discover-failed`, also if no response arrives within `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
     if (this.#known?.isFresh(performance.now(), false)) return this.#known;
@@ -32,7 +35,7 @@ export class StdioDiscovery {
       () => late.reject(failure('the server did not answer server/discover in time')),
       ms,
     );
-    // A client that leaves meanwhile must not have to wait for this.
+    // The timer must not keep the process alive after the client has disconnected.
     timer.unref();
     try {
       return await Promise.race([answer.promise, late.promise]);
@@ -41,7 +44,10 @@ export class StdioDiscovery {
     }
   }
 
-  /** Lines of the server behind, without the answer to our question; `undefined` where nothing remains. */
+  /**
+   * Returns lines of the server behind, without the response to our request; undefined if no line
+   * remains.
+   */
   without(lines: Buffer): Buffer | undefined {
     if (this.#pending === undefined) return lines;
     const others = [...eachLine(lines)].filter((line) => !this.#take(line));
@@ -54,7 +60,8 @@ export class StdioDiscovery {
       askedAt: performance.now(),
       answer: deferred<Discovered>(),
     };
-    // Whoever asked is told; where all of them have given up there is nobody left to tell.
+    // Each caller of `ask` handles the rejection itself. After all of them have timed out, it must
+    // not count as unhandled.
     pending.answer.promise.catch(() => {});
     this.#pending = pending;
     this.#server.write(questionOf(Question.DiscoverLine, pending.token).body);

@@ -16,12 +16,13 @@ import { StdioDiscovery } from './stdio-discovery.js';
 import { Subscriptions } from './subscriptions.js';
 
 /**
- * Starts a stdio server that reads `stdin` and writes `stdout` instead of the process's own: connects an SDK's
- * transport to them, or pipes them to a child process. A promise that it returns may reject.
+ * Starts a stdio server that uses `stdin` and `stdout` instead of the streams of the process:
+ * connects an SDK transport to them, or pipes them to a child process. May return a promise; its
+ * rejection is passed to `onError`.
  */
 export type StdioServer = (stdin: Readable, stdout: Writable) => unknown;
 
-/** How `serveListenStdio` serves. */
+/** Options of `serveListenStdio`. */
 export interface StdioListenOptions {
   /**
    * Carries events between publishers and streams.
@@ -30,21 +31,21 @@ export interface StdioListenOptions {
    */
   bus?: ListenBus | ServerEventBus;
   /**
-   * The name of the server, and what it notifies about. Without it the server is asked with
-   * `server/discover`, again when the `ttlMs` of its answer is over.
+   * The name of the server and its capabilities. If omitted, the server is asked with
+   * `server/discover`, and again when the `ttlMs` of its response has passed.
    *
    * @default undefined
    */
   server?: DeclaredServer;
   /**
-   * Returns what the client may receive. Without it, everything.
+   * Returns what the client may receive. If omitted, it may receive everything.
    *
    * @default undefined
    */
   authorize?: Authorize<StdioAuthorizeContext>;
   /** Upper bounds in counts and bytes. */
   limits?: StdioListenLimits;
-  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  /** Timeouts in milliseconds. 0 disables a timeout. */
   timeouts?: StdioListenTimeouts;
   /**
    * Called with every error behind a refusal, a lost subscription or a failed publish.
@@ -66,16 +67,19 @@ export interface StdioListenOptions {
   stdout?: Writable;
 }
 
-/** What a client on stdio asks for. Whoever started the process is its client, so there is no more to say of it. */
+/**
+ * The request of a client on stdio. The client is the process that started this one, so its
+ * identity is not described further.
+ */
 export interface StdioAuthorizeContext {
-  /** What the listen request asks for. */
+  /** The filter of the listen request. */
   requested: SubscriptionFilter;
 }
 
 /** Upper bounds in counts and bytes. Each is the largest value that is still accepted. */
 export interface StdioListenLimits extends ListenLimits {
   /**
-   * Bytes of any line of the client. A longer one is refused, and reading continues after it. 0
+   * Bytes of one line of the client. A longer line is refused, and reading continues after it. 0
    * accepts only empty lines.
    *
    * @default 10_485_760
@@ -91,34 +95,39 @@ export interface StdioListenServer {
   /** Publishes changes. */
   notify: Notifier;
   /**
-   * Ends all subscriptions gracefully, then the input of the server behind, so that the process can exit. Resolves when the pending
-   * cues and the results have been handed to `stdout`, within about a second and whether the client reads or not.
+   * Ends all subscriptions gracefully, then ends the input of the server behind, so that the
+   * process can exit. Resolves when the pending cues and the results were passed to `stdout`:
+   * within about a second, whether the client reads or not.
    */
   close: () => Promise<void>;
   /**
-   * Waits until `stdout` has taken everything that was written, for `ms` milliseconds at most. Resolves with whether it has. A process
-   * that exits by itself after `close` calls this first.
+   * Waits until `stdout` has accepted everything that was written, for `ms` milliseconds at most.
+   * Resolves with whether it has. A process that calls `process.exit` after `close` must call this
+   * first.
    */
   flushed: (ms: number) => Promise<boolean>;
-  /** The bus in use. */
+  /** The bus that carries the events. */
   bus: ListenBus;
 }
 
 /**
  * Serves `subscriptions/listen` (2026-07-28) on the process's stdin and stdout, in front of a stdio
- * server. Listens and what cancels them are answered here; every other line passes through, in both
- * directions, byte for byte.
+ * server. This package answers listen requests and their cancellations; every other line passes
+ * through byte for byte, in both directions.
  *
- * A client of an earlier revision, which begins with `initialize`, is notified as that has it: of
- * the lists, and of the resources that it subscribes to. Of what passes through, the answer to
- * `initialize` is made to name the capabilities of `server` where these are given, and that to
- * `resources/subscribe` is ours where the server behind has no such method.
+ * A client of an earlier revision, which begins with `initialize`, receives the notifications of
+ * that revision: for the lists, and for the resources that it subscribes to. Two responses of the
+ * server behind are changed for it: the response to `initialize` announces the capabilities of
+ * `server` if these are given, and the response to `resources/subscribe` is replaced if the server
+ * behind has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
  *
  * @example
  * ```ts
- * const server = serveListenStdio((stdin, stdout) => mcp.connect(new StdioServerTransport(stdin, stdout)));
+ * const server = serveListenStdio((stdin, stdout) =>
+ *   mcp.connect(new StdioServerTransport(stdin, stdout)),
+ * );
  * await server.notify.toolsChanged();
  * ```
  */
@@ -138,7 +147,10 @@ export function serveListenStdio(
 
 type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: Error) => void };
 
-/** Stands between the client's streams and the server's, and lets lines of both writers take turns on stdout. */
+/**
+ * Connects the streams of the client with those of the server behind, and interleaves the lines of
+ * both writers on stdout.
+ */
 class StdioFront {
   readonly bus: AttachableBus;
   readonly #stdin: Readable;
@@ -153,7 +165,7 @@ class StdioFront {
   #isFull = false;
   #isBroken = false;
   #isFlushing = false;
-  /** Whether the core has begun anew since, and every line passes as it is. */
+  /** Whether the core was reset: every line passes through unchanged. */
   #hasLapsed = false;
   #forgetTraps = (): void => {};
 
@@ -218,7 +230,7 @@ class StdioFront {
       this.#flush();
     });
 
-  /** Writes while there is room. */
+  /** Writes to stdout while it has room. */
   #flush(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -228,7 +240,7 @@ class StdioFront {
     this.#regulate();
   }
 
-  /** Whoever has just written lets the other go first. */
+  /** Alternates between the two sources. */
   #drain(): void {
     while (!this.#isFull || this.#isBroken) {
       const [first, second] = this.#sources as [
@@ -242,7 +254,10 @@ class StdioFront {
     }
   }
 
-  /** Hands over all that is left of the subscriptions, whether there is room or not: each has at most one cue for each topic. */
+  /**
+   * Writes all remaining output of the subscriptions, even beyond the room in stdout: at most one
+   * cue for each topic.
+   */
   #freeze(): void {
     ignoringTrap(() => {
       for (
@@ -273,14 +288,20 @@ class StdioFront {
     }
   }
 
-  /** Nothing more is read while the server has no room for it, or while answers of ours cannot be written. */
+  /**
+   * Stops reading from the client while the server behind has no room, or while responses of ours
+   * are pending.
+   */
   readonly #regulate = (): void => {
     const mustWait = this.#toServer.writableNeedDrain || this.#subscriptions.hasAnswers;
     if (mustWait) this.#stdin.pause();
     else if (this.#stdin.isPaused() && !this.#toServer.writableEnded) this.#stdin.resume();
   };
 
-  /** The client says no more: subscriptions end without a word, and the server learns it too. */
+  /**
+   * Handles the end of the client's input: ends the subscriptions without a result, and the input
+   * of the server behind.
+   */
   readonly #endInput = (): void => {
     this.#forgetTraps();
     if (this.#toServer.writableEnded) return;
@@ -288,7 +309,7 @@ class StdioFront {
     this.#stdin.off('data', this.#receive).pause();
   };
 
-  /** The client takes no more: what is left to say is for nobody. */
+  /** Handles the loss of stdout: the remaining output is dropped. */
   readonly #break = (error?: Error): void => {
     if (error !== undefined && !isGone(error)) this.#onError(error);
     this.#isBroken = true;
@@ -302,8 +323,9 @@ class StdioFront {
   };
 
   /**
-   * Where in a line the client was nobody knows any more, nor to what it listens. So the connection ends: what the server behind
-   * still has to say comes through, and whoever started this process finds that it has ended, and starts it anew.
+   * Handles a trap of the core: the position in the current line and the subscriptions are lost.
+   * The connection ends: the remaining output of the server behind passes through, and the client
+   * sees that this process has ended and can restart it.
    */
   readonly #trapped = (error: Error): void => {
     this.#hasLapsed = true;
@@ -319,5 +341,5 @@ function isGone(error: Error): boolean {
   );
 }
 
-/** The bound of the official SDKs. */
+/** The line limit of the official SDKs, in bytes. */
 const LINE_BYTES = 10 * 2 ** 20;

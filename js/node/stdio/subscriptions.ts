@@ -16,26 +16,29 @@ import {
 import { eachLine } from './lines.js';
 import type { StdioAuthorizeContext } from './stdio-handler.js';
 
-/** How the subscriptions of one connection are wired up. */
+/** Options of {@link Subscriptions}. */
 export interface SubscriptionsOptions {
   authorize: Authorize<StdioAuthorizeContext> | undefined;
   bus: AttachableBus;
-  /** What the server really notifies about, where that need not be asked. */
+  /** The capabilities that the server behind has declared, if these need not be discovered. */
   capabilities: ListenCapabilities | undefined;
-  /** What is known of the server behind; may reject with a `ListenError`. */
+  /** Returns the capabilities of the server behind. May reject with a `ListenError`. */
   discover: () => Promise<Discovered>;
   limits: Required<ListenLimits> & { lineBytes: number };
   timeouts: Required<ListenTimeouts>;
   onError: (error: Error) => void;
-  /** There may be something to write. */
+  /** Called when there may be output. */
   onNews: () => void;
 }
 
-/** The subscriptions of one stdio connection: moves client bytes and what the bus feeds into the core, and its lines out. */
+/**
+ * The subscriptions of one stdio connection. Passes the client's bytes and the events of the bus to
+ * the core, and returns the core's lines.
+ */
 export class Subscriptions implements FanoutSink {
   readonly #options: SubscriptionsOptions;
   readonly #asking: AuthorizeOptions<StdioAuthorizeContext>;
-  /** Takes it off the bus that feeds it. */
+  /** Detaches the subscriptions from the bus. */
   #leaveBus: (() => void) | undefined;
   #channel: Channel | undefined;
 
@@ -49,29 +52,30 @@ export class Subscriptions implements FanoutSink {
     this.#channel = calling(() => new Channel(coreLimits(limits), bytes, most, known));
   }
 
-  /** Takes bytes of the client; the answer is what the server behind gets of them. */
+  /** Handles bytes of the client. Returns the bytes to forward to the server behind. */
   receive(bytes: Uint8Array): Uint8Array[] {
     this.#channel?.receive(bytes);
     return this.#takeInputs();
   }
 
-  /** Takes whole lines of the server behind; the answer is what the client gets in their place now. */
+  /** Handles complete lines of the server behind. Returns the lines to pass to the client now. */
   pass(lines: Buffer): Uint8Array | undefined {
     if (this.#channel?.state().awaitsAnswers !== true) return lines;
     const kept = [...eachLine(lines)]
       .map((line) => this.#channel?.serverLine(line))
       .filter((line) => line !== undefined);
-    // The client's own lines were taken when they came: what is here now, these answers have led to.
+    // The client's own lines were handled when they arrived: these inputs result from the server's
+    // responses.
     this.#takeInputs();
     return kept.length > 0 ? Buffer.concat(kept) : undefined;
   }
 
-  /** The next lines for the client. */
+  /** Returns the next lines for the client. */
   poll(): Uint8Array | undefined {
     return this.#channel?.poll();
   }
 
-  /** Whether answers wait to be written. */
+  /** Whether responses are pending. */
   get hasAnswers(): boolean {
     return this.#channel?.state().hasAnswers === true;
   }
@@ -95,14 +99,17 @@ export class Subscriptions implements FanoutSink {
     this.#options.onNews();
   }
 
-  /** Where there are no subscriptions any more, the bus need not feed them. */
+  /** Detaches from the bus when no subscription is left. */
   settle(): void {
     if (this.streams > 0) return;
     this.#leaveBus?.();
     this.#leaveBus = undefined;
   }
 
-  /** Ends all subscriptions gracefully, once the bus has delivered what was published before: all that is left can be polled then. */
+  /**
+   * Ends all subscriptions gracefully, after the bus has delivered what was published before. Their
+   * remaining output can be polled then.
+   */
   async close(): Promise<void> {
     const { bus } = this.#options;
     try {
@@ -113,7 +120,10 @@ export class Subscriptions implements FanoutSink {
     this.#channel?.close(false);
   }
 
-  /** Ends all subscriptions without a word; the answer is what the server behind gets of an unfinished line. */
+  /**
+   * Ends all subscriptions without a result. Returns the bytes of an unfinished line, for the
+   * server behind.
+   */
   end(): Uint8Array {
     const rest = this.#channel?.receive() ?? new Uint8Array();
     this.#channel?.free();
@@ -122,7 +132,10 @@ export class Subscriptions implements FanoutSink {
     return rest;
   }
 
-  /** The core has begun anew, and knows of no subscription: nothing more can be said of any. The core is not called. */
+  /**
+   * Drops the subscriptions after a reset of the core, which no longer knows them. Does not call
+   * the core.
+   */
   lapse(): void {
     this.#channel = undefined;
     setImmediate(() => this.settle());
@@ -162,7 +175,10 @@ export class Subscriptions implements FanoutSink {
     this.#options.onNews();
   }
 
-  /** Whatever is published after it is open is heard, so the bus has to feed it before that. */
+  /**
+   * Attaches to the bus before the subscription opens, so that it receives everything published
+   * after that.
+   */
   async #open(
     number: number,
     filter: string | undefined,
@@ -195,5 +211,5 @@ function late(): ListenError {
   return new ListenError('bus-lost', 'the bus did not answer in time');
 }
 
-/** What the core can count. */
+/** The largest count that the core accepts. */
 const MAX_U32 = 2 ** 32 - 1;

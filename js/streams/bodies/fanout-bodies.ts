@@ -1,33 +1,33 @@
-/** The bodies of many streams by their numbers. */
+/** The response bodies of many streams, by stream id. */
 export interface StreamBodies {
-  /** Whether there is such a body. */
+  /** Returns whether the stream has an open body. */
   isOpen(stream: number): boolean;
-  /** Whether a body has room. */
+  /** Returns whether the body has room. */
   hasRoom(stream: number): boolean;
-  /** Writes to a body. */
+  /** Writes a chunk to the body. */
   write(stream: number, chunk: Uint8Array): void;
   /**
-   * Writes what `Fanout.publish` of the core answers; the result names the streams that had no room. Streams share chunks: who
-   * reads one may neither write into it nor transfer it.
+   * Writes the output of the core's `Fanout.publish`. Returns the streams that had no room. Streams
+   * share chunks: a consumer must neither modify nor transfer a chunk.
    */
   writeAll(fan: Uint8Array): number[];
-  /** Something waits for room in a body. */
+  /** Marks output as pending until the body has room. */
   await(stream: number): void;
-  /** There is no such body any more. */
+  /** Forgets the body. */
   forget(stream: number): void;
-  /** Closes the body, if there still is one. */
+  /** Closes the body, if it is open. */
   close(stream: number): void;
 }
 
 /**
- * Bodies of one process, and which of them take a write now. Whoever writes to thousands at once must not
- * touch an object of each.
+ * Bodies on hosts where any request may write to any body. One array says which of them have room:
+ * a write to thousands of bodies must not touch an object for each.
  */
 export class FanoutBodies implements StreamBodies {
   readonly #controllers: (ReadableStreamDefaultController<Uint8Array> | undefined)[] = [];
   #room = new Uint8Array(64);
 
-  /** A body is there; it has no room yet. */
+  /** Adds a body; it has no room yet. */
   open(stream: number, controller: ReadableStreamDefaultController<Uint8Array>): void {
     if (stream >= this.#room.length) this.#grow(stream);
     this.#controllers[stream] = controller;
@@ -47,10 +47,10 @@ export class FanoutBodies implements StreamBodies {
     this.forget(stream);
   }
 
-  /** A pull tells of room. */
+  /** Does nothing: `pull` of the body reports room. */
   await(): void {}
 
-  /** A body has room for one write. */
+  /** Marks that a body has room for one chunk. */
   markReady(stream: number): void {
     this.#room[stream] = 1;
   }
@@ -59,7 +59,7 @@ export class FanoutBodies implements StreamBodies {
     return this.#room[stream] === 1;
   }
 
-  /** Writes to a body, which then has no room. */
+  /** Writes a chunk; the body then has no room. */
   write(stream: number, chunk: Uint8Array): void {
     this.#room[stream] = 0;
     this.#controllers[stream]?.enqueue(chunk);
@@ -81,7 +81,7 @@ export class FanoutBodies implements StreamBodies {
   }
 }
 
-/** Calls `write` for each stream that a fan of the core is for. */
+/** Calls `write` for each stream in a fan of the core. */
 export function eachWrite(
   fan: Uint8Array,
   write: (stream: number, chunks: Chunks, place: number) => void,
@@ -94,12 +94,15 @@ export function eachWrite(
     write(words[at] as number, chunks, words[at + 1] as number);
 }
 
-/** Cuts bytes into chunks, each once: a slow reader must not keep all of them alive, and small copies cost more than they save. */
+/**
+ * Cuts a fan into chunks, each at most once. Copies small groups of chunks: a slow reader must not
+ * keep the whole fan alive, and a copy of each chunk would cost more than it saves.
+ */
 export class Chunks {
   readonly #bytes: Uint8Array;
   readonly #ends: Uint32Array;
   readonly #cut: Uint8Array[] = [];
-  /** A copy of some chunks, and which bytes it holds. */
+  /** A copy of consecutive chunks, from byte `#from` to byte `#to`. */
   #piece = new Uint8Array(0);
   #from = 0;
   #to = 0;
@@ -109,7 +112,7 @@ export class Chunks {
     this.#ends = ends;
   }
 
-  /** The chunk at a place. */
+  /** Returns the chunk at an index. */
   at(place: number): Uint8Array {
     const known = this.#cut[place];
     if (known !== undefined) return known;
@@ -121,7 +124,10 @@ export class Chunks {
     return chunk;
   }
 
-  /** Chunks are asked for in ascending order. */
+  /**
+   * Copies consecutive chunks, from this one up to `PIECE` bytes: chunks are requested in ascending
+   * order.
+   */
   #copy(from: number, place: number): void {
     let last = place;
     while (last + 1 < this.#ends.length && (this.#ends[last + 1] as number) - from <= PIECE)
@@ -132,5 +138,5 @@ export class Chunks {
   }
 }
 
-/** Bytes that one slow reader may keep alive for others. */
+/** Bytes of other chunks that one slow reader may keep alive. */
 const PIECE = 4_096;

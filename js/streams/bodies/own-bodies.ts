@@ -1,20 +1,23 @@
 import { eachWrite, type StreamBodies } from './fanout-bodies.js';
 import type { ResponseBody } from './response-body.js';
 
-/** Bodies each of which belongs to a request of its own; others may write to it, unless the host refuses that. */
+/**
+ * Bodies that each belong to the request of their stream. Other requests may write to them, unless
+ * the host refuses that.
+ */
 export class OwnBodies implements StreamBodies {
   readonly #bodies: (ResponseBody | undefined)[] = [];
   readonly #refused: (stream: number, error: Error) => void;
 
   /**
-   * @param refused - told where a write was refused on behalf of the request that it was made in. What was to be written is kept in the
-   *   body, for {@link OwnBodies.writeKept}.
+   * @param refused - called when the host refuses a write in the current request context. The body
+   *   keeps the chunk for {@link OwnBodies.writeKept}.
    */
   constructor(refused: (stream: number, error: Error) => void) {
     this.#refused = refused;
   }
 
-  /** A body is there. */
+  /** Adds a body. */
   open(stream: number, body: ResponseBody): void {
     this.#bodies[stream] = body;
   }
@@ -44,7 +47,10 @@ export class OwnBodies implements StreamBodies {
     return missed;
   }
 
-  /** On behalf of its own request, writes what was refused; false where that fails too. */
+  /**
+   * Writes the chunk that was refused; call it in the request context of the body. Returns false if
+   * the write fails again.
+   */
   writeKept(stream: number): boolean {
     return this.#bodies[stream]?.writeKept() === true;
   }

@@ -1,32 +1,35 @@
 import { deferred } from '../../timing/deferred.js';
 
-/** What a body tells its stream. */
+/** Handles the events of a body. */
 export interface BodyListener {
-  /** Somebody can read it from now on. */
+  /** Called when the body can be read. */
   begun(): void;
-  /** There is room, and whatever waits can be written. */
+  /** Called when the body has room, so that pending output can be written. */
   roomy(): void;
-  /** Its reader has left. */
+  /** Called when the client has disconnected. */
   left(): void;
 }
 
 /**
- * The body of one stream's response, with room for one chunk beside what its reader has asked for. What is written beyond that waits
- * in it for its reader, also when it was closed.
+ * The body of one stream's response. It has room for one chunk beyond what the client has
+ * requested. Further chunks are queued in it until the client reads them, even after `close`.
  */
 export class ResponseBody {
   readonly #ends: BodyListener;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  /** Ends the one call of `pull` that lasts as long as there is room: to be called after each chunk costs more than to write it. */
+  /**
+   * Resolves the pending call of `pull`, which lasts as long as there is room: one call for each
+   * chunk would cost more than the write.
+   */
   #fill: (() => void) | undefined;
-  /** A chunk that another request must not write. */
+  /** A chunk whose write was refused in another request context. */
   #kept: Uint8Array | undefined;
 
   constructor(ends: BodyListener) {
     this.#ends = ends;
   }
 
-  /** The response that it is the body of. */
+  /** Returns a response with this body. */
   response(): Response {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
@@ -42,22 +45,25 @@ export class ResponseBody {
     return sseResponse(body);
   }
 
-  /** Whether it is there. */
+  /** Whether the body can be read. */
   get isBegun(): boolean {
     return this.#controller !== undefined;
   }
 
-  /** Whether it takes a chunk now. */
+  /** Whether the body accepts a chunk now. */
   get hasRoom(): boolean {
     return this.#kept === undefined && (this.#controller?.desiredSize ?? 0) > 0;
   }
 
-  /** Whether a chunk waits for {@link writeKept}: nothing may be written before it. */
+  /** Whether a chunk is kept for {@link writeKept}. Nothing may be written before it. */
   get hasKept(): boolean {
     return this.#kept !== undefined;
   }
 
-  /** Takes a chunk. Throws where the request that this runs in must not write to it: the chunk is kept for {@link writeKept}. */
+  /**
+   * Writes a chunk. If the host refuses the write in the current request context, keeps the chunk
+   * for {@link writeKept} and throws.
+   */
   write(chunk: Uint8Array): void {
     try {
       this.#controller?.enqueue(chunk);
@@ -67,7 +73,10 @@ export class ResponseBody {
     }
   }
 
-  /** Writes the chunk that was kept, if there is one; to be called in the request of the body. False where that fails. */
+  /**
+   * Writes the kept chunk, if there is one; call it in the request context of the body. Returns
+   * false if the write fails.
+   */
   writeKept(): boolean {
     const kept = this.#kept;
     this.#kept = undefined;
@@ -79,7 +88,7 @@ export class ResponseBody {
     }
   }
 
-  /** Something waits for room: it tells when there is some. */
+  /** Ends the pending `pull`, so that the next one reports room. */
   await(): void {
     this.#fill?.();
   }
@@ -91,21 +100,21 @@ export class ResponseBody {
     return promise;
   }
 
-  /** Nothing more comes. */
+  /** Ends the body. */
   close(): void {
     this.#fill?.();
     try {
       this.#controller?.close();
     } catch {
-      // The reader has cancelled: there is no body left to close.
+      // The client has cancelled: there is no body to close.
     }
   }
 }
 
-/** Nothing is queued in a body: what nobody reads waits in the core, where it collapses. */
+/** Disables the queue of a body: pending output stays in the core, where it collapses. */
 export const NO_QUEUE = { highWaterMark: 0 };
 
-/** The response whose body is a stream. */
+/** Returns the event stream response with this body. */
 export function sseResponse(body: ReadableStream<Uint8Array>): Response {
   return new Response(body, {
     headers: {

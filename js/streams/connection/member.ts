@@ -3,7 +3,10 @@ import { RequestContext } from '../../timing/request-context.js';
 import type { FanoutStream } from '../fanout-stream.js';
 import type { ConnectionOwner } from './owner.js';
 
-/** One stream of a shared line, with what its request has of the line: perhaps the socket, and otherwise a timer. */
+/**
+ * One stream of a shared connection. Its request owns the socket, or checks by a timer that another
+ * request does.
+ */
 export class Member {
   readonly stream: FanoutStream;
   readonly context: RequestContext;
@@ -12,8 +15,9 @@ export class Member {
   #isGone = false;
 
   /**
-   * To be called on behalf of the stream's own request, or of one that the stream's own asks to go on: see {@link FanoutStream.request}.
-   * `ring` is called when the timer has come, on behalf of the request that has set it.
+   * Call this in the request of the stream, unless the stream keeps a request context: see
+   * {@link FanoutStream.request}. `ring` is called when the timer fires, in the context of the
+   * request that armed it.
    */
   constructor(stream: FanoutStream, ring: () => void, onError: (error: Error) => void) {
     this.stream = stream;
@@ -23,32 +27,33 @@ export class Member {
     });
   }
 
-  /** Whether its stream has gone. */
+  /** Whether the stream has ended. */
   get isGone(): boolean {
     return this.#isGone;
   }
 
-  /** Sets its timer, in the I/O context of its request. */
+  /** Sets the timer, in the I/O context of its request. */
   arm(deadline: number | undefined): void {
     this.#timer.arm(deadline);
   }
 
-  /** Its request has this socket from now on. */
+  /** Makes its request the owner of the socket. */
   hold(holder: ConnectionOwner): void {
     this.#holder = holder;
   }
 
-  /** It has it no longer. */
+  /** Gives up the socket. */
   release(): void {
     this.#holder?.stop();
     this.#holder = undefined;
   }
 
-  /** The stream has gone: what its request still has to do is done. */
+  /** Handles the end of the stream: gives up the socket and clears the timer. */
   leave(): void {
     this.#isGone = true;
     this.release();
-    // Whoever ends the stream may be another request; and its own, where it was cancelled, runs nothing after this.
+    // Clears the timer in both contexts: another request may end the stream, and its own request,
+    // if it was cancelled, runs nothing after this.
     this.context.run(() => this.#timer.clear());
     this.#timer.clear();
   }

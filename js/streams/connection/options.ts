@@ -4,27 +4,32 @@ import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout-stream.js';
 import type { SharedConnection } from './shared-connection.js';
 
-/** What a line tells whoever made it. */
+/** Options of a {@link SharedConnection}. */
 export interface ConnectionOptions {
-  /** Opens a connection to the bus, and sends `frame` first. */
+  /** Opens a connection to the bus and sends `frame` first. */
   connect(frame: string, link: AttachmentListener): BusConnection;
-  /** Keeps the request alive that asks, also after it was cancelled. */
+  /** Keeps the current request alive until `what` settles, even after it was cancelled. */
   waitUntil(what: Promise<void>): void;
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
-  /** How long the bus may be silent before it is asked, in milliseconds; 0: for ever. */
+  /** Probes the bus after it was silent for this many milliseconds. 0 disables. */
   busProbeIntervalMs: number;
-  /** Whether further streams may come. */
+  /** Whether more streams may join the connection. */
   isShared: boolean;
-  /** Whether each stream is of a request of its own, on behalf of which alone its timers are touched. */
+  /**
+   * Whether each stream has its own request context, in which its timers have to be set and
+   * cleared.
+   */
   isApart: boolean;
   onError: (error: Error) => void;
-  /** Told when all its streams are away, and when they are back, where it is shared. */
+  /**
+   * Called when all streams of a shared connection lose the bus, and when they are attached again.
+   */
   onLog: StreamLogger;
-  /** A stream could not be written to from another request. */
+  /** Called when a write to a stream was refused in the context of another request. */
   onRefused: (error: Error) => void;
-  /** A stream that is open goes on alone. */
+  /** Called when an open stream moves to its own connection. */
   onParted: (stream: FanoutStream, parted: Stream) => void;
-  /** It was not shared, and its stream has left: it is of no use any more. */
+  /** Called when the connection has ended: it is not shared, and its stream has left. */
   onEmpty: (line: SharedConnection) => void;
 }

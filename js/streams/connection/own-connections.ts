@@ -5,39 +5,39 @@ import type { FanoutStream } from '../fanout-stream.js';
 import type { ConnectionOptions } from './options.js';
 import { SharedConnection } from './shared-connection.js';
 
-/** What a line of one stream tells whoever made it. */
+/** Options of the connection of one stream. */
 export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onParted' | 'onEmpty'>;
 
-/** The lines of streams each of which has a connection of its own. */
+/** The connections of streams that do not share theirs. */
 export class OwnConnections {
   readonly #lines = new Set<SharedConnection>();
-  /** What those went through that are no more. */
+  /** The counters of connections that have ended. */
   readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
 
-  /** How the streams fared. */
+  /** The counters of all streams. */
   get tally(): Required<AttachmentCounters> {
     const sum = { ...this.#past };
     for (const line of this.#lines) addTally(sum, line);
     return sum;
   }
 
-  /** Whether there is no stream. */
+  /** Whether there are no streams. */
   get isEmpty(): boolean {
     return this.#lines.size === 0;
   }
 
-  /** As of {@link SharedConnection.settle}, for all of them. */
+  /** Calls {@link SharedConnection.settle} on all connections. */
   async settle(): Promise<void> {
     await Promise.all([...this.#lines].map((line) => line.settle()));
   }
 
-  /** As of {@link SharedConnection.lastDoubt}, for all of them. */
+  /** Calls {@link SharedConnection.lastDoubt} on all connections. */
   lastDoubt(): void {
     for (const line of this.#lines) line.lastDoubt();
   }
 
   /**
-   * Opens a stream, on behalf of its own request.
+   * Opens a stream in the current request context, which has to be its own.
    *
    * @throws ListenError as `FanoutDriver.open`.
    */
@@ -51,7 +51,7 @@ export class OwnConnections {
     }
   }
 
-  /** Takes in a stream that another line has parted with. */
+  /** Takes over a stream that has left another connection. */
   adopt(stream: FanoutStream, parted: Stream, options: OwnConnectionOptions): void {
     this.#line(options).adopt(stream, parted);
   }
@@ -60,7 +60,7 @@ export class OwnConnections {
     const line = new SharedConnection({
       ...options,
       isShared: false,
-      // Where it is, it is alone.
+      // Its only stream never moves to another connection.
       onParted: () => {},
       onEmpty: (line) => {
         if (this.#lines.delete(line)) addTally(this.#past, line);
@@ -71,7 +71,7 @@ export class OwnConnections {
   }
 }
 
-/** Adds how the streams of a line fared. */
+/** Adds the counters of a connection to a sum. */
 export function addTally(sum: Required<AttachmentCounters>, { tally }: SharedConnection): void {
   sum.away += tally.away;
   sum.outages += tally.outages;

@@ -5,42 +5,50 @@ import { RequestContext } from '../../timing/request-context.js';
 import { ignoringTrap } from '../../wasm/server/guard.js';
 import type { Member } from './member.js';
 
-/** What a holder tells its line. */
+/** Handles the events of an owner. */
 export interface OwnerListener {
   receive(frame: string): void;
   lost(error: Error): void;
   sentOn(error: Error): void;
   tick(): void;
-  /** What was received is to be served now. */
+  /** Handles what was received. */
   serve(): void;
 }
 
-/** What a holder takes from its line. */
+/** Options of an owner. */
 export interface OwnerOptions {
   connect(frame: string, link: AttachmentListener): BusConnection;
   waitUntil(what: Promise<void>): void;
-  /** Whether other requests may have to close what it has. */
+  /** Whether other requests may have to close its sockets. */
   isShared: boolean;
-  /** Whether it comes over a network: what is here together is then taken in together. */
+  /**
+   * Whether frames come over a network: those that have arrived together are then handled together.
+   */
   isApart: boolean;
   onError: (error: Error) => void;
 }
 
-/** The stream whose request has the socket of a line, and its timer, for as long as it does. */
+/** Owns the socket of a connection, and its timer, in the request context of one stream. */
 export class ConnectionOwner {
   readonly member: Member;
-  /** The request that has them: that of the member, unless it was cancelled at the very moment. */
+  /**
+   * The request context that owns the socket: the member's, unless its request was cancelled just
+   * before.
+   */
   readonly context: RequestContext;
-  /** Which of all terms it has the socket in. */
+  /** The term of the lease in which it owns the socket. */
   readonly term: number;
   readonly #options: OwnerOptions;
   readonly #ends: OwnerListener;
   readonly #timer: DeadlineTimer;
   readonly #stopped = deferred();
-  /** Runs on behalf of the request that has the socket, also where that has ended and `context` runs on behalf of whoever asks. */
+  /**
+   * Runs in the I/O context of the request that opened the socket, even after that request was
+   * cancelled.
+   */
   readonly #pulse: ReturnType<typeof setInterval> | null;
   #socket: BusConnection | undefined;
-  /** Sockets that are to be closed, and were not, because another request tried. */
+  /** Sockets that are still open, because another request tried to close them. */
   #left: BusConnection[] = [];
   #isStopping = false;
   #isAwaited = false;
@@ -52,20 +60,21 @@ export class ConnectionOwner {
     this.#options = options;
     this.#ends = ends;
     this.context = new RequestContext(options.onError);
-    // A request that is cancelled must live to close what it has, and what it is about to open.
+    // A cancelled request must live on until it has closed its sockets, including one that is still
+    // being opened.
     options.waitUntil(this.#stopped.promise);
     this.#timer = new DeadlineTimer(() => ends.tick());
     this.#pulse = options.isShared ? setInterval(() => this.#beat(), PULSE_MS) : null;
   }
 
-  /** Opens a socket in place of the one that there is, and sends this first. */
+  /** Opens a socket in place of the current one and sends `frame` first. */
   open(frame: string): void {
     this.close();
     const { receive, lost, sentOn } = this.#ends;
     this.#socket = this.#options.connect(frame, { receive, lost, sentOn });
   }
 
-  /** Sends one more frame. */
+  /** Sends a frame. */
   send(frame: string): void {
     this.#socket?.send(frame);
   }
@@ -83,8 +92,9 @@ export class ConnectionOwner {
   }
 
   /**
-   * Something was received, which runs on behalf of this request. What requests wait for is served at once. Everything else that comes
-   * over the network in the same turn of the event loop is served together: it is written once to each stream.
+   * Handles the arrival of a frame, in the context of the request that owns the socket. Serves at
+   * once if requests wait for the frame. Otherwise serves all frames of one turn of the event loop
+   * together, so that each stream is written to once.
    */
   received(isAnswer: boolean): void {
     if (isAnswer) this.#serve();
@@ -105,14 +115,19 @@ export class ConnectionOwner {
     ignoringTrap(() => this.#ends.serve());
   }
 
-  /** Holds nothing any more; may be called again, and by another request than the one that has the socket. */
+  /**
+   * Closes the sockets and clears the timer. Can be called repeatedly, and by another request than
+   * the one that owns the socket.
+   */
   stop(): void {
     this.#isStopping = true;
     this.context.run(() => this.#finish());
     this.context.close();
   }
 
-  /** Where this runs on behalf of another request, sockets stay open, and the pulse comes to it again. */
+  /**
+   * Closes all sockets. If this runs in another request, they stay open and the pulse tries again.
+   */
   #finish(): void {
     this.#timer.clear();
     const connecting = this.#socket?.connecting;
@@ -139,7 +154,7 @@ export class ConnectionOwner {
   }
 }
 
-/** Milliseconds after which a socket that another request could not close is closed. */
+/** Milliseconds between attempts to close a socket that another request could not close. */
 const PULSE_MS = 1_000;
-/** What cannot be closed for half a minute belongs to a request that is gone. */
+/** Attempts before a socket is given up: after half a minute its request is considered gone. */
 const MAX_ATTEMPTS = 30;

@@ -23,9 +23,11 @@ import { ConnectionOwner } from './owner.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
- * Streams of one isolate on one socket to the bus. The socket belongs to the request of one of them, the holder, and ends
- * with it: then another one opens the next, and the positions of the log heal what fell between. Which request that is, the core's lease
- * decides; what a request does, it does here on its own behalf. A stream whose socket is its own is alone on its line.
+ * The streams of one isolate that share one socket to the bus. The socket belongs to the request of
+ * one stream, its owner, and closes when that request ends. Another request then opens the next
+ * socket, and the positions of the log recover the events in between. The lease in the core decides
+ * which request owns the socket; each request carries out its steps in its own context. A stream
+ * that does not share its socket has a connection to itself.
  */
 export class SharedConnection {
   readonly #options: ConnectionOptions;
@@ -56,33 +58,35 @@ export class SharedConnection {
     this.#expect(options.busProbeIntervalMs);
   }
 
-  /** How its streams fared. */
+  /** The counters of its streams. */
   get tally(): AttachmentCounters {
     const isAway = this.#members.size > 0 && this.isCurrent && this.#upstream.isAway;
     return { ...this.#past, away: isAway ? this.#members.size : 0 };
   }
 
-  /** Whether the core still knows of it: after a trap its streams end, and a new line takes its place. So it is with one that has ended. */
+  /** Whether the core still knows the connection: false after `end`, and after a trap. */
   get isCurrent(): boolean {
     return !this.#isOver && this.#life === generation();
   }
 
-  /** Whether the bus has room on it for one more stream, as far as is known. */
+  /**
+   * Returns whether the bus has room for one more stream on this connection, as far as is known.
+   */
   hasRoomFor(stream: Stream): boolean {
     const hasRoom = this.#core.hasRoomFor(stream, performance.now());
-    // The bus may have more by now: it is asked.
+    // The bus may have more room by now: ask it.
     if (!hasRoom) this.#stir();
     return hasRoom;
   }
 
-  /** What holds the socket. */
+  /** The owner of the socket. */
   get holder(): ConnectionOwner | undefined {
     return this.#holder;
   }
 
   /**
-   * Opens a stream on behalf of its own request. The bus is asked as often as any of the streams
-   * wants: every `probeMs` milliseconds, 0 for never.
+   * Opens a stream in the current request context, which has to be its own. Probes the bus at the
+   * shortest interval that any stream requests: every `probeMs` milliseconds, 0 for never.
    */
   open(opening: Opening, probeMs: number): FanoutStream {
     if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#expect(probeMs);
@@ -93,7 +97,7 @@ export class SharedConnection {
     return stream;
   }
 
-  /** Takes in a stream that was parted with by another line, to be alone on this one. */
+  /** Takes over the only stream of this connection from another one. */
   adopt(stream: FanoutStream, parted: Stream): void {
     this.#streams.adopt(stream, parted);
     const member = this.#enter(stream);
@@ -101,8 +105,8 @@ export class SharedConnection {
   }
 
   /**
-   * Asks the bus, once for all its streams, for what was published before the call; resolves when they have received it. Where the
-   * bus does not answer it stays pending.
+   * Asks the bus, once for all streams, for the events that were published before the call.
+   * Resolves when the streams have received them. Stays pending if the bus does not answer.
    */
   settle(): Promise<void> {
     if (!this.isCurrent || this.#members.size === 0) return Promise.resolve();
@@ -113,7 +117,7 @@ export class SharedConnection {
     return promise;
   }
 
-  /** What the bus has not delivered is made up for as after a loss, but for callers with a name: their streams end at once. */
+  /** Handles undelivered events as lost before a close: streams of named callers end at once. */
   lastDoubt(): void {
     if (this.isCurrent) this.#streams.lastDoubt();
   }
@@ -159,15 +163,15 @@ export class SharedConnection {
     if (this.#members.size === 0 && !this.#options.isShared) this.end();
   }
 
-  /** Nobody comes any more. */
+  /** Ends the connection: no stream joins it any more. */
   end(): void {
     this.#options.onEmpty(this);
-    // What a core had that has trapped is gone.
+    // After a trap the core's memory is gone, and must not be freed.
     if (this.isCurrent) this.#streams.free();
     this.#isOver = true;
   }
 
-  /** Does what the lease of the socket asks for. */
+  /** Carries out the steps that the lease of the socket requires. */
   #lease(): void {
     while (this.isCurrent) {
       const call = this.#core.lease(performance.now(), Math.random());
@@ -203,7 +207,10 @@ export class SharedConnection {
     member.context.run(() => this.#watch(member));
   }
 
-  /** Gives the socket to a stream, in the I/O context of its request. Returns whether it has the socket now. */
+  /**
+   * Gives the socket to a stream, in the I/O context of its request. Returns whether the stream
+   * owns the socket now.
+   */
   #take(member: Member): boolean {
     if (member.isGone || !this.isCurrent) return false;
     const term = this.#core.take(member.stream.id);
@@ -247,7 +254,7 @@ export class SharedConnection {
     holder.received(this.#core.hasAnswers());
   }
 
-  /** What a line goes through, each of its streams does. */
+  /** Runs an action and adds the changes of the counters, once for each stream. */
   #counting<T>(action: () => T): T {
     const streams = this.#members.size;
     const before = this.#upstream.counts;
@@ -264,7 +271,7 @@ export class SharedConnection {
     return result;
   }
 
-  /** Where the bus is, the core knows. */
+  /** Reports whether the bus is away, as the core knows it. */
   #look(isAway: boolean, streams: number): void {
     if (this.#options.isShared) this.#outage.tell(isAway, streams);
     else if (isAway !== this.#isAway)
@@ -288,13 +295,15 @@ export class SharedConnection {
     }
   }
 
-  /** The bus has let a stream go on purpose. */
+  /** Ends a stream that the bus has released on purpose. */
   #dismiss(stream: FanoutStream, why: Error): void {
     stream.refuse(why);
     this.#streams.abort(stream);
   }
 
-  /** Streams that wait for the bus wait for its shard. */
+  /**
+   * Handles the redirection to a shard: streams that wait for the bus keep waiting for the shard.
+   */
   #sendOn(holder: ConnectionOwner, error: Error): void {
     this.#miss(holder, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
   }
@@ -306,14 +315,17 @@ export class SharedConnection {
     this.#serve(holder);
   }
 
-  /** Something has changed: streams are told, and the holder's request does what is to be done about the bus. */
+  /**
+   * Handles a change: passes the output to the streams, and runs the calls to the bus in the
+   * owner's context.
+   */
   #stir(): void {
     this.#tell();
     const holder = this.#holder;
     holder?.context.run(() => this.#serve(holder));
   }
 
-  /** Does what the core wants done, on behalf of the holder's request. */
+  /** Carries out the core's calls to the bus, in the context of the owner's request. */
   #serve(holder: ConnectionOwner, first?: UpstreamCall): void {
     if (this.#holder !== holder || !this.isCurrent) return;
     const next = () => this.#core.call(performance.now());
@@ -327,7 +339,10 @@ export class SharedConnection {
     if (this.#holder === holder && this.isCurrent) holder.arm(this.#upstream.deadline);
   }
 
-  /** Gives the streams what there is for them. What is left where the request must yield is given by the next one that has the socket. */
+  /**
+   * Passes the core's output to the streams. Output that is left when the request must yield is
+   * passed on by the next owner.
+   */
   #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
     while (this.isCurrent) {
       const told = this.#core.output(performance.now());
@@ -360,7 +375,10 @@ export class SharedConnection {
     settling.resolve();
   }
 
-  /** In its turn, and on behalf of its own request, each stream sees to it that some request holds the socket. */
+  /**
+   * Checks in the stream's own request context that some request owns the socket, and arms the
+   * stream's timer for its next check.
+   */
   #watch(member: Member): void {
     if (member.isGone || !this.isCurrent) return;
     const at = this.#core.watch(member.stream.id, performance.now(), Math.random());

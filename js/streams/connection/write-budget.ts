@@ -1,9 +1,14 @@
-/** Bounds the writes of a request; undefined: the defaults of the core. Tests replace them. */
+/**
+ * Limits the writes of each request; undefined selects the defaults of the core. Tests replace
+ * them.
+ */
 export const WRITE_BUDGET: Budget = { writes: undefined, shedMs: undefined };
 
 interface Budget {
-  /** Writes to streams, for all of which the request has the socket, after which it is spent. */
+  /** Writes to all streams that a request may make while it owns the socket. */
   writes: number | undefined;
-  /** Milliseconds between two sheddings where all requests are spent. */
+  /**
+   * Milliseconds between two rounds of shedding streams, when all requests have spent their writes.
+   */
   shedMs: number | undefined;
 }
