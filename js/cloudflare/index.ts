@@ -1,6 +1,6 @@
 /**
- * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and listens on, and
- * further ones where it holds more streams than one should.
+ * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and subscribes
+ * at, and further ones, its shards, when it has more streams than one object should hold.
  *
  * @packageDocumentation
  */
