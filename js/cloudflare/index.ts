@@ -1,6 +1,7 @@
 /**
- * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and subscribes
- * at, and further ones, its shards, when it has more streams than one object should hold.
+ * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and receives
+ * events from, and shards, which are further objects, when it has more streams than one object
+ * should hold.
  *
  * @packageDocumentation
  */

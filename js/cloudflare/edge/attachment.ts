@@ -64,7 +64,7 @@ export class Attachment {
     };
     this.#link = link;
     const connection = this.#ends.connect(frame, link);
-    // `connect` may report the loss, or this may be left, before it returns.
+    // The connection may be lost, or this attachment left, before `connect` returns.
     if (this.#link === link) this.#connection = connection;
     else connection.leave();
   }

@@ -104,7 +104,9 @@ export interface Gateway<Rest extends unknown[] = []> {
  *
  * @example
  * ```ts
- * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, { secret: env.PUBLISH_TOKEN });
+ * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, {
+ *   secret: env.PUBLISH_TOKEN,
+ * });
  * export default { fetch: (request: Request) => gate.fetch(request) };
  * ```
  */
