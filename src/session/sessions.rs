@@ -82,9 +82,9 @@ impl<S: Store> Sessions<S> {
         self.outputs.pop_front()
     }
 
-    /// Begins a session unless there is no room. Only sessions of its own caller make room: the
-    /// least recently used one ends, if possible one without a stream. `since` is the event id of
-    /// the end of the log.
+    /// Begins a session unless there is no room. Makes room only at the expense of the same caller:
+    /// its least recently used session ends, if possible one without a stream. `since` is the event
+    /// id of the end of the log.
     ///
     /// # Errors
     /// The errors of the store.

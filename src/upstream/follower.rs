@@ -354,8 +354,8 @@ impl Follower {
             }
             return Some(true);
         }
-        // The bus sends only requested events, so it must have missed a change of the filter. If it
-        // sends the batch again after a reply, the event is meant.
+        // The bus sends only requested events, so a change of the request must have been lost. If
+        // the bus sends the batch again after a reply, the event is meant.
         let is_meant = self.unwanted == Some(through) && self.link.is_certain();
         if !are_wanted && !is_meant {
             self.unwanted = Some(through);

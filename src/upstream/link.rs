@@ -31,8 +31,7 @@ enum State {
 /// The timeouts of an edge for its bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Milliseconds until an attach without a reply counts as failed. It does not apply to the
-    /// first attach. Default 5,000.
+    /// Milliseconds until an attach without a reply counts as failed. Default 5,000.
     pub attach: Millis,
     /// Milliseconds without certainty after which the bus is asked whether events were missed.
     /// Default 0, which disables this.

@@ -24,8 +24,8 @@ pub struct Batch {
     /// The epoch of the log, for a shard; `None` for an edge, which knows it from its connection.
     pub epoch: Option<Box<str>>,
     /// Where the previous batch ended, or the position in the reply to a fresh follow. A receiver
-    /// at a smaller position has missed something. `None`: the bus does not know; for a shard, the
-    /// bus has restarted and guarantees that nothing is left out.
+    /// that has not reached it has missed something. `None`: the bus does not know; for a shard,
+    /// the bus has restarted and guarantees that nothing is left out.
     pub previous: Option<Position>,
     /// The receiver has every event that it follows up to here once it has this batch.
     pub through: Position,

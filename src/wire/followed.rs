@@ -45,8 +45,8 @@ pub enum FollowAnswer {
 pub struct Followed {
     /// The number of the follow.
     pub seq: u64,
-    /// The end of the log. Every later event of the followed topics will be sent; until this reply
-    /// the receiver has to ignore events at or before it.
+    /// The end of the log. Every later event of the followed topics will be sent. A receiver that
+    /// waited for this reply ignores events at or before the mark.
     pub mark: Mark,
     /// The events that [`Follow::since`](super::Follow::since) requests. Always present in the
     /// reply to a fresh follow of an edge; events that [`Missed::events`] leaves out follow in
