@@ -23,9 +23,9 @@ import { upstreamPrincipal } from './upstream-principal.js';
  */
 export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends ProxyOptions {
   /**
-   * The bus of all requests, or a function that returns the bus of each request, which makes it the
-   * request's tenant. Tenants do not receive each other's events and cannot use each other's
-   * sessions. A request for which the function returns undefined gets 404.
+   * The bus of all requests, or a function that returns the bus, and so the tenant, of each
+   * request. Tenants do not receive each other's events and cannot use each other's sessions. A
+   * request for which the function returns undefined gets 404.
    *
    * @default 'mcp-listen'
    */
@@ -37,7 +37,7 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
    * @default undefined
    */
   secret?: PublishHandlerOptions['secret'];
-  /** Publishers with narrowed rights, and further options of `/publish`. */
+  /** Publishers with restricted rights, and further options of `/publish`. */
   publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
   /**
    * Which of the requested notifications an admitted caller receives. `acknowledged`: those that
