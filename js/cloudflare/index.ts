@@ -1,6 +1,7 @@
 /**
- * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and listens on, and
- * further ones where it holds more streams than one should.
+ * The bus for Cloudflare Workers: one Durable Object that every isolate publishes to and receives
+ * events from, and shards, which are further objects, when it has more streams than one object
+ * should hold.
  *
  * @packageDocumentation
  */

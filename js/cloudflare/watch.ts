@@ -1,6 +1,6 @@
 /**
- * Listening to a server behind a gateway, by the bus object: it brings the client's core along, which Workers that do
- * not need it should not have to carry.
+ * Lets the bus object subscribe to an MCP server behind a gateway. This module includes the core of
+ * the client, which Workers that do not need it should not load.
  *
  * @packageDocumentation
  */

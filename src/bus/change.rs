@@ -6,44 +6,44 @@ use crate::vocabulary::topic::Topic;
 
 use super::placement::ShardId;
 
-/// What has to be made durable.
+/// A change that has to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// There is one more shard.
+    /// A shard was opened.
     Opened {
-        /// Which.
+        /// The shard.
         shard: ShardId,
-        /// Where the edges are that it was opened for.
+        /// The continent of the edges that it was opened for.
         continent: Box<str>,
     },
-    /// A shard takes no more edges and will be closed.
+    /// A shard accepts no more edges and will be closed.
     Leaving(ShardId),
-    /// There is one shard less; nothing of it needs to be kept.
+    /// A shard was closed; nothing about it has to be stored any more.
     Closed(ShardId),
-    /// What a shard follows has changed.
+    /// The topics of a shard have changed.
     Follows {
-        /// Which.
+        /// The shard.
         shard: ShardId,
         /// The number of the call.
         seq: u64,
-        /// Whether nothing holds that it followed before.
+        /// Whether this replaces all earlier topics.
         is_fresh: bool,
-        /// What it follows too.
+        /// The topics that are added.
         add: Vec<Topic>,
-        /// What it follows no more.
+        /// The topics that are dropped.
         drop: Vec<Topic>,
     },
-    /// Every shard has taken what was published up to here.
+    /// Every shard has received the events up to this position.
     Settled(Position),
 }
 
-/// One call to a shard.
+/// A batch for a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchCall {
-    /// To which.
+    /// The shard.
     pub shard: ShardId,
-    /// The number of the call, for its answer.
+    /// The number of the call, for its reply.
     pub call: u32,
-    /// What to tell it.
+    /// The batch as text.
     pub text: String,
 }

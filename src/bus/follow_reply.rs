@@ -11,8 +11,8 @@ use crate::{
 
 use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
 
-/// The answer to one follow, while it comes into being: what it needs from the sessions and from the log is pushed, then
-/// [`FollowReply::finish`] writes it.
+/// The reply to one follow while it is being completed: the caller pushes what it needs from the
+/// sessions and the log, and [`FollowReply::finish`] returns its text.
 #[derive(Debug)]
 pub struct FollowReply {
     from: Follower,
@@ -20,18 +20,18 @@ pub struct FollowReply {
     outcome: Outcome,
 }
 
-/// What has to be kept, so that an edge can be restored.
+/// What has to be stored so that an edge can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keeps {
     /// Nothing has changed.
     Nothing,
-    /// All that [`Registry::kept`](super::Registry::kept) gives.
+    /// Everything that [`Registry::kept`](super::Registry::kept) returns.
     Anew,
-    /// This change, with what is kept.
+    /// This change, in addition to what is stored.
     Delta(Delta),
 }
 
-/// Who follows something.
+/// The sender of a follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follower {
     /// A shard of the bus.
@@ -69,10 +69,10 @@ impl Keeps {
 }
 
 impl Bus {
-    /// A shard told what it follows, in one call.
+    /// Handles a call of a shard that states what it follows.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the call fails then, and nothing has changed.
+    /// A [`ProtocolError`]; the call fails and changes nothing.
     pub fn handle_follow(
         &mut self,
         shard: ShardId,
@@ -144,32 +144,33 @@ impl FollowReply {
         }
     }
 
-    /// Who is answered.
+    /// Returns the sender of the follow.
     pub fn from(&self) -> Follower {
         self.from
     }
 
-    /// What has to be kept of the edge.
+    /// Returns what has to be stored for the edge.
     pub fn keeps(&self) -> &Keeps {
         &self.keeps
     }
 
-    /// The sessions whose streams are there now; what each watches is to be pushed, before events are.
+    /// Returns the sessions whose streams have joined. Push the subscriptions of each before any
+    /// event.
     pub fn joined(&self) -> &[Claim] {
         self.accepted().map_or(&[], |accepted| &accepted.joined)
     }
 
-    /// The sessions whose streams are gone from a shard.
+    /// Returns the sessions whose streams have left a shard.
     pub fn left(&self) -> &[Claim] {
         self.accepted().map_or(&[], |accepted| &accepted.left)
     }
 
-    /// Whether a shard has begun anew: no other session has its stream there.
+    /// Whether a shard has restarted: no other session has its stream there.
     pub fn is_fresh(&self) -> bool {
         self.accepted().is_some_and(|accepted| accepted.is_fresh)
     }
 
-    /// What a session watches that has joined; one that is not pushed is over.
+    /// Adds the subscriptions of a session that has joined; a session that is not pushed has ended.
     pub fn push_watch(&mut self, bus: &mut Bus, watched: Watched) {
         let from = self.from;
         if let Outcome::Accepted(accepted) = &mut self.outcome {
@@ -186,14 +187,15 @@ impl FollowReply {
         }
     }
 
-    /// The events after this position are to be pushed, in the order of their positions. For an edge those of [`Bus::missed`] suffice.
+    /// Returns the position after which the caller has to push the events, in order; `None` if none
+    /// are needed. For an edge those of [`Bus::missed`] suffice.
     pub fn replay_after(&self) -> Option<Position> {
         let accepted = self.accepted()?;
         let after = accepted.replay.as_ref()?.after();
         (after < accepted.mark.position).then_some(after)
     }
 
-    /// The next event of the log.
+    /// Adds the next event of the log.
     pub fn push_event(&mut self, bus: &Bus, position: Position, event: &ServerEvent) {
         let is_wanted = match self.from {
             Follower::Edge(edge) => bus
@@ -212,7 +214,7 @@ impl FollowReply {
         }
     }
 
-    /// What to send: the answer, then to an edge what it missed.
+    /// Returns the frames to send: the reply, then for an edge the events that it missed.
     pub fn finish(self, bus: &mut Bus) -> Vec<String> {
         let accepted = match self.outcome {
             Outcome::Refused(answer) => return vec![answer.to_json()],

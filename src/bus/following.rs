@@ -15,34 +15,34 @@ use super::{
     registry::{EdgeId, Frame},
 };
 
-/// What an edge's frame led to.
+/// The result of an edge's frame.
 #[derive(Debug)]
 pub enum Received {
-    /// The edge follows something else from now on, or was refused that: the reply has to be completed, and sent before anything
-    /// else is published.
+    /// The edge now follows other topics, or was refused: complete the reply and send it before the
+    /// next publish.
     Followed(Box<FollowReply>),
-    /// There is no room for what the edge wants: it is no longer known, and its connection is to be closed.
+    /// There is no room for the topics of the edge. It was removed; close its connection.
     Full,
-    /// The edge asked to be let go; it is no longer known.
+    /// The edge has detached and was removed.
     Detached,
 }
 
-/// The edges that follow the bus itself, and go.
+/// The edges that the bus itself holds.
 impl Bus {
-    /// A connection came up; it gets nothing until it follows something.
+    /// Adds a connection; it receives nothing until it follows something.
     pub fn connect(&mut self) -> EdgeId {
         self.edges.connect()
     }
 
-    /// An edge of before a restart, with what [`Bus::registry`] said of it.
+    /// Restores an edge after a restart, with what [`Bus::registry`] returned about it.
     pub fn restore(&mut self, topics: &Topics, last: Option<Position>, seq: u64) -> EdgeId {
         self.edges.restore(topics, last, seq)
     }
 
-    /// A frame came from an edge.
+    /// Handles a frame of an edge.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
+    /// A [`ProtocolError`]; the frame has to be dropped, and changes nothing.
     pub fn handle_message(&mut self, edge: EdgeId, text: &str) -> Result<Received, ProtocolError> {
         match self.edges.read(edge, text)? {
             Frame::Detach => {
@@ -55,19 +55,19 @@ impl Bus {
         }
     }
 
-    /// A connection went away.
+    /// Removes a connection.
     pub fn disconnect(&mut self, edge: EdgeId) {
         self.edges.disconnect(edge);
     }
 
-    /// The session of an edge watches these URIs now, and while it `is_held` its client is not ready to hear of them; the frame tells
-    /// the edge so.
+    /// Sets the resources that the session of an edge is subscribed to, and returns the frame for
+    /// the edge. While it `is_held`, its client must receive no notifications.
     pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_held: bool) -> Option<String> {
         self.edges.watch(edge, uris)?;
         Some(BusMessage::watched(uris, is_held))
     }
 
-    /// This is all that an edge follows; what it was sent before counts no more.
+    /// Replaces all topics of an edge, regardless of what it was sent before.
     fn begin(&mut self, edge: EdgeId, follow: Follow) -> Received {
         let topics: Topics = follow.add.iter().cloned().collect();
         let since = follow.heard();
@@ -90,9 +90,10 @@ impl Bus {
         )))
     }
 
-    /// What was sent before stays sent: the edge goes on from where it is. What is dropped is dropped in any case.
+    /// Changes the topics of an edge without a new start: its last sent position stays. Drops take
+    /// effect even if additions are refused.
     fn change(&mut self, edge: EdgeId, mut follow: Follow) -> Result<Received, ProtocolError> {
-        // The stream of a session joins with all that it follows.
+        // A session's stream joins only with a fresh follow.
         follow.joined.clear();
         let delta = self.edges.delta(edge, &follow)?;
         let is_admitted = self.edges.admits_change(edge, &delta);
@@ -110,7 +111,7 @@ impl Bus {
         ))))
     }
 
-    /// Whether the log still holds everything after `since`.
+    /// Whether the log still holds every event after `since`.
     pub(super) fn reaches(&self, since: &Mark) -> bool {
         since.epoch == self.mark.epoch
             && (self.floor..=self.mark.position).contains(&since.position)

@@ -11,7 +11,7 @@ use crate::{
 
 use super::placement::ShardId;
 
-/// What the shards of a bus follow there.
+/// The topics that the shards of a bus follow.
 #[derive(Debug, Default)]
 pub(super) struct Follows {
     index: Index<ShardId>,
@@ -20,17 +20,17 @@ pub(super) struct Follows {
 }
 
 impl Follows {
-    /// Bytes that the names count, those that more than one shard follows more than once.
+    /// The bytes of the names, counted once for each shard that follows them.
     pub(super) fn names(&self) -> usize {
         self.names
     }
 
-    /// Bytes that the names of one shard count.
+    /// The bytes of the names of one shard.
     pub(super) fn names_of(&self, shard: ShardId) -> usize {
         self.by_shard.get(&shard).map_or(0, Topics::bytes)
     }
 
-    /// What all of them follow together.
+    /// The union of the topics of all shards.
     pub(super) fn topics(&self) -> impl Iterator<Item = &Topic> {
         self.index.topics()
     }
@@ -40,17 +40,18 @@ impl Follows {
         self.index.entries()
     }
 
-    /// The shards that follow what `event` is about.
+    /// Returns the shards that follow the topics of `event`.
     pub(super) fn matching(&self, event: &ServerEvent) -> Vec<ShardId> {
         self.index.matching(event)
     }
 
-    /// Whether events about this topic go to a shard.
+    /// Whether events of this topic go to a shard.
     pub(super) fn takes(&self, shard: ShardId, topic: &Topic) -> bool {
         self.index.has(shard, topic) || self.index.has(shard, &Topic::Everything)
     }
 
-    /// Bytes that the names count after this call of a shard; `None` where it makes them no more.
+    /// Returns the bytes of the names after this call of a shard; `None` if it does not increase
+    /// them.
     pub(super) fn grown_by(&self, shard: ShardId, follow: &Follow) -> Option<usize> {
         let held = self.by_shard.get(&shard);
         let has = |topic: &&Topic| held.is_some_and(|held| held.contains(topic));
@@ -65,7 +66,7 @@ impl Follows {
         (added > gone).then(|| self.names - gone + added)
     }
 
-    /// A shard follows a topic. Returns whether that is new.
+    /// Adds a topic of a shard. Returns whether it is new.
     pub(super) fn insert(&mut self, shard: ShardId, topic: Topic) -> bool {
         if self.index.has(shard, &topic) {
             return false;
@@ -78,7 +79,7 @@ impl Follows {
         true
     }
 
-    /// A shard follows a topic no more.
+    /// Removes a topic of a shard.
     pub(super) fn remove(&mut self, shard: ShardId, topic: &Topic) {
         let topics = self.by_shard.get_mut(&shard);
         if topics.is_some_and(|topics| topics.remove(topic)) {
@@ -86,7 +87,7 @@ impl Follows {
         }
     }
 
-    /// A shard follows nothing any more.
+    /// Removes all topics of a shard.
     pub(super) fn forget(&mut self, shard: ShardId) {
         let topics = self.by_shard.remove(&shard).unwrap_or_default();
         for topic in topics.iter() {

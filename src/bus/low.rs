@@ -1,9 +1,9 @@
 use crate::clock::Millis;
 
-/// Notices that a count has fallen below half of what it was, or never rose, and stayed there.
+/// Detects a count that stays below half of its peak, or at zero.
 #[derive(Debug)]
 pub(super) struct Low {
-    /// For how long it has to stay there.
+    /// How long the count has to stay low.
     patience: Millis,
     peak: usize,
     at: Option<Millis>,
@@ -17,7 +17,7 @@ impl Default for Low {
 }
 
 impl Low {
-    /// Notices what has lasted for `patience`.
+    /// Creates a detector of counts that stay low for `patience`.
     pub(super) fn new(patience: Millis) -> Self {
         Self {
             patience,
@@ -27,7 +27,7 @@ impl Low {
         }
     }
 
-    /// The count has changed.
+    /// Handles a change of the count.
     pub(super) fn handle_count(&mut self, count: usize, now: Millis) {
         self.peak = self.peak.max(count);
         if count > 0 && count.saturating_mul(2) >= self.peak {
@@ -38,24 +38,24 @@ impl Low {
         }
     }
 
-    /// Time goes by.
+    /// Handles the passing of time.
     pub(super) fn handle_timeout(&mut self, now: Millis) {
         if self.at.take_if(|at| *at <= now).is_some() {
             self.is_due = true;
         }
     }
 
-    /// When to say so by itself.
+    /// Returns when to call [`Low::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         self.at
     }
 
-    /// Whether it is to be told.
+    /// Whether the low count has to be reported.
     pub(super) fn is_due(&self) -> bool {
         self.is_due
     }
 
-    /// It was told.
+    /// Records the report, and restarts from this count.
     pub(super) fn tell(&mut self, count: usize) {
         *self = Self {
             peak: count,
@@ -64,5 +64,5 @@ impl Low {
     }
 }
 
-/// Edges go and come back.
+/// How long a count has to stay low by default: edges often reconnect within seconds.
 const PATIENCE: Millis = Millis(10_000);

@@ -1,4 +1,5 @@
-//! The bus: what was published, and who wants to hear it.
+//! The bus: gives published events their positions and delivers them to the edges and shards that
+//! follow their topics.
 
 mod change;
 mod follow_reply;
@@ -36,32 +37,34 @@ use crate::{
 use recent::Recent;
 use shards::Shards;
 
-/// A bus without its I/O: gives each published event a position, and says which edges and which shards it goes to.
+/// A bus without I/O: gives each published event a position, and determines the edges and shards
+/// that receive it.
 ///
-/// Whoever drives it writes an event to the log first, then sends. It makes durable what [`Bus::poll_change`] gives
-/// before it answers anybody, and makes the calls that [`Bus::poll_batch`] gives. After a restart, [`Bus::new`] and the
-/// `restore` functions bring back what was durable.
+/// The host writes an event to the log before it sends it. It stores what [`Bus::poll_change`]
+/// returns before it replies to any request, and makes the calls that [`Bus::poll_batch`] returns.
+/// After a restart, [`Bus::new`] and the `restore` functions restore what was stored.
 #[derive(Debug)]
 pub struct Bus {
     mark: Mark,
     floor: Position,
     edges: Registry,
-    /// What the log tells, once somebody has asked what was missed, and until it is trimmed.
+    /// The latest event of each topic in the log, from the first request for missed events until
+    /// the log is trimmed.
     recent: Option<Recent>,
     shards: Shards,
 }
 
-/// One published event, ready to be logged and sent.
+/// A published event, ready to be logged and sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
-    /// Its place in the log.
+    /// The position of the event in the log.
     pub position: Position,
-    /// Which edges get it, and as which frame.
+    /// The edges that receive the event, and their frames.
     pub deliveries: Vec<Delivery>,
 }
 
 impl Bus {
-    /// A bus whose log ends at `mark` and of which nothing can be replayed. It opens no shards.
+    /// Creates a bus whose log ends at `mark` and that can replay nothing. It opens no shards.
     pub fn new(mark: Mark) -> Self {
         Self {
             floor: mark.position,
@@ -72,26 +75,26 @@ impl Bus {
         }
     }
 
-    /// The log holds every event after `floor`.
+    /// Sets the position after which the log holds every event.
     #[must_use]
     pub fn with_floor(mut self, floor: Position) -> Self {
         self.floor = floor;
         self
     }
 
-    /// Bounds the names of all edges together to `most` bytes, for at most so many edges; what shards follow counts, too.
-    /// Before there is any edge.
+    /// Limits the names of all edges together to `most` bytes, for at most `edges` edges; the names
+    /// that shards follow count too. Call it before the first edge connects.
     pub fn set_room(&mut self, most: usize, edges: usize) {
         self.edges.set_room(Room::new(most, edges));
         self.count_follows();
     }
 
-    /// What is known of its own edges.
+    /// Returns the registry of the bus's own edges.
     pub fn registry(&self) -> &Registry {
         &self.edges
     }
 
-    /// The log has let go of events: it holds every one after `floor`.
+    /// Handles the trimming of the log, which now holds every event after `floor`.
     pub fn handle_trimmed(&mut self, floor: Position) {
         if floor > self.floor {
             self.recent = None;
@@ -99,12 +102,13 @@ impl Bus {
         self.floor = floor;
     }
 
-    /// An event was published, nobody says when.
+    /// Publishes an event without a time.
     pub fn publish(&mut self, event: &ServerEvent) -> Publication {
         self.publish_at(event, None)
     }
 
-    /// An event was published, `at` so many milliseconds after 1970: streams count how long it took to write it.
+    /// Publishes an event, `at` milliseconds after 1970, from which streams measure the delay of
+    /// its delivery.
     pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
         self.mark.position = self.mark.position.next();
         let position = self.mark.position;
@@ -118,13 +122,13 @@ impl Bus {
         }
     }
 
-    /// Where the log ends.
+    /// Returns the end of the log.
     pub fn mark(&self) -> &Mark {
         &self.mark
     }
 
-    /// What the streams of all edges and of all shards want together: changes, whoever may know of them. A listener to
-    /// everything is no stream, and asks for nothing.
+    /// Returns the union of the filters of all streams, at edges and at shards, regardless of who
+    /// may receive the changes. Subscribers to everything are not streams and add nothing.
     pub fn wanted(&self) -> SubscriptionFilter {
         let topics = self.edges.all_topics().chain(self.shards.follows.topics());
         let topics: Topics = topics.cloned().collect();
@@ -137,7 +141,7 @@ impl Bus {
 }
 
 impl Publication {
-    /// Who gets it, in ascending order.
+    /// Returns the receiving edges in ascending order.
     pub fn edges(&self) -> Vec<EdgeId> {
         let mut edges: Vec<EdgeId> = self
             .deliveries
@@ -148,7 +152,7 @@ impl Publication {
         edges
     }
 
-    /// The frame that `edge` gets.
+    /// Returns the frame for `edge`.
     pub fn message_for(&self, edge: EdgeId) -> Option<&str> {
         let delivery = self
             .deliveries

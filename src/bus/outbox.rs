@@ -8,17 +8,17 @@ use crate::{
     wire::Batch,
 };
 
-/// What one shard has yet to take: one batch is on its way at a time, so that batches form by
-/// themselves where events come faster than answers.
+/// The events that one shard has not confirmed. Sends one batch at a time, so that batches grow
+/// when events arrive faster than replies.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Where the last batch ended; `None` where that was forgotten and nothing is left out.
+    /// Where the last batch ended; `None` if this is unknown and nothing is left out.
     previous: Option<Position>,
     waiting: VecDeque<(Position, Arc<str>)>,
-    /// When the first of what waits, and was not on its way yet, was published.
+    /// When the oldest waiting event that is not in flight was published.
     oldest: Option<Millis>,
     flight: Option<Flight>,
-    /// A batch is owed even without an event.
+    /// Whether a batch is due even without an event.
     is_owed: bool,
     is_last: bool,
     failures: u32,
@@ -34,8 +34,8 @@ struct Flight {
 }
 
 impl Outbox {
-    /// An event for this shard. Where too many wait, the oldest are left out: the shard finds
-    /// out by `previous`, and reads the log.
+    /// Adds an event. If too many wait, drops the oldest: the shard detects this by `previous` and
+    /// reads the log.
     pub(super) fn push(&mut self, position: Position, at: Option<Millis>, event: Arc<str>) {
         self.oldest = self.oldest.or(at);
         if self.waiting.len() >= MAX_WAITING
@@ -46,31 +46,32 @@ impl Outbox {
         self.waiting.push_back((position, event));
     }
 
-    /// The log has lost what this shard may have missed up to `position`.
+    /// Records that the log no longer holds events up to `position` that the shard may have missed.
     pub(super) fn leave_out(&mut self, position: Position) {
         self.previous = Some(position);
         self.is_owed = true;
     }
 
-    /// The shard is to hear of this bus, and to tell how many edges it holds.
+    /// Schedules a batch even without events, so that the shard learns of this bus and reports its
+    /// number of edges.
     pub(super) fn ask(&mut self) {
         self.is_owed = true;
     }
 
-    /// The next batch is the last one.
+    /// Makes the next batch the last one.
     pub(super) fn end(&mut self) {
         self.is_last = true;
         self.is_owed = true;
     }
 
-    /// The shard has begun anew and needs nothing that was published until now.
+    /// Drops all waiting events: the shard has restarted and needs nothing published before.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.oldest = None;
         self.previous = None;
     }
 
-    /// The next batch, as text, if it is time for one; `call` is its number.
+    /// Returns the next batch as text if one is due; `call` is its number.
     pub(super) fn poll(&mut self, mark: &Mark, call: u32, now: Millis) -> Option<String> {
         let is_idle = self.waiting.is_empty() && !self.is_owed;
         if self.flight.is_some() || is_idle || now < self.not_before {
@@ -106,7 +107,7 @@ impl Outbox {
         ))
     }
 
-    /// The call was answered; `false` where it is not the one that is waited for.
+    /// Handles the reply to a call; returns `false` if it is not the pending one.
     pub(super) fn handle_taken(&mut self, call: u32) -> bool {
         let Some(flight) = self.flight.take_if(|flight| flight.call == call) else {
             return false;
@@ -120,7 +121,7 @@ impl Outbox {
         true
     }
 
-    /// The call failed.
+    /// Handles the failure of a call.
     pub(super) fn handle_failure(
         &mut self,
         call: u32,
@@ -135,7 +136,7 @@ impl Outbox {
         }
     }
 
-    /// A call that is not answered in time counts as failed; the answer says whether it is time for another.
+    /// Treats an overdue call as failed; returns whether another call may be made.
     pub(super) fn handle_timeout(&mut self, now: Millis, random: f64) -> bool {
         let late = self.flight.as_ref().filter(|flight| flight.deadline <= now);
         if let Some(call) = late.map(|flight| flight.call) {
@@ -144,7 +145,7 @@ impl Outbox {
         self.flight.is_none() && self.not_before <= now
     }
 
-    /// When something is to be done by itself.
+    /// Returns when to call [`Outbox::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         match &self.flight {
             Some(flight) => Some(flight.deadline),
@@ -153,7 +154,7 @@ impl Outbox {
         }
     }
 
-    /// Whether the shard has taken everything.
+    /// Whether the shard has confirmed everything.
     pub(super) fn is_settled(&self) -> bool {
         self.waiting.is_empty() && self.flight.is_none() && !self.is_owed
     }
@@ -169,10 +170,10 @@ impl Outbox {
     }
 }
 
-/// Events kept for a shard that does not answer: beyond them it reads the log.
+/// Maximum number of events that wait for a shard; beyond them it reads the log.
 const MAX_WAITING: usize = 1_000;
-/// Of one batch: well below what a call may carry (32 MiB).
+/// Maximum bytes of one batch, well below the limit of a call (32 MiB).
 const MAX_BYTES: usize = 1 << 20;
-/// What a position and the members around an event take.
+/// Bytes of the position and members around an event.
 const WRAPPING: usize = 48;
 const PATIENCE: Millis = Millis(10_000);

@@ -1,19 +1,19 @@
 use alloc::{boxed::Box, vec::Vec};
 
-/// One shard of a bus, as its root numbers them, from 1; no number is used twice.
+/// The number of a shard, from 1; no number is used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(pub u32);
 
-/// Where an edge is to attach.
+/// Where an edge has to attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// At the root itself.
+    /// The root itself.
     Root,
-    /// At this shard.
+    /// This shard.
     Shard(ShardId),
 }
 
-/// Which shards there are, and who goes where: near its continent, where the fewest are.
+/// The shards, and where edges go: to the shard of their continent that has the fewest edges.
 #[derive(Debug)]
 pub(super) struct Placement {
     per_shard: u32,
@@ -24,10 +24,11 @@ pub(super) struct Placement {
 #[derive(Debug)]
 struct Seat {
     shard: ShardId,
-    /// The number of its last call.
+    /// The number of the shard's last call.
     seq: u64,
     continent: Box<str>,
-    /// As the shard told last, and those sent there since; `None` until it has told.
+    /// The number of edges that the shard last reported, and those sent there since; `None` until
+    /// it reports.
     edges: Option<u32>,
     is_leaving: bool,
 }
@@ -52,7 +53,8 @@ impl Placement {
         });
     }
 
-    /// Finds a place for one more edge where the root holds `own`; `None`: [`Placement::open`] one.
+    /// Finds a place for one more edge while the root holds `own` edges; `None` if a shard has to
+    /// be opened with [`Placement::open`].
     pub(super) fn find(&mut self, continent: &str, own: u32) -> Option<Home> {
         if own < self.per_shard && self.open_seats().next().is_none() {
             return Some(Home::Root);
@@ -67,7 +69,7 @@ impl Placement {
         Some(Home::Shard(seat.shard))
     }
 
-    /// Opens a shard for the first edge that goes there.
+    /// Opens a shard for its first edge.
     pub(super) fn open(&mut self, continent: &str) -> ShardId {
         self.last = self.last.saturating_add(1);
         let shard = ShardId(self.last);
@@ -76,20 +78,20 @@ impl Placement {
         shard
     }
 
-    /// A shard told how many edges it holds.
+    /// Records the number of edges that a shard holds.
     pub(super) fn report(&mut self, shard: ShardId, edges: u32) {
         if let Some(seat) = self.seat_mut(shard) {
             seat.edges = Some(edges);
         }
     }
 
-    /// A shard refused an edge for want of room.
+    /// Records that a shard is full.
     pub(super) fn fill(&mut self, shard: ShardId) {
         self.report(shard, self.per_shard);
     }
 
-    /// The shards that are not needed any more. They do not fill up again at once: what is left
-    /// takes their edges and stays half empty.
+    /// Returns the shards that can be closed. This leaves room: the remaining shards take their
+    /// edges and stay half empty.
     pub(super) fn surplus(&self) -> Vec<ShardId> {
         let half = u64::from(self.per_shard / 2);
         let total: u64 = self.open_seats().map(|seat| self.known(seat)).sum();
@@ -113,7 +115,7 @@ impl Placement {
         self.seat(shard).is_some_and(|seat| seat.is_leaving)
     }
 
-    /// The number of a shard's last call; `None` where there is no such shard.
+    /// Returns the number of a shard's last call; `None` if there is no such shard.
     pub(super) fn seq(&self, shard: ShardId) -> Option<u64> {
         self.seat(shard).map(|seat| seat.seq)
     }
@@ -133,7 +135,7 @@ impl Placement {
         seats.map(|seat| (seat.shard, &*seat.continent, seat.edges))
     }
 
-    /// Whether it is the emptiest of its continent, and the others have room enough.
+    /// Whether a shard has the fewest edges of its continent and the others have room for them.
     fn is_mergeable(&self, seat: &Seat, half: u64) -> bool {
         let (mut others, mut total) = (0, self.known(seat));
         for near in self.open_seats() {
@@ -161,14 +163,16 @@ impl Placement {
         self.seats.iter_mut().find(|seat| seat.shard == shard)
     }
 
-    /// A shard that has not told counts as full where others might be closed for its sake.
+    /// Returns the number of edges of a shard. One that has not reported counts as full, so that no
+    /// shard is closed on its account.
     fn known(&self, seat: &Seat) -> u64 {
         seat.edges.unwrap_or(self.per_shard).into()
     }
 }
 
 impl Seat {
-    /// A shard that has not told is tried: where it is full, it says so.
+    /// Returns the number of edges. A shard that has not reported counts as empty and is tried; if
+    /// it is full, it refuses.
     fn taken(&self) -> u32 {
         self.edges.unwrap_or_default()
     }

@@ -8,17 +8,17 @@ use crate::{
 
 use super::{change::BatchCall, outbox::Outbox, placement::ShardId};
 
-/// What all shards have yet to take. What is done for one event costs what that goes to, however
-/// many shards there are.
+/// The outboxes of all shards. The cost of an event depends on the shards that receive it, not on
+/// how many there are.
 #[derive(Debug, Default)]
 pub(super) struct Post {
-    /// In the order of the shards' numbers.
+    /// The outboxes in the order of the shards' numbers.
     outboxes: Vec<(ShardId, Outbox)>,
-    /// How many of them are not settled.
+    /// The number of outboxes that are not settled.
     busy: usize,
     /// The shards that may be called now.
     ready: VecDeque<ShardId>,
-    /// Nothing is to be done by itself before.
+    /// No timeout is due before this.
     timeout: Option<Millis>,
     next_call: u32,
 }
@@ -36,7 +36,7 @@ impl Post {
         }
     }
 
-    /// Gives a shard something to take.
+    /// Changes the outbox of a shard by `give`, and schedules a call if it was settled.
     pub(super) fn owe(&mut self, shard: ShardId, give: impl FnOnce(&mut Outbox)) {
         let was_settled = self.change(shard, |outbox| {
             let was_settled = outbox.is_settled();
@@ -48,7 +48,7 @@ impl Post {
         }
     }
 
-    /// All shards have missed what the log has lost up to `position`.
+    /// Records for all shards that the log no longer holds events up to `position`.
     pub(super) fn leave_out(&mut self, position: Position) {
         let shards: Vec<ShardId> = self.outboxes.iter().map(|(shard, _)| *shard).collect();
         for shard in shards {
@@ -56,12 +56,12 @@ impl Post {
         }
     }
 
-    /// A shard has begun anew and needs nothing that was published until now.
+    /// Drops the waiting events of a shard that has restarted.
     pub(super) fn clear(&mut self, shard: ShardId) {
         self.change(shard, Outbox::clear);
     }
 
-    /// The next call to make, if it is time for one.
+    /// Returns the next call if one is due.
     pub(super) fn poll(&mut self, mark: &Mark, now: Millis) -> Option<BatchCall> {
         while let Some(shard) = self.ready.pop_front() {
             let call = self.next_call;
@@ -79,7 +79,7 @@ impl Post {
         None
     }
 
-    /// A call was answered; `false` where it is not the one that is waited for.
+    /// Handles the reply to a call; returns `false` if it is not the pending one.
     pub(super) fn handle_taken(&mut self, shard: ShardId, call: u32) -> bool {
         let handled = self.change(shard, |outbox| {
             (outbox.handle_taken(call), outbox.is_settled())
@@ -91,7 +91,7 @@ impl Post {
         is_taken
     }
 
-    /// A call failed.
+    /// Handles the failure of a call.
     pub(super) fn handle_failure(
         &mut self,
         shard: ShardId,
@@ -107,12 +107,12 @@ impl Post {
         self.wake_at(timeout.flatten());
     }
 
-    /// When to call [`Post::handle_timeout`]; there may be nothing to do then.
+    /// Returns when to call [`Post::handle_timeout`]; nothing may be due by then.
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         self.timeout.filter(|_| self.busy > 0)
     }
 
-    /// That moment has come.
+    /// Handles the timeouts that are due.
     pub(super) fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.timeout = None;
         let mut next = None;
@@ -121,7 +121,7 @@ impl Post {
                 if outbox.handle_timeout(now, random) {
                     self.ready.push_back(*shard);
                 }
-                // The shard may have begun anew, and need nothing of a call that failed.
+                // The shard may have restarted, and need nothing of a call that failed.
                 self.busy -= usize::from(outbox.is_settled());
             }
             next = earlier(next, outbox.poll_timeout());
@@ -129,18 +129,18 @@ impl Post {
         self.timeout = next;
     }
 
-    /// Whether every shard has taken everything.
+    /// Whether every shard has confirmed everything.
     pub(super) fn is_settled(&self) -> bool {
         self.busy == 0
     }
 
-    /// Whether this shard has.
+    /// Whether this shard has confirmed everything.
     pub(super) fn has_settled(&self, shard: ShardId) -> bool {
         let outbox = self.place(shard).and_then(|place| self.outboxes.get(place));
         outbox.is_some_and(|(_, outbox)| outbox.is_settled())
     }
 
-    /// Every change of an outbox goes through here, so that the busy ones are counted.
+    /// Changes an outbox. Every change goes through here, so that the count of busy ones is right.
     fn change<T>(&mut self, shard: ShardId, change: impl FnOnce(&mut Outbox) -> T) -> Option<T> {
         let place = self.place(shard)?;
         let (_, outbox) = self.outboxes.get_mut(place)?;

@@ -10,18 +10,19 @@ use crate::{
     },
 };
 
-/// Where the log last tells of each topic. With it what an edge missed is looked up: that costs what the edge wants,
-/// and not what was published meanwhile, however many edges come back at once.
+/// The position of the latest event of each topic in the log. A lookup of what an edge missed costs
+/// in proportion to its topics, not to the number of events published since, however many edges
+/// reconnect at once.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     topics: Map<Topic, Position>,
-    /// What is for one audience.
+    /// The topics of events for one audience, by audience.
     audiences: Map<Label, Map<Topic, Position>>,
     revocations: Map<Label, Position>,
 }
 
 impl Recent {
-    /// The next event of the log.
+    /// Adds the next event of the log.
     pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
         let topic = Topic::of(event);
         if let ServerEvent::Revoked { principal } = event {
@@ -35,7 +36,7 @@ impl Recent {
         }
     }
 
-    /// The last event of each topic that is wanted, of those after a position, in their order.
+    /// Returns the positions of the latest wanted event of each topic after a position, in order.
     pub(super) fn missed(&self, wanted: &Topics, after: Position) -> Vec<Position> {
         let mut positions = Set::default();
         let mut take = |position: &Position| {

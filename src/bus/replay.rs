@@ -12,7 +12,7 @@ use crate::{
 
 use super::{Bus, registry::EdgeId};
 
-/// What somebody missed, read from the log and collapsed: the last event of each topic.
+/// The events that a receiver missed, collapsed to the latest of each topic.
 #[derive(Debug)]
 pub(super) struct Replay {
     after: Position,
@@ -20,7 +20,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Of who has heard everything up to `after`.
+    /// Creates the replay for a receiver that has every event up to `after`.
     pub(super) fn new(after: Position) -> Self {
         Self {
             after,
@@ -28,18 +28,19 @@ impl Replay {
         }
     }
 
-    /// Up to where everything was heard.
+    /// Returns the position up to which the receiver has every event.
     pub(super) fn after(&self) -> Position {
         self.after
     }
 
-    /// The next event of the log that is wanted.
+    /// Adds the next wanted event of the log.
     pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
         let subject = Topic::subject_of(event);
         self.last.insert(subject, (position, event.clone()));
     }
 
-    /// The batches that tell an edge, of bounded size, and the position that it has then heard.
+    /// Returns the batches for an edge, of bounded size, and the position that it has reached after
+    /// them.
     pub(super) fn batches(self) -> (Vec<String>, Position) {
         let mut heard = self.after;
         let mut batches = Vec::new();
@@ -60,7 +61,7 @@ impl Replay {
         (batches, heard)
     }
 
-    /// The same in one answer: as many of the latest events as it may carry.
+    /// Returns the events for one reply: as many of the latest as fit.
     pub(super) fn missed(self) -> Missed {
         let mut events = in_order(self.last);
         let mut bytes = 0;
@@ -77,34 +78,34 @@ impl Replay {
     }
 }
 
-/// What the log tells of what an edge has missed.
+/// The events of the log that an edge has missed.
 impl Bus {
-    /// Whether it is known what the log tells; if not, [`Bus::recall`] comes before [`Bus::missed`].
+    /// Whether the log was read; if not, call [`Bus::recall`] before [`Bus::missed`].
     pub fn recalls(&self) -> bool {
         self.recent.is_some()
     }
 
-    /// The next event of the log, all of which is told in order.
+    /// Adds the next event of the log; every event has to be added in order.
     pub fn recall(&mut self, position: Position, event: &ServerEvent) {
         let recent = self.recent.get_or_insert_default();
         recent.push(position, event);
     }
 
-    /// Of the events after a position, those that an edge is to be told of, in order.
+    /// Returns the positions after `after` of the events that an edge has to receive, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
         let recent = self.recent.as_ref().zip(self.edges.topics(edge));
         recent.map_or_else(Vec::new, |(recent, topics)| recent.missed(topics, after))
     }
 }
 
-/// The last events of each topic, in the order of their positions.
+/// Returns the latest events of each topic in the order of their positions.
 fn in_order(last: Map<Subject, (Position, ServerEvent)>) -> Vec<(Position, ServerEvent)> {
     let by_key = last.into_entries();
     let by_position: Map<Position, ServerEvent> = by_key.map(|(_, logged)| logged).collect();
     by_position.into_entries().collect()
 }
 
-/// Text in one batch, and what its last event has beyond that.
+/// Bytes of events after which a batch takes no further one.
 const BATCH_BYTES: usize = 65_536;
-/// A call may carry 32 MiB.
+/// Maximum bytes of events in one reply, below the limit of a call (32 MiB).
 const ANSWER_BYTES: usize = 8 << 20;

@@ -16,7 +16,7 @@ use super::{
     post::Post,
 };
 
-/// The shards of a bus: what each follows, and what it has yet to take.
+/// The shards of a bus: the topics of each, and the events that it has not confirmed.
 #[derive(Debug)]
 pub(super) struct Shards {
     settled: Position,
@@ -26,11 +26,12 @@ pub(super) struct Shards {
     changes: VecDeque<Change>,
 }
 
-/// The shards, where a bus has any: where edges go, what each shard follows, and what it has yet to take.
+/// The shards of a bus: where edges go, the topics of each shard, and the events that it has not
+/// confirmed.
 impl Bus {
-    /// The bus opens shards beyond so many edges, each of which takes `per_shard`. They have taken everything up to
-    /// `settled`; the highest number of a shard that ever was is `last`.
-    /// Before anything else of them is told.
+    /// Lets the bus open shards, each of which holds `per_shard` edges. They have received
+    /// everything up to `settled`; `last` is the highest number that a shard has ever had. Call it
+    /// before all other functions of shards.
     pub fn set_shards(&mut self, settled: Position, last: u32, per_shard: u32) {
         self.shards = Shards {
             settled,
@@ -39,12 +40,12 @@ impl Bus {
         };
     }
 
-    /// Bytes that the names of what all shards follow count.
+    /// Returns the bytes of the names that all shards follow.
     pub fn shard_names(&self) -> usize {
         self.shards.follows.names()
     }
 
-    /// A shard that was there before a restart.
+    /// Restores a shard after a restart.
     pub fn restore_shard(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
         self.shards
             .placement
@@ -55,14 +56,15 @@ impl Bus {
         }
     }
 
-    /// What a shard followed before a restart.
+    /// Restores a topic of a shard after a restart.
     pub fn restore_topic(&mut self, shard: ShardId, topic: Topic) {
         self.shards.follows.insert(shard, topic);
         self.count_follows();
     }
 
-    /// The events of the log that shards may not have taken come after this position: each is to be told with
-    /// [`Bus::restore_event`], in order, once all shards are back. `None`: there is no shard.
+    /// Returns the position after which shards may not have received the events; `None` if there is
+    /// no shard. Pass each later event to [`Bus::restore_event`], in order, once all shards are
+    /// restored.
     pub fn restore_after(&mut self) -> Option<Position> {
         if !self.has_shards() {
             return None;
@@ -73,13 +75,13 @@ impl Bus {
         Some(self.shards.settled.max(self.floor))
     }
 
-    /// The next event of the log that shards may not have taken.
+    /// Restores the next event of the log that shards may not have received.
     pub fn restore_event(&mut self, position: Position, event: &ServerEvent) {
         self.owe(position, None, event);
     }
 
-    /// Where the next edge of a continent goes; the root holds `own` edges, and the shard `full`
-    /// has refused this one. Opens a shard where it needs one.
+    /// Returns where the next edge of a continent goes. The root holds `own` edges; the shard
+    /// `full` has refused this edge. Opens a shard if needed.
     pub fn place(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Home {
         if let Some(full) = full {
             self.shards.placement.fill(full);
@@ -88,15 +90,15 @@ impl Bus {
         place.unwrap_or_else(|| Home::Shard(self.open(continent)))
     }
 
-    /// The next call to make, if it is time for one.
+    /// Returns the next call if one is due.
     pub fn poll_batch(&mut self, now: Millis) -> Option<BatchCall> {
         self.shards.post.poll(&self.mark, now)
     }
 
-    /// A shard answered a call.
+    /// Handles the reply of a shard to a call.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the call counts as failed then.
+    /// A [`ProtocolError`]; the call then counts as failed.
     pub fn handle_taken(
         &mut self,
         shard: ShardId,
@@ -117,7 +119,7 @@ impl Bus {
         Ok(())
     }
 
-    /// A call failed; it will be made again.
+    /// Handles the failure of a call, which will be repeated.
     pub fn handle_failure(
         &mut self,
         shard: ShardId,
@@ -130,29 +132,29 @@ impl Bus {
         post.handle_failure(shard, call, is_overloaded, now, random);
     }
 
-    /// When to call [`Bus::handle_timeout`].
+    /// Returns when to call [`Bus::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
         self.shards.post.poll_timeout()
     }
 
-    /// That moment has come.
+    /// Handles the timeouts that are due.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.shards.post.handle_timeout(now, random);
     }
 
-    /// Whether every shard has taken everything.
+    /// Whether every shard has confirmed everything.
     pub fn is_settled(&self) -> bool {
         self.shards.post.is_settled()
     }
 
-    /// A burst is over: what is settled by now is to be made durable.
+    /// Records the end of a burst: if everything is confirmed, a change is due that stores this.
     pub fn settle(&mut self) {
         if self.is_settled() && self.shards.settled < self.mark.position && self.has_shards() {
             self.set_settled();
         }
     }
 
-    /// The next thing to make durable.
+    /// Returns the next change to store.
     pub fn poll_change(&mut self) -> Option<Change> {
         self.shards.changes.pop_front()
     }
@@ -162,17 +164,18 @@ impl Bus {
         !self.shards.placement.is_empty()
     }
 
-    /// The shards, each with the continent that it was opened for and how many edges it is known to hold.
+    /// Returns the shards, each with the continent that it was opened for and its known number of
+    /// edges.
     pub fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
         self.shards.placement.shards()
     }
 
-    /// What each shard follows.
+    /// Returns each shard with each of its topics.
     pub fn rows(&self) -> impl Iterator<Item = (ShardId, &Topic)> {
         self.shards.follows.entries()
     }
 
-    /// The shards that follow what `event` is about.
+    /// Returns the shards that follow the topics of `event`.
     pub fn interested(&self, event: &ServerEvent) -> Vec<ShardId> {
         self.shards.follows.matching(event)
     }
@@ -181,7 +184,7 @@ impl Bus {
         self.shards.post.has_settled(shard)
     }
 
-    /// One call has changed what a shard follows, and told how many edges it holds.
+    /// Applies a call of a shard: changes its topics and records its number of edges.
     pub(super) fn apply(&mut self, shard: ShardId, follow: &Follow) {
         if follow.is_fresh {
             self.shards.follows.forget(shard);
@@ -210,7 +213,7 @@ impl Bus {
         }
     }
 
-    /// More that a shard follows from now on.
+    /// Adds topics of a shard.
     pub(super) fn add(&mut self, shard: ShardId, topics: Vec<Topic>) {
         let topics = topics.into_iter();
         let add: Vec<Topic> = topics
@@ -235,7 +238,7 @@ impl Bus {
         }
         let shard = self.shards.placement.open(continent);
         self.shards.post.insert(shard);
-        // The edge that it is for may not come: a shard that knows of itself tells that it is empty.
+        // The edge may never connect. A shard that knows of its bus reports that it is empty.
         self.shards.post.owe(shard, Outbox::ask);
         self.shards.changes.push_back(Change::Opened {
             shard,
@@ -267,7 +270,7 @@ impl Bus {
             .push_back(Change::Settled(self.shards.settled));
     }
 
-    /// An event is to be taken by those that follow what it is about.
+    /// Adds an event to the outboxes of the shards that follow its topics.
     pub(super) fn owe(&mut self, position: Position, at: Option<Millis>, event: &ServerEvent) {
         let interested = self.interested(event);
         if interested.is_empty() {
@@ -280,13 +283,14 @@ impl Bus {
         }
     }
 
-    /// Whether there is room for what a call adds, once what it drops is gone.
+    /// Whether there is room for what a call adds, after what it drops.
     pub(super) fn admits(&self, shard: ShardId, follow: &Follow) -> bool {
         let names = self.shards.follows.grown_by(shard, follow);
         names.is_none_or(|names| names <= self.edges.room().spare())
     }
 
-    /// The most bytes that the names of a shard may come to count: half of what is left is for the others.
+    /// Returns the maximum bytes of the names of a shard: half of what is left stays for the
+    /// others.
     pub(super) fn room_of(&self, shard: ShardId) -> usize {
         let follows = &self.shards.follows;
         match self.edges.room().spare() {
@@ -295,7 +299,7 @@ impl Bus {
         }
     }
 
-    /// What the shards follow counts in the room of the edges.
+    /// Counts the names that the shards follow in the room of the edges.
     pub(super) fn count_follows(&mut self) {
         let names = self.shards.follows.names();
         self.edges.room_mut().set_elsewhere(names);
@@ -303,7 +307,7 @@ impl Bus {
 }
 
 impl Default for Shards {
-    /// None, and none is ever opened.
+    /// No shards, and none is ever opened.
     fn default() -> Self {
         Self {
             settled: Position::default(),

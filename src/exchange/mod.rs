@@ -1,4 +1,5 @@
-//! One HTTP request on its way through a server: what its host has to find out, in which order, and what becomes of it.
+//! The course of one HTTP request through a server: what its host has to find out, in which order,
+//! and how the request ends.
 
 mod service;
 mod step;
@@ -27,11 +28,12 @@ use crate::{
 
 use visit::Visit;
 
-/// One HTTP request, whose header fields are read once. The checks run in the order of this machine, and the first that fails answers.
+/// One HTTP request. Its header fields are parsed once. The checks run in the order of this
+/// machine, and the first one that fails determines the response.
 ///
-/// Poll [`Exchange::poll`] and do what the step says: it is told again until its `handle_*` was called. After
-/// [`Step::Answer`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and [`Step::OpenSession`] there is
-/// nothing more to ask.
+/// Poll [`Exchange::poll`] and carry out the step, which repeats until its `handle_*` was called.
+/// [`Step::Answer`], [`Step::Forward`], [`Step::Pass`], [`Step::Listen`], [`Step::Initialize`] and
+/// [`Step::OpenSession`] are final.
 #[derive(Debug)]
 pub struct Exchange {
     service: Arc<Service>,
@@ -42,9 +44,9 @@ pub struct Exchange {
     is_named: bool,
     principal: Option<Box<str>>,
     may_be_session: bool,
-    /// The server behind is not announced to have what is not served.
+    /// Whether to remove from the capabilities of the upstream server what is not served.
     withholds: bool,
-    /// Whose refusal it would be.
+    /// The id of the request, for a refusal.
     id: Option<RequestId>,
     stage: Stage,
 }
@@ -52,25 +54,26 @@ pub struct Exchange {
 #[derive(Debug)]
 enum Stage {
     Begun,
-    /// No streams are held.
+    /// The server holds no streams.
     Off,
-    /// Its header fields alone call it a listen: its caller is named before its body is read.
+    /// A listen by its header fields: its caller is named before its body is read.
     ByHeader,
-    /// Only its body can show whether it is a listen.
+    /// Possibly a listen, which its body determines.
     ByBody,
-    /// A listen, which is judged once its caller is named.
+    /// A listen, which is checked once its caller is named.
     Listen(listen::Verdict),
-    /// No listen.
+    /// Not a listen.
     Other,
-    /// A request that sessions have to do with.
+    /// A request that concerns sessions.
     Session(legacy::Verdict),
-    /// One in a session.
+    /// A request in a session.
     Visit(Box<Visit>),
     Answered(Answer),
 }
 
 impl Exchange {
-    /// A request with its absolute URL and header fields (lines `name: value`). `is_readable`: its body has not been read.
+    /// Creates the exchange of a request with its absolute URL and header fields (lines `name:
+    /// value`). `is_readable`: its body has not been read.
     pub fn new(
         service: Arc<Service>,
         method: &str,
@@ -101,50 +104,51 @@ impl Exchange {
         }
     }
 
-    /// Header fields to add to the answer, also to one of the server behind.
+    /// Returns header fields to add to the response, even to one of the upstream server.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// Its body was read; one over [`Step::Body`]'s limit may be cut off anywhere beyond it.
+    /// Handles the body; one above the limit of [`Step::Body`] may be cut off anywhere beyond it.
     pub fn handle_body(&mut self, body: Vec<u8>) {
         self.body = Some(body.into_boxed_slice());
     }
 
-    /// Its caller was named; `None`: it has no name, or needs none.
+    /// Handles the name of the caller; `None`: it has no name, or needs none.
     pub fn handle_caller(&mut self, principal: Option<&str>) {
         self.is_named = true;
         self.principal = principal.map(Into::into);
     }
 
-    /// A session may have the id that it names.
+    /// Records that a session may have the id that the request names.
     pub fn handle_session(&mut self) {
         self.may_be_session = true;
     }
 
-    /// Its session has replied.
+    /// Handles the reply of its session.
     pub fn handle_reply(&mut self, reply: Reply) {
         if let Stage::Visit(visit) = &mut self.stage {
             visit.handle_reply(reply);
         }
     }
 
-    /// Grants what was requested and is in `permit` too; `None` grants all of it.
+    /// Grants what was requested and is also in `permit`; `None` grants all of it.
     pub fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
         if let Stage::Visit(visit) = &mut self.stage {
             visit.handle_permit(permit);
         }
     }
 
-    /// The server behind has answered it with this HTTP status.
+    /// Handles the HTTP status of the upstream server's response.
     pub fn handle_status(&mut self, status: u16) {
         if let Stage::Visit(visit) = &mut self.stage {
             visit.handle_status(status);
         }
     }
 
-    /// After [`Step::Initialize`]: makes the answer from the `body` of what the server behind answered; `known` is what the server notifies about.
-    /// `None` where that is no result of `initialize`.
+    /// After [`Step::Initialize`]: creates the response from the `body` of the upstream server's
+    /// response; `known` are the notifications that the server offers. Returns `None` if the body
+    /// is not a result of `initialize`.
     pub fn initialized(
         &self,
         body: &[u8],
@@ -153,7 +157,8 @@ impl Exchange {
         legacy::initialized(self.id.as_ref()?, body, known)
     }
 
-    /// After [`Step::OpenSession`]: the stream, with a keep-alive every so often (zero: none).
+    /// After [`Step::OpenSession`]: returns the stream, with a keep-alive at this interval (zero:
+    /// none).
     pub fn open_session(&self, keep_alive: Millis, now: Millis) -> Option<(ServerStream, Joining)> {
         match &self.stage {
             Stage::Visit(visit) => visit.stream(keep_alive, now),
@@ -161,12 +166,12 @@ impl Exchange {
         }
     }
 
-    /// The refusal of this request.
+    /// Returns the refusal of this request.
     pub fn refuse(&self, reason: Reason) -> Answer {
         Answer::refused(Rejection::new(reason, self.id.clone()))
     }
 
-    /// The next thing to do.
+    /// Returns the next step.
     pub fn poll(&mut self) -> Step {
         loop {
             if let Some(step) = self.advance() {
@@ -175,7 +180,7 @@ impl Exchange {
         }
     }
 
-    /// Goes one stage on, or says what that takes.
+    /// Advances by one stage, or returns the step that this needs.
     fn advance(&mut self) -> Option<Step> {
         match &self.stage {
             Stage::Begun => {
@@ -192,7 +197,7 @@ impl Exchange {
                     Some(Step::Listen(accepted.clone()))
                 }
                 listen::Verdict::Rejected(rejection) => self.reject(rejection.clone()),
-                // A listen by its header fields is one by its body, or wrong.
+                // A listen by its header fields is a listen by its body too, or is invalid.
                 listen::Verdict::NotOurs => self.reject(Rejection::new(Reason::Unavailable, None)),
             },
             Stage::Other => self.other(),
@@ -299,7 +304,8 @@ impl Exchange {
         }
     }
 
-    /// Its caller is named before anything is said of it, but for an id that no session can have: that is refused at no cost.
+    /// Checks the session id and names the caller before anything is said about the request. An id
+    /// that no session can have is refused first, which costs nothing.
     fn session(&mut self) -> Option<Step> {
         let Stage::Session(verdict) = &self.stage else {
             return None;
@@ -316,7 +322,7 @@ impl Exchange {
             legacy::Verdict::Legacy(request) => Some(request),
             _ => None,
         };
-        // A caller who is denied is told nothing of its request.
+        // A denied caller learns nothing about its request.
         let is_told = step != Some(Step::Caller);
         self.id = request
             .filter(|_| is_told)

@@ -9,7 +9,7 @@ use crate::{
 
 use super::Answer;
 
-/// What holds for all requests of a server.
+/// The settings for all requests of a server.
 #[derive(Clone, Debug)]
 pub struct Service {
     policy: Policy,
@@ -18,29 +18,31 @@ pub struct Service {
     earlier: Earlier,
 }
 
-/// What becomes of requests of revisions before 2026-07-28.
+/// How requests of revisions before 2026-07-28 are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Earlier {
-    /// The server behind answers them.
+    /// The upstream server handles them.
     #[default]
     Behind,
-    /// Their sessions are kept here.
+    /// The sessions are kept here.
     Sessions(SessionRules),
     /// They are refused.
     Refused,
 }
 
-/// What holds for sessions.
+/// The settings for sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionRules {
-    /// What they may take.
+    /// The limits of sessions.
     pub limits: session::Limits,
-    /// The host narrows what each caller may receive: [`Step::Authorize`](super::Step::Authorize).
+    /// Whether the host restricts what each caller may receive:
+    /// [`Step::Authorize`](super::Step::Authorize).
     pub authorizes: bool,
 }
 
 impl Service {
-    /// A server that holds streams, and serves the methods that go with what it does of earlier revisions.
+    /// Creates a service that holds streams, and serves the methods of earlier revisions according
+    /// to `earlier`.
     pub fn new(policy: Policy, limits: Limits, earlier: Earlier) -> Self {
         let is_modern_only = earlier == Earlier::Refused;
         Self {
@@ -55,7 +57,7 @@ impl Service {
         }
     }
 
-    /// Whatever would need a stream is refused.
+    /// Refuses every request that needs a stream.
     #[must_use]
     pub fn without_streams(self) -> Self {
         Self {
@@ -65,17 +67,17 @@ impl Service {
         }
     }
 
-    /// Judges a request by its method, absolute URL and header fields alone.
+    /// Checks a request by its method, absolute URL and header fields alone.
     pub fn screen(&self, method: &str, url: &str, headers: &Headers<'_>) -> Screening {
         self.policy.screen(method, url, headers)
     }
 
-    /// How large requests may be.
+    /// Returns the maximum sizes of requests.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The refusal of a request of which nothing is known.
+    /// Returns the refusal of a request about which nothing is known.
     pub fn refuse(reason: Reason) -> Answer {
         Answer::refused(Rejection::new(reason, None))
     }

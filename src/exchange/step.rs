@@ -12,65 +12,71 @@ use crate::{
     },
 };
 
-/// What is to be done for a request.
+/// A step that the host carries out for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Answer it with this.
+    /// Respond with this.
     Answer(Answer),
-    /// Read its body, up to so many bytes and a little more: [`Exchange::handle_body`](super::Exchange::handle_body).
+    /// Read the body, up to this many bytes and a little more, then call
+    /// [`Exchange::handle_body`](super::Exchange::handle_body).
     Body {
-        /// The largest body that is looked at.
+        /// The maximum size of a body that is parsed.
         most: usize,
     },
-    /// Name its caller: [`Exchange::handle_caller`](super::Exchange::handle_caller), or refuse it.
+    /// Name the caller, then call [`Exchange::handle_caller`](super::Exchange::handle_caller), or
+    /// refuse the request.
     Caller,
-    /// Find out whether a session may have the id that it names: [`Exchange::handle_session`](super::Exchange::handle_session),
-    /// or refuse it.
+    /// Check whether a session may have the id that the request names, then call
+    /// [`Exchange::handle_session`](super::Exchange::handle_session), or refuse the request.
     Session,
-    /// Establish what its caller may hear, and open a stream for it, or refuse it.
+    /// Determine what the caller may receive, and open a stream for it, or refuse the request.
     Listen(Accepted),
-    /// Hand it to the server behind, and begin a session by what that answers:
+    /// Forward the request to the upstream server, and begin a session from its response:
     /// [`Exchange::initialized`](super::Exchange::initialized).
     Initialize,
-    /// Ask this of its session: [`Exchange::handle_reply`](super::Exchange::handle_reply), or refuse it.
+    /// Ask this of the session, then call
+    /// [`Exchange::handle_reply`](super::Exchange::handle_reply), or refuse the request.
     Ask(Question),
-    /// Find out which part of this its caller may hear: [`Exchange::handle_permit`](super::Exchange::handle_permit), or refuse it.
+    /// Determine which part of this the caller may receive, then call
+    /// [`Exchange::handle_permit`](super::Exchange::handle_permit), or refuse the request.
     Authorize {
-        /// What it is about.
+        /// The requested filter.
         requested: SubscriptionFilter,
     },
-    /// Hand it to the server behind, in the session that it has there: [`Exchange::handle_status`](super::Exchange::handle_status).
+    /// Forward the request to the upstream server, in the session that it has there, then call
+    /// [`Exchange::handle_status`](super::Exchange::handle_status).
     Send {
-        /// How the server behind knows the session; `None`: it keeps none.
+        /// The session's id at the upstream server; `None` if it keeps none.
         behind: Option<Box<str>>,
     },
-    /// Answer it with what the server behind has answered.
+    /// Respond with the upstream server's response.
     Forward,
-    /// Open the stream of its session: [`Exchange::open_session`](super::Exchange::open_session), or refuse it.
+    /// Open the stream of the session: [`Exchange::open_session`](super::Exchange::open_session),
+    /// or refuse the request.
     OpenSession,
-    /// Hand it to the server behind, as it came.
+    /// Forward the request to the upstream server unchanged.
     Pass {
-        /// Of what that answers the capabilities are left out that are not served here.
+        /// Whether to remove from the response the capabilities that are not served here.
         withholds: bool,
     },
 }
 
-/// An answer that is not the server's behind.
+/// A response that does not come from the upstream server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// What is wrong; `None`: nothing.
+    /// The reason of a refusal; `None` if there is none.
     pub rejection: Option<Rejection>,
-    /// The request that has the empty result.
+    /// The id of the request that gets an empty result.
     pub done: Option<RequestId>,
-    /// The body of the request has not been read, and will not be.
+    /// Whether the body of the request is left unread.
     pub is_unread: bool,
 }
 
 impl Answer {
-    /// What answers a request by its head alone.
+    /// Returns the response to a request that its head alone determines.
     pub fn of(screening: &Screening) -> Option<Self> {
         match screening {
             Screening::Passed(_) => None,
@@ -112,7 +118,7 @@ impl Answer {
         }
     }
 
-    /// As the JSON-RPC error of a request that HTTP itself has nothing against.
+    /// Returns a JSON-RPC error with HTTP status 200.
     pub(super) fn in_band(rejection: Rejection) -> Self {
         Self {
             status: 200,
@@ -127,20 +133,20 @@ impl Answer {
         }
     }
 
-    /// The JSON-RPC error or result, where the answer has a body.
+    /// Returns the JSON-RPC error or result, if the response has a body.
     pub fn body(&self) -> Option<String> {
         if let Some(id) = &self.done {
             return Some(message::result(id, "{}"));
         }
         let rejection = self.rejection.as_ref();
-        // The answer to HEAD has none.
+        // The response to HEAD has no body.
         let told = rejection.filter(|told| told.reason != Reason::MethodNotAllowed);
         told.map(message::error)
     }
 
-    /// Seconds for `Retry-After`, if a later attempt makes sense.
+    /// Returns the seconds for `Retry-After`, if a later attempt makes sense.
     pub fn retry_after(&self) -> Option<u32> {
-        // What has the status 200 was served.
+        // A request with status 200 was served.
         let refused = self.rejection.as_ref().filter(|_| self.status != 200);
         refused.and_then(|refused| refused.reason.retry_after())
     }

@@ -29,14 +29,16 @@ pub(super) struct Visit {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Something is asked of the session; `is_answered`: the request is not, the server behind has answered it.
+    /// Waits for a reply of the session; `is_answered`: the upstream server has already responded
+    /// to the request.
     Ask {
         ask: Ask,
         is_answered: bool,
     },
-    /// The host decides which part of the subscription, or of the stream that is opening, the caller may receive.
+    /// Waits for the host to decide which part of the subscription, or of the opening stream, the
+    /// caller may receive.
     Authorize(Option<Opening>),
-    /// It goes to the server behind; `tells`: on behalf of the session.
+    /// Forwards to the upstream server; `tells`: because the session has to be updated there first.
     Send {
         behind: Option<Box<str>>,
         tells: bool,
@@ -46,7 +48,7 @@ enum Stage {
     Answered(Answer),
 }
 
-/// A session's stream before it is open.
+/// The stream of a session before it is open.
 #[derive(Clone, Debug)]
 struct Opening {
     capabilities: Capabilities,
@@ -57,7 +59,7 @@ struct Opening {
 }
 
 impl Visit {
-    /// A request that names a session, by this caller.
+    /// Creates the visit of a request that names a session, by this caller.
     pub(super) fn new(
         request: LegacyRequest,
         session: Box<str>,
@@ -71,7 +73,8 @@ impl Visit {
                 uri: uri.clone(),
                 limits: rules.limits,
             },
-            // A session that may watch nothing is refused before its parameters are judged and before `authorize` is called.
+            // A session that may not subscribe is refused before its parameters are checked and
+            // before `authorize` is called.
             Call::Subscribe(_) | Call::Invalid(_) => Ask::MayWatch,
             Call::Unsubscribe(uri) => Ask::Unwatch(uri.clone()),
             Call::Open { last_event_id } => Ask::Open {
@@ -142,12 +145,12 @@ impl Visit {
                 permit: None,
             }),
             Reply::Done => self.done(ask),
-            // It has been told.
+            // The upstream server has received it already.
             Reply::Tell(_) => self.refused(Reason::Unavailable),
         };
     }
 
-    /// Grants this of what was requested; `None` grants all of it.
+    /// Grants the permitted part of what was requested; `None` grants all of it.
     pub(super) fn handle_permit(&mut self, permit: Option<SubscriptionFilter>) {
         let Stage::Authorize(opening) = &self.stage else {
             return;
@@ -160,7 +163,7 @@ impl Visit {
             (None, Call::Subscribe(uri)) => {
                 let is_permitted =
                     permit.is_none_or(|permit| permit.resource_subscriptions.contains(uri));
-                // What it may not read is answered as what does not exist: it never changes.
+                // A denied resource is handled like one that does not exist and never changes.
                 Self::asking(if is_permitted {
                     Ask::Watch {
                         uri: uri.clone(),
@@ -174,13 +177,14 @@ impl Visit {
         };
     }
 
-    /// The server behind has answered with this status.
+    /// Handles the status of the upstream server's response.
     pub(super) fn handle_status(&mut self, status: u16) {
         let Stage::Send { behind, tells } = &self.stage else {
             return;
         };
         let is_end = self.request.call == Call::End;
-        // One that has no such session any more, or lets no client end one, keeps none of ours alive.
+        // A server that no longer has the session, or does not let clients end one, must not keep
+        // ours alive.
         let is_told = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
         self.stage = if *tells && is_told {
             Self::asking(if is_end {
@@ -189,7 +193,7 @@ impl Visit {
                 Ask::Initialized { is_told: true }
             })
         } else if status == 404 && behind.is_some() {
-            // To its client that means that the session is over, so it is.
+            // For the client this status means that the session has ended, so it ends here too.
             Stage::Ask {
                 ask: Ask::End { is_told: true },
                 is_answered: true,
@@ -199,7 +203,7 @@ impl Visit {
         };
     }
 
-    /// The stream, after [`Step::OpenSession`].
+    /// Returns the stream, after [`Step::OpenSession`].
     pub(super) fn stream(
         &self,
         keep_alive: Millis,

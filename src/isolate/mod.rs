@@ -30,32 +30,36 @@ use session::Session;
 pub use output::{IsolateOutput, Parted};
 pub use session::Joining;
 
-/// The streams of one isolate on one connection to their bus: what all of them want together is asked of the bus, and each event is
-/// heard once and fanned out. Whose request has the connection is up to its lease. A stream whose connection is its own is alone in an isolate.
+/// The streams of one isolate on one connection to their bus. The isolate subscribes to the union
+/// of their topics, receives each event once and fans it out. Its lease decides which request owns
+/// the connection. A stream with its own connection is the only one of its isolate.
 ///
-/// What gets lost between the bus and here is made up for; where nobody can tell what that was, the streams cue
+/// Recovers what is lost between the bus and here. If that is not possible, the streams cue
 /// everything that they honor.
 ///
-/// After each call of [`Isolate::open`], [`Isolate::remove`] and `handle_*`, and when [`Isolate::poll_timeout`] says, call
-/// [`Isolate::handle_timeout`], then poll [`Isolate::poll_call`] and [`Isolate::poll_output`] until there is none. The
-/// streams themselves are driven as [`Fanout`] says, by way of [`Isolate::fanout`]; where each has a request that may have the connection,
-/// the lease as [`Lease`] says, by way of [`Isolate::lease`], but polled with [`Isolate::poll_lease`].
+/// After each call of [`Isolate::open`], [`Isolate::remove`] and `handle_*`, and when
+/// [`Isolate::poll_timeout`] says, call [`Isolate::handle_timeout`], then poll
+/// [`Isolate::poll_call`] and [`Isolate::poll_output`] until they return `None`. Drive the streams
+/// as [`Fanout`] describes, through [`Isolate::fanout`]. If each stream has a request that may own
+/// the connection, drive the lease as [`Lease`] describes, through [`Isolate::lease`], but poll it
+/// with [`Isolate::poll_lease`].
 #[derive(Debug)]
 pub struct Isolate {
     upstream: Upstream,
     fanout: Fanout,
     lease: Lease<StreamId>,
-    /// Streams that wait for the bus to confirm what they want.
+    /// Streams that wait for the bus to confirm their topics.
     waiting: Vec<StreamId>,
-    /// Where the one stream is that of a session.
+    /// The session, if this isolate holds the stream of one.
     session: Option<Session>,
     steps: VecDeque<Step>,
-    /// By how much the clock of 1970 is ahead of the one that is told here.
+    /// The offset of the Unix clock from the clock of all calls.
     epoch: Millis,
 }
 
 impl Isolate {
-    /// An isolate without streams. `epoch` is by how much the clock of 1970 is ahead of the one of the other calls.
+    /// Creates an isolate without streams. `epoch` is the offset of the Unix clock from the clock
+    /// of the other calls.
     pub fn new(patience: Patience, epoch: Millis) -> Self {
         Self {
             upstream: Upstream::new(patience),
@@ -68,28 +72,29 @@ impl Isolate {
         }
     }
 
-    /// The streams, to be read and driven. What they honor, and whether they are held, changes by way of the isolate.
+    /// Returns the streams, to be driven. Change their filters and whether they are held through
+    /// the isolate.
     pub fn fanout(&mut self) -> &mut Fanout {
         &mut self.fanout
     }
 
-    /// The streams, to be read.
+    /// Returns the streams.
     pub fn streams(&self) -> &Fanout {
         &self.fanout
     }
 
-    /// One of the streams.
+    /// Returns one of the streams.
     pub fn stream(&self, id: StreamId) -> Option<&ServerStream> {
         self.fanout.stream(id)
     }
 
-    /// How patient it is with its bus.
+    /// Sets the timeouts for its bus.
     pub fn set_patience(&mut self, patience: Patience) {
         self.upstream.set_patience(patience);
     }
 
-    /// Ends a stream gracefully. What may have been missed while the bus is away counts as what waits, unless `is_settled`: see
-    /// [`Isolate::settle`].
+    /// Ends a stream gracefully. Events that may have been missed while the bus is away count as
+    /// pending, unless `is_settled`: see [`Isolate::settle`].
     pub fn close(&mut self, id: StreamId, is_settled: bool) {
         let is_certain = is_settled || self.upstream.is_certain();
         self.fanout.touch(id, |stream| {
@@ -100,7 +105,7 @@ impl Isolate {
         });
     }
 
-    /// Lets a stream go; the answer is why it ended, where it did.
+    /// Removes a stream; returns why it ended, if it did.
     pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
         self.waiting.retain(|waiting| *waiting != id);
         let honored = self.honored(id)?;
@@ -111,10 +116,10 @@ impl Isolate {
         ending
     }
 
-    /// A frame came from the bus.
+    /// Handles a frame of the bus.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped.
+    /// A [`ProtocolError`]; the frame has to be dropped.
     pub fn handle_message(&mut self, text: &str, now: Millis) -> Result<(), ProtocolError> {
         let index = self.fanout.index();
         let handled = self.upstream.handle_message(text, now, index);
@@ -145,9 +150,10 @@ impl Isolate {
         Ok(())
     }
 
-    /// The connection is gone, or could not be made; `random` is drawn from [0, 1). Streams that are open stay. Those that wait
-    /// are refused where the bus was away already, or is overloaded; otherwise they wait for one more attempt, for a
-    /// connection that ends with the request that held it may look just the same.
+    /// Handles a connection that was lost or could not be opened; `random` is drawn from [0, 1).
+    /// Open streams stay. Waiting streams are refused if the bus was already away or is overloaded.
+    /// Otherwise they wait for one more attempt, because a connection that ends with the request
+    /// that owned it may look the same.
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         let is_news = self.upstream.handle_lost(now, random, is_overloaded);
         if !is_news {
@@ -155,12 +161,13 @@ impl Isolate {
         }
     }
 
-    /// The bus let the connection go: a shard has the streams from now on. Those that wait go on waiting.
+    /// Handles a move: a shard holds the streams from now on. Waiting streams keep waiting.
     pub fn handle_sent_on(&mut self, now: Millis, random: f64) {
         self.upstream.handle_sent_on(now, random);
     }
 
-    /// The connection went away with the request that held it: another one is called for, and at once where streams wait.
+    /// Handles the end of a connection together with the request that owned it: calls for another
+    /// one, at once if streams wait.
     pub fn handle_moved(&mut self, now: Millis) {
         self.upstream.handle_moved(now);
         if !self.waiting.is_empty() {
@@ -168,8 +175,9 @@ impl Isolate {
         }
     }
 
-    /// The bus has refused the connection for want of room: until it tells of some, further streams have none here.
-    /// Where it goes on refusing, the open streams are parted with: one by one they find the small room that each has.
+    /// Handles a refusal of the connection for lack of room: until the bus reports room, no further
+    /// streams fit here. If the refusals continue, the open streams are moved to their own
+    /// connections, where each has a small reserved room.
     pub fn handle_full(&mut self) {
         if self.upstream.handle_full() && self.fanout.len() > 1 {
             for id in self.open_streams() {
@@ -178,13 +186,14 @@ impl Isolate {
         }
     }
 
-    /// The moment of [`Isolate::poll_timeout`] has come. `random` is drawn from [0, 1). The streams have deadlines of their own.
+    /// Handles the timeouts that are due. `random` is drawn from [0, 1). The streams have separate
+    /// deadlines.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         let index = self.fanout.index();
         self.upstream.handle_timeout(now, random, index);
     }
 
-    /// When to call [`Isolate::handle_timeout`].
+    /// Returns when to call [`Isolate::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
         if self.upstream.is_idle(self.fanout.index()) {
             return None;
@@ -192,7 +201,7 @@ impl Isolate {
         self.upstream.poll_timeout()
     }
 
-    /// What is to be done about the bus, or `None` until something is handled again.
+    /// Returns the next call to the bus, or `None` until something is handled again.
     pub fn poll_call(&mut self, now: Millis) -> Option<UpstreamCall> {
         self.handle_lease(now);
         let call = self.upstream.poll_call(now, self.fanout.index());
@@ -202,53 +211,56 @@ impl Isolate {
         call
     }
 
-    /// Whether everything comes that the streams were told is theirs, as far as is known.
+    /// Whether the streams receive every event of their topics, as far as is known.
     pub fn is_certain(&self) -> bool {
         self.upstream.is_certain()
     }
 
-    /// Asks the bus for everything published before this call: see [`Isolate::is_settled`].
+    /// Requests from the bus everything published before this call: see [`Isolate::is_settled`].
     pub fn settle(&mut self, now: Millis) {
         self.upstream.settle(now);
     }
 
-    /// Whether everything that was published before [`Isolate::settle`] has been received, and given to the streams.
+    /// Whether everything published before [`Isolate::settle`] was received and passed to the
+    /// streams.
     pub fn is_settled(&self) -> bool {
-        // Where a request must yield, the next one sees to the rest.
+        // If a request has to yield, the next owner handles the rest.
         self.upstream.is_settled() && !self.has_output() && !self.lease.must_yield()
     }
 
-    /// Whether the bus was lost, and has not confirmed again yet.
+    /// Whether the bus was lost and has not confirmed since.
     pub fn is_away(&self) -> bool {
         self.upstream.is_away()
     }
 
-    /// Up to where in the log the streams have received all; `None` before the bus has confirmed.
+    /// Returns the mark up to which the streams have received every event; `None` before the bus
+    /// has confirmed.
     pub fn mark(&self) -> Option<&Mark> {
         self.upstream.mark()
     }
 
-    /// How often the bus had to be followed anew.
+    /// Returns the counters of outages and gaps.
     pub fn counts(&self) -> Counts {
         self.upstream.counts()
     }
 
-    /// Bytes that the names of all that its streams want count, each name once: a bus keeps so much for it.
+    /// Returns the bytes of the names of all its topics, each counted once, which the bus stores
+    /// for it.
     pub fn names(&self) -> usize {
         self.fanout.index().names()
     }
 
-    /// Bytes that they may count, as far as is known.
+    /// Returns the maximum bytes of these names, as far as is known.
     pub fn room(&self) -> usize {
         self.upstream.room()
     }
 
-    /// How many times a topic of a stream was entered or taken out so far.
+    /// Returns how many times a topic of a stream was added or removed so far.
     pub fn operations(&self) -> u64 {
         self.fanout.index().operations()
     }
 
-    /// Nobody knows what was missed: each open stream cues everything that it honors.
+    /// Handles an unrecoverable gap: each open stream cues everything that it honors.
     fn resync(&mut self) {
         self.steps.push_back(Step::Gap);
     }
@@ -275,7 +287,7 @@ impl Isolate {
         }
     }
 
-    /// The streams that lack what was refused have to go; the others go on.
+    /// Removes the streams that want a refused topic; the others stay.
     fn lack(&mut self, refused: &[Topic]) {
         let lacks = |honored: &SubscriptionFilter| {
             let topics = honored.topics();
@@ -293,7 +305,7 @@ impl Isolate {
         }
     }
 
-    /// The streams that were told that they are attached, or are about to be.
+    /// Returns the streams that are attached or about to be.
     fn open_streams(&self) -> Vec<StreamId> {
         let ids = self.fanout.ids().into_iter();
         ids.filter(|id| !self.waiting.contains(id)).collect()
@@ -308,5 +320,6 @@ impl Isolate {
     }
 }
 
-/// Bytes that the names of events count which are fanned out together: each stream is written all that it hears of them at once.
+/// Maximum bytes of the names of events that are fanned out together: each stream is written all of
+/// its events among them at once.
 const MAX_BYTES: usize = 16_384;

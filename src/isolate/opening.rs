@@ -5,10 +5,11 @@ use crate::{
 
 use super::{Isolate, output::Step};
 
-/// What becomes of streams until they are told that they are attached.
+/// The opening of streams, until they are attached.
 impl Isolate {
-    /// Holds a stream. It hears nothing until the bus is known to send all that it wants: see
-    /// [`IsolateOutput::Poll`](super::IsolateOutput::Poll). One that honors nothing has nothing to wait for, and ends at once.
+    /// Adds a stream. It receives nothing until the bus has confirmed all of its topics: see
+    /// [`IsolateOutput::Poll`](super::IsolateOutput::Poll). A stream that honors nothing has
+    /// nothing to wait for and ends at once.
     pub fn open(&mut self, stream: ServerStream, now: Millis) -> StreamId {
         if stream.honored().is_empty() {
             let id = self.fanout.open(stream, now);
@@ -30,8 +31,9 @@ impl Isolate {
         id
     }
 
-    /// Holds a stream of another isolate, which has given it everything up to `since`: it is alone here, and nothing is missing. `random`
-    /// is drawn from [0, 1): where many are parted with, they attach within two seconds.
+    /// Adds a stream from another isolate that has received every event up to `since`. It is alone
+    /// here and misses nothing. `random` is drawn from [0, 1): if many streams move, they attach
+    /// spread over two seconds.
     pub fn adopt(
         &mut self,
         stream: ServerStream,
@@ -49,8 +51,8 @@ impl Isolate {
         id
     }
 
-    /// Whether the bus has room for one more stream that wants this, as far as is known.
-    /// Where it has none, the bus is asked whether there is more by now.
+    /// Whether the bus has room for one more stream with this filter, as far as is known. If it has
+    /// none, the isolate asks the bus again.
     pub fn has_room_for(&mut self, honored: &SubscriptionFilter, now: Millis) -> bool {
         let index = self.fanout.index();
         self.upstream.has_room_for(&honored.topics(), now, index)
@@ -64,7 +66,7 @@ impl Isolate {
         }
     }
 
-    /// Tells a stream that it is attached, if all that it wants comes.
+    /// Attaches a stream if the bus has confirmed all of its topics.
     fn serve(&mut self, id: StreamId) -> bool {
         let Some(honored) = self.honored(id) else {
             return true;
@@ -83,7 +85,7 @@ impl Isolate {
         }
     }
 
-    /// A stream that waited is not let in.
+    /// Refuses a stream that waits.
     pub(super) fn refuse(&mut self, id: StreamId, is_full: bool) {
         self.waiting.retain(|waiting| *waiting != id);
         self.steps.push_back(Step::Refused { id, is_full });

@@ -10,29 +10,29 @@ use crate::{
 
 use super::Isolate;
 
-/// What is to be done for the streams.
+/// An output for the streams.
 #[derive(Debug)]
 pub enum IsolateOutput {
-    /// Events were fanned out. This is to be written at once; for streams that have no room for it, call
-    /// [`Fanout::handle_missed`](crate::fanout::Fanout::handle_missed) before anything else, then poll those of
-    /// [`Fanout::take_due`](crate::fanout::Fanout::take_due).
+    /// Write fanned-out events at once. For streams that have no room for them, call
+    /// [`Fanout::handle_missed`](crate::fanout::Fanout::handle_missed) before anything else, then
+    /// poll the streams of [`Fanout::take_due`](crate::fanout::Fanout::take_due).
     Write(Fan),
-    /// These streams are to be polled: the bus is known to send all that they want, so that they can be acknowledged, or they may have
-    /// missed something.
+    /// Poll these streams: the bus has confirmed all of their topics, so that they can be
+    /// acknowledged, or they may have missed something.
     Poll(Vec<StreamId>),
-    /// The stream cannot be opened: it is to be removed.
+    /// The stream cannot be opened: remove it.
     Refused {
-        /// Which.
+        /// The stream.
         id: StreamId,
-        /// Whether the bus has no room for what it wants; otherwise there is no bus.
+        /// Whether the bus has no room for its topics; otherwise the bus is unavailable.
         is_full: bool,
     },
-    /// A stream that is open is held here no longer: see [`Isolate::adopt`].
+    /// An open stream was removed and continues elsewhere: see [`Isolate::adopt`].
     Parted(Box<Parted>),
 }
 
 impl IsolateOutput {
-    /// How many streams are written to.
+    /// Returns the number of streams that are written to.
     fn writes(&self) -> usize {
         match self {
             Self::Write(fan) => fan.writes.len(),
@@ -42,34 +42,34 @@ impl IsolateOutput {
     }
 }
 
-/// A stream on its way from one isolate to another.
+/// A stream that moves from one isolate to another.
 #[derive(Debug)]
 pub struct Parted {
-    /// Its id where it was.
+    /// Its id in the former isolate.
     pub id: StreamId,
     /// The stream.
     pub stream: ServerStream,
-    /// Up to where in the log of the bus it was given everything.
+    /// The mark up to which it has received every event.
     pub since: Option<Mark>,
 }
 
-/// An output that is yet to be made: what streams hear, and what becomes of them, happens in this order.
+/// A pending output. Streams receive events and change state in this order.
 #[derive(Debug)]
 pub(super) enum Step {
     Events(Batch),
     Gap,
-    /// The log has come that far.
+    /// The stream is attached at this position of the log.
     Attached(StreamId, Position),
-    /// It has nothing to wait for.
+    /// The stream has nothing to wait for.
     Finished(StreamId),
-    /// The stream of a session was given everything up to here.
+    /// The stream of a session has received every event up to this mark.
     Given {
         id: StreamId,
         mark: Option<Mark>,
     },
     /// The stream of a session may have missed something.
     Lost(StreamId),
-    /// The session of a stream watches something else, or its client is ready.
+    /// The subscriptions of a stream's session have changed, or its client is ready.
     Watched {
         id: StreamId,
         filter: SubscriptionFilter,
@@ -90,15 +90,16 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) events: Vec<Published>,
-    /// What their names count.
+    /// The bytes of their names.
     pub(super) bytes: usize,
-    /// Up to where the stream of a session has been given everything then.
+    /// The mark up to which the stream of a session has received every event after these.
     pub(super) given: Option<Mark>,
 }
 
 impl Isolate {
-    /// The next thing to do for the streams. What it takes to write counts as work of the request that has the connection: where that
-    /// must yield, this returns `None` until [`Isolate::poll_lease`] was polled.
+    /// Returns the next output for the streams. Its writes count as work of the request that owns
+    /// the connection. If that request has to yield, returns `None` until [`Isolate::poll_lease`]
+    /// was polled.
     pub fn poll_output(&mut self, now: Millis) -> Option<IsolateOutput> {
         while !self.lease.must_yield() {
             let step = self.steps.pop_front()?;
@@ -110,12 +111,13 @@ impl Isolate {
         None
     }
 
-    /// Whether there is something to do for the streams.
+    /// Whether there is a pending output for the streams.
     pub fn has_output(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// Whether the last thing to do answers streams that wait for the bus: their requests wait with them.
+    /// Whether the last pending output attaches or refuses a waiting stream, whose request waits
+    /// for it.
     pub fn has_answers(&self) -> bool {
         matches!(
             self.steps.back(),
@@ -178,7 +180,7 @@ impl Isolate {
         }
     }
 
-    /// Those that were served together are polled together.
+    /// Attaches streams; those that were confirmed together are polled together.
     fn attach(&mut self, first: Step, now: Millis) -> Option<IsolateOutput> {
         let mut attached = Vec::new();
         let mut next = Some(first);

@@ -7,8 +7,9 @@ use crate::{
 use super::{Isolate, output::Step};
 
 impl Isolate {
-    /// The caller of a stream has other audiences from now on. What it heard already it goes on hearing, and what is new it hears from
-    /// now on, whenever the bus learns of it.
+    /// Changes the audiences of a stream's caller. The stream keeps receiving what it received
+    /// before, and receives events for new audiences from now on, even if the bus learns of them
+    /// later.
     pub fn handle_scope(&mut self, id: StreamId, scope: Scope, now: Millis) {
         let Some(former) = self.honored(id) else {
             return;
@@ -17,7 +18,7 @@ impl Isolate {
             scope: scope.clone(),
             ..SubscriptionFilter::clone(&former)
         };
-        // Elsewhere there may be room for what is new.
+        // On its own connection there may be room for the new audiences.
         let is_shared = self.fanout.len() > 1;
         if is_shared && !self.has_room_for(&wanted, now) {
             let since = self.upstream.resume();
@@ -39,7 +40,7 @@ impl Isolate {
         }
     }
 
-    /// A stream is held here no longer: it goes on from where it is, alone.
+    /// Moves a stream to its own connection, where it continues from here.
     pub(super) fn part(&mut self, id: StreamId) {
         let since = self.upstream.resume();
         let scope = None;

@@ -11,32 +11,35 @@ use crate::{
 
 use super::{Isolate, output::Step};
 
-/// What there is to a stream of a session beside the stream (2025-11-25): it is alone in its isolate.
+/// The state of a session's stream beside the stream itself (2025-11-25). It is the only stream of
+/// its isolate.
 #[derive(Clone, Debug)]
 pub struct Joining {
-    /// Which stream of which session it is. What the session watches is added there, and told with
-    /// [`Watched`](crate::wire::Watched).
+    /// The session and the number of the stream. The bus adds the session's subscriptions and
+    /// reports them as [`Watched`](crate::wire::Watched).
     pub session: Claim,
-    /// What its client has heard already: what the bus cannot replay of that is made up for by cueing all that is honored.
+    /// What the client has received already. If the bus cannot replay later events, the stream cues
+    /// everything that it honors.
     pub past: Past,
-    /// What its client may no longer hear of, although the session watches it.
+    /// Resources that the client may no longer receive, although the session is subscribed to them.
     pub denied: Vec<Uri>,
 }
 
-/// The session of a stream that is held.
+/// The session of the stream.
 #[derive(Debug)]
 pub(super) struct Session {
     id: StreamId,
     denied: Vec<Uri>,
-    /// Whether its client has yet to say that it is ready.
+    /// Whether the client has not reported yet that it is ready.
     is_held: bool,
-    /// The bus replays what happened before the stream was opened, when its caller was known.
+    /// Whether the bus replays events from before the stream was opened and its caller
+    /// authenticated.
     tells_past: bool,
 }
 
 impl Isolate {
-    /// Holds the stream of a session, which honors the lists; what its session watches it hears too. It goes on from where its
-    /// client was, and tells event ids.
+    /// Adds the stream of a session, which honors the lists and receives the session's
+    /// subscriptions too. It continues from where its client was, and sends event ids.
     pub fn open_session(
         &mut self,
         stream: ServerStream,
@@ -66,7 +69,7 @@ impl Isolate {
         id
     }
 
-    /// The bus tells what a session watches, and whether its client is ready.
+    /// Handles the subscriptions of the session, and whether its client is ready.
     pub(super) fn watch(&mut self, watching: Watching) {
         let Watching {
             mut filter,
@@ -76,7 +79,8 @@ impl Isolate {
             return;
         };
         session.is_held = is_held;
-        // What is watched no longer is denied no longer either: to be watched again it is authorized anew.
+        // A resource that is unsubscribed is no longer denied: a new subscription to it is
+        // authorized again.
         let watched = &mut filter.resource_subscriptions;
         session.denied.retain(|uri| watched.contains(uri));
         watched.retain(|uri| !session.denied.contains(uri));
@@ -88,7 +92,8 @@ impl Isolate {
         });
     }
 
-    /// Whether the stream of a session is told of an event. That its client is ready may have been said, and lost.
+    /// Whether the stream of a session receives an event. If the client is not ready, asks the bus,
+    /// because the message that it is may be lost.
     pub(super) fn tells(
         &mut self,
         event: &ServerEvent,
@@ -101,13 +106,14 @@ impl Isolate {
         if session.is_held {
             self.upstream.doubt(now);
         }
-        // What is replayed tells no time. Who was revoked before this stream was opened has been let in again.
+        // Replayed events have no time. A caller revoked before this stream was opened was admitted
+        // again.
         let is_revoked = matches!(event, ServerEvent::Revoked { .. });
         !(is_revoked && published.is_none() && session.tells_past)
     }
 
-    /// The bus has confirmed the attach of a session's stream: what may have been missed before that it hears of after the
-    /// acknowledgment, and of what is replayed all.
+    /// Handles the confirmation of a session's stream. What may have been missed before is cued
+    /// after the acknowledgment, and all replayed events are delivered.
     pub(super) fn confirm_session(&mut self, is_whole: bool) -> bool {
         let Some(session) = &self.session else {
             return false;
@@ -127,14 +133,15 @@ impl Isolate {
         true
     }
 
-    /// Up to where the stream of a session has been given all, once it has been given what was heard last.
+    /// Returns the mark up to which the stream of a session has every event after the last received
+    /// one.
     pub(super) fn given(&self) -> Option<Mark> {
         self.session
             .as_ref()
             .and_then(|_| self.upstream.mark().cloned())
     }
 
-    /// What is asked of the bus from now on concerns what happened while the stream was open.
+    /// Records that later replays concern only events published while the stream was open.
     pub(super) fn handle_asked(&mut self) {
         if self.upstream.mark().is_some()
             && let Some(session) = &mut self.session
@@ -143,7 +150,7 @@ impl Isolate {
         }
     }
 
-    /// The stream of a session, if this is one.
+    /// Returns the stream of the session, if there is one.
     pub(super) fn session_of(&self) -> Option<StreamId> {
         self.session.as_ref().map(|session| session.id)
     }

@@ -16,23 +16,25 @@ use super::{
     read,
 };
 
-/// A JSON value is not what was to be read.
+/// A JSON value is not of the expected type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreadable;
 
-/// Reads what derives `Deserialize`. Of numbers whole ones from 0 to 2^53 - 1 are read.
+/// Reads a type that derives `Deserialize`. Reads only numbers that are integers from 0 to 2^53 -
+/// 1.
 pub(crate) fn from_node<'n, T: Deserialize<'n>>(node: &'n Node<'_>) -> Result<T, Unreadable> {
     T::deserialize(node)
 }
 
-/// The same from a text; `None` where that is no such value, or names a key twice.
+/// Reads a text; `None` if it is not such a value or has a duplicate key.
 pub fn from_text<T: DeserializeOwned>(text: &str) -> Option<T> {
     let document = read(text.as_bytes(), MAX_DEPTH).ok()?;
     let document = (!document.has_duplicate_key).then_some(document)?;
     from_node(&document.root).ok()
 }
 
-/// Each kind of value is read by a method that reads no other: what a type cannot be is not compiled for it.
+/// Each kind of value has a method that reads only this kind, so that code for other kinds is not
+/// compiled in.
 impl<'de> Deserializer<'de> for &'de Node<'_> {
     type Error = Unreadable;
 
@@ -87,7 +89,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// A name, or an object that holds the value of the one that it names.
+    /// Reads the name of a variant, or an object that holds its value under that name.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -108,7 +110,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         visitor.visit_enum(variant)
     }
 
-    /// What has members is written as an object, and as nothing else.
+    /// Reads a struct, which is always written as an object.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -118,7 +120,7 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
         self.deserialize_map(visitor)
     }
 
-    /// A member that is not known may hold anything.
+    /// Skips an unknown member, which may hold anything.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
         visitor.visit_unit()
     }
@@ -137,10 +139,10 @@ impl<'de> Deserializer<'de> for &'de Node<'_> {
     }
 }
 
-/// Which one of an enum a value is.
+/// A variant of an enum.
 struct Variant<'n, 'a> {
     name: &'n str,
-    /// What it holds; `None`: it was written as its name alone.
+    /// The value of the variant; `None` if it was written as a name alone.
     value: Option<&'n Node<'a>>,
 }
 
@@ -214,5 +216,5 @@ impl fmt::Display for Unreadable {
 
 impl core::error::Error for Unreadable {}
 
-/// As deep as options nest, and more.
+/// Maximum depth, which is greater than that of any options.
 const MAX_DEPTH: usize = 16;

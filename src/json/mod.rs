@@ -1,8 +1,8 @@
-//! JSON text, read once and strictly, and written compactly.
+//! Reads JSON text once and strictly, and writes it compactly.
 //!
-//! The reader keeps the text of every value beside its meaning, because request ids
-//! travel exactly as they were written, and notices what lenient readers hide:
-//! duplicate keys, lone surrogates, broken UTF-8, depth.
+//! The reader keeps the text of every value with its meaning, because request ids are sent back
+//! exactly as they were written. It detects what lenient readers hide: duplicate keys, lone
+//! surrogates, invalid UTF-8 and excessive depth.
 
 mod de;
 mod node;

@@ -10,23 +10,23 @@ pub struct Document<'a> {
     pub has_duplicate_key: bool,
 }
 
-/// One value, with the text that it was written as.
+/// One value, with its source text.
 #[derive(Debug)]
 pub struct Node<'a> {
-    /// The value's own text, without surrounding white space.
+    /// The text of the value, without surrounding white space.
     pub raw: &'a str,
-    /// What the text means.
+    /// The meaning of the text.
     pub value: Value<'a>,
 }
 
-/// What a JSON text means; numbers stay text, see [`Node::raw`].
+/// The meaning of a JSON text; numbers stay text, see [`Node::raw`].
 #[derive(Debug)]
 pub enum Value<'a> {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// Any number; its digits are in [`Node::raw`].
+    /// A number; its digits are in [`Node::raw`].
     Number,
     /// A string, unescaped.
     String(Cow<'a, str>),
@@ -43,7 +43,7 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The first member named exactly `key`.
+    /// Returns the first member named exactly `key`.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         self.members
             .iter()
@@ -51,21 +51,21 @@ impl<'a> Object<'a> {
             .map(|(_, node)| node)
     }
 
-    /// The members, names unescaped.
+    /// Returns the members, with unescaped names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Node<'a>)> {
         self.members
             .iter()
             .map(|(name, node)| (name.as_ref(), node))
     }
 
-    /// How many members are named exactly `key`.
+    /// Returns the number of members named exactly `key`.
     pub fn count(&self, key: &str) -> usize {
         self.members.iter().filter(|(name, _)| name == key).count()
     }
 }
 
 impl<'a> Node<'a> {
-    /// The string's text, or `None` for any other value.
+    /// Returns the text of a string, or `None` for any other value.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::String(text) => Some(text),
@@ -73,7 +73,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The flag, or `None` for any other value.
+    /// Returns the flag, or `None` for any other value.
     pub fn as_bool(&self) -> Option<bool> {
         match self.value {
             Value::Bool(flag) => Some(flag),
@@ -81,7 +81,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number as a whole number from 0 to 2^53 - 1, or `None` for any other value.
+    /// Returns the number as an integer from 0 to 2^53 - 1, or `None` for any other value.
     pub fn as_u53(&self) -> Option<u64> {
         match self.value {
             Value::Number => self.raw.parse().ok().filter(|number| *number < 1 << 53),
@@ -89,7 +89,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The array's items, or `None` for any other value.
+    /// Returns the items of an array, or `None` for any other value.
     pub fn as_array(&self) -> Option<&[Node<'a>]> {
         match &self.value {
             Value::Array(items) => Some(items),
@@ -97,7 +97,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The object, or `None` for any other value.
+    /// Returns the object, or `None` for any other value.
     pub fn as_object(&self) -> Option<&Object<'a>> {
         match &self.value {
             Value::Object(object) => Some(object),
@@ -105,7 +105,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The member `key` of an object, or `None` where there is no object or no such member.
+    /// Returns the member `key` of an object, or `None` if there is no object or no such member.
     pub fn get(&self, key: &str) -> Option<&Node<'a>> {
         self.as_object().and_then(|object| object.get(key))
     }

@@ -1,6 +1,6 @@
 use serde::{Serialize, Serializer};
 
-/// JSON text that is written as it stands, by [`to_text`](super::to_text) alone.
+/// JSON text that is written unchanged, only by [`to_text`](super::to_text).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<T>(pub(crate) T);
 

@@ -5,7 +5,7 @@ use crate::sorted::Set;
 
 use super::node::{Document, Node, Object, Value};
 
-/// Why a text is not JSON.
+/// The reason why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -19,7 +19,7 @@ pub enum ReadError {
 
 /// Reads a whole JSON text whose arrays and objects nest at most `max_depth` deep.
 ///
-/// Duplicate keys are noted, not refused, so that the answer can still carry the id.
+/// Duplicate keys are recorded, not refused, so that the response can still carry the request id.
 ///
 /// # Errors
 /// The first [`ReadError`] from the left.
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Array(items))
     }
 
-    /// After an item: whether the container ends here; otherwise a comma must follow.
+    /// Returns whether the container ends after an item; otherwise a comma must follow.
     fn ends(&mut self, close: u8) -> Result<bool, ReadError> {
         self.skip_space();
         if self.take(close) {
@@ -267,7 +267,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Few names are compared pair by pair, which needs no memory; a hostile body may hold thousands.
+/// Number of names up to which they are compared pair by pair, which needs no memory; a hostile
+/// body may hold thousands.
 fn has_duplicate(members: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     let names = || members.iter().map(|(name, _)| name.as_ref());
     if members.len() <= FEW_NAMES {

@@ -8,7 +8,8 @@ use serde::{
 
 use super::writer::push_string;
 
-/// The value as compact JSON. What JSON has no form for here, such as a fraction, is none of what derives `Serialize` in this crate.
+/// Returns the value as compact JSON. No type of this crate that derives `Serialize` has values
+/// without a JSON form here, such as fractions.
 pub(crate) fn to_text(value: &(impl Serialize + ?Sized)) -> String {
     let mut out = String::new();
     let written = value.serialize(Writer(&mut out));
@@ -18,10 +19,10 @@ pub(crate) fn to_text(value: &(impl Serialize + ?Sized)) -> String {
 
 struct Writer<'o>(&'o mut String);
 
-/// The members of the one member of an object.
+/// Writes the members of the single member of an object.
 struct Variant<'o>(Items<'o>);
 
-/// The items of a list, or the members of an object.
+/// Writes the items of a list, or the members of an object.
 struct Items<'o> {
     out: &'o mut String,
     is_begun: bool,
@@ -108,7 +109,7 @@ impl<'o> ser::Serializer for Writer<'o> {
         Ok(())
     }
 
-    /// JSON has none: this is [`Raw`](super::Raw).
+    /// JSON has no such type: this writes [`Raw`](super::Raw).
     fn serialize_bytes(self, bytes: &[u8]) -> Written {
         self.push(str::from_utf8(bytes).map_err(|_| Unwritable)?)
     }

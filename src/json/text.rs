@@ -15,12 +15,12 @@ use super::{
     push_string, read,
 };
 
-/// Any value as compact JSON text, for what reads texts.
+/// Any value as compact JSON text, for readers of text.
 pub(crate) struct Text(pub(crate) String);
 
 impl Text {
-    /// Writes a value that is JSON text already. Numbers that are not whole, or have more digits than a number of the machine, are
-    /// rounded by formats that hold numbers.
+    /// Writes a value that is JSON text already. Formats with binary numbers round numbers that are
+    /// not integers or exceed the machine's range.
     pub(crate) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
         let document = read(text.as_bytes(), MAX_DEPTH);
         let document = document.map_err(|_| S::Error::custom("no JSON text"))?;
@@ -121,5 +121,5 @@ fn separate(out: &mut String, open: char) {
     }
 }
 
-/// As deep as a state of a task may nest, in an event, and more.
+/// Maximum depth, which is greater than that of a task's state in an event.
 const MAX_DEPTH: usize = 128;

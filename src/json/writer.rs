@@ -3,7 +3,7 @@ use core::fmt::Write as _;
 
 use super::node::{Node, Value};
 
-/// Appends `text` as a JSON string; line breaks and all other control characters come out escaped.
+/// Appends `text` as a JSON string, with line breaks and all other control characters escaped.
 pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
@@ -13,7 +13,7 @@ pub fn push_string(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Writing to a string cannot fail.
+            // A write to a string cannot fail.
             '\0'..' ' => drop(write!(out, "\\u{:04x}", u32::from(character))),
             _ => out.push(character),
         }
@@ -21,7 +21,8 @@ pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The value on one line, without insignificant white space; numbers as they were written.
+/// Appends the value on one line, without insignificant white space; numbers stay as they were
+/// written.
 pub fn to_compact(node: &Node<'_>) -> String {
     let mut out = String::with_capacity(node.raw.len());
     push_node(&mut out, node);

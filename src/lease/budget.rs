@@ -1,14 +1,15 @@
 use crate::clock::Millis;
 
-/// How much one request may do for the streams of others. Runtimes bound the processor time of a request, and end one that exceeds it
-/// together with its stream.
+/// Limits how much one request does for the streams of others. Runtimes limit the CPU time of a
+/// request, and end a request that exceeds it together with its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Writes to streams after which a request is spent, whenever it had the socket. Default 100,000.
+    /// Writes to streams after which a request is spent, counted over all of its terms. Default
+    /// 100,000.
     pub writes: usize,
-    /// Milliseconds between two sheddings where all requests are spent. Default 5,000.
+    /// Milliseconds between two sheddings while all requests are spent. Default 5,000.
     pub shed: Millis,
-    /// Each shedding ends one in so many streams, and one at least. Default 8.
+    /// Each shedding ends one in this many streams, and at least one. Default 8.
     pub shed_share: usize,
 }
 

@@ -4,34 +4,34 @@ use crate::clock::Millis;
 
 use super::seat::Sign;
 
-/// What a member waits for.
+/// What the timer of a member is set for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Watch {
-    /// Its timer is not set.
+    /// The timer is not set.
     Nothing,
-    /// Its turn to look at the holder.
+    /// The time at which the member checks the owner.
     Look(Millis),
-    /// A sign of life of the holder, other than this one.
+    /// The time until which it waits for a proof other than this one.
     Proof { at: Millis, asked: Sign },
 }
 
-/// The members, and which of them may have the socket.
+/// The members, and which of them may own the socket.
 #[derive(Debug)]
 pub(super) struct Members<Id> {
     held: BTreeMap<Id, Member>,
-    /// The oldest first; some may have left.
+    /// The members, oldest first; some may have left.
     entered: Vec<Id>,
-    /// How many requests are not spent.
+    /// The number of requests that are not spent.
     fresh: usize,
 }
 
 #[derive(Debug)]
 struct Member {
-    /// How many writes its request has done, whenever it had the socket.
+    /// The number of writes of its request, over all of its terms.
     writes: usize,
     is_fresh: bool,
     watch: Watch,
-    /// The sign of life that stayed the same when it looked last, and how often in a row.
+    /// The sign that has not changed since its last check, and how often in a row.
     silence: Option<(Sign, u32)>,
 }
 
@@ -48,7 +48,7 @@ impl<Id: Copy + Ord> Members<Id> {
         self.fresh += 1;
     }
 
-    /// Returns whether it was a member.
+    /// Removes a member; returns whether it was one.
     pub(super) fn leave(&mut self, id: Id) -> bool {
         let Some(Member { is_fresh, .. }) = self.held.remove(&id) else {
             return false;
@@ -61,7 +61,7 @@ impl<Id: Copy + Ord> Members<Id> {
         true
     }
 
-    /// A request that has done so many writes is spent.
+    /// Counts the writes of a member. It is spent at `most` writes.
     pub(super) fn count(&mut self, id: Id, writes: usize, most: usize) {
         if let Some(member) = self.held.get_mut(&id) {
             member.writes = member.writes.saturating_add(writes);
@@ -72,7 +72,7 @@ impl<Id: Copy + Ord> Members<Id> {
         }
     }
 
-    /// Another bound applies.
+    /// Applies another limit of writes.
     pub(super) fn judge(&mut self, most: usize) {
         self.fresh = 0;
         for member in self.held.values_mut() {
@@ -102,12 +102,12 @@ impl<Id: Copy + Ord> Members<Id> {
         self.len() == 1 && self.held.contains_key(&id)
     }
 
-    /// A member that is alone writes to itself only.
+    /// Whether a member may own the socket. A single member writes only to itself.
     pub(super) fn may_hold(&self, id: Id) -> bool {
         self.is_fresh(id) || self.is_alone(id)
     }
 
-    /// One of those that may have the socket.
+    /// Returns one of the members that may own the socket.
     pub(super) fn choose(&self, random: f64) -> Option<Id> {
         let count = if self.len() == 1 { 1 } else { self.fresh };
         let mut may_hold = self.oldest().filter(|id| self.may_hold(*id));
@@ -124,7 +124,7 @@ impl<Id: Copy + Ord> Members<Id> {
         }
     }
 
-    /// A member has found the same sign of life after a while. Returns how often in a row it did.
+    /// Records that a member found an unchanged sign. Returns how often in a row it did.
     pub(super) fn count_silence(&mut self, id: Id, sign: Sign) -> u32 {
         let Some(member) = self.held.get_mut(&id) else {
             return 0;
@@ -135,7 +135,7 @@ impl<Id: Copy + Ord> Members<Id> {
         count
     }
 
-    /// How long a member waits before it looks at the holder.
+    /// Returns how long a member waits before it checks the owner.
     pub(super) fn turn(&self, random: f64) -> Millis {
         let turns = u32::try_from(self.len()).map_or(MAX_TURNS, |len| len.min(MAX_TURNS));
         Millis::from_f64(WATCH_MS * f64::from(turns) * (0.5 + random))
@@ -152,7 +152,7 @@ impl<Id> Default for Members<Id> {
     }
 }
 
-/// The index below `len` that a number from [0, 1) stands for.
+/// Returns the index below `len` for a number from [0, 1).
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -163,9 +163,9 @@ fn part(random: f64, len: usize) -> usize {
     ((random * len as f64) as usize).min(len.saturating_sub(1))
 }
 
-/// So many members that have left are remembered, beside as many as there are.
+/// Maximum number of former members that are kept, in addition to as many as there are members.
 const MAX_GONE: usize = 16;
-/// Milliseconds from one look at the holder to the next, of all members together.
+/// Milliseconds between two checks of the owner by any of the members.
 const WATCH_MS: f64 = 1_000.0;
-/// However many members there are, each looks once in so many turns.
+/// Maximum number of these intervals between two checks by the same member.
 const MAX_TURNS: u32 = 15;

@@ -1,4 +1,5 @@
-//! The lease of the socket that the streams of an isolate share: which of their requests has it, and for how long.
+//! The lease of the socket that the streams of an isolate share: decides which of their requests
+//! owns it, and for how long.
 
 mod budget;
 mod members;
@@ -16,23 +17,25 @@ pub use budget::Budget;
 pub use output::LeaseOutput;
 pub use seat::Term;
 
-/// Decides which member has the shared socket. A member is a stream with its request. The request of the holder opens the socket,
-/// writes for all members, and closes the socket.
+/// Decides which member owns the shared socket. A member is a stream with its request. The request
+/// of the owner opens the socket, writes for all members, and closes the socket.
 ///
-/// A request is spent after [`Budget::writes`] writes, and never gets the socket again while there is another member. The members take
-/// turns in asking for a proof that the request of the holder runs. The one that gets none takes the socket over.
+/// A request is spent after [`Budget::writes`] writes, and never owns the socket again while there
+/// is another member. The members take turns to request a proof that the owner's request still
+/// runs. A member that gets none takes over the socket.
 ///
-/// After each other call, poll [`Lease::poll_output`] until it returns `None`. Each member has a timer: see [`Lease::poll_timeout_of`].
+/// After each other call, poll [`Lease::poll_output`] until it returns `None`. Each member has a
+/// timer: see [`Lease::poll_timeout_of`].
 #[derive(Debug)]
 pub struct Lease<Id> {
     budget: Budget,
     members: Members<Id>,
     seat: Seat<Id>,
-    /// How often a member took the socket.
+    /// The number of times that a member took the socket.
     terms: u32,
-    /// Whether a socket was given up, and [`Lease::take_moved`] has not returned that yet.
+    /// Whether a socket was given up that [`Lease::take_moved`] has not reported yet.
     has_moved: bool,
-    /// No member is shed before this.
+    /// The time before which no member is shed.
     sheds_at: Option<Millis>,
     outputs: VecDeque<LeaseOutput<Id>>,
 }
@@ -57,7 +60,7 @@ impl<Id: Copy + Ord> Lease<Id> {
         self.members.judge(budget.writes);
     }
 
-    /// The member that has the socket.
+    /// Returns the member that owns the socket.
     pub fn holder(&self) -> Option<Id> {
         self.seat.holder()
     }
@@ -67,16 +70,17 @@ impl<Id: Copy + Ord> Lease<Id> {
         self.members.enter(id);
     }
 
-    /// Removes a member. Its request closes the socket if it has it.
+    /// Removes a member. If its request owns the socket, it closes the socket.
     pub fn leave(&mut self, id: Id) {
         let is_member = self.members.leave(id);
-        // Where there is no holder, this may have been the member that was appointed.
+        // Without an owner, this may be the member that was appointed.
         if is_member && self.holder().is_none_or(|holder| holder == id) {
             self.vacate();
         }
     }
 
-    /// Gives the socket to a member whose request runs now. Returns `None` where another member has it, or the request is spent.
+    /// Gives the socket to a member whose request runs now. Returns `None` if another member owns
+    /// it or the request is spent.
     pub fn take(&mut self, id: Id) -> Option<Term> {
         if self.holder().is_some() || !self.members.may_hold(id) {
             return None;
@@ -88,19 +92,20 @@ impl<Id: Copy + Ord> Lease<Id> {
         Some(term)
     }
 
-    /// Counts writes to streams as work of the request that has the socket.
+    /// Counts writes to streams as work of the owner's request.
     pub fn handle_writes(&mut self, writes: usize) {
         if let Some(holder) = self.holder() {
             self.members.count(holder, writes, self.budget.writes);
         }
     }
 
-    /// The request that had the socket in this term has run.
+    /// Handles a proof that the owner's request ran in this term.
     pub fn handle_proof(&mut self, term: Term) {
         self.seat.handle_proof(term);
     }
 
-    /// Handles the timer of a member: see [`Lease::poll_timeout_of`]. `random` is drawn from [0, 1).
+    /// Handles the timer of a member: see [`Lease::poll_timeout_of`]. `random` is drawn from [0,
+    /// 1).
     pub fn handle_timeout_of(&mut self, id: Id, now: Millis, random: f64) {
         if self.holder() == Some(id) {
             return;
@@ -124,7 +129,8 @@ impl<Id: Copy + Ord> Lease<Id> {
         }
     }
 
-    /// When the request of a member calls [`Lease::handle_timeout_of`]. `None` for the holder, and before the first call.
+    /// Returns when the request of a member calls [`Lease::handle_timeout_of`]; `None` for the
+    /// owner, and before the first call.
     pub fn poll_timeout_of(&self, id: Id) -> Option<Millis> {
         match self.members.watch_of(id)? {
             Watch::Nothing => None,
@@ -132,7 +138,7 @@ impl<Id: Copy + Ord> Lease<Id> {
         }
     }
 
-    /// What is to be done next. `random` is drawn from [0, 1).
+    /// Returns the next output. `random` is drawn from [0, 1).
     pub fn poll_output(&mut self, now: Millis, random: f64) -> Option<LeaseOutput<Id>> {
         if self.outputs.is_empty() {
             self.decide(now, random);
@@ -140,7 +146,8 @@ impl<Id: Copy + Ord> Lease<Id> {
         self.outputs.pop_front()
     }
 
-    /// Whether the request that has the socket is spent and a fresh one can go on: nothing more is to be written before that has it.
+    /// Whether the owner's request is spent and a fresh one can continue: write nothing more until
+    /// that owns the socket.
     pub fn must_yield(&self) -> bool {
         self.is_held_by_spent() && self.members.has_fresh()
     }
@@ -164,19 +171,21 @@ impl<Id: Copy + Ord> Lease<Id> {
         }
     }
 
-    /// The request that has the socket, or was to take it, has not run for too long, as a member has found so many times in a row.
+    /// Handles a silent owner or appointee, which member `id` has found silent `times` times in a
+    /// row.
     fn take_over(&mut self, id: Id, times: u32, now: Millis) {
         if self.members.may_hold(id) {
             self.release();
             self.seat = Seat::Vacant;
             self.outputs.push_back(LeaseOutput::Appoint(id));
         } else if !self.members.has_fresh() || times >= MAX_SILENT {
-            // A fresh request that runs would have the socket by now.
+            // A fresh request that still runs would own the socket by now.
             self.shed(now);
         }
     }
 
-    /// Ends some of the oldest streams where no fresh request can go on: their clients come back with fresh ones.
+    /// Ends some of the oldest streams if no fresh request can continue: their clients reconnect
+    /// with fresh requests.
     fn shed(&mut self, now: Millis) {
         let is_due = self.sheds_at.is_none_or(|at| at <= now);
         if self.members.len() <= 1 || !is_due {
@@ -207,7 +216,8 @@ impl<Id: Copy + Ord> Lease<Id> {
     }
 }
 
-/// Where a spent member finds so many times in a row that the holder does not run, each other member that runs has looked too.
+/// The number of silent checks in a row after which a spent member knows that every other member
+/// that still runs has checked too.
 const MAX_SILENT: u32 = 3;
-/// How long a request has to prove that it runs.
+/// Milliseconds within which the owner has to prove that its request runs.
 const PROOF: Millis = Millis(1_000);

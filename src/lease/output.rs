@@ -2,15 +2,18 @@ use alloc::vec::Vec;
 
 use super::Term;
 
-/// What is to be done about the shared socket.
+/// An output about the shared socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseOutput<Id> {
-    /// The request of this member is to call [`Lease::take`](super::Lease::take), and opens a socket where that returns a term.
+    /// The request of this member calls [`Lease::take`](super::Lease::take), and opens a socket if
+    /// that returns a term.
     Appoint(Id),
-    /// The request of this member is to close the socket, then to call [`Lease::handle_timeout_of`](super::Lease::handle_timeout_of).
+    /// The request of this member closes the socket, then calls
+    /// [`Lease::handle_timeout_of`](super::Lease::handle_timeout_of).
     Release(Id),
-    /// The request that has the socket is to call [`Lease::handle_proof`](super::Lease::handle_proof) with this term.
+    /// The request that owns the socket calls [`Lease::handle_proof`](super::Lease::handle_proof)
+    /// with this term.
     Prove(Term),
-    /// All requests are spent: the streams of these members are to end.
+    /// No fresh request can continue: the streams of these members end.
     Shed(Vec<Id>),
 }

@@ -1,19 +1,19 @@
-/// Numbers the times that a member took the socket.
+/// The number of a term, which begins when a member takes the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term(pub u32);
 
-/// Who has the socket.
+/// The owner of the socket.
 #[derive(Debug)]
 pub(super) enum Seat<Id> {
     Held {
         by: Id,
         term: Term,
-        /// How often its request has shown that it runs.
+        /// The number of proofs that its request runs.
         proofs: u32,
     },
-    /// No member has it: the one that was appointed, or the next that enters, takes it.
+    /// No member owns it: the appointed member, or the next one that enters, takes it.
     Vacant,
-    /// No member has it, and none was appointed yet.
+    /// No member owns it, and none is appointed yet.
     Vacated,
 }
 
@@ -34,7 +34,7 @@ impl<Id: Copy> Seat<Id> {
         matches!(self, Self::Vacated)
     }
 
-    /// A proof of an earlier term counts for nothing.
+    /// Records a proof; ignores one of an earlier term.
     pub(super) fn handle_proof(&mut self, shown: Term) {
         match self {
             Self::Held { term, proofs, .. } if *term == shown => *proofs = proofs.wrapping_add(1),
@@ -42,7 +42,7 @@ impl<Id: Copy> Seat<Id> {
         }
     }
 
-    /// The last sign of life, where so many terms have begun.
+    /// Returns the current sign; `terms` is the number of terms so far.
     pub(super) fn sign(&self, terms: u32) -> Sign {
         let proofs = match self {
             Self::Held { proofs, .. } => Some(*proofs),
@@ -52,7 +52,8 @@ impl<Id: Copy> Seat<Id> {
     }
 }
 
-/// The last sign of life of the holder. One that stays the same for too long says that its request does not run, or that there is none.
+/// The last sign of life of the owner. If it stays the same for too long, the owner's request does
+/// not run, or there is no owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sign {
     terms: u32,
@@ -60,7 +61,7 @@ pub(super) struct Sign {
 }
 
 impl Sign {
-    /// The term of the holder, where there is one.
+    /// Returns the term of the owner, if there is one.
     pub(super) fn term(self) -> Option<Term> {
         self.proofs.map(|_| Term(self.terms))
     }

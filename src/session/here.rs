@@ -10,12 +10,12 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Which one holds the stream of a session.
+    /// Returns the edge that holds the stream of a session.
     pub(super) fn edge(&self, session: &str) -> Option<EdgeId> {
         self.edges.get(session).copied()
     }
 
-    /// Notes which edge holds it from now on. Returns the one that did, where that is another.
+    /// Records the edge that holds the stream. Returns the former one, if it is another.
     pub(super) fn insert(&mut self, session: &str, edge: EdgeId) -> Option<EdgeId> {
         let former = self.edges.insert(session.into(), edge);
         let former = former.filter(|former| *former != edge);
@@ -26,14 +26,14 @@ impl Here {
         former
     }
 
-    /// Notes that no edge holds it any more. Returns the one that did.
+    /// Records that no edge holds the stream any more. Returns the former one.
     pub(super) fn remove(&mut self, session: &str) -> Option<EdgeId> {
         let edge = self.edges.remove(session)?;
         self.sessions.remove(&edge);
         Some(edge)
     }
 
-    /// Notes that this edge holds none any more. Returns the session that it held.
+    /// Records that this edge holds no stream any more. Returns the session that it held.
     pub(super) fn remove_edge(&mut self, edge: EdgeId) -> Option<Box<str>> {
         let session = self.sessions.remove(&edge)?;
         self.edges.remove(&session);

@@ -1,7 +1,8 @@
-//! The sessions of clients of 2025-11-25 and earlier: how long they live, what each watches, and where its stream is.
+//! The sessions of clients of revision 2025-11-25 and earlier: their lifetimes, their
+//! subscriptions, and where their streams are.
 //!
-//! [`Sessions`] runs beside the [`Store`] that keeps them, in a process or in the bus object: a request is one [`Question`], and
-//! one [`Reply`].
+//! [`Sessions`] runs next to the [`Store`] that keeps them, in a process or in the bus object. Each
+//! request is one [`Question`] and one [`Reply`].
 
 mod here;
 mod question;

@@ -6,50 +6,50 @@ use crate::{json, vocabulary::uri::Uri};
 
 use super::Limits;
 
-/// What a request that names a session asks of it.
+/// A question of a request to its session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The `Mcp-Session-Id`.
     pub session: Box<str>,
-    /// Who asks.
+    /// The principal of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<Box<str>>,
-    /// What it asks.
+    /// The kind of question.
     pub ask: Ask,
 }
 
-/// Each of them uses the session.
+/// The kinds of questions. Each counts as a use of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Ask {
-    /// Whether it is there.
+    /// Asks whether the session exists.
     Use,
-    /// By which id the server behind knows it.
+    /// Asks for the session's id at the upstream server.
     Behind,
-    /// Its client is ready.
+    /// Reports that the client is ready.
     Initialized {
-        /// The server behind has been told.
+        /// Whether the upstream server has received this.
         is_told: bool,
     },
-    /// Whether it may watch resources at all.
+    /// Asks whether the session may subscribe to resources at all.
     MayWatch,
-    /// It watches a resource.
+    /// Subscribes to a resource.
     Watch {
-        /// Which.
+        /// The resource.
         uri: Uri,
-        /// What it may take.
+        /// The limits that apply.
         limits: Limits,
     },
-    /// It watches a resource no longer.
+    /// Unsubscribes from a resource.
     Unwatch(Uri),
-    /// Its client opens its stream.
+    /// Opens the stream of the session.
     Open {
-        /// It says which event it has seen last.
+        /// Whether the client sent the id of its last event.
         resumes: bool,
     },
-    /// It is over.
+    /// Ends the session.
     End {
-        /// The server behind has been told.
+        /// Whether the upstream server has received this.
         is_told: bool,
     },
 }
@@ -58,29 +58,30 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reply {
-    /// There is no such session, it is over, or it is another principal's.
+    /// The session does not exist, has ended, or belongs to another principal.
     Unknown,
-    /// What was asked is so, or is done.
+    /// The answer is yes, or the action is done.
     Done,
-    /// By which id the server behind knows it; `None`: by none.
+    /// The session's id at the upstream server; `None` if it has none.
     Behind(Option<Box<str>>),
-    /// Tell the server behind first, which knows it by this id, then ask again.
+    /// Forward this to the upstream server first, in the session with this id there, then ask
+    /// again.
     Tell(Box<str>),
-    /// Its client was never told that it could watch resources.
+    /// The client was not offered subscriptions to resources.
     NotOffered,
-    /// It watches as much as it may.
+    /// The session is at a limit.
     Full(Excess),
-    /// Its stream is open already.
+    /// The stream is already open.
     Taken,
-    /// Its stream may open.
+    /// The stream may open.
     Open {
-        /// What its client was told that it is notified about: the JSON text of server capabilities.
+        /// The notifications that the client was offered: the JSON text of server capabilities.
         capabilities: Box<str>,
         /// The number of the stream, see [`Claim::stream`](super::Claim::stream).
         stream: u64,
-        /// Where its first stream goes on.
+        /// The event id from which the first stream continues.
         since: Box<str>,
-        /// The resources that it watches.
+        /// The resources that the session is subscribed to.
         watched: Vec<Uri>,
     },
 }
@@ -89,14 +90,14 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Excess {
-    /// Of how many there are, with the limit.
+    /// The number of resources, with the limit.
     Uris(usize),
-    /// Of their bytes, with the limit.
+    /// The bytes of their URIs, with the limit.
     Bytes(usize),
 }
 
 impl Ask {
-    /// Whether the server behind may have to be told first.
+    /// Whether the upstream server may have to receive this first.
     pub(crate) fn is_untold(&self) -> bool {
         matches!(
             self,
@@ -106,24 +107,24 @@ impl Ask {
 }
 
 impl Question {
-    /// Reads one; `None`: it is none.
+    /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 
-    /// The question as text.
+    /// Returns the question as text.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }
 }
 
 impl Reply {
-    /// Reads one; `None`: it is none.
+    /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 
-    /// The reply as text.
+    /// Returns the reply as text.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }

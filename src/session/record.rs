@@ -6,62 +6,64 @@ use crate::{clock::Millis, json, vocabulary::capabilities::Capabilities};
 
 use super::Claim;
 
-/// A session as it begins. Its id comes from the host.
+/// A new session. The host provides its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewSession {
-    /// Whose it is; `None`: it belongs to all callers without a name.
+    /// The principal; `None`: the session belongs to all callers without a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<Box<str>>,
-    /// The network address of a caller without a name: its sessions are counted together.
+    /// The network address of a caller without a name, whose sessions are counted together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Box<str>>,
-    /// The id that the server behind knows the session by.
+    /// The session's id at the upstream server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Box<str>>,
-    /// What the client was told that it is notified about: the JSON text of server capabilities.
+    /// The notifications that the client was offered: the JSON text of server capabilities.
     pub capabilities: Box<str>,
-    /// How long it lives without a request or a stream.
+    /// How long the session lives without a request or a stream.
     #[serde(rename = "idleMs")]
     pub idle: Millis,
 }
 
-/// What a store keeps of a session, beside the URIs that it watches.
+/// What a store keeps of a session, in addition to its subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// As it began.
+    /// The values with which it began.
     #[serde(rename = "begun")]
     pub new: NewSession,
-    /// The event id that says "everything published before the session began": its first stream goes on from there.
+    /// The event id that stands for "everything published before the session began". The first
+    /// stream continues from there.
     pub since: Box<str>,
-    /// When it was used last; up to a tenth of `idle` late.
+    /// When it was last used; may lag by up to a tenth of `idle`.
     pub used_at: Millis,
-    /// Its client has yet to say that it is ready (2025-11-25, Lifecycle: Initialization).
+    /// The client has not reported that it is ready (2025-11-25, Lifecycle: Initialization).
     pub is_held: bool,
-    /// How many URIs it watches.
+    /// The number of its subscriptions.
     pub uris: usize,
-    /// What they count for, see [`Limits`](super::Limits).
+    /// The bytes that they count, see [`Limits`](super::Limits).
     pub uri_bytes: usize,
-    /// How many streams were opened for it.
+    /// The number of streams that were opened for it.
     pub opened: u64,
-    /// The newest of them that was ever attached; 0: none was. An older one is not attached any more.
+    /// The number of the newest stream that was ever attached; 0 if none was. Older ones are no
+    /// longer attached.
     pub attached: u64,
-    /// The shard where its stream is, [`ROOT`] where it is at the bus itself; `None`: it has none.
+    /// The shard that holds its stream, [`ROOT`] for the bus itself; `None` if it has no stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
-    /// That shard may not know what it watches, or that its client is ready.
+    /// That shard may not know its subscriptions, or that the client is ready.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub is_untold: bool,
 }
 
 impl NewSession {
-    /// Reads one; `None`: it is none.
+    /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 
-    /// What tells its caller from others, its name or its address; `None`: nothing does.
+    /// Returns the key that identifies the caller, by name or address; `None` if there is neither.
     pub fn caller(&self) -> Option<String> {
         match (&self.principal, &self.address) {
             (Some(name), _) => Some(format!("name {name}")),
@@ -72,12 +74,12 @@ impl NewSession {
 }
 
 impl Session {
-    /// Reads what [`Session::to_json`] wrote; `None`: it is none.
+    /// Reads the text of [`Session::to_json`]; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
 
-    /// The session as a store keeps it.
+    /// Returns the session as a store keeps it.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }
@@ -87,7 +89,7 @@ impl Session {
         self.new.principal.is_some()
     }
 
-    /// What its newest stream claims.
+    /// Returns the claim of its newest attached stream.
     pub fn claim(&self, id: &str) -> Claim {
         Claim {
             session: id.into(),
@@ -96,22 +98,23 @@ impl Session {
         }
     }
 
-    /// Whether a stream of this number was opened, and none that is newer was attached.
+    /// Whether a stream of this number was opened, and no newer one was attached.
     pub(super) fn admits(&self, stream: u64) -> bool {
         (self.attached.max(1)..=self.opened).contains(&stream)
     }
 
-    /// Whether its client was told that it may watch resources.
+    /// Whether the client was offered subscriptions to resources.
     pub(super) fn may_watch(&self) -> bool {
         Capabilities::from_json(&self.new.capabilities).resources_subscribe
     }
 
-    /// The shard where its stream is; `None`: at none.
+    /// Returns the shard that holds its stream; `None` if none does.
     pub(super) fn at_shard(&self) -> Option<u32> {
         self.shard.filter(|shard| *shard != ROOT)
     }
 
-    /// When a sweep has to look at it: it is over then unless it is used before, or its shard is to be told again.
+    /// Returns when a sweep has to check it: it then ends unless it was used, or its shard needs
+    /// another call.
     pub fn ends_at(&self) -> Millis {
         let span = if self.is_untold {
             self.new.idle.min(AGAIN)
@@ -122,7 +125,7 @@ impl Session {
     }
 }
 
-/// What stands for the bus itself where shards are counted, which is done from 1.
+/// The number of the bus itself among shards, which are numbered from 1.
 pub const ROOT: u32 = 0;
-/// From a call to a shard until the next one, where it has not taken the first.
+/// Milliseconds until a call that a shard has not confirmed is repeated.
 const AGAIN: Millis = Millis(5_000);

@@ -1,4 +1,4 @@
-//! The releases that shards have yet to confirm.
+//! The releases that shards have not confirmed.
 
 use alloc::vec::Vec;
 
@@ -7,19 +7,19 @@ use crate::{bus::Parting, wire::SessionCall};
 use super::{Claim, Output, Session, Sessions, Store};
 
 impl<S: Store> Sessions<S> {
-    /// Handles the confirmation of a shard that it has done what an [`Output::Tell`] says.
+    /// Handles the confirmation of a shard that it has carried out an [`Output::Tell`].
     ///
     /// # Errors
-    /// As of the store.
+    /// The errors of the store.
     pub fn handle_told(&mut self, shard: u32, call: &SessionCall) -> Result<(), S::Error> {
         match call {
             SessionCall::Release(claim) => self.store.forget_release(shard, claim),
-            // It joins the session again then.
+            // The shard joins the session again after this call.
             SessionCall::Changed(_) => Ok(()),
         }
     }
 
-    /// Releases all streams of a session that is over. If `is_awaited`, the request waits for it.
+    /// Releases all streams of a session that has ended. If `is_awaited`, the request waits for it.
     pub(super) fn release_all(
         &mut self,
         id: &str,
@@ -30,7 +30,7 @@ impl<S: Store> Sessions<S> {
         let Some(shard) = session.at_shard() else {
             return Ok(());
         };
-        // A number above those of all its streams.
+        // The number is greater than those of all its streams.
         let claim = Claim {
             stream: session.opened.saturating_add(1),
             ..session.claim(id)
@@ -38,7 +38,8 @@ impl<S: Store> Sessions<S> {
         self.release(shard, claim, is_awaited)
     }
 
-    /// Has a shard let go the streams of a session that are older than this one, which is elsewhere.
+    /// Makes a shard close the streams of a session that are older than this one, which is
+    /// elsewhere.
     pub(super) fn release(
         &mut self,
         shard: u32,
@@ -56,7 +57,7 @@ impl<S: Store> Sessions<S> {
         }
     }
 
-    /// The calls to shards may have failed.
+    /// Repeats the pending calls to shards, which may have failed.
     pub(super) fn release_again(&mut self) -> Result<(), S::Error> {
         for (shard, claim) in self.store.releases()? {
             self.tell_release(shard, claim, false);

@@ -4,36 +4,36 @@ use crate::json;
 
 use super::{Excess, NewSession, Session};
 
-/// Upper bounds of what sessions take; each is the largest value still accepted. A URI counts as its bytes, and 64 more.
+/// Limits of sessions; each is the largest accepted value. A URI counts as its bytes plus 64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// Sessions of all callers.
+    /// Maximum number of sessions of all callers.
     pub sessions: usize,
-    /// Sessions of callers without a name.
+    /// Maximum number of sessions of callers without a name.
     pub unnamed_sessions: usize,
-    /// Sessions of one caller with a name, or of one address.
+    /// Maximum number of sessions of one caller with a name, or of one address.
     pub sessions_per_principal: usize,
-    /// Resources that one session watches.
+    /// Maximum number of subscriptions of one session.
     pub uris: usize,
-    /// Bytes of their URIs.
+    /// Maximum bytes of the URIs of one session.
     pub session_uri_bytes: usize,
-    /// The same of all sessions.
+    /// Maximum bytes of the URIs of all sessions.
     pub bus_uri_bytes: usize,
-    /// The same of sessions of callers without a name.
+    /// Maximum bytes of the URIs of sessions of callers without a name.
     pub unnamed_uri_bytes: usize,
 }
 
-/// What sessions take together.
+/// Totals of sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// How many there are.
+    /// The number of sessions.
     pub sessions: usize,
-    /// Bytes of the URIs that they watch.
+    /// The bytes of the URIs that they are subscribed to.
     pub bytes: usize,
 }
 
-/// What the sessions of a store take: those of callers with a name, and those of callers without.
+/// The totals of a store: sessions of callers with a name, and of callers without.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     pub(super) named: Totals,
@@ -41,7 +41,7 @@ pub(super) struct Room {
 }
 
 impl Limits {
-    /// Reads them; `None`: they are none.
+    /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
         json::from_text(text)
     }
@@ -70,7 +70,7 @@ impl Room {
             && (is_named || self.unnamed.sessions < limits.unnamed_sessions)
     }
 
-    /// The limit that a session would exceed by watching a resource that counts for `bytes` too.
+    /// Returns the limit that a session would exceed with a further subscription of `bytes` bytes.
     pub(super) fn excess(
         &self,
         session: &Session,

@@ -9,41 +9,45 @@ use crate::{
 
 use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
 
-/// The sessions of a bus, beside their store. What others have to be told of a change is in [`Sessions::poll_output`].
+/// The sessions of a bus, with their store. [`Sessions::poll_output`] returns what edges and shards
+/// have to learn of a change.
 #[derive(Debug)]
 pub struct Sessions<S> {
     pub(super) store: S,
-    /// `None`: not counted yet.
+    /// The totals; `None` before they are counted.
     room: Option<Room>,
     pub(super) here: Here,
-    /// When sessions were used, more exactly than the store tells, and in which order.
+    /// When sessions were last used, more exactly than in the store, and the order of uses.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
     pub(super) outputs: VecDeque<Output>,
 }
 
-/// What a change of a session takes.
+/// An output of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// The stream at this edge follows this from now on: [`Bus::watch`](crate::bus::Bus::watch).
+    /// The subscriptions of the stream at this edge are now these: call
+    /// [`Bus::watch`](crate::bus::Bus::watch).
     Watch(EdgeId, Watched),
-    /// The stream at this edge is over, or is attached elsewhere: its connection is to be closed.
+    /// The stream at this edge has ended or is attached elsewhere: close its connection.
     Close(EdgeId, Parting),
-    /// A shard is to be told: [`Sessions::handle_told`] says that it was. Otherwise [`Sessions::sweep`] tells it again.
+    /// Call a shard, and [`Sessions::handle_told`] once it has confirmed. Until then
+    /// [`Sessions::sweep`] repeats the call.
     Tell {
-        /// Which.
+        /// The shard.
         shard: u32,
-        /// What.
+        /// The call.
         call: SessionCall,
-        /// The request that led to it is answered after the shard.
+        /// Whether the request that led to it waits for the shard.
         is_awaited: bool,
     },
 }
 
 impl<S: Store> Sessions<S> {
-    /// The sessions that the store keeps. Once the edges of before a restart are [restored](Sessions::restore), the rest of the streams
-    /// that were here [are gone](Sessions::handle_shard_emptied) from [`ROOT`](super::ROOT).
+    /// Creates the sessions of a store. Once the edges from before a restart are
+    /// [restored](Sessions::restore), report that the other streams that were here [are
+    /// gone](Sessions::handle_shard_emptied) from [`ROOT`](super::ROOT).
     pub fn new(store: S) -> Self {
         Self {
             store,
@@ -55,34 +59,35 @@ impl<S: Store> Sessions<S> {
         }
     }
 
-    /// How many there are, those among them that are over and not yet swept.
+    /// Returns the number of sessions, including ended ones that are not swept yet.
     ///
     /// # Errors
-    /// As of the store, as all below.
+    /// The errors of the store, as for all functions below.
     pub fn count(&mut self) -> Result<usize, S::Error> {
         Ok(self.room()?.all().sessions)
     }
 
-    /// What they are kept in.
+    /// Returns the store.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// The same, without them.
+    /// Consumes the sessions and returns the store.
     pub fn into_store(self) -> S {
         self.store
     }
 
-    /// What is to be done next.
+    /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// Begins a session, unless there is no room: that is made at the expense of its caller alone, which loses the session that it
-    /// used least recently, if possible one without a stream. `since` is the event id of the end of the log.
+    /// Begins a session unless there is no room. Makes room only at the expense of the same caller:
+    /// its least recently used session ends, if possible one without a stream. `since` is the event
+    /// id of the end of the log.
     ///
     /// # Errors
-    /// As of the store.
+    /// The errors of the store.
     pub fn begin(
         &mut self,
         id: &str,
@@ -112,10 +117,10 @@ impl<S: Store> Sessions<S> {
         Ok(true)
     }
 
-    /// A request of a session.
+    /// Handles a question of a request.
     ///
     /// # Errors
-    /// As of the store.
+    /// The errors of the store.
     pub fn ask(&mut self, question: Question, now: Millis) -> Result<Reply, S::Error> {
         let Question {
             session: id,
@@ -161,10 +166,10 @@ impl<S: Store> Sessions<S> {
         })
     }
 
-    /// Forgets the sessions that are over, and has shards told again that may not know what has changed, or have to let streams go.
+    /// Removes the sessions that have ended, and repeats the calls that shards have not confirmed.
     ///
     /// # Errors
-    /// As of the store.
+    /// The errors of the store.
     pub fn sweep(&mut self, now: Millis) -> Result<(), S::Error> {
         for id in self.store.ended(now)? {
             let Some(mut session) = self.store.get(&id)? else {
@@ -194,7 +199,7 @@ impl<S: Store> Sessions<S> {
         Ok(self.room.get_or_insert_default())
     }
 
-    /// Makes room for one more session of a caller, at its own expense alone.
+    /// Makes room for one more session of a caller, at the expense of that caller only.
     fn make_room(
         &mut self,
         new: &NewSession,
@@ -222,7 +227,8 @@ impl<S: Store> Sessions<S> {
         Ok(self.room()?.admits(new, limits))
     }
 
-    /// Takes out the session that was used least recently, of those without a stream if there are any.
+    /// Removes from `own` the session that was least recently used, of those without a stream if
+    /// there are any.
     fn take_least_used(&self, own: &mut Vec<Box<str>>) -> Result<Option<Box<str>>, S::Error> {
         let mut least = None;
         for (place, id) in own.iter().enumerate() {
@@ -241,7 +247,7 @@ impl<S: Store> Sessions<S> {
         Ok(least.map(|(_, place)| own.remove(place)))
     }
 
-    /// One more stream of a session may open.
+    /// Records the opening of a further stream.
     fn open(&mut self, id: &str, mut session: Session, now: Millis) -> Result<Reply, S::Error> {
         session.opened = session.opened.saturating_add(1);
         session.used_at = now;
@@ -298,7 +304,8 @@ impl<S: Store> Sessions<S> {
         self.tell(id, &mut session, now)
     }
 
-    /// Ends a session and its stream; `is_awaited`: the request waits until the stream is gone.
+    /// Ends a session and its stream. If `is_awaited`, the request waits until the stream is
+    /// closed.
     fn end(&mut self, id: &str, session: &Session, is_awaited: bool) -> Result<(), S::Error> {
         self.release_all(id, session, is_awaited)?;
         self.forget(id, session)
@@ -312,7 +319,7 @@ impl<S: Store> Sessions<S> {
         self.store.remove(id)
     }
 
-    /// The session, where it is this principal's.
+    /// Returns the session if it belongs to this principal.
     pub(super) fn owned(
         &self,
         id: &str,
@@ -341,7 +348,7 @@ impl<S: Store> Sessions<S> {
         self.used.insert(id.into(), (now, self.uses));
     }
 
-    /// It is used now. The store is written only where that makes a difference.
+    /// Records a use. Writes to the store only if the stored time lags too much.
     pub(super) fn touch(
         &mut self,
         id: &str,
@@ -357,7 +364,7 @@ impl<S: Store> Sessions<S> {
     }
 }
 
-/// What a URI counts for: its bytes, and what is kept beside it.
+/// Returns the bytes that a URI counts, including what is kept next to it.
 fn bytes_of(uri: &str) -> usize {
     uri.len() + 64
 }

@@ -1,4 +1,4 @@
-//! Where the streams of sessions are.
+//! The locations of the streams of sessions.
 
 use crate::{
     bus::{Bus, EdgeId, FollowReply, Follower, Parting, ShardId},
@@ -9,11 +9,12 @@ use crate::{
 use super::{Claim, Output, ROOT, Session, Sessions, Store};
 
 impl<S: Store> Sessions<S> {
-    /// An edge or a shard follows something, and tells which streams of sessions have come and gone there. `false`: the session of the
-    /// edge is over, another principal's, or has had a newer stream, and the connection is to be closed.
+    /// Handles a follow of an edge or shard, which names the streams of sessions that have joined
+    /// or left there. Returns `false` if the session of the edge has ended, belongs to another
+    /// principal or has had a newer stream: close the connection.
     ///
     /// # Errors
-    /// As of the store, as all below.
+    /// The errors of the store, as for all functions below.
     pub fn handle_follow(
         &mut self,
         reply: &mut FollowReply,
@@ -43,7 +44,8 @@ impl<S: Store> Sessions<S> {
         Ok(are_all_there || matches!(from, Follower::Shard(_)))
     }
 
-    /// No stream is at this shard any more; at [`ROOT`], none but those of edges that are known.
+    /// Records that no stream is at this shard any more; at [`ROOT`], none except those of known
+    /// edges.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
         for id in self.store.at_shard(shard)? {
@@ -54,7 +56,7 @@ impl<S: Store> Sessions<S> {
         self.forget_releases(shard)
     }
 
-    /// An edge is gone.
+    /// Handles the removal of an edge.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_left(&mut self, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
         match self.here.remove_edge(edge) {
@@ -63,7 +65,8 @@ impl<S: Store> Sessions<S> {
         }
     }
 
-    /// An edge of before a restart holds the stream of a session. Returns what that watches.
+    /// Restores the stream of a session at an edge after a restart. Returns the session's
+    /// subscriptions.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn restore(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
         let Some(session) = self.claimed(claim)? else {
@@ -73,7 +76,8 @@ impl<S: Store> Sessions<S> {
         self.watched(claim.clone(), &session).map(Some)
     }
 
-    /// Keeps a session that has changed, and reports to the holder of its stream what that follows now, and whether its client is ready.
+    /// Stores a changed session, and reports its subscriptions and whether its client is ready to
+    /// the holder of its stream.
     pub(super) fn tell(
         &mut self,
         id: &str,
@@ -95,7 +99,7 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    /// The same where nothing has changed, but the call to the shard may have failed.
+    /// Repeats the report if the shard has not confirmed it.
     pub(super) fn tell_again(
         &mut self,
         id: &str,
@@ -108,7 +112,8 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    /// The shard joins the session again then: until it has, it counts as not told.
+    /// Calls a shard about a changed session. The shard then joins the session again; until it
+    /// does, it counts as not informed.
     pub(super) fn tell_shard(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
         self.outputs.push_back(Output::Tell {
             shard,
@@ -150,7 +155,8 @@ impl<S: Store> Sessions<S> {
         self.watched(claim.clone(), &session).map(Some)
     }
 
-    /// The stream of a session is there now, which receives what the session watches: a shard where another one is lets that go.
+    /// Records that the stream of a session is at `shard`. If it was at another shard, that one has
+    /// to close it.
     fn seat(&mut self, claim: &Claim, session: &mut Session, shard: u32) -> Result<(), S::Error> {
         let is_moved = session.shard != Some(shard);
         if let Some(former) = session.at_shard().filter(|_| is_moved) {
@@ -179,7 +185,7 @@ impl<S: Store> Sessions<S> {
         }
     }
 
-    /// A session has no stream any more, which it had up to now.
+    /// Records that a session has no stream any more.
     fn leave(&mut self, id: &str, now: Millis) -> Result<(), S::Error> {
         let Some(mut session) = self.store.get(id)? else {
             return Ok(());
@@ -191,14 +197,16 @@ impl<S: Store> Sessions<S> {
         self.touch(id, &mut session, now)
     }
 
-    /// The session that a claim names, where it is that principal's, and no newer stream of it was attached.
+    /// Returns the session of a claim if it belongs to that principal and no newer stream was
+    /// attached.
     fn claimed(&self, claim: &Claim) -> Result<Option<Session>, S::Error> {
         let session = self.owned(&claim.session, claim.principal.as_deref())?;
         Ok(session.filter(|session| session.admits(claim.stream)))
     }
 }
 
-/// Why the edge that had the stream of a session lets it go for this one. Where it is the same stream, an edge that still has it comes back.
+/// Returns why the edge with the former stream closes it. If it is the same stream, an edge that
+/// still holds it has to reconnect.
 fn parting(session: &Session, claim: &Claim) -> Parting {
     if session.attached == claim.stream {
         Parting::Lost

@@ -8,19 +8,19 @@ use crate::{
 
 use super::{BusCall, Upstream};
 
-/// What is to be done about the bus.
+/// A call to the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpstreamCall {
-    /// Give up the connection that there is.
+    /// Close the current connection.
     Leave,
-    /// Make a new connection, and send this on it first.
+    /// Open a new connection, and send this on it first.
     Attach(String),
-    /// Send this on the connection that there is.
+    /// Send this on the current connection.
     Send(String),
 }
 
 impl Upstream {
-    /// What is to be done about the bus, or `None` until something is handled again.
+    /// Returns the next call to the bus, or `None` until something is handled again.
     pub(crate) fn poll_call<Id: Copy + Ord>(
         &mut self,
         now: Millis,
@@ -39,37 +39,37 @@ impl Upstream {
         Some(self.follow_more(now))
     }
 
-    /// The connection that there was is none any more.
+    /// Handles the end of the current connection.
     pub(super) fn part(&mut self) {
         self.is_connected = false;
         self.change = None;
         self.wants.forget();
     }
 
-    /// The bus has confirmed what it was asked for last.
+    /// Handles the confirmation of the last follow.
     pub(super) fn confirm<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         self.change = None;
         self.wants.finish(|topic| wanted.contains(topic));
     }
 
-    /// Nobody knows whether the bus has heard of what was asked for last.
+    /// Handles a follow without a reply: whether the bus received it is unknown.
     pub(super) fn undo<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         self.change = None;
         self.wants.undo(|topic| wanted.contains(topic));
     }
 
-    /// The bus has refused what was asked for last. Returns what that would have added.
+    /// Handles the refusal of the last follow. Returns the topics that it would have added.
     pub(super) fn refuse<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> Vec<Topic> {
         self.change = None;
         self.wants.refuse(|topic| wanted.contains(topic))
     }
 
-    /// Whether the answer to the follow of this number is awaited, which said only what changes.
+    /// Whether the follow of this number, which states only changes, waits for its reply.
     pub(super) fn awaits(&self, seq: u64) -> bool {
         self.change.is_some_and(|(number, _)| number == seq)
     }
 
-    /// How long the answer to that may take.
+    /// Returns when that reply is overdue.
     pub(super) fn waits_until(&self) -> Option<Millis> {
         self.change.map(|(_, until)| until)
     }
@@ -87,7 +87,7 @@ impl Upstream {
         }
     }
 
-    /// An attach says everything that is wanted: what the bus was told before does not matter.
+    /// Returns an attach, which states all topics regardless of what the bus received before.
     fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
         let topics: Vec<Topic> = match &self.claim {
             Some(claim) => claim.asked.topics(),
@@ -103,7 +103,7 @@ impl Upstream {
         follow.to_json()
     }
 
-    /// Says only what changes.
+    /// Returns a follow that states only changes.
     fn follow_more(&mut self, now: Millis) -> UpstreamCall {
         let Delta { add, drop } = self.wants.begin();
         let follow = Follow {
@@ -116,7 +116,7 @@ impl Upstream {
         UpstreamCall::Send(follow.to_json())
     }
 
-    /// Where nothing is wanted there is nothing to follow, and nothing that could be missed.
+    /// Closes the connection: without topics there is nothing to follow, and nothing to miss.
     fn leave(&mut self) -> Option<UpstreamCall> {
         if !self.is_connected {
             return None;

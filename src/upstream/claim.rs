@@ -1,12 +1,13 @@
 use crate::{vocabulary::filter::SubscriptionFilter, wire};
 
-/// The session whose stream an upstream is for. What it watches is not asked for: the bus knows, and tells.
+/// The session whose stream the upstream serves. The upstream does not request the session's
+/// subscriptions: the bus knows them and sends them.
 #[derive(Debug)]
 pub(super) struct Claim {
-    /// What the bus knows it by.
+    /// The claim that identifies the stream to the bus.
     pub(super) session: wire::Claim,
-    /// What is asked for beside that.
+    /// The filter that is requested in addition to the subscriptions.
     pub(super) asked: SubscriptionFilter,
-    /// What the bus sends, as it told last.
+    /// The filter of what the bus sends, as it last reported.
     pub(super) sent: SubscriptionFilter,
 }

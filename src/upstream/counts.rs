@@ -1,12 +1,12 @@
-/// How often a bus had to be followed anew.
+/// Counters of outages and gaps of a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The bus was lost.
+    /// The number of times that the bus was lost.
     pub outages: u32,
-    /// The bus was lost, and has confirmed again.
+    /// The number of times that the bus was lost and has confirmed again.
     pub healed: u32,
-    /// Frames were missing, out of order or broken on a connection that stayed open.
+    /// The number of times that frames were missing, out of order or broken on an open connection.
     pub gaps: u32,
-    /// Nobody could tell what was missed.
+    /// The number of times that missed events could not be recovered.
     pub resyncs: u32,
 }

@@ -20,34 +20,35 @@ use super::{
     settling::Settling,
 };
 
-/// Follows the log of a bus over one connection after another: knows up to where everything was heard, notices
-/// what is missing, and says when to attach again.
+/// Follows the log of a bus over one connection at a time: tracks the position up to which it has
+/// every event, detects gaps, and decides when to attach again.
 ///
-/// After each `handle_*` call, and when [`Follower::poll_timeout`] says, call [`Follower::handle_timeout`]
-/// and poll [`Follower::poll_call`] until it answers `None`.
+/// After each `handle_*` call, and when [`Follower::poll_timeout`] says, call
+/// [`Follower::handle_timeout`] and poll [`Follower::poll_call`] until it returns `None`.
 #[derive(Debug)]
 pub struct Follower {
     pub(super) link: Link,
     pub(super) mark: Option<Mark>,
-    /// What the attach said that is on its way.
+    /// The past that the pending attach states.
     past: Past,
-    /// Up to where everything was heard when more was wanted than the bus was told.
+    /// The mark at the time when more was wanted than the bus had confirmed.
     before: Option<Mark>,
-    /// The number of the last follow, and of the last one that said all.
+    /// The number of the last follow, and of the last attach.
     seq: u64,
     asked: u64,
-    /// An answer that tells of no session is none.
+    /// Whether a reply to an attach is ignored unless it names a session.
     needs_watch: bool,
-    /// Of the tasks whose state was told of before its turn, where that state stands: what comes to light before it is older.
+    /// The positions of task states that were delivered before their turn: states from before them
+    /// are older.
     early: Vec<(TaskId, Position)>,
-    /// The batch for which the bus was last asked because nobody wants an event of it.
+    /// The batch for which the bus was last asked because it has an unwanted event.
     unwanted: Option<Position>,
     pub(super) settling: Settling,
     counts: Counts,
 }
 
 impl Follower {
-    /// A follower that calls for its first attach like for every other one.
+    /// Creates a follower that calls for its first attach as for every other one.
     pub fn unattached() -> Self {
         Self {
             link: Link::unattached(),
@@ -64,25 +65,25 @@ impl Follower {
         }
     }
 
-    /// What its first attach says that was heard before.
+    /// Sets what its first attach states as received before.
     pub(crate) fn resuming(self, past: Past) -> Self {
         Self { past, ..self }
     }
 
-    /// Takes no attach for confirmed where what its session watches is not told.
+    /// Requires the subscriptions of a session in the reply to an attach.
     pub(crate) fn expect_watch(&mut self) {
         self.needs_watch = true;
     }
 
-    /// How patient it is.
+    /// Sets the timeouts.
     pub fn set_patience(&mut self, patience: Patience) {
         self.link.set_patience(patience);
     }
 
-    /// A frame came from the bus. `wanted` is what was asked for; `None`: everything.
+    /// Handles a frame of the bus. `wanted` is the requested filter; `None`: everything.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped.
+    /// A [`ProtocolError`]; the frame has to be dropped.
     pub fn handle_message(
         &mut self,
         text: &str,
@@ -101,20 +102,20 @@ impl Follower {
         }
     }
 
-    /// The connection is gone, or could not be made. `random` is drawn from [0, 1).
+    /// Handles a connection that was lost or could not be opened. `random` is drawn from [0, 1).
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         let is_news = self.mark.is_some() && !self.link.is_away();
         self.counts.outages += u32::from(is_news);
         self.link.handle_lost(now, random, is_overloaded);
     }
 
-    /// The connection went away with whoever held it: another one is called for at once.
+    /// Handles the end of a connection together with its owner: calls for another one at once.
     pub fn handle_moved(&mut self, now: Millis) {
         self.link.handle_moved(now);
     }
 
-    /// Its connection was another follower's, which has heard everything up to `since` and serves it
-    /// no longer: an attach of its own is called for within two seconds. `random` is drawn from [0, 1).
+    /// Handles the move away from another follower's connection, which has delivered every event up
+    /// to `since`: calls for a new attach within two seconds. `random` is drawn from [0, 1).
     pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
         self.mark = Some(since);
         self.before = None;
@@ -123,12 +124,12 @@ impl Follower {
         self.link.handle_parted(now, random);
     }
 
-    /// The bus is to be asked at once; where it is lost, another attempt to reach it is made at once.
+    /// Asks the bus at once; if it is lost, tries to reach it at once.
     pub fn handle_wish(&mut self, now: Millis) {
         self.link.handle_wish(now);
     }
 
-    /// More is wanted: the next attach says it, and has replayed what comes from now on.
+    /// Handles a larger filter: the next attach requests every event from now on that it accepts.
     pub fn handle_scope(&mut self, now: Millis) {
         if self.before.is_none() {
             self.before.clone_from(&self.mark);
@@ -136,18 +137,19 @@ impl Follower {
         self.link.handle_doubt(now);
     }
 
-    /// The bus is to be asked soon whether nothing was missed.
+    /// Asks the bus soon whether events were missed.
     pub fn handle_question(&mut self, now: Millis) {
         self.link.handle_doubt(now);
     }
 
-    /// The moment of [`Follower::poll_timeout`] has come. `random` is drawn from [0, 1).
+    /// Handles the timeouts that are due. `random` is drawn from [0, 1).
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         let may_verify = self.may_verify();
         self.link.handle_timeout(now, random, may_verify);
     }
 
-    /// What is to be done about the bus, or `None` until something is handled again. An attach says [`Follower::follow`].
+    /// Returns the next call to the bus, or `None` until something is handled again. An attach
+    /// sends [`Follower::follow`].
     pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
         let call = self.link.poll_call(now)?;
         if call != BusCall::Leave {
@@ -161,7 +163,7 @@ impl Follower {
         {
             let mark = self.resume().unwrap_or_else(|| mark.clone());
             self.before = None;
-            // A log without an epoch is none that could be replayed.
+            // A log without an epoch cannot be replayed.
             self.past = if mark.epoch.is_empty() {
                 Past::Unknown
             } else {
@@ -171,7 +173,7 @@ impl Follower {
         Some(call)
     }
 
-    /// What an attach says: all that is wanted, and what was heard.
+    /// Returns the content of an attach: all topics, and what was received before.
     pub fn follow(&self, topics: Vec<Topic>) -> Follow {
         let follow = Follow::fresh(self.asked, topics);
         match self.since() {
@@ -180,18 +182,18 @@ impl Follower {
         }
     }
 
-    /// The number of the next follow.
+    /// Returns the number of the next follow.
     pub(crate) fn next_seq(&mut self) -> u64 {
         self.seq += 1;
         self.seq
     }
 
-    /// When to call [`Follower::handle_timeout`]; `None`: not until something is handled.
+    /// Returns when to call [`Follower::handle_timeout`]; `None`: not until something is handled.
     pub fn poll_timeout(&self) -> Option<Millis> {
         self.link.poll_timeout(self.may_verify())
     }
 
-    /// The mark that the attach says which is on its way.
+    /// Returns the mark in the pending attach.
     pub fn since(&self) -> Option<&Mark> {
         match &self.past {
             Past::Since(mark) => Some(mark),
@@ -199,8 +201,8 @@ impl Follower {
         }
     }
 
-    /// Where the log has to be followed from so that nothing is missed: the mark, or an earlier one
-    /// while the bus has not confirmed what was wanted since. `None` before the first mark.
+    /// Returns the mark from which to follow the log without a gap: the current mark, or an earlier
+    /// one while the bus has not confirmed what was wanted since. `None` before the first mark.
     pub fn resume(&self) -> Option<Mark> {
         let mark = self.mark.as_ref()?;
         let earlier = [self.before.as_ref(), self.since()].into_iter().flatten();
@@ -209,7 +211,8 @@ impl Follower {
         resume.cloned()
     }
 
-    /// Up to where everything was heard; `None` until the first attach is confirmed.
+    /// Returns the mark up to which every event was received; `None` until the first attach is
+    /// confirmed.
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
     }
@@ -219,17 +222,17 @@ impl Follower {
         self.link.is_lost()
     }
 
-    /// Whether everything comes, as far as is known.
+    /// Whether every event is received, as far as is known.
     pub fn is_certain(&self) -> bool {
         self.link.is_certain()
     }
 
-    /// Whether the bus was lost, and has not confirmed again yet.
+    /// Whether the bus was lost and has not confirmed since.
     pub fn is_away(&self) -> bool {
         self.link.is_away()
     }
 
-    /// How often the bus had to be followed anew.
+    /// Returns the counters of outages and gaps.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -247,7 +250,8 @@ impl Follower {
                 room,
             },
             FollowAnswer::Full { seq, room } => Heard::Refused { seq, room },
-            // The answer to what was said then may be lost: then nothing comes, and it is said again.
+            // The reply to that follow may be lost. Then no reply comes, and the follow is
+            // repeated.
             FollowAnswer::Stale { seq } => {
                 self.seq = self.seq.max(seq);
                 Heard::Nothing
@@ -256,9 +260,10 @@ impl Follower {
         }
     }
 
-    /// All that was asked for is followed, after the place that was named: or after another one, where the log does not reach back so far.
+    /// Handles the confirmation of an attach. The bus follows all topics from the stated position,
+    /// or from a later one if the log does not reach back that far.
     fn handle_attached(&mut self, followed: Followed, now: Millis) -> Heard {
-        // The answer to an earlier attach may come twice, or late.
+        // The reply to an earlier attach may arrive twice, or late.
         let is_awaited = self.link.awaits() && followed.seq == self.asked;
         let Some(missed) = followed.missed.filter(|_| is_awaited) else {
             return Heard::Nothing;
@@ -293,7 +298,7 @@ impl Follower {
         }
     }
 
-    /// Takes a batch in at its place. Of one that does not follow what was heard before it is told, too, and the bus is asked.
+    /// Handles a batch. Delivers a batch out of order too, and asks the bus for what is missing.
     fn handle_batch(
         &mut self,
         batch: Batch,
@@ -317,8 +322,8 @@ impl Follower {
         Ok(Heard::Events { at, events })
     }
 
-    /// Moves the mark over a batch, where nothing is missing before it. Returns whether all of its events are meant for this node; `None` before
-    /// any attach was confirmed.
+    /// Moves the mark over a batch if nothing is missing before it. Returns whether all of its
+    /// events are meant for this node; `None` before the first attach is confirmed.
     fn take(
         &mut self,
         previous: Option<Position>,
@@ -331,7 +336,8 @@ impl Follower {
             return None;
         };
         let Some(previous) = previous else {
-            // What is in doubt is asked for from before the doubt.
+            // While events are in doubt, the mark stays, so that the bus is asked from before the
+            // doubt.
             if self.link.is_certain() {
                 mark.position = through;
             }
@@ -341,13 +347,15 @@ impl Follower {
             return Some(true);
         }
         if previous != mark.position {
-            // Once the bus is asked, its answer goes back to the mark: what comes before that is no news.
+            // If the bus is being asked already, its reply starts at the mark and covers this
+            // batch.
             if self.link.is_attached() {
                 self.doubt(now);
             }
             return Some(true);
         }
-        // A bus sends what it was asked for: a change of that must have been missed. Once it has answered, it means it.
+        // The bus sends only requested events, so a change of the request must have been lost. If
+        // the bus sends the batch again after a reply, the event is meant.
         let is_meant = self.unwanted == Some(through) && self.link.is_certain();
         if !are_wanted && !is_meant {
             self.unwanted = Some(through);
@@ -359,8 +367,8 @@ impl Follower {
         Some(true)
     }
 
-    /// Whether no later state of its task was told of. A frame that was overtaken may come after the answer to what the
-    /// bus was asked, where it stands as if it were a part of that.
+    /// Whether no later state of the event's task was delivered. An overtaken frame may arrive
+    /// after the reply of the bus, as if it were part of that reply.
     fn is_latest(&mut self, event: &ServerEvent, position: Position) -> bool {
         let reached = self.mark.as_ref().map(|mark| mark.position);
         if let ServerEvent::TaskStatus { task } = event.change() {
@@ -375,7 +383,8 @@ impl Follower {
         true
     }
 
-    /// A message of a newer bus is none for us, and anything else may have been an event.
+    /// Handles an unreadable frame. A message of a newer bus is ignored; anything else may have
+    /// been an event.
     fn handle_unreadable(&mut self, error: ProtocolError, now: Millis) {
         let is_newer = matches!(
             error,
@@ -386,12 +395,12 @@ impl Follower {
         }
     }
 
-    /// Something may be missing: the bus is to be asked.
+    /// Records that events may be missing, so that the bus is asked.
     pub(crate) fn doubt(&mut self, now: Millis) {
         self.counts.gaps += u32::from(self.link.handle_doubt(now));
     }
 
-    /// A log without an epoch has nothing to ask for.
+    /// Whether the bus can be asked for missed events, which needs an epoch.
     pub(super) fn may_verify(&self) -> bool {
         self.mark
             .as_ref()

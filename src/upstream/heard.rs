@@ -5,45 +5,47 @@ use crate::{
     vocabulary::{event::ServerEvent, position::Position, uri::Uri},
 };
 
-/// What a frame of the bus said.
+/// The content of a frame of the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// Nothing new.
     Nothing,
-    /// The bus follows all that it was asked for.
+    /// The bus follows all requested topics.
     Attached {
-        /// Whether everything comes that was missed; otherwise nobody knows what was.
+        /// Whether every missed event follows; otherwise missed events are unknown.
         is_whole: bool,
-        /// Where the log ends.
+        /// The end of the log.
         head: Position,
-        /// Bytes that the names of all that is followed may count; `None`: there are no bounds.
+        /// Maximum bytes of the names of all followed topics; `None`: unlimited.
         room: Option<usize>,
-        /// What the session watches whose stream this is for, and whether its client has yet to say that it is ready.
+        /// The subscriptions of the session whose stream this serves, and whether its client has
+        /// not reported yet that it is ready.
         watched: Option<(Vec<Uri>, bool)>,
     },
     /// The bus follows what the follow of this number adds.
     Followed {
-        /// The number.
+        /// The number of the follow.
         seq: u64,
-        /// Where the log ends.
+        /// The end of the log.
         head: Position,
-        /// As above.
+        /// Maximum bytes of names, as in `Attached`.
         room: Option<usize>,
     },
-    /// There is no room for what the follow of this number adds.
+    /// The bus has no room for what the follow of this number adds.
     Refused {
-        /// The number.
+        /// The number of the follow.
         seq: u64,
-        /// As above.
+        /// Maximum bytes of names, as in `Attached`.
         room: Option<usize>,
     },
-    /// Events.
+    /// Published events.
     Events {
         /// When the oldest was published, on the clock of the bus.
         at: Option<Millis>,
-        /// The events, each with its place in the log.
+        /// The events with their positions in the log.
         events: Vec<(Position, ServerEvent)>,
     },
-    /// The session watches these resources from now on; its client has yet to say that it is ready, or not.
+    /// The subscriptions of the session have changed to these; the flag is set while its client has
+    /// not reported that it is ready.
     Watched(Vec<Uri>, bool),
 }

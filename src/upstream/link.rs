@@ -1,54 +1,56 @@
 use crate::{backoff, clock::Millis};
 
-/// The connection of an edge to its bus: up, asked something, or lost and waiting to be made again.
+/// The connection of an edge to its bus: attached, waiting for a reply, or lost and waiting for the
+/// next attempt.
 #[derive(Debug)]
 pub(super) struct Link {
     patience: Patience,
     state: State,
-    /// When the bus was lost; until it has confirmed again.
+    /// When the bus was lost; `None` once it has confirmed again.
     away_since: Option<Millis>,
-    /// When it was last asked on a connection that there was.
+    /// When the bus was last asked on an open connection.
     asked_at: Option<Millis>,
     /// When it was last certain that nothing is missing.
     certain_at: Millis,
-    /// Something was odd while an answer was awaited: ask once more after it.
+    /// Something was inconsistent while a reply was pending: ask once more after it.
     is_doubted: bool,
-    /// The connection stays open without being of use.
+    /// The connection is open but no longer used.
     is_stale: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Attached; where something may be missing, the bus is asked at `ask_at`.
+    /// Attached; if events may be missing, the bus is asked at `ask_at`.
     Attached { ask_at: Option<Millis> },
-    /// An attach is on its way, on the connection that there was or on a new one.
+    /// An attach is pending, on the current connection or a new one.
     Asking { until: Millis },
-    /// There is no bus; the next attempt is made then.
+    /// The bus is lost; the next attempt is at `until`.
     Lost { until: Millis },
 }
 
-/// How patient an edge is with its bus.
+/// The timeouts of an edge for its bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How long an attach may stay unanswered, but for the first one.
+    /// Milliseconds until an attach without a reply counts as failed. Default 5,000.
     pub attach: Millis,
-    /// How long nothing may come before the bus is asked whether nothing was missed; zero: for ever.
+    /// Milliseconds without certainty after which the bus is asked whether events were missed.
+    /// Default 0, which disables this.
     pub verify: Millis,
 }
 
-/// What is to be done about the bus.
+/// A call to the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusCall {
-    /// Give up the connection that there is.
+    /// Close the current connection.
     Leave,
     /// Attach on a new connection.
     Attach,
-    /// Attach again, on the connection that there is.
+    /// Attach again on the current connection.
     Ask,
 }
 
 impl Link {
-    /// The first attach is called for at once.
+    /// Creates a link whose first attach is due at once.
     pub(super) fn unattached() -> Self {
         Self {
             patience: Patience::default(),
@@ -82,12 +84,12 @@ impl Link {
         matches!(self.state, State::Lost { .. })
     }
 
-    /// Whether an answer to an attach is awaited.
+    /// Whether a reply to an attach is pending.
     pub(super) fn awaits(&self) -> bool {
         matches!(self.state, State::Asking { .. })
     }
 
-    /// The bus has confirmed; the answer is whether it had been away.
+    /// Handles the confirmation of the bus; returns whether the bus had been away.
     pub(super) fn handle_attached(&mut self, now: Millis) -> bool {
         let is_doubted = core::mem::take(&mut self.is_doubted);
         self.state = State::Attached {
@@ -97,12 +99,12 @@ impl Link {
         self.away_since.take().is_some()
     }
 
-    /// Nothing is missing up to here.
+    /// Records that nothing is missing up to now.
     pub(super) fn handle_certain(&mut self, now: Millis) {
         self.certain_at = now;
     }
 
-    /// Something may be missing: the bus is to be asked. The answer is whether that is news.
+    /// Records that events may be missing, so that the bus is asked; returns whether this is news.
     pub(super) fn handle_doubt(&mut self, now: Millis) -> bool {
         match self.state {
             State::Attached { ask_at: None } => {
@@ -116,7 +118,7 @@ impl Link {
         }
     }
 
-    /// The bus is to be asked at once, or tried again at once.
+    /// Asks the bus at once, or tries to reach it at once.
     pub(super) fn handle_wish(&mut self, now: Millis) {
         match &mut self.state {
             State::Attached { ask_at } => *ask_at = Some(now),
@@ -125,7 +127,8 @@ impl Link {
         }
     }
 
-    /// The connection is gone, and not because of the bus: another one can be had at once.
+    /// Handles the loss of a connection that the bus did not cause: another one may be opened at
+    /// once.
     pub(super) fn handle_moved(&mut self, now: Millis) {
         if !self.is_lost() {
             self.is_doubted = false;
@@ -133,8 +136,8 @@ impl Link {
         }
     }
 
-    /// The connection is another's, which is passed on: one of its own is called for soon. Many may
-    /// be passed on at once, so that they are spread.
+    /// Handles the move away from another's connection: a new one is opened soon. Many links may
+    /// move at once, so their attempts are spread.
     pub(super) fn handle_parted(&mut self, now: Millis, random: f64) {
         self.is_doubted = false;
         self.state = State::Lost {
@@ -202,7 +205,8 @@ impl Link {
         is_wanted.then(|| self.certain_at + self.patience.verify)
     }
 
-    /// What cannot be mended by asking must not be asked for without end.
+    /// Returns when to ask next. The spacing prevents endless questions about a gap that a reply
+    /// cannot close.
     fn next_ask(&self, now: Millis) -> Millis {
         let earliest = self.asked_at.map(|at| at + ASK_SPACING);
         earliest.unwrap_or(now).max(now)

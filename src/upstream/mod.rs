@@ -1,4 +1,4 @@
-//! Following the log of a bus, over one connection after another.
+//! Follows the log of a bus, over one connection at a time.
 
 mod call;
 mod claim;
@@ -38,29 +38,31 @@ use crate::{
     wire::{self, ProtocolError},
 };
 
-/// One node's connection to the log of a bus: it asks the bus for what the node wants, and knows what of that the bus has
-/// confirmed, up to where everything was heard, and what it takes to hear what was missed.
+/// A node's connection to the log of a bus: requests the topics that the node wants, and tracks
+/// which of them the bus has confirmed, up to where every event was received, and how to recover
+/// missed events.
 ///
-/// It holds no streams: what these want together is an index, which the calls that need it are given.
+/// It holds no streams: the union of their topics is an index, which is an argument of the calls
+/// that need it.
 #[derive(Debug)]
 pub struct Upstream {
     follower: Follower,
     patience: Patience,
     wants: Wants,
-    /// How many times in a row the bus refused the connection for want of room.
+    /// The number of refusals of the connection for lack of room in a row.
     refusals: u32,
-    /// Where the log ended when the bus last answered.
+    /// The end of the log at the last reply of the bus.
     head: Position,
-    /// The number of the follow on its way that says only what changes, and how long it may stay unanswered.
+    /// The number of the pending follow that states only changes, and when its reply is overdue.
     change: Option<(u64, Millis)>,
-    /// Where it is for the stream of a session.
+    /// The session, if this serves the stream of one.
     claim: Option<Claim>,
     is_connected: bool,
     former: Counts,
 }
 
 impl Upstream {
-    /// An upstream that follows nothing.
+    /// Creates an upstream that follows nothing.
     pub(crate) fn new(patience: Patience) -> Self {
         let mut follower = Follower::unattached();
         follower.set_patience(patience);
@@ -77,13 +79,13 @@ impl Upstream {
         }
     }
 
-    /// How patient it is with its bus.
+    /// Sets the timeouts for the bus.
     pub(crate) fn set_patience(&mut self, patience: Patience) {
         self.patience = patience;
         self.follower.set_patience(patience);
     }
 
-    /// Nobody was there, and somebody comes: who begins has no past.
+    /// Starts to follow the bus for the first stream, without a past.
     pub(crate) fn begin(&mut self) {
         if self.is_connected {
             return;
@@ -91,7 +93,7 @@ impl Upstream {
         self.follow(Follower::unattached());
     }
 
-    /// As [`Upstream::begin`], for the stream of a session, which asks for these lists.
+    /// As [`Upstream::begin`], for the stream of a session with these lists.
     pub(crate) fn begin_session(
         &mut self,
         session: wire::Claim,
@@ -113,12 +115,12 @@ impl Upstream {
         self.follower.set_patience(self.patience);
     }
 
-    /// The stream of the session is gone.
+    /// Handles the end of the session's stream.
     pub(crate) fn end_session(&mut self) {
         self.claim = None;
     }
 
-    /// The caller of the session has other audiences from now on.
+    /// Changes the audiences of the session's caller.
     pub(crate) fn scope_session(&mut self, scope: &Scope) {
         if let Some(claim) = &mut self.claim {
             claim.asked.scope = scope.clone();
@@ -131,20 +133,21 @@ impl Upstream {
         wanted.is_empty() && self.claim.is_none()
     }
 
-    /// As [`Upstream::begin`], for who has heard everything up to `since` over another connection. `random` is drawn from [0, 1).
+    /// As [`Upstream::begin`], for a stream that has received every event up to `since` over
+    /// another connection. `random` is drawn from [0, 1).
     pub(crate) fn begin_since(&mut self, since: Mark, now: Millis, random: f64) {
         self.begin();
         self.follower.handle_parted(since, now, random);
     }
 
-    /// These are wanted.
+    /// Adds topics that a stream wants.
     pub(crate) fn want<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {
         for topic in topics {
             self.wants.want(topic.followed());
         }
     }
 
-    /// Somebody does not want these any more.
+    /// Removes topics that a stream no longer wants.
     pub(crate) fn release<'t, Id: Copy + Ord>(
         &mut self,
         topics: impl IntoIterator<Item = &'t Topic>,
@@ -158,19 +161,19 @@ impl Upstream {
         }
     }
 
-    /// Whether all of these come, as far as is known.
+    /// Whether the events of all these topics are received, as far as is known.
     pub(crate) fn follows<'t>(&self, topics: impl IntoIterator<Item = &'t Topic>) -> bool {
         let mut topics = topics.into_iter();
         self.is_certain() && topics.all(|topic| self.wants.is_followed(&topic.followed()))
     }
 
-    /// What comes first to who begins now stands behind this.
+    /// Returns the position after which a stream that begins now receives events.
     pub(crate) fn reached(&self) -> Position {
         let heard = self.follower.mark().map(|mark| mark.position);
         heard.unwrap_or_default().max(self.head)
     }
 
-    /// A frame came from the bus.
+    /// Handles a frame of the bus.
     pub(crate) fn handle_message<Id: Copy + Ord>(
         &mut self,
         text: &str,
@@ -229,7 +232,8 @@ impl Upstream {
         })
     }
 
-    /// The session watches these, and its stream gets them beside what it asked for.
+    /// Sets the subscriptions of the session, which its stream receives in addition to the
+    /// requested lists.
     fn watch(&mut self, uris: Vec<Uri>, is_held: bool) -> Option<Watching> {
         let claim = self.claim.as_mut()?;
         claim.sent = SubscriptionFilter {
@@ -242,8 +246,8 @@ impl Upstream {
         })
     }
 
-    /// The connection is gone, or could not be made; `random` is drawn from [0, 1). Returns whether nothing was
-    /// amiss before.
+    /// Handles a connection that was lost or could not be opened; `random` is drawn from [0, 1).
+    /// Returns `false` if the bus was already away or is overloaded.
     pub(crate) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) -> bool {
         let is_news = !self.follower.is_away() && !is_overloaded;
         self.part();
@@ -251,19 +255,20 @@ impl Upstream {
         is_news
     }
 
-    /// The bus let the connection go: a shard has it from now on.
+    /// Handles a move: a shard serves the connection from now on.
     pub(crate) fn handle_sent_on(&mut self, now: Millis, random: f64) {
         self.part();
         self.follower.handle_lost(now, random, false);
     }
 
-    /// The connection went away with the request that held it: another one is called for.
+    /// Handles the end of the connection together with the request that owned it: calls for another
+    /// one.
     pub(crate) fn handle_moved(&mut self, now: Millis) {
         self.part();
         self.follower.handle_moved(now);
     }
 
-    /// The bus has refused the connection for want of room. Returns whether it goes on refusing.
+    /// Handles a refusal of the connection for lack of room. Returns whether the refusals continue.
     pub(crate) fn handle_full(&mut self) -> bool {
         self.wants.room().tell(Some(0));
         self.refusals += 1;
@@ -274,19 +279,20 @@ impl Upstream {
         goes_on
     }
 
-    /// Somebody waits: whether the bus is back is found out now.
+    /// Tries to reach a lost bus at once, because a stream waits for it.
     pub(crate) fn handle_wish(&mut self, now: Millis) {
         if self.follower.is_lost() {
             self.follower.handle_wish(now);
         }
     }
 
-    /// More is wanted of what was followed already: what comes from now on is heard of, whenever the bus learns of it.
+    /// Handles more topics of a stream that is already open: it receives their events from now on,
+    /// even if the bus learns of them later.
     pub(crate) fn handle_scope(&mut self, now: Millis) {
         self.follower.handle_scope(now);
     }
 
-    /// The moment of [`Upstream::poll_timeout`] has come. `random` is drawn from [0, 1).
+    /// Handles the timeouts that are due. `random` is drawn from [0, 1).
     pub(crate) fn handle_timeout<Id: Copy + Ord>(
         &mut self,
         now: Millis,
@@ -300,14 +306,14 @@ impl Upstream {
         self.follower.handle_timeout(now, random);
     }
 
-    /// When to call [`Upstream::handle_timeout`].
+    /// Returns when to call [`Upstream::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
         let deadlines = [self.follower.poll_timeout(), self.waits_until()];
         deadlines.into_iter().flatten().min()
     }
 
-    /// Whether there is room at the bus for these too, as far as is known. Where there is none, the bus is asked
-    /// whether there is more by now.
+    /// Whether the bus has room for these topics too, as far as is known. If it has none, the bus
+    /// is asked whether there is more by now.
     pub(crate) fn has_room_for<'t, Id: Copy + Ord>(
         &mut self,
         topics: impl IntoIterator<Item = &'t Topic>,
@@ -319,7 +325,7 @@ impl Upstream {
         if self.wants.admits(wanted.names(), new, now) {
             return true;
         }
-        // Where nothing is wanted, nothing asks the bus but the next attach.
+        // Without topics, only the next attach asks the bus.
         let asks = wanted.is_empty() && self.wants.room().is_due();
         if asks {
             self.wants.room().handle_asked();
@@ -327,42 +333,42 @@ impl Upstream {
         asks
     }
 
-    /// Something may be missing: the bus is to be asked.
+    /// Records that events may be missing, so that the bus is asked.
     pub(crate) fn doubt(&mut self, now: Millis) {
         self.follower.doubt(now);
     }
 
-    /// Whether everything comes, as far as is known.
+    /// Whether every event is received, as far as is known.
     pub(crate) fn is_certain(&self) -> bool {
         self.follower.is_certain()
     }
 
-    /// Asks the bus for everything published before this call.
+    /// Requests from the bus everything published before this call.
     pub(crate) fn settle(&mut self, now: Millis) {
         self.follower.settle(now);
     }
 
-    /// Whether everything that was published before [`Upstream::settle`] has been received.
+    /// Whether everything published before [`Upstream::settle`] was received.
     pub(crate) fn is_settled(&self) -> bool {
         self.follower.is_settled()
     }
 
-    /// Whether the bus was lost, and has not confirmed again yet.
+    /// Whether the bus was lost and has not confirmed since.
     pub(crate) fn is_away(&self) -> bool {
         self.follower.is_away()
     }
 
-    /// Up to where in the log everything was received; `None` before the bus has confirmed.
+    /// Returns the mark up to which every event was received; `None` before the bus has confirmed.
     pub(crate) fn mark(&self) -> Option<&Mark> {
         self.follower.mark()
     }
 
-    /// From where the log has to be followed so that nothing is missed.
+    /// Returns the mark from which to follow the log without a gap.
     pub(crate) fn resume(&self) -> Option<Mark> {
         self.follower.resume()
     }
 
-    /// How often the bus had to be followed anew.
+    /// Returns the counters of outages and gaps.
     pub(crate) fn counts(&self) -> Counts {
         let (former, counts) = (self.former, self.follower.counts());
         Counts {
@@ -373,13 +379,13 @@ impl Upstream {
         }
     }
 
-    /// Bytes that the names of all that is wanted may count, as far as is known.
+    /// Returns the maximum bytes of the names of all topics, as far as is known.
     pub(crate) fn room(&self) -> usize {
         self.wants.room_bytes()
     }
 }
 
-/// Bytes that the names of what is wanted may count before the bus has told: an attach is one frame.
+/// Maximum bytes of names before the bus has reported its room: an attach is one frame.
 const FIRST_ROOM: usize = 524_288;
-/// Refusals in a row for want of room after which a connection is given up.
+/// Number of refusals in a row for lack of room after which a connection is given up.
 const MAX_REFUSALS: u32 = 3;

@@ -7,35 +7,35 @@ use crate::{
     },
 };
 
-/// What a frame of the bus comes to.
+/// The effect of a frame of the bus.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// Nothing.
+    /// No effect.
     Nothing,
-    /// More of what is wanted may be followed by now.
+    /// The bus may have confirmed more topics.
     Confirmed {
-        /// Whether everything comes that was missed; otherwise nobody knows what was.
+        /// Whether every missed event follows; otherwise missed events are unknown.
         is_whole: bool,
-        /// What the stream of the session gets from now on.
+        /// The new filter of the session's stream.
         watched: Option<Watching>,
     },
-    /// The bus has no room for these.
+    /// The bus has no room for these topics.
     Refused(Vec<Topic>),
-    /// The stream of the session gets something else from now on.
+    /// The filter of the session's stream has changed.
     Watched(Watching),
-    /// Events.
+    /// Published events.
     Events {
         /// When the oldest was published, on the clock of the bus.
         at: Option<Millis>,
-        /// The events, each with its place in the log.
+        /// The events with their positions in the log.
         events: Vec<(Position, ServerEvent)>,
     },
 }
 
-/// What the stream of a session gets.
+/// The filter of a session's stream.
 #[derive(Debug)]
 pub(crate) struct Watching {
     pub(crate) filter: SubscriptionFilter,
-    /// Nothing yet: its client is not ready.
+    /// Whether the stream has to wait because its client is not ready.
     pub(crate) is_held: bool,
 }

@@ -1,12 +1,12 @@
 use crate::vocabulary::position::Mark;
 
-/// What was heard before an attach.
+/// What was received before an attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Past {
-    /// Nothing: it begins here.
+    /// Nothing: the stream begins here.
     None,
-    /// Everything up to this mark.
+    /// Every event up to this mark.
     Since(Mark),
-    /// Something, but nobody can say up to where.
+    /// Something, but up to where is unknown.
     Unknown,
 }

@@ -2,22 +2,22 @@ use crate::{clock::Millis, vocabulary::position::Position};
 
 use super::follower::Follower;
 
-/// What the bus still has to answer before everything published earlier has been received.
+/// The replies of the bus that are still needed until everything published earlier was received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Settling {
-    /// Nothing.
+    /// None.
     #[default]
     Over,
-    /// A question that was sent too early. Another one follows its answer.
+    /// A reply to a question that was sent too early. Another question follows it.
     Former,
-    /// The question itself.
+    /// The reply to the question itself.
     Asked,
-    /// A second question: its answer comes after what the first answer replays.
+    /// The reply to a second question, which comes after what the first reply replays.
     Replayed,
 }
 
 impl Settling {
-    /// The bus is about to be asked, or still has to answer an earlier question.
+    /// Starts: the bus is about to be asked, or has not replied to an earlier question.
     pub(super) fn begun(awaits_former: bool) -> Self {
         if awaits_former {
             Self::Former
@@ -26,15 +26,15 @@ impl Settling {
         }
     }
 
-    /// A new connection is made: what was to come on the former one does not. Its answer is the first
-    /// one again.
+    /// Handles a new connection: what was pending on the former one will not arrive. The next reply
+    /// is the first one again.
     pub(super) fn handle_connecting(&mut self) {
         if *self != Self::Over {
             *self = Self::Asked;
         }
     }
 
-    /// The bus has answered. Returns whether it has to be asked once more.
+    /// Handles a reply. Returns whether the bus has to be asked once more.
     pub(super) fn handle_answer(&mut self, may_replay: bool) -> bool {
         *self = match self {
             Self::Former => Self::Asked,
@@ -45,10 +45,10 @@ impl Settling {
     }
 }
 
-/// How a host learns that nothing published so far is missing.
+/// Lets a host wait until every event published so far was received.
 impl Follower {
-    /// Asks the bus for everything that was published before this call: see
-    /// [`Follower::is_settled`]. A bus without an epoch has nothing to be asked for.
+    /// Requests from the bus everything published before this call: see [`Follower::is_settled`]. A
+    /// bus without an epoch cannot be asked.
     pub fn settle(&mut self, now: Millis) {
         if self.may_verify() {
             self.settling = Settling::begun(self.link.awaits());
@@ -56,12 +56,12 @@ impl Follower {
         }
     }
 
-    /// Whether everything that was published before [`Follower::settle`] has been received.
+    /// Whether everything published before [`Follower::settle`] was received.
     pub fn is_settled(&self) -> bool {
         self.settling == Settling::Over && self.is_certain()
     }
 
-    /// What an answer replays stands at or before the head of the log that it names.
+    /// Handles the head of the log in a reply: what the reply replays is at or before it.
     pub(super) fn handle_head(&mut self, head: Position, now: Millis) {
         let reached = self.mark.as_ref().map(|mark| mark.position);
         if self.settling.handle_answer(Some(head) > reached) {

@@ -1,6 +1,6 @@
 use crate::clock::Millis;
 
-/// What is known of the room at another object: as it told last, and whether to ask again.
+/// The room at another object, as it last reported, and whether to ask again.
 #[derive(Debug)]
 pub(crate) struct ToldRoom {
     bytes: usize,
@@ -17,18 +17,18 @@ impl ToldRoom {
         }
     }
 
-    /// The other object has told; `None`: there are no bounds.
+    /// Records the reported room; `None`: unlimited.
     pub(crate) fn tell(&mut self, bytes: Option<usize>) {
         self.bytes = bytes.unwrap_or(usize::MAX);
     }
 
-    /// Bytes that the names may count, as far as is known.
+    /// Returns the maximum bytes of names, as far as is known.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether there is room for `new` bytes beside those that are `held`. What was told may be long ago: where there
-    /// is none, it is time to ask again.
+    /// Whether there is room for `new` bytes in addition to the `held` ones. The report may be old,
+    /// so if there is no room, it is time to ask again.
     pub(crate) fn admits(&mut self, held: usize, new: usize, now: Millis) -> bool {
         let is_admitted = new == 0 || held + new <= self.bytes;
         if !is_admitted && self.asked.is_none_or(|asked| asked + SPACING <= now) {
@@ -43,11 +43,11 @@ impl ToldRoom {
         self.is_due
     }
 
-    /// A question is on its way.
+    /// Records that a question was sent.
     pub(crate) fn handle_asked(&mut self) {
         self.is_due = false;
     }
 }
 
-/// From one question to the next.
+/// Milliseconds between two questions.
 const SPACING: Millis = Millis(1_000);

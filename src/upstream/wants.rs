@@ -11,25 +11,26 @@ use crate::{
 
 use super::told_room::ToldRoom;
 
-/// What a node follows at its bus, what has to change about that, and what the bus was asked for last: one question at a
-/// time. Topics that nobody here wants any more stay followed for a while: who goes may come back.
+/// The topics that a node follows at its bus, the changes that are due, and the last request to the
+/// bus. One request is pending at a time. Topics that no stream wants any more stay followed for a
+/// while, because streams often reconnect.
 #[derive(Debug)]
 pub(crate) struct Wants {
-    /// The bus has confirmed these.
+    /// Topics that the bus has confirmed.
     followed: Set<Topic>,
-    /// Somebody here wants them, and the bus has not confirmed them.
+    /// Topics that are wanted here and that the bus has not confirmed.
     missing: Set<Topic>,
-    /// Nobody here wants them, and the bus may believe otherwise.
+    /// Topics that are not wanted here but that the bus may follow.
     unwanted: Set<Topic>,
     is_noisy: bool,
-    /// What the bus was asked for and has not answered.
+    /// The change that was requested and has no reply yet.
     asked: Option<Delta>,
-    /// Bytes that the names of all that is followed may count, as the bus told last.
+    /// The maximum bytes of the names of all followed topics, as the bus last reported.
     room: ToldRoom,
 }
 
 impl Wants {
-    /// Nothing is followed, and the bus has room for so many bytes of names.
+    /// Creates an empty set of topics; the bus has room for `room` bytes of names.
     pub(crate) fn new(room: usize) -> Self {
         Self {
             followed: Set::default(),
@@ -41,7 +42,7 @@ impl Wants {
         }
     }
 
-    /// Nothing is followed any more; what is known of the room stays.
+    /// Removes all topics; the known room stays.
     pub(crate) fn forget(&mut self) {
         self.followed = Set::default();
         self.missing = Set::default();
@@ -50,7 +51,7 @@ impl Wants {
         self.asked = None;
     }
 
-    /// Somebody here wants `topic`.
+    /// Adds `topic`, which is wanted here.
     pub(crate) fn want(&mut self, topic: Topic) {
         self.unwanted.remove(&topic);
         self.is_noisy &= !self.unwanted.is_empty();
@@ -59,20 +60,20 @@ impl Wants {
         }
     }
 
-    /// Nobody here wants `topic` any more.
+    /// Releases `topic`, which is no longer wanted here.
     pub(crate) fn release(&mut self, topic: Topic) {
         if !self.missing.remove(&topic) {
             self.unwanted.insert(topic);
         }
     }
 
-    /// The bus has confirmed `topic`.
+    /// Records that the bus has confirmed `topic`.
     pub(crate) fn confirm(&mut self, topic: Topic) {
         self.missing.remove(&topic);
         self.followed.insert(topic);
     }
 
-    /// An event came; what of it nobody here wants is to be followed no more.
+    /// Handles an event: topics of it that are not wanted here have to be dropped.
     pub(crate) fn handle_event(&mut self, event: &ServerEvent, is_wanted: impl Fn(&Topic) -> bool) {
         if is_wanted(&Topic::Everything) {
             return;
@@ -90,44 +91,44 @@ impl Wants {
         self.followed.contains(topic)
     }
 
-    /// Whether the bus is asked for `topic`, and has not answered.
+    /// Whether `topic` is requested and the bus has not replied.
     pub(crate) fn is_asked(&self, topic: &Topic) -> bool {
         self.asked
             .as_ref()
             .is_some_and(|asked| asked.add.contains(topic))
     }
 
-    /// Whether the bus has not answered yet.
+    /// Whether a request has no reply yet.
     pub(crate) fn is_asking(&self) -> bool {
         self.asked.is_some()
     }
 
-    /// What is known of the room at the bus.
+    /// Returns the room at the bus.
     pub(crate) fn room(&mut self) -> &mut ToldRoom {
         &mut self.room
     }
 
-    /// Bytes that the names of all that is followed may count, as far as is known.
+    /// Returns the maximum bytes of the names of all followed topics, as far as is known.
     pub(crate) fn room_bytes(&self) -> usize {
         self.room.bytes()
     }
 
-    /// Whether there is room at the bus for `new` bytes beside those that are `held`, as far as is known.
+    /// Whether the bus has room for `new` bytes in addition to the `held` ones, as far as is known.
     pub(crate) fn admits(&mut self, held: usize, new: usize, now: Millis) -> bool {
         self.room.admits(held, new, now)
     }
 
-    /// Whether something is worth a question of its own: what is unwanted, or the room.
+    /// Whether unwanted topics or the room justify a separate request.
     pub(crate) fn is_due(&self) -> bool {
         self.is_noisy || self.unwanted.len() > MAX_UNWANTED || self.room.is_due()
     }
 
-    /// Whether anything is to be asked.
+    /// Whether there is anything to request.
     pub(crate) fn is_changed(&self) -> bool {
         !self.missing.is_empty() || self.is_due()
     }
 
-    /// Asks the bus: what that is to change.
+    /// Begins a request, and returns the change that it states.
     pub(crate) fn begin(&mut self) -> Delta {
         self.is_noisy = false;
         self.room.handle_asked();
@@ -141,7 +142,7 @@ impl Wants {
         asked
     }
 
-    /// The bus follows what it was asked for. Returns whether that added anything.
+    /// Handles the confirmation of the request. Returns whether that added anything.
     pub(crate) fn finish(&mut self, is_wanted: impl Fn(&Topic) -> bool) -> bool {
         let asked = self.asked.take().unwrap_or_default();
         let has_added = !asked.add.is_empty();
@@ -154,8 +155,8 @@ impl Wants {
         has_added
     }
 
-    /// The bus has refused what it was asked for, for want of room. What is to be dropped is dropped again, whether it was
-    /// or not. Returns what would have been added.
+    /// Handles the refusal of the request for lack of room. Repeats its drops, whether they took
+    /// effect or not. Returns the topics that it would have added.
     pub(crate) fn refuse(&mut self, is_wanted: impl Fn(&Topic) -> bool) -> Vec<Topic> {
         let Delta { add, drop } = self.asked.take().unwrap_or_default();
         for topic in &add {
@@ -169,7 +170,7 @@ impl Wants {
         add
     }
 
-    /// Nobody knows whether the bus has heard of what it was asked for.
+    /// Handles a request without a reply: whether the bus received it is unknown.
     pub(crate) fn undo(&mut self, is_wanted: impl Fn(&Topic) -> bool) {
         let Delta { mut add, drop } = self.asked.take().unwrap_or_default();
         add.extend(drop);
@@ -187,5 +188,5 @@ impl Wants {
     }
 }
 
-/// Beyond this many, the bus is asked to drop them.
+/// Number of unwanted topics beyond which the bus is asked to drop them.
 const MAX_UNWANTED: usize = 1_000;

@@ -1,4 +1,4 @@
-//! What the server says that it notifies about.
+//! The notifications that a server offers.
 
 use alloc::sync::Arc;
 use alloc::{string::String, vec::Vec};
@@ -10,8 +10,8 @@ use crate::{
     vocabulary::{task, topic::Topic},
 };
 
-/// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources: Capabilities;
-/// SEP-2663, Capability Negotiation).
+/// The server's capabilities that concern subscriptions (2026-07-28, Tools, Prompts, Resources:
+/// Capabilities; SEP-2663, Capability Negotiation).
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each flag is independent of the others"
@@ -30,25 +30,25 @@ pub struct Capabilities {
     pub tasks: bool,
 }
 
-/// What a `server/discover` answer tells that matters here.
+/// The relevant parts of a `server/discover` response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovered {
     /// The server's capabilities.
     pub capabilities: Capabilities,
-    /// `_meta["io.modelcontextprotocol/serverInfo"]` as compact JSON, where the server gives it.
+    /// `_meta["io.modelcontextprotocol/serverInfo"]` as compact JSON, if the server sends it.
     pub server_info: Option<Arc<str>>,
-    /// Until when the answer may be reused; `None`: for ever.
+    /// When the response expires; `None`: never.
     pub fresh_until: Option<Millis>,
-    /// Whether it may be reused for other callers too.
+    /// Whether it may be reused for other callers.
     pub is_public: bool,
 }
 
 impl Discovered {
-    /// Reads the answer to `server/discover`, a JSON body or an event stream, asked for at `now`;
-    /// `None` where it holds no result with capabilities.
+    /// Reads the response to `server/discover`, a JSON body or an event stream, requested at `now`;
+    /// `None` if it holds no result with capabilities.
     ///
-    /// The answer is fresh for its `ttlMs`, yet never longer than an hour, and belongs to one
-    /// caller unless its `cacheScope` is public (2026-07-28, Caching).
+    /// The response is fresh for its `ttlMs`, but at most an hour, and belongs to one caller unless
+    /// its `cacheScope` is public (2026-07-28, Caching).
     pub fn from_answer(body: &[u8], now: Millis) -> Option<Self> {
         let messages = sse::data(core::str::from_utf8(body).ok()?);
         Self::from_message(body, now).or_else(|| {
@@ -58,7 +58,7 @@ impl Discovered {
         })
     }
 
-    /// Whether the answer still holds.
+    /// Whether the response is still fresh.
     pub fn is_fresh(&self, now: Millis) -> bool {
         self.fresh_until.is_none_or(|until| now < until)
     }
@@ -78,7 +78,7 @@ impl Discovered {
 }
 
 impl Capabilities {
-    /// Whether the server says that it tells of a topic to clients.
+    /// Whether the server offers notifications for a topic.
     pub fn cover(self, topic: &Topic) -> bool {
         match topic {
             Topic::Tools => self.tools_list_changed,
@@ -92,7 +92,7 @@ impl Capabilities {
         }
     }
 
-    /// Everything that there is to subscribe to.
+    /// All capabilities.
     pub const ALL: Self = Self {
         tools_list_changed: true,
         prompts_list_changed: true,
@@ -116,7 +116,8 @@ impl Capabilities {
         }
     }
 
-    /// What a server that offers this could be notified about: every feature that it has. `None` where it is no object.
+    /// Returns the notifications that a server with these capabilities could send: one for every
+    /// feature that it has. `None` if this is not an object.
     pub fn offered(node: &Node<'_>) -> Option<Self> {
         let has = |feature: &str| node.get(feature).and_then(Node::as_object).is_some();
         node.as_object()?;
@@ -144,13 +145,14 @@ impl Capabilities {
         ]
     }
 
-    /// Reads what a server's author declares; `None` where it is no object of MCP's `ServerCapabilities`.
+    /// Reads the declaration of a server's author; `None` if it is not a valid `ServerCapabilities`
+    /// of MCP.
     pub fn declared(text: &str) -> Option<Self> {
         let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
         is_well_formed(&document.root).then(|| Self::from_node(&document.root))
     }
 
-    /// Reads what [`Capabilities::to_json`] wrote; text that is not JSON advertises nothing.
+    /// Reads the text of [`Capabilities::to_json`]; text that is not JSON offers nothing.
     pub fn from_json(text: &str) -> Self {
         json::read(text.as_bytes(), MAX_DEPTH).map_or_else(
             |_| Self::default(),
@@ -158,7 +160,7 @@ impl Capabilities {
         )
     }
 
-    /// The flags as compact JSON, in the shape of MCP's `ServerCapabilities`.
+    /// Returns the flags as compact JSON, in the form of MCP's `ServerCapabilities`.
     pub fn to_json(self) -> String {
         let features = self.features().map(|(name, flags)| {
             let flags: Vec<String> = flags
@@ -171,14 +173,15 @@ impl Capabilities {
     }
 }
 
-/// Whether a client's or server's capabilities declare the Tasks extension (SEP-2663, Capability Negotiation).
+/// Whether the capabilities of a client or server declare the Tasks extension (SEP-2663, Capability
+/// Negotiation).
 pub fn declare_tasks(capabilities: &Node<'_>) -> bool {
     let extensions = capabilities.get("extensions");
     let settings = extensions.and_then(|extensions| extensions.get(task::EXTENSION));
     settings.and_then(Node::as_object).is_some()
 }
 
-/// Whether everything that matters here is of the type that it has in `ServerCapabilities`.
+/// Whether every relevant member has its type in `ServerCapabilities`.
 fn is_well_formed(capabilities: &Node<'_>) -> bool {
     let is_object = |node: &Node<'_>| node.as_object().is_some();
     let features = FEATURES.iter().all(|(feature, flags)| {
@@ -206,7 +209,9 @@ const FEATURES: [(&str, &[&str]); 3] = [
     ("resources", &["listChanged", "subscribe"]),
 ];
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// An hour: so long may a change of the capabilities go unnoticed.
+/// Maximum time for which a response is reused: a change of the capabilities may go unnoticed for
+/// an hour.
 const LONGEST_TTL_MS: u64 = 3_600_000;
-/// An answer of the server behind us may nest deeper than a request (JSON schemas in extensions).
+/// Maximum depth of a response of the upstream server, which may nest deeper than a request (JSON
+/// schemas in extensions).
 const MAX_DEPTH: usize = 128;

@@ -1,4 +1,4 @@
-//! Who hears of what is not for everybody: the audiences of a caller, and its name.
+//! The scope of a stream: the audiences of its caller, and the caller's name.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,31 +12,35 @@ use crate::{
     },
 };
 
-/// A name that the server gives: to an audience, or to a caller. Compared code point by code point.
+/// A name that the server gives to an audience or a caller. Names are compared by code point.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Arc<str>);
 
-/// What a stream hears beside what its filter says. No client asks for it: the server knows it of the caller.
+/// What a stream receives in addition to its filter. Clients cannot request it: the server derives
+/// it from the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope {
-    /// Events for these audiences are heard, too; without one, only those that are for everybody.
+    /// The audiences whose events the stream receives. Events without an audience are for all
+    /// streams.
     pub audiences: Vec<Label>,
-    /// It is told when one of these callers may hear nothing any more.
+    /// The names of callers whose revocations the stream receives.
     pub principals: Vec<Label>,
-    /// It is told that of every caller: for those who pass it on.
+    /// Whether the stream receives the revocations of every caller, for receivers that pass them
+    /// on.
     pub revocations: bool,
 }
 
 impl Label {
-    /// Takes `text` as it stands.
+    /// Creates a label from `text`, unchanged.
     ///
     /// # Errors
-    /// A [`NameError`] for what is empty, longer than 2,048 bytes, or holds control characters.
+    /// A [`NameError`] if `text` is empty, is longer than 2,048 bytes or contains control
+    /// characters.
     pub fn new(text: &str) -> Result<Self, NameError> {
         name::checked(text, Limits::default().uri_bytes).map(Self)
     }
 
-    /// Reads a text; `None` where it is none, or no name.
+    /// Reads a string; `None` if it is not a string or not a valid name.
     pub fn from_node(node: &Node<'_>) -> Option<Self> {
         Self::new(node.as_str()?).ok()
     }
@@ -53,7 +57,7 @@ impl Deref for Label {
 }
 
 impl Scope {
-    /// Reads the members of an object; `None` where one of them is no list of names.
+    /// Reads the members of an object; `None` if one of them is not a list of names.
     pub fn from_node(node: &Node<'_>) -> Option<Self> {
         Some(Self {
             audiences: labels(node.get(AUDIENCES))?,
@@ -62,24 +66,24 @@ impl Scope {
         })
     }
 
-    /// Reads an object; as [`Scope::from_node`].
+    /// Reads an object, as [`Scope::from_node`] does.
     pub fn from_json(text: &str) -> Option<Self> {
         let document = json::read(text.as_bytes(), Limits::default().depth).ok()?;
         Self::from_node(&document.root)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the scope is empty.
     pub fn is_empty(&self) -> bool {
         self.audiences.is_empty() && !self.hears_revocations()
     }
 
-    /// Whether it is told of any caller who may hear nothing any more.
+    /// Whether the stream receives any revocations.
     pub fn hears_revocations(&self) -> bool {
         self.revocations || !self.principals.is_empty()
     }
 }
 
-/// Each once, in their order.
+/// Returns each label once, in order.
 fn labels(node: Option<&Node<'_>>) -> Option<Vec<Label>> {
     let Some(node) = node else {
         return Some(Vec::new());

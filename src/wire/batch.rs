@@ -17,38 +17,41 @@ use super::{
     member::{Entry, entries, events_in, is_unset},
 };
 
-/// What was published, of what is followed. A shard gets one at a time, and answers with [`Taken`].
+/// Published events of the topics that the receiver follows. A shard gets one batch at a time and
+/// replies with [`Taken`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Batch {
-    /// Which log, where a shard is told; an edge knows it by its connection.
+    /// The epoch of the log, for a shard; `None` for an edge, which knows it from its connection.
     pub epoch: Option<Box<str>>,
-    /// Where the batch before it ended, or what a fresh follow was answered with. Whose place is another one has missed something. `None`: the
-    /// bus cannot tell; to a shard, it has begun anew and vouches that nothing is left out.
+    /// Where the previous batch ended, or the position in the reply to a fresh follow. A receiver
+    /// that has not reached it has missed something. `None`: the bus does not know; for a shard,
+    /// the bus has restarted and guarantees that nothing is left out.
     pub previous: Option<Position>,
-    /// With this batch everything has come that is followed, up to here.
+    /// The receiver has every event that it follows up to here once it has this batch.
     pub through: Position,
-    /// When the oldest of its events was published, in milliseconds since 1970 on the clock of the bus; `None`: nobody says.
+    /// When the oldest of its events was published, in milliseconds since 1970 on the clock of the
+    /// bus; `None` if unknown.
     pub at: Option<Millis>,
-    /// The events. Those of a kind that is not known are left out when it is read.
+    /// The events. The reader omits those of an unknown kind.
     #[serde(skip)]
     pub events: Vec<(Position, ServerEvent)>,
-    /// The shard has to let all of its edges go, for good.
+    /// The shard has to close all of its edges, permanently.
     #[serde(rename = "last", default)]
     pub is_last: bool,
 }
 
-/// What a shard answers to [`Batch`].
+/// The reply of a shard to a [`Batch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// How many edges it holds.
+    /// The number of edges that the shard holds.
     #[serde(default)]
     pub edges: u32,
-    /// It has let its edges go, and takes none.
+    /// The shard has closed its edges and accepts no more.
     #[serde(rename = "retired", default, skip_serializing_if = "is_unset")]
     pub is_retired: bool,
 }
 
-/// As it is written, of events that are JSON texts already.
+/// The serialized form, with events that are JSON texts already.
 #[derive(Serialize)]
 #[serde(bound(serialize = "T: AsRef<str>"))]
 struct Members<'m, T> {
@@ -65,7 +68,7 @@ struct Members<'m, T> {
 }
 
 impl Batch {
-    /// Reads one message.
+    /// Reads a message.
     ///
     /// # Errors
     /// A [`ProtocolError`]; nothing has changed then.
@@ -80,7 +83,7 @@ impl Batch {
         })
     }
 
-    /// The text of a batch for a shard that ends at `mark`, of events that are JSON texts already.
+    /// Returns a batch for a shard as text. It ends at `mark`; the events are JSON texts already.
     pub fn for_shard<T: AsRef<str>>(
         mark: &Mark,
         previous: Option<Position>,
@@ -99,7 +102,8 @@ impl Batch {
         message(BATCH, &members)
     }
 
-    /// The text of a batch for an edge that ends `through` a position, of events that are JSON texts already.
+    /// Returns a batch for an edge as text. It ends at `through`; the events are JSON texts
+    /// already.
     pub fn for_edge<T: AsRef<str>>(
         previous: Option<Position>,
         through: Position,
@@ -119,7 +123,7 @@ impl Batch {
 }
 
 impl Taken {
-    /// Reads one answer.
+    /// Reads a reply.
     ///
     /// # Errors
     /// A [`ProtocolError`]; the call counts as failed then.
@@ -127,7 +131,7 @@ impl Taken {
         members(&read(text, TAKEN)?.root)
     }
 
-    /// The answer as text.
+    /// Returns the reply as text.
     pub fn to_json(self) -> String {
         message(TAKEN, &self)
     }

@@ -2,19 +2,20 @@ use alloc::{boxed::Box, string::String};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Which stream of which session it is, and whose session that is, as the edge found. On the wire it is one text.
+/// Identifies a stream of a session and the principal of the session, as the edge determined it. It
+/// is one text on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The `Mcp-Session-Id`, which holds no spaces.
+    /// The `Mcp-Session-Id`, which contains no spaces.
     pub session: Box<str>,
-    /// Counts the streams that were opened for the session, from 1: a newer one takes over from an older one.
+    /// The number of the stream in its session, from 1: a newer stream replaces an older one.
     pub stream: u64,
-    /// `None`: the session belongs to no principal.
+    /// The principal of the session; `None` if it belongs to none.
     pub principal: Option<Box<str>>,
 }
 
 impl Claim {
-    /// Reads what [`Claim::to_text`] wrote; `None`: it is none.
+    /// Reads the text of [`Claim::to_text`]; `None` if it is invalid.
     pub fn from_text(text: &str) -> Option<Self> {
         let (session, rest) = text.split_once(' ')?;
         let (stream, principal) = match rest.split_once(' ') {
@@ -28,7 +29,7 @@ impl Claim {
         })
     }
 
-    /// The id, the number of the stream and the principal, each after a space.
+    /// Returns the id, the number of the stream and the principal, separated by spaces.
     pub fn to_text(&self) -> String {
         let Self {
             session, stream, ..
@@ -39,7 +40,7 @@ impl Claim {
         }
     }
 
-    /// Whether it is about the same session.
+    /// Whether both claims name the same session.
     pub fn is_of_session(&self, other: &Self) -> bool {
         self.session == other.session && self.principal == other.principal
     }

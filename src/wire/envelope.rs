@@ -1,4 +1,4 @@
-//! What every message begins with: its version and its type.
+//! The envelope of every message: its version and its type.
 
 use alloc::string::String;
 
@@ -8,7 +8,7 @@ use crate::json::{self, Document, Node, Unreadable, from_node};
 
 use super::error::ProtocolError;
 
-/// Any JSON text.
+/// Parses any JSON text without duplicate keys.
 pub(super) fn parse_text(text: &str) -> Result<Document<'_>, ProtocolError> {
     json::read(text.as_bytes(), DEPTH)
         .ok()
@@ -16,7 +16,7 @@ pub(super) fn parse_text(text: &str) -> Result<Document<'_>, ProtocolError> {
         .ok_or(ProtocolError::Malformed)
 }
 
-/// A message of the version that is spoken here.
+/// Parses a message of the supported version.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
     let document = parse_text(text)?;
     match document.root.get("v").and_then(Node::as_u53) {
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, ProtocolError> {
     }
 }
 
-/// A message of this type.
+/// Parses a message of this type.
 pub(super) fn read<'t>(text: &'t str, kind: &str) -> Result<Document<'t>, ProtocolError> {
     let document = parse(text)?;
     if kind_of(&document.root)? == kind {
@@ -40,16 +40,16 @@ pub(super) fn kind_of<'n>(root: &'n Node<'_>) -> Result<&'n str, ProtocolError> 
     kind.ok_or(ProtocolError::Malformed)
 }
 
-/// The members of a message.
+/// Reads the members of a message.
 pub(super) fn members<'n, T: Deserialize<'n>>(root: &'n Node<'_>) -> Result<T, ProtocolError> {
     from_node(root).map_err(|Unreadable| ProtocolError::Malformed)
 }
 
-/// A message with these members.
+/// Returns a message with these members.
 pub(super) fn message(kind: &str, members: &impl Serialize) -> String {
     let mut out = bare(kind);
     let members = json::to_text(members);
-    // The members of an object without its first brace.
+    // Appends the members without their opening brace.
     if let Some(rest) = members.get(1..).filter(|rest| *rest != "}") {
         out.pop();
         out.push(',');
@@ -58,7 +58,7 @@ pub(super) fn message(kind: &str, members: &impl Serialize) -> String {
     out
 }
 
-/// A message without members.
+/// Returns a message without members.
 pub(super) fn bare(kind: &str) -> String {
     let mut out = String::from("{\"v\":1,\"type\":\"");
     out.push_str(kind);
@@ -67,5 +67,5 @@ pub(super) fn bare(kind: &str) -> String {
 }
 
 const VERSION: u64 = 1;
-/// An event, which nests up to 64 deep, stands in an object, in a list, in the message.
+/// The maximum depth: an event nests up to 64 deep, inside an object, a list and the message.
 const DEPTH: usize = 67;

@@ -1,21 +1,22 @@
 use core::fmt;
 
-/// Why a message is dropped.
+/// The reason why a message is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// Not a JSON object with the members that its type needs.
+    /// The message is not a JSON object with the members that its type requires.
     Malformed,
-    /// A version that this code does not speak.
+    /// The version is not supported.
     UnknownVersion,
-    /// A type that this code does not know.
+    /// The type is unknown.
     UnknownType,
-    /// A message that is out of place: from an edge that is gone, or an event before any follow was answered.
+    /// The message is out of place: from an edge that is gone, or an event before the first reply
+    /// to a follow.
     OutOfPlace,
 }
 
 impl ProtocolError {
-    /// A stable name for programs.
+    /// Returns a stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
             Self::Malformed => "malformed-frame",

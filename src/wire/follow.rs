@@ -14,42 +14,44 @@ use super::{
     member::{is_none, is_unset},
 };
 
-/// What is to be sent from now on. Answered with a [`FollowAnswer`](super::FollowAnswer).
+/// A request for the events of topics. The reply is a [`FollowAnswer`](super::FollowAnswer).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follow {
-    /// Counts what is said on one connection, or by one shard: what comes after something later changes nothing.
+    /// The number of the follow on one connection, or of one shard. A follow that arrives after a
+    /// later one changes nothing.
     pub seq: u64,
-    /// Nothing that was said before holds.
+    /// Replaces all earlier follows.
     #[serde(rename = "fresh", default, skip_serializing_if = "is_unset")]
     pub is_fresh: bool,
-    /// Send me the events of these topics too.
+    /// Topics to follow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add: Vec<Topic>,
-    /// Send me those of these no more; what is in both is added.
+    /// Topics to stop following. A topic in both lists is added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<Topic>,
-    /// Tell me what I follow and was published after this position, collapsed.
+    /// Requests the events after this position, the latest of each topic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Position>,
-    /// Of which log that is a position; `None`: of the one that there is.
+    /// The epoch of `since`; `None` for the current log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<Box<str>>,
-    /// The streams of these sessions are here: tell me what they watch. An edge names one at most.
+    /// Sessions whose streams the sender holds: requests the resources that they are subscribed to.
+    /// An edge names at most one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Claim>,
-    /// The streams of these sessions were here and are gone.
+    /// Sessions whose streams the sender held and no longer holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Claim>,
-    /// How many edges a shard holds.
+    /// The number of edges that a shard holds.
     #[serde(default, skip_serializing_if = "is_none")]
     pub edges: u32,
-    /// Those are few, and have been for a while.
+    /// The shard has held few edges for a while.
     #[serde(rename = "low", default, skip_serializing_if = "is_unset")]
     pub is_low: bool,
 }
 
 impl Follow {
-    /// All that an edge wants, which has nothing heard before.
+    /// Creates a fresh follow of all topics of an edge that has received no events before.
     pub fn fresh(seq: u64, add: Vec<Topic>) -> Self {
         Self {
             seq,
@@ -59,7 +61,7 @@ impl Follow {
         }
     }
 
-    /// The same, after everything up to a place in a log was heard.
+    /// Requests the events after a mark, up to which the sender has received every event.
     #[must_use]
     pub fn since(mut self, mark: &Mark) -> Self {
         self.since = Some(mark.position);
@@ -67,7 +69,8 @@ impl Follow {
         self
     }
 
-    /// Up to where an edge has heard everything. A position of no log is one that no log reaches.
+    /// Returns the mark up to which the sender has received every event. A position without an
+    /// epoch gets an empty epoch, which no log has.
     pub fn heard(&self) -> Option<Mark> {
         self.since.map(|position| Mark {
             epoch: self.epoch.clone().unwrap_or_default(),
@@ -75,7 +78,7 @@ impl Follow {
         })
     }
 
-    /// Reads one message.
+    /// Reads a message.
     ///
     /// # Errors
     /// A [`ProtocolError`]; nothing has changed then.
@@ -83,12 +86,12 @@ impl Follow {
         members(&read(text, FOLLOW)?.root)
     }
 
-    /// The message as text.
+    /// Returns the message as text.
     pub fn to_json(&self) -> String {
         message(FOLLOW, self)
     }
 
-    /// What it changes.
+    /// Returns the change of topics.
     pub fn delta(&self) -> Delta {
         Delta {
             add: self.add.clone(),

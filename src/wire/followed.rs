@@ -18,59 +18,63 @@ use super::{
     member::{Entry, entries, events_in, is_unbounded, is_unset, room},
 };
 
-/// The answer to a [`Follow`](super::Follow).
+/// The reply to a [`Follow`](super::Follow).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FollowAnswer {
-    /// It is done.
+    /// The follow is in effect.
     Followed(Followed),
-    /// There is no room for what it adds, and nothing of that was added. What an edge drops was dropped; of a shard nothing was heard.
+    /// There is no room for the topics that it adds, so none was added. What an edge drops was
+    /// dropped; everything else in a shard's follow was ignored.
     Full {
-        /// As [`Followed::seq`].
+        /// See [`Followed::seq`].
         seq: u64,
-        /// As [`Followed::room`].
+        /// See [`Followed::room`].
         room: Option<usize>,
     },
-    /// Something later was said before.
+    /// A later follow arrived before.
     Stale {
-        /// The number of that.
+        /// The number of the later follow.
         seq: u64,
     },
-    /// The bus has no such shard, or no longer.
+    /// The bus has no such shard (any more).
     Unknown,
 }
 
-/// What is followed from now on.
+/// The state after a follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Followed {
-    /// Which follow it answers.
+    /// The number of the follow.
     pub seq: u64,
-    /// Where the log ends. Every event after it that is followed will be sent; who waited for the answer takes nothing at or before it.
+    /// The end of the log. Every later event of the followed topics will be sent. A receiver that
+    /// waited for this reply ignores events at or before the mark.
     pub mark: Mark,
-    /// What was asked for with [`Follow::since`](super::Follow::since). A fresh follow of an edge is always told: what its
-    /// [`Missed::events`] leave out comes in batches.
+    /// The events that [`Follow::since`](super::Follow::since) requests. Always present in the
+    /// reply to a fresh follow of an edge; events that [`Missed::events`] leaves out follow in
+    /// batches.
     pub missed: Option<Missed>,
-    /// A shard has taken everything up to that mark.
+    /// The shard has every event up to the mark.
     pub is_settled: bool,
-    /// The sessions whose streams joined; one that is over is left out.
+    /// The sessions whose streams joined; a session that has ended is left out.
     pub watches: Vec<Watched>,
-    /// Bytes that the names of all that is followed may count; `None`: there are no bounds.
+    /// Maximum bytes of the names of all followed topics; `None`: unlimited.
     pub room: Option<usize>,
 }
 
-/// What a session watches whose stream has joined.
+/// The subscriptions of a session whose stream has joined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
-    /// Which session.
+    /// The session and its stream.
     pub session: Claim,
-    /// The resources that it watches.
+    /// The resources that the session is subscribed to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uris: Vec<Uri>,
-    /// Its client has yet to say that it is ready, and must be sent nothing until then (2025-11-25, Lifecycle: Initialization).
+    /// The client has not sent `notifications/initialized` and must receive no notifications until
+    /// then (2025-11-25, Lifecycle: Initialization).
     #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
     pub is_held: bool,
 }
 
-/// A follow was answered with no more than this.
+/// The members of a reply that refuses a follow.
 #[derive(Serialize, Deserialize)]
 struct Refused {
     seq: u64,
@@ -82,7 +86,7 @@ struct Refused {
     room: Option<usize>,
 }
 
-/// As [`Followed`] is written.
+/// The serialized form of [`Followed`].
 #[derive(Serialize, Deserialize)]
 struct Members {
     seq: u64,
@@ -104,17 +108,18 @@ struct Members {
     watches: Vec<Watched>,
 }
 
-/// What was published after a position, collapsed: of each topic the last event.
+/// The events after a position: the latest of each topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// Nothing after this position is left out; later than asked for where the log does not reach back so far.
+    /// The position after which no event is left out; later than requested if the log does not
+    /// reach back that far.
     pub after: Position,
-    /// The events, in the order of their positions.
+    /// The events in the order of their positions.
     pub events: Vec<(Position, ServerEvent)>,
 }
 
 impl FollowAnswer {
-    /// Reads one answer.
+    /// Reads a reply.
     ///
     /// # Errors
     /// A [`ProtocolError`]; the follow counts as failed then.
@@ -138,7 +143,7 @@ impl FollowAnswer {
         }
     }
 
-    /// The answer as text.
+    /// Returns the reply as text.
     pub fn to_json(&self) -> String {
         match *self {
             Self::Followed(ref followed) => message(FOLLOWED, &followed.members()),

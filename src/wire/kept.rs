@@ -1,4 +1,4 @@
-//! What an object keeps of an edge: all that it follows, and each change since then.
+//! What an object stores for an edge: all topics that it follows, and each change since then.
 
 use alloc::{string::String, vec::Vec};
 
@@ -12,7 +12,7 @@ use super::{
     error::ProtocolError,
 };
 
-/// What an edge follows as JSON texts, each of bounded size: each adds to those before it.
+/// Returns the topics of an edge as JSON texts of bounded size; each adds to those before it.
 pub fn kept(topics: &Topics) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut topics = topics.iter().cloned().peekable();
@@ -28,7 +28,7 @@ pub fn kept(topics: &Topics) -> Vec<String> {
     pieces
 }
 
-/// Reads what [`kept`] and [`Delta::to_json`] wrote, in that order.
+/// Reads the texts of [`kept`] and [`Delta::to_json`], in that order.
 ///
 /// # Errors
 /// [`ProtocolError::Malformed`].
@@ -43,7 +43,7 @@ pub fn topics_of<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Topics, Pro
 }
 
 impl Delta {
-    /// Reads what [`Delta::to_json`] wrote.
+    /// Reads the text of [`Delta::to_json`].
     ///
     /// # Errors
     /// [`ProtocolError::Malformed`].
@@ -51,11 +51,12 @@ impl Delta {
         members(&parse_text(text)?.root)
     }
 
-    /// The change as JSON text: `{"add":[TOPIC],"drop":[TOPIC]}`.
+    /// Returns the change as JSON text: `{"add":[TOPIC],"drop":[TOPIC]}`.
     pub fn to_json(&self) -> String {
         json::to_text(self)
     }
 }
 
-/// A row of `SQLite` has 2 MB; each character of a name takes six bytes of JSON at most.
+/// Maximum bytes of names in one text. A row of `SQLite` holds 2 MB, and each character of a name
+/// takes at most six bytes of JSON.
 const PIECE_BYTES: usize = 131_072;

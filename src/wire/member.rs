@@ -1,4 +1,4 @@
-//! Members of the messages: which are left out, and what has to be read by hand.
+//! Members of messages that need special treatment: which are omitted, and which are read by hand.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::{
 
 use super::error::ProtocolError;
 
-/// An event at its place, as JSON text.
+/// An event and its position, as JSON text.
 #[derive(Serialize)]
 #[serde(bound(serialize = "T: AsRef<str>"))]
 pub(super) struct Entry<T> {
@@ -28,8 +28,8 @@ impl<T: AsRef<str>> From<(Position, T)> for Entry<T> {
     }
 }
 
-/// Reads `events`; left out, there are none. One that cannot be read is of a kind that is not known here: it has its place, and is
-/// left out.
+/// Reads `events`; empty if it is missing. Leaves out events that cannot be read: they are of a
+/// kind that this version does not know.
 pub(super) fn events_in(node: &Node<'_>) -> Result<Vec<(Position, ServerEvent)>, ProtocolError> {
     let Some(list) = node.get("events") else {
         return Ok(Vec::new());
@@ -48,13 +48,13 @@ pub(super) fn events_in(node: &Node<'_>) -> Result<Vec<(Position, ServerEvent)>,
     Ok(events)
 }
 
-/// A number of bytes beyond what can be had here is no bound.
+/// Reads a number of bytes; a number too large for this platform becomes the maximum.
 pub(super) fn room<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::Error> {
     let room = Option::<u64>::deserialize(reader)?;
     Ok(room.map(|room| usize::try_from(room).unwrap_or(usize::MAX)))
 }
 
-/// Nothing is said where there are no bounds, or larger ones than a number of JSON can say.
+/// Whether `room` is omitted: it is unlimited, or too large for a JSON number.
 #[expect(clippy::ref_option, reason = "serde calls it")]
 pub(super) fn is_unbounded(room: &Option<usize>) -> bool {
     room.is_none_or(|room| room as u64 > MAX_OF_JSON)
@@ -70,10 +70,10 @@ pub(super) fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
-/// The events of a message.
+/// Returns the events of a message.
 pub(super) fn entries<T: AsRef<str>>(events: impl Iterator<Item = (Position, T)>) -> Vec<Entry<T>> {
     events.map(Entry::from).collect()
 }
 
-/// The largest whole number that every reader of JSON tells from its neighbours.
+/// The largest integer that every JSON reader reads exactly.
 const MAX_OF_JSON: u64 = (1 << 53) - 1;

@@ -13,27 +13,28 @@ use super::{
     member::is_unset,
 };
 
-/// What an edge tells its bus over its WebSocket.
+/// A message of an edge to its bus over its WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EdgeMessage {
-    /// Send me these events from now on.
+    /// Requests the events of topics.
     Follow(Follow),
-    /// Send me nothing more.
+    /// Ends the connection.
     Detach,
 }
 
-/// What a bus, or its shard, tells an edge.
+/// A message of a bus or shard to an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BusMessage {
-    /// The answer to a follow.
+    /// The reply to a follow.
     Answer(FollowAnswer),
-    /// What was published.
+    /// Published events.
     Batch(Batch),
-    /// The session whose stream the edge holds watches something else from now on, or its client is ready.
+    /// The subscriptions of the session whose stream the edge holds have changed, or its client is
+    /// ready.
     Watched {
-        /// The resources.
+        /// The resources that the session is subscribed to.
         uris: Vec<Uri>,
-        /// As [`Watched::is_held`](super::Watched::is_held).
+        /// See [`Watched::is_held`](super::Watched::is_held).
         is_held: bool,
     },
 }
@@ -47,10 +48,10 @@ struct Watched {
 }
 
 impl EdgeMessage {
-    /// Reads one frame.
+    /// Reads a frame.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped.
+    /// A [`ProtocolError`]; the frame has to be dropped.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         let document = parse(text)?;
         match kind_of(&document.root)? {
@@ -60,7 +61,7 @@ impl EdgeMessage {
         }
     }
 
-    /// The message as one frame.
+    /// Returns the message as one frame.
     pub fn to_json(&self) -> String {
         match self {
             Self::Follow(follow) => follow.to_json(),
@@ -70,10 +71,10 @@ impl EdgeMessage {
 }
 
 impl BusMessage {
-    /// Reads one frame.
+    /// Reads a frame.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped.
+    /// A [`ProtocolError`]; the frame has to be dropped.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
         let document = parse(text)?;
         let root = &document.root;
@@ -87,7 +88,7 @@ impl BusMessage {
         }
     }
 
-    /// The frame that tells the edge of a session what that watches.
+    /// Returns the frame with the subscriptions of a session.
     pub fn watched(uris: &[Uri], is_held: bool) -> String {
         let uris = uris.to_vec();
         message(WATCHED, &Watched { uris, is_held })

@@ -1,9 +1,10 @@
-//! What edges, shards and their bus say to each other: JSON text, one message a frame of a WebSocket or a call, each with the
-//! version `"v":1`.
+//! The messages between edges, shards and their bus: JSON text, one message per WebSocket frame or
+//! call, each with the version `"v":1`.
 //!
-//! Whoever wants events *follows*, and is answered; what was published since then comes in *batches*. An edge says it over its
-//! WebSocket, a shard by calls of its root. A receiver ignores members that it does not know, and drops what has a version or type that
-//! it does not know, so that either side may be the newer one.
+//! A receiver of events *follows* topics and gets a reply; later events arrive in *batches*. An
+//! edge sends its messages over its WebSocket, a shard by calls to its root. Receivers ignore
+//! unknown members and drop messages of an unknown version or type, so either side may be newer
+//! than the other.
 
 mod batch;
 mod claim;

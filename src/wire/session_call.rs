@@ -8,13 +8,14 @@ use super::{
     error::ProtocolError,
 };
 
-/// What a root tells a shard of a session whose stream is there.
+/// A call of a root to a shard about a session whose stream the shard holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionCall {
-    /// What it watches has changed: join it again, to be told.
+    /// The subscriptions of the session have changed: the shard joins it again to get them.
     Changed(Claim),
-    /// Its streams that are older are to be let go: it is over, or this one has taken over. Where this one is still here, it is to come
-    /// back: it is attached elsewhere.
+    /// The shard has to close the older streams of the session: it has ended, or this stream has
+    /// replaced them. If the shard still holds this stream, its edge has to reconnect: the stream
+    /// is attached elsewhere.
     Release(Claim),
 }
 
@@ -24,7 +25,7 @@ struct Named {
 }
 
 impl SessionCall {
-    /// Reads one call.
+    /// Reads a call.
     ///
     /// # Errors
     /// A [`ProtocolError`]; nothing has changed then.
@@ -39,7 +40,7 @@ impl SessionCall {
         }
     }
 
-    /// The call as text.
+    /// Returns the call as text.
     pub fn to_json(&self) -> String {
         let (kind, session) = match self {
             Self::Changed(session) => ("changed", session),

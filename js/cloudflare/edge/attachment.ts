@@ -1,23 +1,26 @@
 import type { AttachmentListener, BusConnection } from '../../bus/attachable-bus.js';
 import type { BusCall } from '../../wasm/server/bindings.js';
 
-/** What of the core says when to attach. */
+/** The state machine of the core that decides when to attach. */
 export interface BusFollower {
-  /** What is to be done about the bus; `random` is drawn from [0, 1). */
+  /** Returns the next step for the connection to the bus; `random` is drawn from [0, 1). */
   call(now: number, random: number): BusCall;
 }
 
-/** What a line does for its follower. */
+/** The callbacks of an {@link Attachment}. */
 export interface AttachmentEvents {
-  /** Opens a connection, and sends `frame` first. */
+  /** Opens a connection and sends `frame` first. */
   connect(frame: string, link: AttachmentListener): BusConnection;
-  /** Takes one frame, as {@link AttachmentListener.receive}. */
+  /** Handles one frame, see {@link AttachmentListener.receive}. */
   receive(frame: string): void;
-  /** There is no connection any more, see {@link AttachmentListener.lost}. */
+  /** Handles the loss of the connection, see {@link AttachmentListener.lost}. */
   lost(error: Error): void;
 }
 
-/** A listener's line to the bus, over one connection after another. What a former one still says is not heard. */
+/**
+ * Attaches a listener to the bus over one connection at a time. Ignores the callbacks of earlier
+ * connections.
+ */
 export class Attachment {
   readonly #ends: AttachmentEvents;
   #link: AttachmentListener | undefined;
@@ -27,7 +30,10 @@ export class Attachment {
     this.#ends = ends;
   }
 
-  /** Does what the core asks for. Returns when to do it again, on the clock of `performance.now()`; undefined: not now. */
+  /**
+   * Performs the steps that the core requests. Returns when to call again, on the clock of
+   * `performance.now()`; undefined if no call is due.
+   */
   tend(follower: BusFollower): number | undefined {
     for (;;) {
       const call = follower.call(performance.now(), Math.random());
@@ -38,7 +44,7 @@ export class Attachment {
     }
   }
 
-  /** Gives up the connection that there is. */
+  /** Closes the current connection, if there is one. */
   leave(): void {
     const connection = this.#connection;
     this.#link = undefined;
@@ -58,7 +64,7 @@ export class Attachment {
     };
     this.#link = link;
     const connection = this.#ends.connect(frame, link);
-    // The bus may have been lost, or the line left, before it answered.
+    // The connection may be lost, or this attachment left, before `connect` returns.
     if (this.#link === link) this.#connection = connection;
     else connection.leave();
   }

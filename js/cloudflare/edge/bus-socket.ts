@@ -5,15 +5,18 @@ import { FULL, MOVED, NORMAL, OUTDATED, RELEASED } from '../wire/close-codes.js'
 import { unavailable } from '../wire/retry.js';
 import type { BusConnector, OpenedSocket } from './connector.js';
 
-/** Whose stream a socket is for. */
+/** The stream that a socket serves. */
 export interface SocketOwner {
-  /** On which continent its client is; empty where that is not known. */
+  /** Continent code of the client; empty if unknown. */
   continent: string;
-  /** Whether it is the stream of a session, which a bus may let go. */
+  /** Whether the stream belongs to a session. The bus may release such streams. */
   isSession: boolean;
 }
 
-/** One stream's socket to the bus. Workers forbid sharing a socket between requests, so each stream has its own. */
+/**
+ * The socket of one stream to the bus. Workers do not let requests share a socket, so each stream
+ * has one.
+ */
 export class BusSocket implements BusConnection {
   readonly #doors: BusConnector;
   readonly #owner: SocketOwner;
@@ -25,7 +28,7 @@ export class BusSocket implements BusConnection {
   #isOver = false;
   #connecting: Promise<void> = Promise.resolve();
 
-  /** Opens the socket and sends `attachFrame` first; `link` hears the rest. */
+  /** Opens the socket and sends `attachFrame` first; `link` receives what follows. */
   constructor(
     doors: BusConnector,
     owner: SocketOwner,
@@ -39,18 +42,21 @@ export class BusSocket implements BusConnection {
     this.#connect();
   }
 
-  /** Closes the socket. False: it belongs to another request than this is on behalf of, and is still open; that one is to call again. */
+  /**
+   * Closes the socket. Returns false if the socket belongs to another request context and is still
+   * open: call this again in that context.
+   */
   leave(): boolean {
     this.#isOver = true;
     return this.#part();
   }
 
-  /** Settles when what was begun to be opened is open or not; never rejects. */
+  /** Resolves once the pending attempt to open a socket has succeeded or failed; never rejects. */
   get connecting(): Promise<void> {
     return this.#connecting;
   }
 
-  /** Sends one more attach. */
+  /** Sends a further attach frame. */
   send(attachFrame: string): void {
     try {
       this.#socket?.send(attachFrame);
@@ -112,13 +118,16 @@ export class BusSocket implements BusConnection {
     );
   }
 
-  /** A socket that was closed may fail after that. */
+  /** Ignores a socket that was replaced: a closed socket may still report an error. */
   #failed(socket: WebSocket): void {
     if (this.#socket === socket)
       this.#lose(new ListenError('bus-lost', 'the socket to the bus failed'));
   }
 
-  /** A stream that is sent on before it was ever answered has lost nothing. */
+  /**
+   * Whether to follow a move to another object: a stream that has received no frame has lost no
+   * event.
+   */
   #mayMove(): boolean {
     return !this.#isOver && !this.#hasHeard && this.#moves < MAX_MOVES;
   }
@@ -144,7 +153,7 @@ export class BusSocket implements BusConnection {
     }
   }
 
-  /** What was closed cannot be closed again, which is no failure. */
+  /** Whether the socket is closed already. Closing it a second time is not an error. */
   #isClosed(): boolean {
     try {
       return this.#socket?.readyState !== WebSocket.OPEN;

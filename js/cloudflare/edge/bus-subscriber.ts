@@ -7,16 +7,19 @@ import { Listener } from '../../wasm/server/bindings.js';
 import { ignoringTrap, onReset, RESTART_COOLDOWN_MS } from '../../wasm/server/guard.js';
 import { Attachment } from './attachment.js';
 
-/** How a listener reaches its bus and whom it tells. */
+/** How a {@link BusSubscriber} reaches its bus, and its callbacks. */
 export interface BusSubscriberOptions {
-  /** Opens a connection, and sends `frame` first. */
+  /** Opens a connection and sends `frame` first. */
   connect(frame: string, link: AttachmentListener): BusConnection;
   onEvent: (event: ServerEvent) => void;
-  /** Told where events may have been missed, and of an `onEvent` that throws. */
+  /** Called when events may have been missed, and with the error of an `onEvent` that throws. */
   onError: (error: Error) => void;
 }
 
-/** Hears every event of a bus, and what it missed when the bus was lost: of that, the last event of each subject. */
+/**
+ * Receives every event of a bus. After the bus was lost, receives the latest missed event of each
+ * topic.
+ */
 export class BusSubscriber {
   readonly #options: BusSubscriberOptions;
   #listener = new Listener(ATTACH_MS);
@@ -24,7 +27,7 @@ export class BusSubscriber {
   readonly #line: Attachment;
   readonly #leaveCore: () => void;
   #lapsed = deferred();
-  /** The core has begun anew, and knows nothing of this listener yet. */
+  /** Whether the core was reset and has no listener for this subscriber yet. */
   #isLapsed = false;
   #recalledAt = Number.NEGATIVE_INFINITY;
   #isOver = false;
@@ -44,7 +47,7 @@ export class BusSubscriber {
     this.#awaitLapse();
   }
 
-  /** Hears no more; may be called twice. */
+  /** Unsubscribes; may be called twice. */
   leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -79,13 +82,15 @@ export class BusSubscriber {
     if (!this.#isLapsed) ignoringTrap(action);
   }
 
-  /** What is to be done then is done on behalf of whoever listens. */
+  /** Waits for the next reset of the core, and handles it in the context of the subscriber. */
   #awaitLapse(): void {
     this.#lapsed = deferred();
     void this.#lapsed.promise.then(() => this.#recall());
   }
 
-  /** In a core that has begun anew it attaches anew; where that came to nothing a short while ago, later. */
+  /**
+   * Attaches again after a reset of the core; after the cooldown if the last restart was recent.
+   */
   #recall(): void {
     if (this.#isOver) return;
     this.#awaitLapse();
@@ -116,5 +121,5 @@ export class BusSubscriber {
   }
 }
 
-/** Milliseconds that the bus may take to confirm. */
+/** Milliseconds within which the bus has to confirm an attach. */
 const ATTACH_MS = 5_000;

@@ -14,7 +14,7 @@ import { BusSocket } from './bus-socket.js';
 import type { BusConnector } from './connector.js';
 import { canWriteAcross } from './write-probe.js';
 
-/** What the lines of an isolate need. */
+/** Options of a {@link ConnectionPool}. */
 export interface ConnectionPoolOptions {
   doors: BusConnector;
   onError: (error: Error) => void;
@@ -23,14 +23,17 @@ export interface ConnectionPoolOptions {
   sockets: 'auto' | 'shared' | 'each';
 }
 
-/** The lines of one isolate to a bus: one for each continent, for the streams of one may be at a shard of their own, and those of streams that are alone. */
+/**
+ * The connections of one isolate to a bus: one shared connection for each continent, because the
+ * streams of a continent may be at another shard, and those of streams that do not share one.
+ */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
   readonly #lines = new Map<string, SharedConnection>();
   readonly #alone = new OwnConnections();
-  /** What those went through that are no more. */
+  /** Counters of the connections that were replaced. */
   readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
-  /** Whether one request can write to the stream of another; undefined: it is not known yet. */
+  /** Whether one request can write to the stream of another; undefined until it is known. */
   #verdict: boolean | undefined;
   #trial: Promise<boolean> | undefined;
   #trials = 0;
@@ -41,7 +44,7 @@ export class ConnectionPool {
     this.#verdict = sockets === 'auto' ? undefined : sockets === 'shared';
   }
 
-  /** How the streams of all lines fared. */
+  /** Counters of the streams of all connections. */
   get tally(): Required<AttachmentCounters> {
     const sum = this.#alone.tally;
     for (const [name, count] of Object.entries(this.#past)) sum[name as keyof typeof sum] += count;
@@ -49,20 +52,22 @@ export class ConnectionPool {
     return sum;
   }
 
-  /** As of {@link SharedConnection.settle}, for the streams of all lines. */
+  /** Settles the streams of all connections, see {@link SharedConnection.settle}. */
   async settle(): Promise<void> {
     const shared = [...this.#lines.values()];
     await Promise.all([this.#alone, ...shared].map((lines) => lines.settle()));
   }
 
-  /** Opens a stream on a line that it shares, or on one of its own where lines do not work here. */
+  /**
+   * Opens a stream on a shared connection, or on its own connection if sharing does not work here.
+   */
   async open(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
     const verdict = this.#verdict;
     const { busProbeIntervalMs } = joining;
     const line = verdict === false ? undefined : this.#line(joining);
     if (line?.hasRoomFor(opening.stream) !== true) return this.#openAlone(opening, joining);
     const { holder } = line;
-    // The first stream holds the socket that it would have anyway.
+    // The first stream needs a socket anyway, so it needs no trial.
     if (verdict === true || holder === undefined) return line.open(opening, busProbeIntervalMs);
     const works = await this.#try(holder.member);
     return works
@@ -70,7 +75,10 @@ export class ConnectionPool {
       : this.#openAlone(opening, joining);
   }
 
-  /** What the trial says that runs, or begins now; false where it says nothing in time. */
+  /**
+   * Returns the result of the current trial, which this starts if none runs; false if it takes too
+   * long.
+   */
   async #try(holder: Member): Promise<boolean> {
     this.#trial ??= this.#judge(holder);
     let late: ReturnType<typeof setTimeout> | null = null;
@@ -82,7 +90,10 @@ export class ConnectionPool {
     return works;
   }
 
-  /** A holder that left meanwhile has shown nothing, and neither has a trial that took too long: it is tried again, some times. */
+  /**
+   * Runs a trial. A failure proves nothing if the owner left meanwhile or if it is one of the first
+   * trials: then a later stream tries again.
+   */
   async #judge(holder: Member): Promise<boolean> {
     this.#trials += 1;
     const works = await canWriteAcross(holder);
@@ -135,6 +146,6 @@ export class ConnectionPool {
   }
 }
 
-/** Milliseconds that a stream waits for the trial; then it goes alone. */
+/** Milliseconds that a stream waits for the trial before it opens its own connection. */
 const PATIENCE_MS = 1_500;
 const MAX_TRIALS = 3;

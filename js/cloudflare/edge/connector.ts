@@ -14,19 +14,20 @@ import {
 import { deployment } from './deployment.js';
 import { ATTEMPTS, ObjectKeyCache, type SocketStub } from './object-keys.js';
 
-/** A socket, and where it leads. */
+/** An open socket and the object at its other end. */
 export interface OpenedSocket {
   socket: WebSocket;
-  /** Undefined: to the bus object itself. */
+  /** The shard; undefined for the bus object. */
   shard: ShardAddress | undefined;
 }
 
 /**
- * The ways to a bus from one isolate: through the bus object, which sends edges on to a shard, and straight to the
- * shard that an edge of the same continent was sent to before. Each object opens to its key, which is asked for once.
+ * Opens sockets to a bus from one isolate: through the bus object, which redirects edges to a
+ * shard, or directly to the shard that an earlier edge of the same continent was redirected to.
+ * Fetches the key of each object once and keeps it.
  */
 export class BusConnector {
-  /** Keeps the request alive that asks, also after it was cancelled: for half a minute then. */
+  /** Extends the life of the calling request, by at most 30 seconds after it was cancelled. */
   readonly waitUntil: (what: Promise<void>) => void;
   readonly #namespace: DurableObjectNamespace;
   readonly #bus: string;
@@ -45,8 +46,8 @@ export class BusConnector {
   }
 
   /**
-   * Opens a socket for a client on this continent; empty where that is not known. A call that fails long after its
-   * socket was given up is not made again: it would open one for nobody.
+   * Opens a socket for a client on this continent, which is empty if unknown. Does not retry once
+   * `isWanted` returns false: no stream would use the socket.
    *
    * @throws what a stub throws, and ListenError `bus-unavailable`.
    */
@@ -64,23 +65,26 @@ export class BusConnector {
     throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
   }
 
-  /** The key of the bus object, see {@link ObjectKeyCache.key}. */
+  /** Returns the key of the bus object, see {@link ObjectKeyCache.key}. */
   key(): Promise<string> {
     return this.#keys.key(this.#bus, () => this.#root());
   }
 
-  /** The same where it may be another one by now, see {@link ObjectKeyCache.newerKey}. */
+  /**
+   * Returns the key of the bus object after it may have changed, see {@link
+   * ObjectKeyCache.newerKey}.
+   */
   newerKey(): Promise<string | undefined> {
     return this.#keys.newerKey(this.#bus, () => this.#root());
   }
 
-  /** A shard takes no more streams: the next one asks the bus object. */
+  /** Forgets a shard that accepts no more streams, so that the next stream asks the bus object. */
   forget(continent: string, address: ShardAddress): void {
     if (this.#shards.get(continent)?.shard === address.shard) this.#shards.delete(continent);
     this.#keys.forget(shardName(address));
   }
 
-  /** Asks the bus object, which takes the stream itself or says where to go. */
+  /** Asks the bus object, which accepts the stream or names a shard. */
   async #ask(
     continent: string,
     isWanted: () => boolean,
@@ -127,7 +131,7 @@ export class BusConnector {
   }
 }
 
-/** The stub, as long as somebody waits for its socket. */
+/** Returns stubs while the socket is wanted, and throws after that. */
 function wanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
   return () => {
     if (isWanted()) return stub();
@@ -142,7 +146,7 @@ function socketOf({ status, webSocket }: Response): WebSocket {
 
 const MISDIRECTED = 421;
 const GONE = 410;
-/** A shard may fill up while an edge is on its way there. */
+/** Objects to try for one socket: a shard may fill up while an edge connects to it. */
 const MAX_HOPS = 4;
-/** Objects are addressed by their stub; the URL is a formality. */
+/** The stub addresses the object; the host of this URL is not used. */
 const BUS_URL = 'https://mcp-listen.internal/attach';

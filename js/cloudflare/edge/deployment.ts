@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers';
 import { FixedText, textOf } from '../../wasm/server/bindings.js';
 
 /**
- * The id of the deployment that this isolate runs: that of the Worker's version where it has a `version_metadata` binding,
- * otherwise the version of this package.
+ * Returns the id of the deployment that this isolate runs: the id of the Worker's version if it has
+ * a `version_metadata` binding, otherwise the version of this package.
  */
 export function deployment(): string {
   const bound = (Object.values(env as object) as unknown[]).find(isVersion);

@@ -30,7 +30,7 @@ import type { SocketStub } from './object-keys.js';
 /** A binding of the class {@link SubscriptionBus}, typed or not. */
 export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObjectNamespace;
 
-/** How a {@link durableObjectBus} is found and how it tells of trouble. */
+/** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
   /**
    * The name of the bus in the namespace. Servers whose buses have the same name receive each
@@ -40,15 +40,15 @@ export interface DurableObjectBusOptions {
    */
   bus?: string;
   /**
-   * Called with the error of each publish that fails, awaited or not, and when a listener has lost
-   * events.
+   * Called with the error of each publish that fails, awaited or not, and when a listener may have
+   * missed events.
    *
    * @default console.error
    */
   onError?: (error: Error) => void;
   /**
-   * Called when streams that share a socket lose the bus, and when they have it again. Other
-   * streams report to `onLog` of `createListenHandler`.
+   * Called when streams that share a socket lose the bus, and when they reconnect. Other streams
+   * report to `onLog` of `createListenHandler`.
    *
    * @default undefined
    */
@@ -57,7 +57,7 @@ export interface DurableObjectBusOptions {
    * How the streams of an isolate reach the bus. `each`: each stream has a socket. `shared`: all
    * streams share the socket that the request of one of them opens. This needs a runtime where a
    * request can write to the streams of others, which Workers do not promise. `auto`: shared if a
-   * trial with the first two streams shows that it works, otherwise each. Streams of sessions
+   * trial with the first two streams shows that this works, otherwise each. Streams of sessions
    * always have a socket each.
    *
    * @default 'auto'
@@ -66,7 +66,8 @@ export interface DurableObjectBusOptions {
 }
 
 /**
- * The bus that all isolates of a Worker share. Make it once, for example at the top of the module.
+ * Creates the bus that all isolates of a Worker share. Create it once, for example at the top of
+ * the module.
  *
  * @throws ListenError `invalid-options`.
  *
@@ -119,7 +120,7 @@ class DurableObjectBus implements AttachableBus {
     return this.#lines.tally;
   }
 
-  /** The publish goes on when the response that caused it has been sent. */
+  /** Publishes an event. The publish continues after the response of the request was sent. */
   publish(event: ServerEvent): Promise<void> {
     return this.publishAll([event]);
   }
@@ -151,8 +152,9 @@ class DurableObjectBus implements AttachableBus {
   }
 
   /**
-   * Hears every event, while the request lives that subscribed. When the bus was lost, the listener hears what
-   * it missed, collapsed; where the log does not reach back so far, `onError` is told.
+   * Calls `listener` with every event, for as long as the subscribing request lives. After the bus
+   * was lost, `listener` receives the latest missed event of each topic; if the log no longer holds
+   * all of them, `onError` is called.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
     const connect = (frame: string, link: AttachmentListener) =>
@@ -171,7 +173,7 @@ class DurableObjectBus implements AttachableBus {
     }
   }
 
-  /** A bus of an earlier version takes one event at a time. */
+  /** Buses of earlier versions accept one event per call. */
   async #send(texts: string[]): Promise<void> {
     const [first] = texts;
     if (first === undefined) return;
@@ -183,5 +185,5 @@ class DurableObjectBus implements AttachableBus {
   }
 }
 
-/** Whose the socket of a listener is. */
+/** The owner of a listener's socket. */
 const NOBODY = { continent: '', isSession: false };

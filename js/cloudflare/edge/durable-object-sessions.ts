@@ -2,21 +2,21 @@ import type { NewSession, SessionLimits, SessionStore } from '../../bus/session-
 import { ListenError } from '../../model/error.js';
 import { hasForm, isMaced } from '../wire/signed-session-id.js';
 
-/** What the bus object answers about sessions. */
+/** The methods of the bus object for sessions. */
 export interface SessionStub {
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   askSession(question: string): Promise<string>;
 }
 
-/** The key of the bus object, as an edge knows it. */
+/** Gives the key of the bus object to an edge. */
 export interface ObjectKeys {
-  /** The key that it is known by. */
+  /** Returns the known key. */
   key(): Promise<string>;
-  /** The same where it may be another one by now. */
+  /** Returns the key after it may have changed. */
   newerKey(): Promise<string | undefined>;
 }
 
-/** Sessions in the bus object: every isolate sees the same ones. */
+/** Keeps sessions in the bus object, where every isolate sees them. */
 export class DurableObjectSessions implements SessionStore {
   readonly isShared = true;
   readonly #bus: string;
@@ -25,7 +25,8 @@ export class DurableObjectSessions implements SessionStore {
 
   /**
    * @param bus - the name of the bus.
-   * @param stub - a fresh stub for each call: one that has failed once may go on failing.
+   * @param stub - returns a fresh stub for each call, because a stub that failed once may keep
+   *   failing.
    */
   constructor(bus: string, keys: ObjectKeys, stub: () => SessionStub) {
     this.#bus = bus;
@@ -37,7 +38,7 @@ export class DurableObjectSessions implements SessionStore {
     return this.#asking((stub) => stub.beginSession(session, limits));
   }
 
-  /** Whether the id has the MAC of the bus object, which is asked for its key at most. */
+  /** Whether the id has the MAC of the bus object. Calls the object at most for its key. */
   mayBe(id: string): Promise<boolean> {
     return this.#asking(() => this.#isOurs(id));
   }
@@ -46,7 +47,7 @@ export class DurableObjectSessions implements SessionStore {
     return this.#asking((stub) => stub.askSession(question));
   }
 
-  /** Whether the bus object made the id. One that is made up reaches nothing. */
+  /** Whether the bus object issued the id. A forged id never reaches the object. */
   async #isOurs(id: string): Promise<boolean> {
     if (!hasForm(id)) return false;
     const known = await this.#keys.key();

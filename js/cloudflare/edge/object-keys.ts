@@ -1,19 +1,19 @@
 import { retrying } from '../wire/retry.js';
 
-/** What can be asked of an object for one stream. */
+/** The methods of a bus object or shard that open a socket. */
 export interface SocketStub {
-  /** The key that upgrades have to carry. */
+  /** Returns the key that upgrades have to carry. */
   connectionKey(): Promise<string>;
   fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
 }
 
-/** The keys of bus objects that one isolate knows, by the names of the objects. */
+/** Caches the keys of bus objects in one isolate, by the name of the object. */
 export class ObjectKeyCache {
   readonly #keys = new Map<string, Known>();
 
   /**
-   * Calls `ask` with the key of the object `name`, and once more with a fresh one where the object
-   * refused. `stub` has to return a fresh stub on each call.
+   * Calls `ask` with the key of the object `name`, and once more with a fresh key if the object
+   * refuses it. `stub` has to return a fresh stub on each call.
    *
    * @throws what a stub throws.
    */
@@ -27,12 +27,15 @@ export class ObjectKeyCache {
     return ask(await this.#fresh(name, stub));
   }
 
-  /** The key of the object `name`. */
+  /** Returns the key of the object `name`. */
   async key(name: string, stub: () => SocketStub): Promise<string> {
     return this.#keys.get(name)?.key ?? (await this.#fresh(name, stub));
   }
 
-  /** The same where the key may have changed: asks for it again, at most once in ten seconds. Undefined where it was never asked for. */
+  /**
+   * Returns the key of the object `name` after it may have changed. Fetches it again at most once
+   * in ten seconds. Returns undefined if the key was never fetched.
+   */
   async newerKey(name: string, stub: () => SocketStub): Promise<string | undefined> {
     const known = this.#keys.get(name);
     if (known === undefined || Date.now() - known.askedAt < RENEWAL_MS) return known?.key;
@@ -40,7 +43,7 @@ export class ObjectKeyCache {
     return this.#fresh(name, stub);
   }
 
-  /** The object `name` is not needed any more. */
+  /** Forgets the key of the object `name`. */
   forget(name: string): void {
     this.#keys.delete(name);
   }
@@ -59,7 +62,7 @@ interface Known {
 }
 
 const FORBIDDEN = 403;
-/** Milliseconds for which a key is taken for the latest one. */
+/** Milliseconds for which a key counts as current. */
 const RENEWAL_MS = 10_000;
-/** Calls of one kind: an object that is being moved answers the second time. */
+/** Attempts for each call: an object that is being moved succeeds on the second one. */
 export const ATTEMPTS = 2;

@@ -1,9 +1,9 @@
 import type { Member } from '../../streams/connection/member.js';
 
 /**
- * Whether a request can write to a stream of another one here, which is nowhere promised: `holder`'s request writes to
- * a stream, and this one passes it on, as a runtime does with the body of a response. To be called on behalf of another
- * request than the holder's.
+ * Returns whether one request can write to a stream of another here, which no runtime promises. The
+ * request of `holder` writes to a stream, and the calling request pipes it, as a runtime does with
+ * the body of a response. Call it in another request context than the holder's.
  */
 export async function canWriteAcross(holder: Member): Promise<boolean> {
   let late: ReturnType<typeof setTimeout> | null = null;
@@ -13,7 +13,7 @@ export async function canWriteAcross(holder: Member): Promise<boolean> {
   try {
     return await Promise.race([arrives(holder), tooLate]);
   } catch {
-    // Refused, which is an answer too.
+    // The runtime refused the write.
     return false;
   } finally {
     clearTimeout(late);
@@ -42,5 +42,5 @@ async function arrives(holder: Member): Promise<boolean> {
   return value?.[0] === 1;
 }
 
-/** Milliseconds after which an answer that has not come counts as no. */
+/** Milliseconds after which the probe fails if no byte has arrived. */
 const TRIAL_MS = 1_000;

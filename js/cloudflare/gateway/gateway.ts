@@ -19,92 +19,94 @@ import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
 
 /**
- * How {@link createGateway} serves. `Rest` is what the host passes to `fetch` after the request.
+ * Options of {@link createGateway}. `Rest` is what the host passes to `fetch` after the request.
  */
 export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends ProxyOptions {
   /**
-   * The bus of all requests, or a function that returns that of each request, and so its tenant.
-   * Tenants do not receive each other's events and cannot use each other's sessions. A request for
-   * which the function returns undefined gets 404.
+   * The bus of all requests, or a function that returns the bus, and so the tenant, of each
+   * request. Tenants do not receive each other's events and cannot use each other's sessions. A
+   * request for which the function returns undefined gets 404.
    *
    * @default 'mcp-listen'
    */
   bus?: BusName;
   /**
-   * The secret of those who publish at `/publish`, as {@link PublishHandlerOptions.secret}. Without
-   * one, and without `publish.publishers`, there is no such path.
+   * The secret of publishers at `/publish`, see {@link PublishHandlerOptions.secret}. Without a
+   * secret and without `publish.publishers`, the path gets 404.
    *
    * @default undefined
    */
   secret?: PublishHandlerOptions['secret'];
-  /** Publishers with narrowed rights, and further options of `/publish`. */
+  /** Publishers with restricted rights, and further options of `/publish`. */
   publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
   /**
-   * What an admitted caller receives of what it names. `acknowledged`: what the server behind
-   * acknowledges to a listen with the credentials of that caller, asked again like every
-   * `authorize`; nothing if the server has no `subscriptions/listen`. `admitted`: everything that
-   * is published or watched. An `authorize` in `listen` replaces both.
+   * Which of the requested notifications an admitted caller receives. `acknowledged`: those that
+   * the upstream server acknowledges to a listen with the credentials of that caller, checked again
+   * as every `authorize` is; none if the server has no `subscriptions/listen`. `admitted`:
+   * everything that is published or watched. An `authorize` in `listen` replaces both.
    *
    * @default 'acknowledged'
    */
   rights?: 'acknowledged' | 'admitted';
   /**
-   * Names of header fields that identify a caller, beside `Authorization` and `Cookie`, such as
-   * `X-API-Key`. Questions about a caller carry these fields alone. Cookies are not a part of a
-   * caller's name unless `Cookie` is listed here.
+   * Names of header fields that identify a caller, besides `Authorization` and `Cookie`, such as
+   * `X-API-Key`. Requests that check a caller carry only these fields. Cookies are part of a
+   * caller's name only if `Cookie` is listed here.
    *
    * @default []
    */
   credentialHeaders?: readonly string[];
   /**
-   * Also admits a caller if the server behind answers `server/discover` with a JSON-RPC error "no such
-   * method or revision". A server that looks at the method before the credentials would then admit
-   * every caller.
+   * Also admits a caller if the upstream server responds to `server/discover` with a JSON-RPC error
+   * "no such method or revision". A server that checks the method before the credentials would then
+   * admit every caller.
    *
    * @default false
    */
   admitsUnknownMethod?: boolean;
   /**
-   * How listens and sessions are served. Here `advertise` is `all` by default if there is a secret
-   * for publishers and no `server`, and `timeouts.authorizeMs` is 10,000. The default `principal`
-   * admits the callers that the server behind serves, and names each by a digest of its
-   * credentials, unless the server serves callers without any; the default `authorize` is what
-   * `rights` says.
+   * Options for listens and sessions. Here `advertise` defaults to `all` if there is a secret for
+   * publishers and no `server`, and `timeouts.authorizeMs` defaults to 10,000. The default
+   * `principal` admits the callers that the upstream server serves, and names each by a digest of
+   * its credentials, unless the server serves callers without any. The default `authorize` follows
+   * `rights`.
    */
   listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders'>;
 }
 
-/** Stands in front of an MCP server. */
+/** A gateway in front of an MCP server. */
 export interface Gateway<Rest extends unknown[] = []> {
   /**
-   * Answers `/mcp`, `/publish` and `/.well-known/`, with any path before it if `bus` is a function;
-   * everything else gets 404. What follows the request reaches `principal` and `authorize` of
-   * `listen`.
+   * Serves `/mcp`, `/publish` and `/.well-known/`, with any path before them if `bus` is a
+   * function; every other path gets 404. Passes the arguments after the request to `principal` and
+   * `authorize` of `listen`.
    */
   fetch: (request: Request, ...rest: Rest) => Promise<Response>;
   /**
-   * Returns what serves a bus in this isolate: to publish on it, for its numbers, or to drain it.
+   * Returns the handler of a bus in this isolate, to publish to it, read its counters or drain it.
    * Default: the `bus` of the options.
    */
   server: (bus?: string) => ListenHandler<Rest>;
   /**
    * Returns the default name of the caller of a request, for `disconnect`; undefined without
-   * credentials. Where the server behind serves callers without credentials, streams and sessions
+   * credentials. If the upstream server serves callers without credentials, streams and sessions
    * have no such name.
    */
   nameOf: (request: Request) => Promise<string | undefined>;
 }
 
 /**
- * Serves `subscriptions/listen` and sessions in front of the MCP server at the URL `upstream`, in
- * whatever language, and forwards everything else to it. Make it once, for example at the top of
- * the module.
+ * Serves `subscriptions/listen` and sessions in front of the MCP server at the URL `upstream`,
+ * written in any language, and forwards everything else to it. Create it once, for example at the
+ * top of the module.
  *
  * @throws ListenError `invalid-options`.
  *
  * @example
  * ```ts
- * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, { secret: env.PUBLISH_TOKEN });
+ * const gate = createGateway('https://mcp.example/mcp', env.MCP_BUS, {
+ *   secret: env.PUBLISH_TOKEN,
+ * });
  * export default { fetch: (request: Request) => gate.fetch(request) };
  * ```
  */
@@ -156,7 +158,7 @@ class Gate implements Gateway<unknown[]> {
     const { pathname } = new URL(request.url);
     if (WELL_KNOWN.test(pathname)) return this.#wellKnown(request, pathname);
     const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
-    // What stands before is the tenant's: without tenants there is nothing.
+    // The path before names the tenant, and is not allowed without tenants.
     const isHere = leaf !== undefined && (before === '' || typeof this.#bus === 'function');
     if (isHere && leaf === 'mcp') return this.#serve(request, rest);
     return isHere && this.#publish !== undefined
@@ -169,13 +171,13 @@ class Gate implements Gateway<unknown[]> {
     return this.#router.server(bus ?? own);
   };
 
-  /** Forwards the metadata about who authorizes clients, under the host and origin policy of `/mcp`. */
+  /** Forwards the authorization metadata, under the host and origin policy of `/mcp`. */
   #wellKnown(request: Request, pathname: string): Promise<Response> {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     return this.#screen(request, async () => {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
       const proxy = createProxy(new URL(pathname, this.#upstream), this.#options);
-      // It is nothing of a session: the server behind hears of none, and the client of none of its own.
+      // The metadata belongs to no session: no session id passes in either direction.
       return renamed(await forward(proxy, { request, rest: [] }, undefined), undefined);
     });
   }
@@ -183,7 +185,9 @@ class Gate implements Gateway<unknown[]> {
   readonly nameOf = (request: Request): Promise<string | undefined> =>
     this.#behind.credentials.nameOf(request);
 
-  /** Pages and hosts are judged as those of the MCP endpoint are. */
+  /**
+   * Creates the publish handler, with the host and origin policy of the MCP endpoint by default.
+   */
   #endpoint(
     { listen, publish, secret }: GatewayOptions,
     where: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
@@ -203,7 +207,7 @@ class Gate implements Gateway<unknown[]> {
   #serverOf(name: string): ForgettableHandler<unknown[]> {
     const onError = this.#onError;
     const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
-    // An option that is undefined must not replace a default that denies.
+    // An option that is set to undefined must not replace a default that denies.
     const authorize =
       listen.authorize ??
       (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
@@ -230,9 +234,14 @@ function takesPublishes({ publish, secret }: GatewayOptions): boolean {
   return !!secret || publish?.publishers !== undefined;
 }
 
-/** Nothing else of the server behind can be reached: this is what says who authorizes its clients. */
+/**
+ * The only paths of the upstream server that are reachable directly: its authorization metadata.
+ */
 const WELL_KNOWN = /^\/\.well-known(\/[\w~-][\w.~-]*)+$/;
-/** Servers of tenants that an isolate keeps where some of them are idle. */
+/** Tenant servers that an isolate keeps while some of them are idle. */
 const MAX_SERVERS = 1_000;
-/** Milliseconds for the questions about a caller: a slow server of 2025 is asked two, one after the other. */
+/**
+ * Milliseconds for the checks of a caller: a server of revision 2025 may need two requests in
+ * sequence.
+ */
 const AUTHORIZE_MS = 10_000;

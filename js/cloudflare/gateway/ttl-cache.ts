@@ -1,25 +1,25 @@
-/** What was learned a moment ago, by key; the oldest makes room. */
+/** A cache whose values expire; drops the oldest value when it is full. */
 export class TtlCache<Value> {
   readonly #known = new Map<string, { value: Value; until: number }>();
   readonly #ms: number;
   readonly #most: number;
 
   /**
-   * @param ms - milliseconds for which a value holds.
-   * @param most - values that are kept at once.
+   * @param ms - milliseconds for which a value is valid.
+   * @param most - maximum number of values.
    */
   constructor(ms: number, most: number) {
     this.#ms = ms;
     this.#most = most;
   }
 
-  /** Returns the value that holds for a key. */
+  /** Returns the valid value of a key. */
   get(key: string): Value | undefined {
     const known = this.#known.get(key);
     return known !== undefined && known.until > Date.now() ? known.value : undefined;
   }
 
-  /** Returns the last value of a key that is still kept, though it may no longer hold. */
+  /** Returns the last value of a key that is still kept, even if it has expired. */
   last(key: string): Value | undefined {
     return this.#known.get(key)?.value;
   }

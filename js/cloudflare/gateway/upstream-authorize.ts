@@ -6,9 +6,9 @@ import { probed, Question, questionOf } from '../../wasm/server/bindings.js';
 import { isDenial, type UpstreamServer } from './upstream.js';
 
 /**
- * Makes an `authorize` that allows a caller what the server behind acknowledges for it. It opens
- * `subscriptions/listen` there with the filter and the credentials of the caller, and closes it after
- * the acknowledgment. A server that serves no subscriptions allows nothing.
+ * Creates an `authorize` that allows a caller what the upstream server acknowledges for it. It
+ * opens `subscriptions/listen` there with the filter and the credentials of the caller, and closes
+ * it after the acknowledgment. If the server does not support subscriptions, it allows nothing.
  */
 export function upstreamAuthorize(
   behind: UpstreamServer,

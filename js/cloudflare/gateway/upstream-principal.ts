@@ -8,12 +8,12 @@ import { TtlCache } from './ttl-cache.js';
 import { isDenial, type UpstreamServer } from './upstream.js';
 
 /**
- * Makes a `principal` that admits and names the callers that the server behind serves. It sends
+ * Creates a `principal` that admits and names the callers that the upstream server serves. It sends
  * `server/discover` with the credentials of the caller, and `initialize` to a server that does not
- * know that method. Only a result admits. Credentials name a caller only where the server does not
+ * know that method. Only a result admits. Credentials name a caller only if the server does not
  * serve the same URL without them.
  *
- * @param isUnknownEnough - an error "no such method or revision" admits, too.
+ * @param isUnknownEnough - whether an error "no such method or revision" also admits.
  */
 export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boolean): Principal {
   const admission = new Admission(behind, isUnknownEnough);
@@ -27,9 +27,9 @@ export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boole
 }
 
 /**
- * Whether a request is an `initialize`, which is forwarded and so judged by the server itself, or one
- * that is refused. Listens name the revision 2026-07-28, and other requests that are answered here
- * name a session.
+ * Whether a request is an `initialize`, which the upstream server checks itself once it is
+ * forwarded, or one that is refused. Listens name the revision 2026-07-28, and other requests that
+ * are handled here name a session.
  */
 function opensNothing({ headers, method }: Request): boolean {
   const version = headers.get('mcp-protocol-version') ?? '2025';
@@ -38,15 +38,15 @@ function opensNothing({ headers, method }: Request): boolean {
   );
 }
 
-/** What is known of a server behind, and of the callers that it serves. */
+/** Caches what is known about an upstream server and the callers that it serves. */
 class Admission {
   readonly #behind: UpstreamServer;
   readonly #isUnknownEnough: boolean;
-  /** Callers that were admitted, by the digests of their requests; refusals are not remembered. */
+  /** Callers that were admitted, by the digests of their requests. Refusals are not cached. */
   readonly #admitted = new TtlCache<true>(5_000, 1_000);
   /** Whether the server needs credentials, by URL. */
   readonly #needing = new TtlCache<boolean>(60_000, 1_000);
-  /** URLs at which the server does not know `server/discover`, and answers `initialize`. */
+  /** URLs at which the server does not know `server/discover` but supports `initialize`. */
   readonly #initializing = new TtlCache<true>(300_000, 1_000);
 
   constructor(behind: UpstreamServer, isUnknownEnough: boolean) {
@@ -54,13 +54,16 @@ class Admission {
     this.#isUnknownEnough = isUnknownEnough;
   }
 
-  /** Returns the name of a caller; undefined: it has no credentials, or the server does not need them. */
+  /**
+   * Returns the name of a caller; undefined if it has no credentials or the server does not need
+   * them.
+   */
   async nameOf(request: Request): Promise<string | undefined> {
     const name = await this.#behind.credentials.nameOf(request);
     return name !== undefined && (await this.#needsCredentials(request)) ? name : undefined;
   }
 
-  /** Returns why the caller is not served; undefined: it is. */
+  /** Returns why the caller is denied; undefined if it is admitted. */
   async denialOf(request: Request): Promise<Denial | undefined> {
     const key = await this.#behind.credentials.digestOf(request);
     if (opensNothing(request) || this.#admitted.get(key)) return undefined;
@@ -69,13 +72,16 @@ class Admission {
     return denial;
   }
 
-  /** An answer holds for a minute, and an error changes nothing that is known. */
+  /**
+   * Returns whether the server needs credentials. Caches the result for a minute; an error keeps
+   * the last known result.
+   */
   async #needsCredentials(request: Request): Promise<boolean> {
     const { url } = request;
     const known = this.#needing.get(url);
     if (known !== undefined) return known;
     const last = this.#needing.last(url);
-    // While it is asked again, what was known holds for all other requests.
+    // Other requests use the last result while this one asks again.
     if (last !== undefined) this.#needing.set(url, last);
     const isNeeded = await within(ANONYMOUS_MS, 'principal', () =>
       this.#asked(anonymous(request), false),
@@ -100,7 +106,7 @@ class Admission {
     return this.#initialized(request, place);
   }
 
-  /** @throws ListenError `discover-failed` where the answer is no result. */
+  /** @throws ListenError `discover-failed` if the response is not a result. */
   async #initialized(request: Request, place: string): Promise<Denial | undefined> {
     const answer = await this.#behind.ask(request, questionOf(Question.Initialize));
     if (isDenial(answer)) return answer;
@@ -117,10 +123,13 @@ class Admission {
   }
 }
 
-/** Whether an answer is a result with capabilities; errors come with 200, too. */
+/** Whether a response is a result with capabilities; errors may also have status 200. */
 function isResult({ ok }: Response, body: Uint8Array): boolean {
   return ok && offeredAnswer(body, true) !== undefined;
 }
 
-/** Milliseconds for the question without credentials; a server that takes longer needs them. */
+/**
+ * Milliseconds for the request without credentials; a server that takes longer is assumed to need
+ * them.
+ */
 const ANONYMOUS_MS = 4_000;

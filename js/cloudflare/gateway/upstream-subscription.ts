@@ -4,11 +4,11 @@ import type { WatchEvent } from '../../client/watch/watch-events.js';
 import { WatchLoop } from '../../client/watch/watch-loop.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 
-/** One subscription to a server, which is opened again whenever it ends. */
+/** A subscription to a server, which is reopened whenever it ends. */
 export class UpstreamSubscription {
-  /** What it asks for. */
+  /** The requested filter. */
   readonly filter: SubscriptionFilter;
-  /** What the server honors of that; undefined while it is not open. */
+  /** The honored filter; undefined while the subscription is not open. */
   honored: SubscriptionFilter | undefined;
   readonly #loop: WatchLoop;
   #leaves: ReturnType<typeof setTimeout> | undefined;
@@ -26,17 +26,17 @@ export class UpstreamSubscription {
     });
   }
 
-  /** Whether it will end soon, because another one has taken its place. */
+  /** Whether the subscription ends soon because another one has replaced it. */
   get isLeaving(): boolean {
     return this.#leaves !== undefined;
   }
 
-  /** Ends it in a while; what it hears until then counts. */
+  /** Ends the subscription after `afterMs` milliseconds; events received until then count. */
   leave(afterMs: number): void {
     this.#leaves ??= setTimeout(() => this.stop(), afterMs);
   }
 
-  /** Ends it now. */
+  /** Ends the subscription now. */
   stop(): void {
     this.#isOver = true;
     if (this.#leaves !== undefined) clearTimeout(this.#leaves);

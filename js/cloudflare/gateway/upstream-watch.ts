@@ -16,18 +16,21 @@ import {
 } from '../object/root/watcher.js';
 import { UpstreamSubscription } from './upstream-subscription.js';
 
-/** An MCP server that a bus listens to on behalf of all its streams. */
+/** An MCP server that a bus subscribes to on behalf of all its streams. */
 export interface Upstream {
-  /** Its MCP endpoint. */
+  /** The MCP endpoint of the server. */
   url: string | URL;
-  /** Header fields of every request to it. */
+  /** Header fields of every request to the server. */
   headers?: HeadersInit;
-  /** Authorizes every request to it: what it tells this caller, all streams may hear. */
+  /**
+   * Authorizes every request to the server. All streams may receive what the server sends to this
+   * caller.
+   */
   token?: TokenProvider;
   /**
-   * Also listens to tasks. Their states may include their results, so set it only if the streams of
-   * the bus are authorized: by an `authorize`, or by a gateway whose `rights` are `acknowledged`.
-   * Otherwise a caller may name the task of another.
+   * Also subscribes to tasks. Their states may include their results, so set this only if the
+   * streams of the bus are authorized: by an `authorize`, or by a gateway whose `rights` are
+   * `acknowledged`. Otherwise a caller may name the task of another.
    *
    * @default false
    */
@@ -39,7 +42,7 @@ export interface Upstream {
    */
   fetch?: typeof fetch;
   /**
-   * Called with the reason whenever the server cannot be listened to.
+   * Called with the reason whenever the subscription to the server fails.
    *
    * @default console.error
    */
@@ -47,8 +50,9 @@ export interface Upstream {
 }
 
 /**
- * For `watcher` of a class of one's own: while somebody listens to the bus, it holds one subscription to the MCP server
- * behind, or one session of 2025, for all of them. A function says for each bus which server that is; undefined: none.
+ * Creates the `watcher` of a subclass of `SubscriptionBus`. While the bus has streams, it holds one
+ * subscription to the upstream MCP server, or one session of revision 2025, for all of them. A
+ * function returns the server for each bus; undefined if there is none.
  *
  * @example
  * ```ts
@@ -67,8 +71,9 @@ export function watchUpstream(
 }
 
 /**
- * Listens to a server while somebody listens to the bus: one subscription for what all streams want together. What is
- * heard is published, and what may have been missed too, each time that the subscription is opened.
+ * Subscribes to a server while the bus has streams: one subscription for everything that they want
+ * together. Publishes what it receives and, each time that the subscription opens, what may have
+ * been missed.
  */
 class UpstreamWatch implements BusWatcher {
   readonly #bus: WatchedBus;
@@ -77,7 +82,7 @@ class UpstreamWatch implements BusWatcher {
   readonly #watchesTasks: boolean;
   readonly #onError: (error: Error) => void;
   #line: UpstreamSubscription | undefined;
-  /** Takes the place of the line once it is open: until then that one is heard. */
+  /** Replaces `#line` once it is open; until then `#line` receives the events. */
   #next: UpstreamSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -88,7 +93,7 @@ class UpstreamWatch implements BusWatcher {
     this.#options = options;
     this.#watchesTasks = tasks;
     this.#onError = guarded(onError);
-    // A redirect would take the credentials along to wherever it leads.
+    // A redirect would carry the credentials to its target.
     this.#target = ({ body, ...parts }) =>
       new Request(upstream, { ...parts, body, redirect: 'manual' });
   }
@@ -100,7 +105,10 @@ class UpstreamWatch implements BusWatcher {
     }, this.#settleMs);
   }
 
-  /** To follow what is wanted costs as much as all of it has names: the more there are, the less often. */
+  /**
+   * Milliseconds until the subscription is updated. An update costs time in proportion to its
+   * names, so the more names there are, the rarer the updates.
+   */
   get #settleMs(): number {
     const { resourceSubscriptions = [], taskIds = [] } = (this.#next ?? this.#line)?.filter ?? {};
     return SETTLE_MS + (resourceSubscriptions.length + taskIds.length) * MS_PER_NAME;
@@ -110,7 +118,7 @@ class UpstreamWatch implements BusWatcher {
     await this.#follow(equals);
   }
 
-  /** Listens to what is wanted now, unless what is listened to `suffices`. */
+  /** Subscribes to what is wanted now, unless the current subscription `suffices`. */
   async #follow(
     suffices: (heard: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
   ): Promise<void> {
@@ -126,7 +134,7 @@ class UpstreamWatch implements BusWatcher {
         this.#take(line, news),
       );
     }
-    // Where the object is forgotten meanwhile, it begins anew.
+    // If the object is evicted meanwhile, the alarm subscribes again.
     await this.#bus.wakeBy(Date.now() + BEAT_MS);
   }
 
@@ -148,7 +156,10 @@ class UpstreamWatch implements BusWatcher {
     else if (news.standing.end !== undefined) this.#lose(line, news.standing, news.cause);
   }
 
-  /** Nobody knows what was missed before, but for what the former line hears. */
+  /**
+   * Publishes a change for each topic that may have been missed: those that the former subscription
+   * did not cover.
+   */
   #open(line: UpstreamSubscription, honored: SubscriptionFilter): void {
     const former = line === this.#next ? this.#line : undefined;
     const heard = new Set(subjectsOf(JSON.stringify(former?.honored ?? {})));
@@ -157,7 +168,7 @@ class UpstreamWatch implements BusWatcher {
       this.#line = line;
       this.#next = undefined;
     }
-    // What it was told before the new one was open may still be on its way.
+    // Events that the server sent on the former subscription may still be in transit.
     former?.leave(LINGER_MS);
     this.#publish(subjectsOf(JSON.stringify(honored)).filter((subject) => !heard.has(subject)));
   }
@@ -166,7 +177,7 @@ class UpstreamWatch implements BusWatcher {
     const { honored = {}, isLeaving } = line;
     line.honored = undefined;
     if (isLeaving) {
-      // It broke off before its time, and may have had something to tell.
+      // It ended early and may have missed an event.
       line.stop();
       this.#publish(subjectsOf(JSON.stringify(honored)));
       return;
@@ -177,7 +188,7 @@ class UpstreamWatch implements BusWatcher {
         new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }),
       );
     }
-    // The next alarm, or the next stream, tries again.
+    // The next alarm or stream tries again.
     if (state === 'stopped' && line === this.#line) this.#line = undefined;
     if (state === 'stopped' && line === this.#next) this.#next = undefined;
   }
@@ -187,16 +198,20 @@ class UpstreamWatch implements BusWatcher {
   }
 }
 
-/** Whether no more is listened to than is wanted, and no less. */
+/** Whether two filters accept the same. */
 function equals(heard: SubscriptionFilter, wanted: SubscriptionFilter): boolean {
   return covers(heard, wanted) && covers(wanted, heard);
 }
 
-/** Milliseconds in which streams come and go together. */
+/**
+ * Milliseconds for which changes of the streams are collected before the subscription is updated.
+ */
 const SETTLE_MS = 250;
-/** Milliseconds more for each name that is followed, so that this takes a small part of the object's time. */
+/**
+ * Additional milliseconds for each name, so that updates take a small part of the object's time.
+ */
 const MS_PER_NAME = 0.05;
-/** Milliseconds for which a former line stays open. */
+/** Milliseconds for which a former subscription stays open. */
 const LINGER_MS = 5_000;
-/** Milliseconds until it is looked whether all is still as it should be. */
+/** Milliseconds between two checks that the subscription matches what is wanted. */
 const BEAT_MS = 60_000;

@@ -7,7 +7,7 @@ import { ListenError } from '../../model/error.js';
 import type { Asked } from '../../wasm/server/bindings.js';
 import type { Credentials } from '../../web/credentials.js';
 
-/** The server behind a gateway, for questions about callers. */
+/** The upstream server of a gateway, for requests that check callers. */
 export class UpstreamServer {
   readonly #handler: FetchHandler;
   readonly credentials: Credentials;
@@ -20,8 +20,8 @@ export class UpstreamServer {
   }
 
   /**
-   * Sends a question with the credentials of the caller of `request`. Returns a denial for 401, 403
-   * and 429, and the answer, with its body unread, for 2xx, 400, 404 and 405.
+   * Sends a request with the credentials of the caller of `request`. Returns a denial for 401, 403
+   * and 429, and the response, with its body unread, for 2xx, 400, 404 and 405.
    *
    * @throws ListenError `discover-failed` for every other status.
    */
@@ -36,12 +36,12 @@ export class UpstreamServer {
     throw new ListenError('discover-failed', `the server behind answered ${status}`);
   }
 
-  /** Ends a session that a question began. The request does not wait for that. */
+  /** Ends a session that a check opened. The calling request does not wait for it. */
   leave(request: Request, session: string): void {
     const headers = this.credentials.of(request);
     headers.set('mcp-session-id', session);
     const ending = onBehalf(request, new Request(request.url, { method: 'DELETE', headers }));
-    // A server that fails here ends the session by itself when it has idled.
+    // If this fails, the server ends the session itself once it is idle.
     waitUntil(this.#sent(ending).catch(() => {}));
   }
 
@@ -62,5 +62,5 @@ function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
 }
 
 const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
-/** Statuses with which servers answer a question of a revision that they do not speak. */
+/** Statuses that servers return for a request of a revision that they do not support. */
 const UNSPOKEN = [400, 404, 405];

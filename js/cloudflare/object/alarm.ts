@@ -1,30 +1,32 @@
-/** The one alarm of an object, for whoever wants to be woken. */
+/** Shares the single alarm of an object between all that have to be woken. */
 export class AlarmScheduler {
   readonly #storage: DurableObjectStorage;
-  /** When it rings; undefined: that is not known. */
+  /**
+   * When the alarm fires, in milliseconds since 1970; null if it is not set, undefined if unknown.
+   */
   #at: number | null | undefined;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
   }
 
-  /** Rings at `at` (as `Date.now()` tells time) or before. */
+  /** Makes the alarm fire at `at` (milliseconds since 1970) or before. */
   async wakeBy(at: number): Promise<void> {
     const known = typeof this.#at === 'number' ? this.#at : await this.#storage.getAlarm();
-    // Somebody may have set it meanwhile.
+    // A concurrent call may have set it meanwhile.
     if (typeof this.#at !== 'number') this.#at = known;
     if (this.#at === null || this.#at > at) await this.#set(at);
   }
 
   /**
-   * As {@link wakeBy}, and what else is written now is written with it. Where nobody knows when it would ring, it
-   * rings at `at`: whoever is woken says anew when it wants to be.
+   * Sets the alarm as {@link wakeBy} does, in the same write as the other changes of this turn. If
+   * it is unknown when the alarm fires, it fires at `at`, and its handlers then set it again.
    */
   wakeWithThis(at: number): void {
     if (typeof this.#at !== 'number' || this.#at > at) void this.#set(at);
   }
 
-  /** It has rung. */
+  /** Records that the alarm has fired. */
   fired(): void {
     this.#at = null;
   }

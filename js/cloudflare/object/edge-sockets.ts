@@ -2,45 +2,48 @@ import type { Bus, Kept } from '../../wasm/server/bindings.js';
 import { TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { SocketAttachments } from './socket-attachments.js';
 
-/** The hibernating sockets of the edges, and what each one said and was sent last. */
+/** The hibernating sockets of the edges. Keeps the last call and the last sent position of each. */
 export class EdgeSockets {
   readonly #core: Bus;
   readonly #now: () => number;
   readonly #interests: SocketAttachments;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
-  /** Edges that were sent something which their attachment does not know yet. */
+  /** Edges that were sent a frame that their attachment does not record yet. */
   readonly #behind = new Set<number>();
 
-  /** @param now - the clock on which the core is told of edges. */
+  /** @param now - the clock of the times that are passed to the core. */
   constructor(core: Bus, now: () => number, interests: SocketAttachments) {
     this.#core = core;
     this.#now = now;
     this.#interests = interests;
   }
 
-  /** How many sockets are open. */
+  /** The number of open sockets. */
   get size(): number {
     return this.#edges.size;
   }
 
-  /** The socket of an edge. */
+  /** Returns the socket of an edge. */
   socket(edge: number): WebSocket | undefined {
     return this.#sockets.get(edge);
   }
 
-  /** The edge of a socket. */
+  /** Returns the edge of a socket. */
   edge(socket: WebSocket): number | undefined {
     return this.#edges.get(socket);
   }
 
-  /** Takes in the socket of an edge. */
+  /** Adds the socket of an edge. */
   enter(socket: WebSocket, edge: number): void {
     this.#sockets.set(edge, socket);
     this.#edges.set(socket, edge);
   }
 
-  /** Takes in a socket of before a restart. What cannot be restored is closed, so that its edge comes back: it must not stay and hear nothing. */
+  /**
+   * Restores a socket from before a restart. Closes a socket that cannot be restored, so that its
+   * edge reconnects: it would receive nothing if it stayed open.
+   */
   restore(socket: WebSocket): void {
     try {
       const { last, seq, session } = this.#interests.told(socket);
@@ -53,14 +56,14 @@ export class EdgeSockets {
     }
   }
 
-  /** Keeps how what an edge follows has changed. */
+  /** Stores a change of what an edge follows. */
   keep(socket: WebSocket, edge: number, { change, keepsAll = false, session }: Kept): void {
     const kept = (): string[] => this.#core.kept(edge, true).topics ?? [];
     if (keepsAll) this.#interests.put(socket, kept(), session);
     if (change !== undefined) this.#interests.change(socket, change, kept);
   }
 
-  /** Forgets a socket; answers whether it was known. */
+  /** Removes a socket; returns whether it was known. */
   leave(socket: WebSocket): boolean {
     const edge = this.#edges.get(socket);
     if (edge === undefined) return false;
@@ -71,7 +74,7 @@ export class EdgeSockets {
     return true;
   }
 
-  /** Sends a frame; returns false where the socket has died before its close event came. */
+  /** Sends a frame; returns false if the socket has failed before its close event arrived. */
   send(edge: number, frame: string): boolean {
     try {
       this.#sockets.get(edge)?.send(frame);
@@ -83,8 +86,9 @@ export class EdgeSockets {
   }
 
   /**
-   * Writes to the attachments what their edges said and were sent last. Has to be called in the turn of the event loop that
-   * sends, or while a timer is armed: otherwise the object may hibernate before, and forget it.
+   * Writes the last call and the last sent position of each edge to its attachment. Call it in the
+   * turn of the event loop that sends, or while a timer is armed: otherwise the object may
+   * hibernate before and lose them.
    */
   settle(): void {
     for (const edge of this.#behind) {

@@ -2,9 +2,8 @@ import { isSameSecret } from '../../web/bearer.js';
 import { hex } from '../../web/hex.js';
 
 /**
- * The key of one bus object, which accepts no upgrade without it. It is random, lies in the
- * object's storage, and leaves the object by RPC alone, which nothing that arrives over HTTP can
- * call.
+ * The key of one bus object, which accepts no upgrade without it. The key is random, is kept in the
+ * object's storage, and leaves the object only by RPC, which no HTTP request can call.
  */
 export class BusKey {
   readonly #ctx: DurableObjectState;
@@ -14,22 +13,25 @@ export class BusKey {
     this.#ctx = ctx;
   }
 
-  /** Returns the key: 256 random bits in hexadecimal digits, made the first time. */
+  /** Returns the key: 256 random bits in hexadecimal digits, created on the first call. */
   issue(): string {
     this.#key ??= this.#stored();
     return this.#key;
   }
 
   /**
-   * Whether `given` is the key, compared in constant time. Reads no storage: until the key is
-   * issued in this life of the object, or a socket is left that was accepted with it, nothing is.
+   * Whether `given` is the key, compared in constant time. Reads no storage: no key matches until
+   * the key was issued since the object started, or a socket remains that was accepted with it.
    */
   async is(given: string): Promise<boolean> {
     this.#key ??= this.#tagged();
     return this.#key !== undefined && (await isSameSecret(given, this.#key));
   }
 
-  /** Tag of each accepted socket: it tells the key to an object that wakes from hibernation. */
+  /**
+   * The tag of each accepted socket, from which an object that wakes from hibernation reads the
+   * key.
+   */
   get tag(): string {
     return `${TAG}${this.issue()}`;
   }

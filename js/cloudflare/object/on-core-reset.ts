@@ -2,7 +2,10 @@ import { onReset } from '../../wasm/server/guard.js';
 
 const objects = new Map<string, () => void>();
 
-/** `listener` is told when the core has trapped under the object `id`, in place of whoever listened for an earlier life of that object. */
+/**
+ * Calls `listener` when the core resets after a trap. Replaces the listener of an earlier instance
+ * of the object `id`.
+ */
 export function onCoreReset(id: string, listener: () => void): void {
   const leave = onReset(() => {
     forget(id);

@@ -2,10 +2,10 @@ import type { RetentionOptions } from '../../bus/retention.js';
 import { ListenError } from '../../model/error.js';
 import type { IdempotencyOptions } from './tables/idempotency-keys.js';
 
-/** How a {@link SubscriptionBus} works. */
+/** Options of a {@link SubscriptionBus}. */
 export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOptions {
   /**
-   * Number of streams that one object holds. Streams of an isolate that share a socket count as
+   * Maximum number of streams at one object. Streams of an isolate that share a socket count as
    * one. With more streams the bus opens shards. From 1 to 32,768, the runtime's limit for sockets;
    * 0 is `invalid-options`.
    *
@@ -13,20 +13,20 @@ export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOpt
    */
   edgesPerShard?: number;
   /**
-   * Bytes of the names of all streams at one object, the bus or a shard: each URI, task, audience
-   * and principal counts its bytes and 64 more, for each stream or shared socket that names it, and
-   * at the bus for each shard that follows it. Beyond the limit streams get 503. Each stream or
-   * socket may use 4,096 bytes, or its share of half of the limit if that is less; one alone gets
-   * at most a 32nd of the limit. 0 accepts only streams without names.
+   * Maximum bytes of the names of all streams at one object, the bus or a shard. Each URI, task,
+   * audience and principal counts as its bytes plus 64, once for each stream or shared socket that
+   * names it and, at the bus, for each shard that follows it. Beyond the limit streams get 503.
+   * Each stream or socket may use 4,096 bytes, or its share of half of the limit if that is less; a
+   * single one gets at most a 32nd of the limit. 0 accepts only streams without names.
    *
    * @default 33_554_432
    */
   namesBytes?: number;
   /**
-   * Milliseconds for which a shard holds few streams (none, or less than half of the most that it
-   * held) before it tells the bus, which then may close it and send the rest elsewhere. The shorter
-   * it is, the more often shards close and open as streams come and go. 0 tells the bus at once; at
-   * most 3,600,000.
+   * Milliseconds for which a shard has few streams (none, or less than half of its maximum so far)
+   * before it reports this to the bus, which may then close it and move its streams. Smaller values
+   * make shards close and open more often as streams come and go. 0 reports at once; at most
+   * 3,600,000.
    *
    * @default 10_000
    */
@@ -34,7 +34,7 @@ export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOpt
 }
 
 /**
- * Bytes that the names of all streams of one object may count.
+ * Returns the maximum bytes of the names of all streams at one object.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -47,7 +47,7 @@ export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOp
 }
 
 /**
- * How many streams one object holds.
+ * Returns the maximum number of streams at one object.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -60,7 +60,7 @@ export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusO
 }
 
 /**
- * For how long a shard holds few streams before it tells the bus, in milliseconds.
+ * Returns the milliseconds for which a shard has few streams before it reports this to the bus.
  *
  * @throws ListenError `invalid-options`.
  */
@@ -74,5 +74,5 @@ export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptio
 
 const AN_HOUR = 3_600_000;
 const MAX_SOCKETS = 32_768;
-/** All the memory of an object. */
+/** The memory limit of an object, in bytes. */
 const MAX_BYTES = 134_217_728;

@@ -1,6 +1,7 @@
 /**
- * The namespace that an object is in, among the bindings of its Worker and the classes that this exports: the one
- * that has its id under its name. Undefined where the object has no name, or its Worker no way to its namespace.
+ * Returns the namespace of an object, from the bindings and exported classes of its Worker: the one
+ * in which the object's name has the object's id. Returns undefined if the object has no name or
+ * its Worker has no access to the namespace.
  */
 export function ownNamespace(
   ctx: DurableObjectState,
@@ -11,7 +12,10 @@ export function ownNamespace(
   return known.filter(isNamespace).find((namespace) => isHome(namespace, ctx.id));
 }
 
-/** What stands for another service has every method that is asked for: only its class tells what it is. */
+/**
+ * Whether a binding is a namespace of Durable Objects. A stub of a service has every method that is
+ * looked up, so only the name of its class identifies it.
+ */
 function isNamespace(known: unknown): known is DurableObjectNamespace {
   return /DurableObjectNamespace$/.test((known as object | undefined)?.constructor?.name ?? '');
 }

@@ -14,7 +14,9 @@ import type { BusStats } from './root/root.js';
 import { SocketAttachments } from './socket-attachments.js';
 import { ShardState } from './tables/shard-state.js';
 
-/** An object that holds a share of the streams of a bus: it follows the root, and has no log of its own. */
+/**
+ * A shard: an object that holds a part of the streams of a bus. It follows the root and has no log.
+ */
 export class ShardBus {
   readonly #ctx: DurableObjectState;
   readonly #address: ShardAddress;
@@ -25,9 +27,9 @@ export class ShardBus {
   readonly #shard: Bus;
   readonly #edges: EdgeSockets;
   readonly #timer = new DeadlineTimer(() => this.#tick());
-  /** Armed while batches come: how far they reach is written down once for all of them. */
+  /** Set while batches arrive: the position is stored once for all of them. */
   #burst: ReturnType<typeof setTimeout> | undefined;
-  /** Calls of the root about sessions that wait for the shard. */
+  /** Pending calls of the root about sessions. */
   readonly #tickets = new Map<number, Deferred<void>>();
   #nextTicket = 0;
   #dropped = 0;
@@ -47,7 +49,7 @@ export class ShardBus {
     this.#state = new ShardState(ctx.storage.sql);
     const sockets = ctx.getWebSockets();
     const { epoch, position, seq } = this.#state;
-    // Sockets outlive hibernation only, before which the position was written down.
+    // Sockets survive only hibernation, before which the position was stored.
     const isWoken = sockets.length > 0 && epoch !== '';
     this.#shard = Bus.shard(seq, isWoken ? epoch : undefined, position, shardCloseMs(options));
     this.#shard.setRoom(namesBytes(options), this.#perShard);
@@ -56,7 +58,7 @@ export class ShardBus {
     for (const socket of sockets) this.#restore(socket);
   }
 
-  /** Accepts the socket of one edge and tags it, while there is room. */
+  /** Accepts the socket of one edge and tags it; returns 410 if the shard is full or closed. */
   accept(_request: Request, tag: string): Response {
     const isOpen = this.#namespace !== undefined && !this.#shard.state().isRetired;
     if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
@@ -66,14 +68,17 @@ export class ShardBus {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** What this shard is doing. */
+  /** Returns the counters of this shard. */
   stats(): BusStats {
     const { attached, position = 0 } = this.#shard.state();
     const sockets = this.#ctx.getWebSockets().length;
     return { attached, sockets, position, sessions: 0, dropped: this.#dropped, shards: [] };
   }
 
-  /** The root sent a batch of events; answers once they are on their way to the edges. */
+  /**
+   * Handles a batch of events from the root; returns the reply once the events were sent to the
+   * edges.
+   */
   deliver(batch: string): string {
     const answer = calling(() => this.#shard.batch(batch, performance.now()));
     this.#burst ??= setTimeout(this.#endBurst, BURST_MS);
@@ -81,7 +86,7 @@ export class ShardBus {
     return answer;
   }
 
-  /** The root says something about a session; resolves once that is done. */
+  /** Handles a call of the root about a session; resolves once the call is done. */
   async tellSession(call: string): Promise<void> {
     const ticket = this.#nextTicket;
     this.#nextTicket += 1;
@@ -96,7 +101,7 @@ export class ShardBus {
     }
   }
 
-  /** A frame came from an edge. */
+  /** Handles a frame of an edge. */
   receive(socket: WebSocket, frame: string | ArrayBuffer): void {
     const edge = this.#edges.edge(socket);
     if (edge === undefined || typeof frame !== 'string') {
@@ -110,13 +115,16 @@ export class ShardBus {
     this.#flush();
   }
 
-  /** The socket of an edge has closed. */
+  /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
     this.#leave(socket, NORMAL);
     this.#flush();
   }
 
-  /** Where the shard stood may not be known: the edge comes back then. */
+  /**
+   * Restores a socket. If the position of the shard is unknown, closes it, so that its edge
+   * reconnects.
+   */
   #restore(socket: WebSocket): void {
     const isLost = this.#state.epoch === '' && this.#interests.get(socket) !== undefined;
     if (isLost) socket.close(TRY_AGAIN_LATER);
@@ -128,7 +136,7 @@ export class ShardBus {
     this.#flush();
   }
 
-  /** Does what the core wants done. */
+  /** Carries out the pending outputs of the core. */
   #flush(): void {
     const next = (): BusOutput | undefined => this.#shard.output(performance.now(), 0);
     for (let output = next(); output !== undefined; output = next()) this.#do(output);
@@ -158,9 +166,9 @@ export class ShardBus {
     }
   }
 
-  /** A call that fails is made again when the core says so. */
+  /** Calls the root. The core decides when to repeat a call that fails. */
   async #call({ call, text }: Extract<BusOutput, { kind: 'follow' }>): Promise<void> {
-    // The runtime holds the call back until this is on disk.
+    // The runtime sends the call only after this is on disk.
     this.#state.count(call);
     try {
       const answer = await this.#root().follow(this.#address.shard, text);
@@ -171,19 +179,25 @@ export class ShardBus {
     this.#flush();
   }
 
-  /** A fresh stub for each call: one that has failed once may go on failing. */
+  /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
   #root(): RootStub {
     if (this.#namespace === undefined) throw new Error('there is no way to the root');
     return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
   }
 
-  /** Ends a burst: an object with a timer does not hibernate, and one that is reset has no sockets. */
+  /**
+   * Ends a burst. It may run late: an object with a timer does not hibernate, and one that is reset
+   * has no sockets.
+   */
   readonly #endBurst = (): void => {
     this.#burst = undefined;
     this.#settle();
   };
 
-  /** Writes down what edges were sent last, and how far this shard has come: both are needed after hibernation. */
+  /**
+   * Stores the last sent positions of the edges and the position of this shard, which are needed
+   * after hibernation.
+   */
   #settle(): void {
     this.#edges.settle();
     const { epoch, position } = this.#shard.state();
@@ -191,14 +205,14 @@ export class ShardBus {
       this.#state.reach(epoch, position);
   }
 
-  /** A shard that is closed is not needed again, and leaves nothing behind. */
+  /** Deletes the storage of a closed shard, which is not needed again. */
   #empty(): void {
     if (this.#isEmptied) return;
     this.#isEmptied = true;
     this.#ctx.storage.deleteAll().catch(report);
   }
 
-  /** Where the socket has died, its edge will notice too, and come back. */
+  /** Sends a frame. If the socket has failed, removes it; its edge reconnects. */
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
     if (socket !== undefined && !this.#edges.send(edge, frame))
@@ -213,7 +227,8 @@ export class ShardBus {
 }
 
 /**
- * Milliseconds from a batch until what it and those after it have changed is written down. The object is charged for
- * them after each single publish; the shorter they are, the more rows a storm of publishes writes.
+ * Milliseconds from a batch until its changes and those of the batches after it are stored. The
+ * object is billed for this time after each single publish; a smaller value writes more rows during
+ * a burst of publishes.
  */
 const BURST_MS = 50;

@@ -1,7 +1,8 @@
 /**
- * What each hibernating socket wants, and what it said and was sent last: in the socket's attachment or, where an interest is
- * large, in SQLite, as parts: what the edge attached for, then each change since. A change writes one row, however
- * much is held. Both outlive the object's memory.
+ * Stores the interest, the last call and the last sent position of each hibernating socket: in the
+ * attachment of the socket or, for a large interest, in SQLite as parts, first what the edge
+ * attached for and then each change. A change writes one row, regardless of the size of the
+ * interest. Both survive the object's memory.
  */
 export class SocketAttachments {
   readonly #sql: SqlStorage;
@@ -14,7 +15,10 @@ export class SocketAttachments {
     this.#next = sql.exec<{ next: number }>(NEXT).one().next;
   }
 
-  /** Remembers the interest of a socket, as the core's `kept` gives it, and the session whose stream it belongs to. */
+  /**
+   * Stores the interest of a socket, as the core's `kept` returns it, and the session of its
+   * stream.
+   */
   put(socket: WebSocket, parts: string[], session?: string): void {
     const { last, row, seq } = attachmentOf(socket);
     const isKept = row !== undefined && same(this.#parts(row), parts);
@@ -23,7 +27,10 @@ export class SocketAttachments {
     socket.serializeAttachment({ ...interest, session, last, seq });
   }
 
-  /** Remembers that the interest of a socket has changed; `whole` gives all of it, and is asked for rarely where it is large. */
+  /**
+   * Stores a change of the interest of a socket. `whole` returns the entire interest, and is called
+   * rarely if that is large.
+   */
   change(socket: WebSocket, change: string, whole: () => string[]): void {
     const { row, session } = attachmentOf(socket);
     const size = row === undefined ? undefined : this.#size(row);
@@ -40,32 +47,38 @@ export class SocketAttachments {
     size.changes += change.length;
   }
 
-  /** Remembers the position of the last frame that a socket was sent, and the number of what it said last. */
+  /**
+   * Stores the position of the last frame that was sent to a socket, and the number of its last
+   * call.
+   */
   reach(socket: WebSocket, last: number | undefined, seq: number | undefined): void {
     const attachment = attachmentOf(socket);
     if (attachment.last !== last || attachment.seq !== seq)
       socket.serializeAttachment({ ...attachment, last, seq });
   }
 
-  /** The session whose stream a socket belongs to. */
+  /** Returns the session of a socket's stream. */
   session(socket: WebSocket): string | undefined {
     return attachmentOf(socket).session;
   }
 
-  /** What is remembered of a socket beside its interest. */
+  /** What is stored for a socket besides its interest. */
   told(socket: WebSocket): SentState {
     const { last, seq = 0, session } = attachmentOf(socket);
     return { last, seq, session };
   }
 
-  /** The parts of a socket's interest, even of one that attached before a restart; `undefined` if it has not attached. */
+  /**
+   * Returns the parts of a socket's interest, even if it attached before a restart; `undefined` if
+   * it has not attached.
+   */
   get(socket: WebSocket): string[] | undefined {
     const { row, text } = attachmentOf(socket);
     if (row === undefined) return text === undefined ? undefined : [text];
     return this.#parts(row);
   }
 
-  /** Forgets the interest of a socket. */
+  /** Deletes the interest of a socket. */
   delete(socket: WebSocket): void {
     const { row } = attachmentOf(socket);
     if (row === undefined) return;
@@ -73,7 +86,7 @@ export class SocketAttachments {
     this.#sizes.delete(row);
   }
 
-  /** Forgets what belongs to no socket any more: sockets do not outlive a restart of the object. */
+  /** Deletes the interests of all other sockets: sockets do not survive a restart of the object. */
   keepOnly(sockets: WebSocket[]): void {
     const rows = sockets.flatMap((socket) => attachmentOf(socket).row ?? []);
     const kept = JSON.stringify(rows);
@@ -98,13 +111,13 @@ export class SocketAttachments {
     this.#sql.exec('INSERT INTO interest_part VALUES (?, ?, ?)', row, part, text);
   }
 
-  /** Empty where it is lost, which no interest is. */
+  /** Returns the parts of an interest; empty if its rows are lost, which cannot be an interest. */
   #parts(row: number): string[] {
     const parts = this.#sql.exec<{ text: string }>(PARTS, row).toArray();
     return parts.map(({ text }) => text);
   }
 
-  /** After a restart all that there is counts as whole. */
+  /** Returns the size of an interest. After a restart all of its parts count as `whole`. */
   #size(row: number): Size | undefined {
     const known = this.#sizes.get(row);
     if (known !== undefined) return known;
@@ -114,13 +127,13 @@ export class SocketAttachments {
   }
 }
 
-/** What is remembered of a socket beside its interest. */
+/** What is stored for a socket besides its interest. */
 export interface SentState {
-  /** The position of the last frame that it was sent. */
+  /** The position of the last frame that was sent to the socket. */
   last: number | undefined;
-  /** The number of what it said last. */
+  /** The number of the socket's last call. */
   seq: number;
-  /** The session whose stream it belongs to. */
+  /** The session of the socket's stream. */
   session: string | undefined;
 }
 
@@ -132,7 +145,10 @@ interface Attachment {
   seq?: number;
 }
 
-/** How many parts there are, and how many characters were stored at once and have come since. */
+/**
+ * The number of parts, and the number of characters that were stored at once and that changes added
+ * since.
+ */
 type Size = { parts: number; whole: number; changes: number };
 
 function attachmentOf(socket: WebSocket): Attachment {
@@ -143,9 +159,12 @@ function same(one: string[], other: string[]): boolean {
   return one.length === other.length && one.every((text, place) => text === other[place]);
 }
 
-/** An attachment is written again after each event for its edge, and may not be larger than 16,384 bytes. */
+/**
+ * Maximum characters of an interest in an attachment, which is written again after each event for
+ * its edge and may not exceed 16,384 bytes.
+ */
 const ATTACHED_CHARACTERS = 2_048;
-/** Changes of fewer characters are not worth storing all anew. */
+/** Characters of changes up to which an interest is never stored again as a whole. */
 const LEAST_CHANGES = 65_536;
 
 const SCHEMA = `CREATE TABLE IF NOT EXISTS interest_part (

@@ -4,13 +4,14 @@ import { serverGuard } from '../../wasm/server/guard.js';
 import { ShardTable } from './tables/shards.js';
 
 /**
- * Starts an object from its disk, where it has to start. What the core could not be started from three times in a row is
- * deleted: the object begins anew with another epoch, so that every stream is told that it may have missed something.
+ * Starts an object from its storage. After three failed starts of the core in a row, deletes the
+ * storage: the object starts empty with a new epoch, so that every stream is notified that it may
+ * have missed events.
  */
 export class Start {
   readonly #ctx: DurableObjectState;
   #failure: ListenError | undefined;
-  /** Until what was counted is on disk. */
+  /** Resolves once the count of failures is on disk. */
   #kept: Promise<void> = Promise.resolve();
 
   constructor(ctx: DurableObjectState) {
@@ -18,9 +19,9 @@ export class Start {
   }
 
   /**
-   * Calls `make`. Where that fails in the core the object is reset.
+   * Calls `make`. Resets the object if the core fails there.
    *
-   * @throws ListenError `bus-unavailable` then; otherwise what `make` throws.
+   * @throws ListenError `bus-unavailable` if the core fails; otherwise what `make` throws.
    */
   from<T>(make: () => T): T {
     if (this.#failure !== undefined) throw this.#failure;
@@ -33,12 +34,15 @@ export class Start {
     }
   }
 
-  /** Resets the object, once what was counted is on disk. */
+  /** Resets the object once the count of failures is on disk. */
   reset(why: string): void {
     void this.#kept.then(() => this.#ctx.abort(why));
   }
 
-  /** What the core refuses of the disk is no fault of whoever calls. */
+  /**
+   * Records a failed start. Callers get `bus-unavailable`, because the storage is at fault, not
+   * their call.
+   */
   #failed(cause: unknown): ListenError {
     this.#failure = new ListenError(
       'bus-unavailable',
@@ -50,7 +54,7 @@ export class Start {
     return this.#failure;
   }
 
-  /** Where the disk fails too, the next start counts. */
+  /** Counts a failed start. If the disk fails too, a later start counts. */
   async #count(cause: unknown): Promise<void> {
     const { storage } = this.#ctx;
     try {
@@ -63,7 +67,7 @@ export class Start {
     }
   }
 
-  /** Somebody has to tell the shards that there are: the alarm sees to it. */
+  /** Deletes the storage except the list of shards. The alarm then tells the shards to close. */
   async #beginAnew(cause: unknown): Promise<void> {
     const { storage } = this.#ctx;
     report(
@@ -83,7 +87,10 @@ export class Start {
   }
 }
 
-/** Whether the core has trapped, or refused something, which it says with a code: what is wrong elsewhere says nothing about the disk. */
+/**
+ * Whether the core has trapped or rejected its input, which its errors state with a `code`. Other
+ * errors say nothing about the storage.
+ */
 function isOfCore(error: unknown): boolean {
   return (
     serverGuard.isTrapError(error) ||

@@ -14,16 +14,20 @@ import type { IdempotencyKey, PublishedAt } from './tables/idempotency-keys.js';
 
 /**
  * The bus as a Durable Object: give it a binding and a `new_sqlite_classes` migration, and export
- * it from the Worker. It logs each event in SQLite, sends it to the sockets of the streams that want it,
- * and hibernates between events. When it holds more streams than one object should, it opens shards: further
- * objects of this class, by other names, that hold them.
+ * it from the Worker. It logs each event in SQLite, sends it to the sockets of the streams that
+ * want it, and hibernates between events. When it has more streams than one object should hold, it
+ * opens shards: objects of the same class, under other names, that hold streams.
  *
- * A request that a Worker routes to it gets status 403, and neither reads nor writes its storage.
+ * A request that a Worker routes to the object gets status 403 and neither reads nor writes its
+ * storage.
  */
 export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
-  /** Options for every bus of this class: override it in a class of your own. */
+  /** Options for every bus of this class; override them in a subclass. */
   static options: SubscriptionBusOptions = {};
-  /** Brings changes from elsewhere to each bus of this class, as `watchUpstream` does; nothing does by default. */
+  /**
+   * Creates the watcher of each bus of this class, which publishes changes of another server, as
+   * `watchUpstream` does. By default there is none.
+   */
   static watcher: WatcherMaker | undefined = undefined;
   readonly #key: BusKey;
   readonly #start: Start;
@@ -35,7 +39,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     this.#start = new Start(ctx);
   }
 
-  /** Accepts the socket of an edge that has the key, or names the shard where it has to go. */
+  /**
+   * Accepts the socket of an edge that has the key, or names the shard to which the edge has to
+   * connect.
+   */
   override async fetch(request: Request): Promise<Response> {
     const { headers } = request;
     if (!(await this.#key.is(headers.get(KEY_HEADER) ?? '')))
@@ -53,8 +60,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /**
-   * Publishes one event, given as JSON text. Resolves with its position once it is on disk:
-   * the runtime holds the answer, and every frame, back until then.
+   * Publishes one event, given as JSON text. Resolves with its position once it is on disk: the
+   * runtime holds the response and every frame back until then.
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
@@ -63,8 +70,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /**
-   * Publishes events, each given as JSON text, in one transaction: all of them or none. Otherwise as
-   * {@link SubscriptionBus.publish}; resolves with the position of the last one.
+   * Publishes events, each given as JSON text, in one transaction: all of them or none. Resolves
+   * with the position of the last one. See {@link SubscriptionBus.publish}.
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
@@ -73,8 +80,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 
   /**
-   * As {@link SubscriptionBus.publishAll}, unless a publish with this key or signature was made before: then that one's
-   * position, or `key-reused` where it published other events. `signatures-full`: see {@link IdempotencyOptions.signedPublishes}.
+   * Publishes events as {@link SubscriptionBus.publishAll} does, unless a publish with this key or
+   * signature was made before: then resolves with its position, or with `key-reused` if it
+   * published other events. For `signatures-full`, see {@link IdempotencyOptions.signedPublishes}.
    *
    * @throws ListenError `malformed-event`, `unknown-event-kind`, `invalid-uri` or `invalid-task`.
    */
@@ -82,41 +90,41 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#root.publishOnce(events, once);
   }
 
-  /** What this bus is doing, or this shard. */
+  /** Returns the counters of this bus or shard. */
   stats(): BusStats {
     return this.#role.bus.stats();
   }
 
-  /** A shard of this bus told what it follows, in words of the core. */
+  /** Handles a call of a shard of this bus that states what it follows, as text of the core. */
   follow(shard: number, call: string): string {
     const answer = this.#root.follow(shard, call);
     this.#role.watcher?.stir();
     return answer;
   }
 
-  /** The root of this shard sent a batch of events, in words of the core. */
+  /** Handles a batch of events from the root of this shard, as text of the core. */
   deliver(batch: string): string {
     return this.#shard.deliver(batch);
   }
 
-  /** The root of this shard says something about a session, in words of the core. */
+  /** Handles a call of the root of this shard about a session, as text of the core. */
   async tellSession(call: string): Promise<void> {
     await this.#shard.tellSession(call);
   }
 
-  /** Begins a session and resolves with its id; with undefined where there is no room. */
+  /** Begins a session and resolves with its id; undefined if there is no room. */
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
     return this.#root.sessions.begin(session, limits);
   }
 
-  /** Asks something of a session, in words of the core. */
+  /** Handles a call about a session, as text of the core, and resolves with the reply. */
   async askSession(question: string): Promise<string> {
     const reply = await this.#root.sessions.ask(question);
     this.#role.watcher?.stir();
     return reply;
   }
 
-  /** Does what waited for its time. */
+  /** Handles the alarm: carries out what is due. */
   override async alarm(): Promise<void> {
     const { bus } = this.#role;
     if (bus instanceof RootBus) await bus.alarm();
@@ -141,7 +149,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     this.#role.watcher?.stir();
   }
 
-  /** What the object is, made when it is first used: a request that is refused makes no tables. */
+  /** The role of the object, created on first use: a request that is refused creates no tables. */
   get #role(): Role {
     this.#made ??= this.#start.from(() => this.#make());
     return this.#made;
@@ -162,7 +170,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return { bus, watcher };
   }
 
-  /** Resets the object in its own context, whichever one has called the core. */
+  /**
+   * Resets the object after a trap of the core, in its own context, regardless of which one called
+   * the core.
+   */
   #onReset(): void {
     const lapsed = deferred();
     void lapsed.promise.then(() => this.#start.reset('the core has trapped'));
@@ -182,9 +193,9 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   }
 }
 
-/** What an object is by its name. */
+/** The role of an object, which follows from its name. */
 interface Role {
   bus: RootBus | ShardBus;
-  /** Brings changes from elsewhere; undefined at shards, and where the class has none. */
+  /** Publishes changes of another server; undefined at shards, and if the class has no watcher. */
   watcher: BusWatcher | undefined;
 }

@@ -16,18 +16,18 @@ import { beyondRights, checked, type Publisher } from './publisher.js';
 import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
 import { UnverifiedBodies } from './unverified-bodies.js';
 
-/** Who may publish, and to which bus. */
+/** Options of {@link createPublishHandler}. */
 export interface PublishHandlerOptions extends FrontOptions {
   /**
-   * The secret of a publisher that may publish everything, of at least 16 bytes. It is shown as a
-   * bearer token, or signs the request. A function is called with the name of each bus. With
-   * undefined or an empty text there is no such publisher.
+   * The secret of a publisher that may publish everything; at least 16 bytes. A request carries it
+   * as a bearer token, or is signed with it. A function is called with the name of each bus. If
+   * undefined or empty, there is no such publisher.
    *
    * @default undefined
    */
   secret?: string | undefined | ((bus: string) => string | undefined | Promise<string | undefined>);
   /**
-   * Further publishers, whose rights can be narrowed. A function is called with the name of each
+   * Further publishers, whose rights can be restricted. A function is called with the name of each
    * bus.
    *
    * @default []
@@ -41,42 +41,44 @@ export interface PublishHandlerOptions extends FrontOptions {
    */
   bus?: BusName;
   /**
-   * Also accepts signatures of the first version. They cover the timestamp and the body, but not
-   * the bus, so a captured one publishes to every bus with the same secret.
+   * Also accepts signatures of version 1. They cover the timestamp and the body but not the bus, so
+   * a captured one is valid for every bus with the same secret.
    *
    * @default false
    */
   acceptV1?: boolean;
   /**
-   * Number of requests that may fail to show a secret within a minute, for each bus and for each
-   * address that the host passes on. Further failures get 429. A signed request counts as a failure
-   * until its signature is verified, so signed requests beyond the bound are refused unread. A
-   * right bearer token is always accepted, and so is a right signature where the host passes on no
-   * address. Each isolate counts for itself. 0 disables.
+   * Number of requests per minute that may fail to authenticate, for each bus and each address that
+   * the host passes on. Further failures get 429. A signed request counts as a failure until its
+   * signature is verified, so signed requests beyond the limit are refused unread. A correct bearer
+   * token is always accepted, and so is a correct signature if the host passes on no address. Each
+   * isolate counts separately. 0 disables the limit.
    *
    * @default 30
    */
   failuresPerMinute?: number;
-  /** How long things may take, in milliseconds. 0 disables a timeout. */
+  /** Timeouts in milliseconds. 0 disables a timeout. */
   timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
   /**
-   * Called with every error behind a 503, and with the error of each `secret` or publisher that a
-   * function returns and that is invalid.
+   * Called with every error that leads to a 503, and with the error of each invalid `secret` or
+   * publisher that a function returns.
    *
    * @default console.error
    */
   onError?: (error: Error) => void;
 }
 
-/** The publishers of one bus; undefined: there is no such bus. */
+/** The publishers of one bus; undefined if there is no such bus. */
 export type PublishersOfBus = readonly Publisher[] | undefined;
 
 /**
- * Answers `POST /publish`, or wherever it is put: one event or an array of them, published together or not at all, for
- * those who know a secret. `{ "position": n }` says where in the bus's log the last one stands, `positions` where each
- * of an array does; an error is `{ "error": code, "message": text }`. Pages of other origins are refused.
+ * Creates a handler for `POST /publish`, or any other path that you route to it. Publishers with a
+ * secret send one event or an array of events, which are published together or not at all. The
+ * response is `{ "position": n }`, the position of the last event in the log of the bus; for an
+ * array `positions` has the position of each. An error is `{ "error": code, "message": text }`.
+ * Pages of other origins are refused.
  *
- * @throws ListenError `invalid-options`, where a secret is too short among others.
+ * @throws ListenError `invalid-options`, for example if a secret is too short.
  *
  * @example
  * ```ts
@@ -116,7 +118,10 @@ class PublishHandler {
     this.#bodyMs = bodyMs;
   }
 
-  /** Screens OPTIONS, too: browsers send it before the POST of a page. All other methods are refused alike. */
+  /**
+   * Handles a request. Also checks OPTIONS, which browsers send before the POST of a page; refuses
+   * all other methods.
+   */
   readonly fetch = async (request: Request): Promise<Response> => {
     if (!['POST', 'OPTIONS'].includes(request.method))
       return new PublishError('method-not-allowed').response();
@@ -151,7 +156,8 @@ class PublishHandler {
   }
 
   /**
-   * Returns the body and its publisher. An unknown bus takes the same way as a wrong secret, and is refused with it.
+   * Returns the body and its publisher. An unknown bus is handled and refused exactly as a wrong
+   * secret is.
    *
    * @throws PublishError
    */
@@ -160,7 +166,7 @@ class PublishHandler {
     if (!request.headers.has(SIGNATURE_HEADER)) return this.#borne(request, name, publishers);
     const address = addressOf(request);
     return this.#bodies.within(address ?? '', async () => {
-      // Failures of clients without an address would lock out everyone.
+      // Counting failures of clients without an address would lock out all of them.
       const counted =
         address === undefined ? undefined : this.#failures.add(callerOf(request, name));
       const signed = await this.#signed(request, name, publishers);
@@ -169,7 +175,10 @@ class PublishHandler {
     });
   }
 
-  /** Only failures are counted, so that a right secret is taken whatever others have tried. */
+  /**
+   * Authenticates a request with a bearer token. Counts only failures, so that a correct secret is
+   * accepted regardless of other requests.
+   */
   async #borne(
     request: Request,
     name: string | undefined,
@@ -196,7 +205,10 @@ class PublishHandler {
     return { body, proof, publisher };
   }
 
-  /** Returns no publishers where a function returns one that is invalid, and reports it. */
+  /**
+   * Returns the publishers of a bus. If a function returns an invalid one, reports that and returns
+   * none.
+   */
   async #publishersOf(name: string | undefined): Promise<readonly Publisher[]> {
     if (name === undefined) return [];
     const { publishers = [], secret } = this.#options;
@@ -231,19 +243,25 @@ interface PublishStub {
   publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
 }
 
-/** The publisher with this secret and all rights; none for a function, which is called for each request. */
+/**
+ * Returns the publisher with this secret and all rights; none for a function, which is called for
+ * each request.
+ */
 function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
   return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
 }
 
-/** Whose failures count together. Each unknown bus counts by itself, as each known one does, so that 429 names none. */
+/**
+ * Returns the key under which failures are counted. Each unknown bus counts separately, as each
+ * known one does, so that a 429 does not reveal which buses exist.
+ */
 function callerOf(request: Request, name: string | undefined): string {
   const { host, pathname } = new URL(request.url);
   return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, LONGEST_PLACE)}`;
 }
 
 /**
- * Checks what does not depend on the sender.
+ * Checks the parts of the head that do not depend on the sender.
  *
  * @throws PublishError
  */
@@ -261,7 +279,10 @@ function checkHead({ headers, method }: Request): void {
     throw new PublishError('invalid-idempotency-key');
 }
 
-/** Returns the publisher whose secret was used. Tries all secrets, so that the time does not tell which one it was. */
+/**
+ * Returns the publisher whose secret was used. Tries all secrets, so that the time taken does not
+ * reveal which one matched.
+ */
 async function proven(
   publishers: readonly Publisher[],
   proof: Signature,
@@ -289,7 +310,10 @@ function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
   throw new PublishError('no-events', { code, message: problem, place });
 }
 
-/** Identifies a repeated publish by its key and by its signature; undefined: it has neither. */
+/**
+ * Returns what identifies a repeated publish: its key, its signature or both; undefined if it has
+ * neither.
+ */
 async function onceOf(
   headers: Headers,
   { body, proof, publisher }: Proven,
@@ -304,7 +328,10 @@ async function onceOf(
   };
 }
 
-/** Returns the key as the bus keeps it, with what tells its publisher from others and does not reveal the secret. */
+/**
+ * Returns the key as the bus stores it: with a prefix that identifies its publisher without
+ * revealing the secret.
+ */
 async function keyOf({ secret }: Publisher, key: string): Promise<string> {
   const digest = await sha256(new TextEncoder().encode(`mcp-listen idempotency ${secret}`));
   return `${hex(digest).slice(0, PUBLISHER_DIGITS)} ${key}`;
@@ -320,7 +347,7 @@ async function taken(
   events: string[],
   once: IdempotencyKey | undefined,
 ): Promise<PublishedAt> {
-  // The bus drops a publish with a key or a signature that it has taken already.
+  // The bus ignores a repeated publish with a known key or signature.
   const attempts = once === undefined ? attemptsFor(events) : MAX_ATTEMPTS;
   try {
     return await retrying(attempts, () =>
@@ -331,10 +358,13 @@ async function taken(
   }
 }
 
-/** Tried for a bus without publishers. Made at the first request: Workers give no random numbers before that. */
+/**
+ * Tried for a bus without publishers. Created at the first request, because Workers provide no
+ * random numbers in the global scope.
+ */
 let decoy: Publisher | undefined;
 const MAX_BYTES = 65_536;
-/** Hexadecimal digits that tell publishers apart. */
+/** Number of hexadecimal digits that identify a publisher. */
 const PUBLISHER_DIGITS = 16;
-/** Characters of an address that tell unknown buses apart. */
+/** Maximum characters of a URL that distinguish unknown buses. */
 const LONGEST_PLACE = 256;

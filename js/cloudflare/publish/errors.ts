@@ -1,12 +1,12 @@
-/** Why a publish is refused, as its answer names it. */
+/** The code of a refused publish in the response. */
 export type PublishErrorCode = keyof typeof REFUSALS;
 
-/** What is wrong with what was posted. */
+/** The problem of an invalid body. */
 interface Problem {
-  /** In the core's words; without them those of the refusal. */
+  /** The code of the core; by default that of the refusal. */
   code?: string;
   message?: string;
-  /** Which event it is about, counted from 0. */
+  /** Index of the invalid event, from 0. */
   place: number | undefined;
 }
 
@@ -21,7 +21,9 @@ export class PublishError extends Error {
     this.#problem = problem;
   }
 
-  /** The answer: a status, a code, a text, and of an array which event it is about. */
+  /**
+   * Returns the response: a status, a code, a message and, for an array, the index of the event.
+   */
   response(): Response {
     const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;
     const { code = this.#code, message = text, place } = this.#problem ?? {};

@@ -1,6 +1,6 @@
 import { PublishError } from './errors.js';
 
-/** The failures of one caller within a minute. */
+/** The failures of one caller within one minute. */
 export interface CountedFailures {
   failures: number;
   /** When the minute ends, in milliseconds since 1970. */
@@ -8,20 +8,20 @@ export interface CountedFailures {
 }
 
 /**
- * Counts attempts that failed to show a secret, for each bus and address, in the memory of this isolate. Refuses the
- * next ones beyond so many within a minute.
+ * Counts attempts to authenticate that failed, for each bus and address, in the memory of this
+ * isolate. Refuses attempts beyond a maximum per minute.
  */
 export class FailedAttempts {
   readonly #most: number;
   readonly #counts = new Map<string, CountedFailures>();
 
-  /** @param most - failures within a minute; 0: any number. */
+  /** @param most - maximum number of failures per minute; 0: no limit. */
   constructor(most: number) {
     this.#most = most;
   }
 
   /**
-   * Counts an attempt as a failure. {@link FailedAttempts.takeBack} takes it back.
+   * Counts an attempt as a failure, until {@link FailedAttempts.takeBack} removes it.
    *
    * @throws PublishError `too-many-failures`.
    */
@@ -37,12 +37,15 @@ export class FailedAttempts {
     return counted;
   }
 
-  /** Takes back one attempt, which has shown a secret. `counted` is what `add` returned for it. */
+  /** Removes an attempt that has authenticated. `counted` is what `add` returned for it. */
   takeBack(counted: CountedFailures): void {
     counted.failures -= 1;
   }
 
-  /** The entries stand in the order in which their minutes began, so that the first one ends first. */
+  /**
+   * Stores the failures of a caller. The entries are in the order in which their minutes began, so
+   * the first one expires first.
+   */
   #keep(caller: string, counted: CountedFailures): void {
     this.#counts.delete(caller);
     this.#counts.set(caller, counted);
@@ -52,5 +55,5 @@ export class FailedAttempts {
 }
 
 const MINUTE_MS = 60_000;
-/** Callers that are counted at a time: a megabyte or two. */
+/** Maximum number of callers that are counted: one to two megabytes. */
 const MAX_CALLERS = 10_000;

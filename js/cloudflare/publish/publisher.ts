@@ -1,31 +1,31 @@
 import { ListenError } from '../../model/error.js';
 import type { ChangeEvent, ServerEvent } from '../../model/event.js';
 
-/** A publisher and its rights. Without a list of rights it may publish everything. */
+/** A publisher and its rights. Without any rights listed it may publish everything. */
 export interface Publisher {
   /**
-   * Shown as a bearer token, or used to sign. At least 16 bytes, and not the same as another
-   * publisher's.
+   * The bearer token of the publisher, or the key of its signatures. At least 16 bytes, and
+   * different from the secrets of other publishers.
    */
   secret: string;
   /**
-   * The kinds of changes that it may publish. An empty list allows none.
+   * The kinds of changes that the publisher may publish. An empty list allows none.
    *
    * @default every kind; with `uriPrefixes` `resource_updated` alone, with `audiences` every kind
    *   but `task_status`
    */
   kinds?: readonly ChangeEvent['kind'][];
   /**
-   * What the URI of a `resource_updated` must begin with: one of these texts, compared code point
-   * by code point. End a prefix with a separator: `note://acme` is also the beginning of
-   * `note://acme-2`. An empty list allows none.
+   * Prefixes, one of which the URI of a `resource_updated` must begin with, compared by code point.
+   * End a prefix with a separator: `note://acme` is also a prefix of `note://acme-2`. An empty list
+   * allows none.
    *
    * @default every URI
    */
   uriPrefixes?: readonly string[];
   /**
-   * The audiences for which it may publish, each by its exact name, and nothing for everyone. An
-   * empty list allows none.
+   * The audiences for which the publisher may publish, by exact name; it may not publish to
+   * everyone. An empty list allows none.
    *
    * @default every audience, and everyone
    */
@@ -50,7 +50,10 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
   return publishers;
 }
 
-/** Returns the place of the first event that the publisher may not publish; undefined: it may publish all of them. */
+/**
+ * Returns the index of the first event that the publisher may not publish; undefined if it may
+ * publish all of them.
+ */
 export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
   const { audiences, kinds, uriPrefixes } = publisher;
   if (audiences === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
@@ -60,7 +63,10 @@ export function beyondRights(publisher: Publisher, events: readonly string[]): n
   return place === -1 ? undefined : place;
 }
 
-/** Denies an unknown kind to every publisher with a list of kinds. */
+/**
+ * Returns whether the publisher may publish an event. A publisher with a list of kinds may publish
+ * no unknown kind.
+ */
 function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
   const { audiences, uriPrefixes } = publisher;
   const isFor = event.kind === 'for_audience' ? event.audience : undefined;
@@ -71,7 +77,10 @@ function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
   return uriPrefixes.some((prefix) => change.uri.startsWith(prefix));
 }
 
-/** Undefined: all. Other rights say nothing about the kinds left out here, so `kinds` has to name them. */
+/**
+ * Returns the kinds that a publisher may publish; undefined for all. The other rights do not
+ * restrict the kinds that are left out here, so only `kinds` allows them.
+ */
 function kindsOf({
   audiences,
   kinds,
@@ -94,7 +103,10 @@ function isPublisher(publisher: unknown): publisher is Publisher {
   );
 }
 
-/** Refuses lone surrogates: a prefix that ends in one would end within a code point. */
+/**
+ * Whether a list of rights is valid. Lone surrogates are not: a prefix that ends in one would end
+ * within a code point.
+ */
 function isList(list: unknown): boolean {
   if (list === undefined) return true;
   return (
@@ -110,5 +122,5 @@ const KINDS: readonly ChangeEvent['kind'][] = [
   'resource_updated',
   'task_status',
 ];
-/** Bytes of the shortest secret: 128 bits, where they are random. */
+/** Minimum bytes of a secret: 128 bits if they are random. */
 const FEWEST_BYTES = 16;

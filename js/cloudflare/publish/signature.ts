@@ -1,26 +1,38 @@
 import { bears } from '../../web/bearer.js';
 import { PublishError } from './errors.js';
 
-/** Carries the moment at which a publish was signed, in seconds since 1970. */
+/** Header field with the time at which a publish was signed, in seconds since 1970. */
 export const TIMESTAMP_HEADER = 'mcp-listen-timestamp';
 /**
- * Carries the signature of a publish: `v2=` and the HMAC-SHA256, in hexadecimal digits, of the method, the name of the
- * bus, the timestamp, the idempotency key (empty without one) and the body, with a line feed between each two.
+ * Header field with the signature of a publish: `v2=` and the HMAC-SHA256, in hexadecimal digits,
+ * of the method, the name of the bus, the timestamp, the idempotency key (empty without one) and
+ * the body, separated by line feeds.
  */
 export const SIGNATURE_HEADER = 'mcp-listen-signature';
-/** Milliseconds by which the signer's clock may differ from ours, the request's way included. */
+/**
+ * Milliseconds by which the timestamp may differ from the clock here, including the time in
+ * transit.
+ */
 export const WINDOW_MS = 300_000;
 
-/** What a request shows of the secret. Of a bearer token that can be said before its body is read. */
+/**
+ * The proof that a sender knows the secret. A bearer token can be verified before the body is read.
+ */
 export interface Signature {
-  /** The signature as it was sent, in lower case; undefined: the request has a bearer token, or nothing. */
+  /**
+   * The signature as it was sent, in lower case; undefined if the request has a bearer token or
+   * neither.
+   */
   signature: string | undefined;
-  /** Whether it was made with this secret; compared in constant time. `body` is what was signed. */
+  /**
+   * Whether the proof was made with this secret; compared in constant time. `body` is the signed
+   * body.
+   */
   isOf: (secret: string, body: Uint8Array<ArrayBuffer>) => Promise<boolean>;
 }
 
 /**
- * The proof of a request, of which form and freshness have been judged, and nothing of its body was read.
+ * Returns the proof of a request after checking its form and freshness. Reads nothing of the body.
  *
  * @throws PublishError `unauthorized` or `stale-timestamp`.
  */

@@ -1,7 +1,7 @@
 /**
- * Derives the secret of the publishers of one bus from a token that the operator keeps: the HMAC-SHA256 of
- * `mcp-listen publish <bus name>` with `token`, in 64 hexadecimal digits. Each tenant has a secret of its own, and none of
- * them is stored. In a shell:
+ * Derives the secret of the publishers of one bus from a token that the operator keeps: the
+ * HMAC-SHA256 of `mcp-listen publish <bus name>` with `token`, in 64 hexadecimal digits. Each
+ * tenant has a different secret, and none of them is stored. In a shell:
  *
  * `printf 'mcp-listen publish acme' | openssl dgst -sha256 -hmac "$PUBLISH_TOKEN"`
  *

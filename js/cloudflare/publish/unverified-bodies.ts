@@ -1,20 +1,20 @@
 import { PublishError } from './errors.js';
 
 /**
- * Bounds the bodies that are read before it is known who sent them: at most 16 at a time from one address, and 16 from
- * all clients whose address is unknown, in this isolate.
+ * Limits the bodies that are read before their sender is authenticated: at most 16 at a time from
+ * one address, and 16 from all clients whose address is unknown, in this isolate.
  */
 export class UnverifiedBodies {
   readonly #mostMs: number;
   readonly #reading = new Map<string, Set<Reading>>();
 
-  /** @param bodyMs - milliseconds that a body may take to arrive; 0: no limit. */
+  /** @param bodyMs - milliseconds within which a body has to arrive; 0: no limit. */
   constructor(bodyMs: number) {
     this.#mostMs = bodyMs > 0 ? bodyMs : MINUTE_MS;
   }
 
   /**
-   * Runs `read` while there is room for the body of one more request.
+   * Runs `read` if there is room for one more body.
    *
    * @throws PublishError `too-many-bodies`.
    */
@@ -30,7 +30,10 @@ export class UnverifiedBodies {
     }
   }
 
-  /** Workers stop without an end where the client leaves, so that a body also makes room at its deadline. */
+  /**
+   * Returns the bodies of an address that are being read, without those past their deadline:
+   * Workers may stop without running `finally` when the client disconnects.
+   */
   #of(address: string): Set<Reading> {
     const all = this.#reading.get(address) ?? new Set();
     for (const reading of all) if (Date.now() >= reading.until) all.delete(reading);
@@ -44,13 +47,13 @@ export class UnverifiedBodies {
 }
 
 interface Reading {
-  /** When it no longer counts, in milliseconds since 1970. */
+  /** When the body no longer counts, in milliseconds since 1970. */
   until: number;
 }
 
-/** Bodies that are read at a time: a megabyte. */
+/** Maximum number of bodies that are read at a time: one megabyte. */
 const MAX_BODIES = 16;
-/** Addresses that are counted at a time. */
+/** Maximum number of addresses that are counted. */
 const MAX_ADDRESSES = 10_000;
 /** Milliseconds for which a body without a deadline counts. */
 const MINUTE_MS = 60_000;

@@ -12,7 +12,7 @@ import {
 import type { BusName } from '../wire/names.js';
 import { TenantRouter } from './router.js';
 
-/** Whom a handler of {@link routeListenRequest} serves. */
+/** The tenant that a handler of {@link routeListenRequest} serves. */
 export interface ListenTenant<Env> {
   /** The name of the tenant, which is the name of its bus. */
   name: string;
@@ -23,8 +23,8 @@ export interface ListenTenant<Env> {
 }
 
 /**
- * How {@link routeListenRequest} serves tenants. Make it once, at the top of the module: the servers
- * of tenants are kept by it.
+ * Options of {@link routeListenRequest}. Create them once, at the top of the module: the servers of
+ * tenants are cached by this object.
  */
 export interface RouteListenOptions<Env = Cloudflare.Env>
   extends Omit<ListenHandlerOptions, 'bus'>,
@@ -32,16 +32,17 @@ export interface RouteListenOptions<Env = Cloudflare.Env>
   /** The name of the binding of `SubscriptionBus` in `env`. */
   binding: keyof Env & string;
   /**
-   * Returns the tenant of a request, by its path or its host for example; undefined where the
-   * request is not for this route. A tenant has the bus of its name: do not return what is not the
-   * name of a tenant.
+   * Returns the name of the tenant of a request, for example by its path or host; undefined if the
+   * request is not for this route. A tenant's bus has its name: return only names of tenants.
    */
   tenant: BusName;
-  /** Makes the MCP handler of a tenant, once for as long as an isolate keeps the tenant's server. */
+  /**
+   * Creates the MCP handler of a tenant, once for as long as an isolate keeps the tenant's server.
+   */
   handler: (tenant: ListenTenant<Env>) => McpHandler;
   /**
-   * Tenants whose servers an isolate keeps where some of them are idle. The one that was asked for
-   * longest ago is forgotten first; one with open streams is never forgotten.
+   * Maximum number of tenants whose servers an isolate keeps while some of them are idle. The least
+   * recently used idle one is dropped first; one with open streams is never dropped.
    *
    * @default 1000
    */
@@ -49,9 +50,9 @@ export interface RouteListenOptions<Env = Cloudflare.Env>
 }
 
 /**
- * Serves a request in front of the MCP handler of its tenant, on a bus that no other tenant reaches.
- * Resolves with undefined where the request is not for this route: `tenant` returned undefined, or
- * what no bus may be called. Further arguments are passed to the handler after the request.
+ * Serves a request in front of the MCP handler of its tenant, on a bus that no other tenant can
+ * access. Resolves with undefined if the request is not for this route: `tenant` returned undefined
+ * or an invalid name for a bus. Passes further arguments to the handler after the request.
  *
  * @throws ListenError (as a rejection) `invalid-options`.
  * @example
@@ -105,6 +106,6 @@ function newRouter<Env>(
   return new TenantRouter({ bus: tenant, make, most: maxTenants, onError });
 }
 
-/** The routers of each namespace, by the options that they were made with. */
+/** The routers of each namespace, by their options. */
 const ROUTERS = new WeakMap<BusNamespace, WeakMap<object, TenantRouter>>();
 const MAX_TENANTS = 1_000;

@@ -5,15 +5,15 @@ import { Refusal } from '../../wasm/server/bindings.js';
 import { type BusName, busNameOf } from '../wire/names.js';
 import { Tenants } from './tenants.js';
 
-/** How a {@link TenantRouter} finds and makes the servers of tenants. */
+/** Options of a {@link TenantRouter}. */
 export interface TenantRouterOptions {
-  /** The bus of each request, which is its tenant's. */
+  /** The bus of each request, which is the bus of its tenant. */
   bus: BusName;
-  /** Makes the server of the bus `name`. */
+  /** Creates the server of the bus `name`. */
   make: (name: string) => ForgettableHandler<unknown[]>;
-  /** Called with what `bus` throws. */
+  /** Called with the errors of `bus`. */
   onError: (error: Error) => void;
-  /** Servers that are kept where some of them are idle. */
+  /** Maximum number of servers that are kept while some of them are idle. */
   most: number;
 }
 
@@ -34,7 +34,9 @@ export class TenantRouter {
     return this.#tenants.server(name);
   }
 
-  /** Answers a request; undefined where it has no tenant. It is a 503 where `bus` throws. */
+  /**
+   * Serves a request; resolves with undefined if it has no tenant, and with 503 if `bus` throws.
+   */
   async fetch(request: Request, ...rest: unknown[]): Promise<Response | undefined> {
     let name: string | undefined;
     try {

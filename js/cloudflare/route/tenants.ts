@@ -1,28 +1,28 @@
 import type { ForgettableHandler } from '../../listen-handler.js';
 import type { ListenHandler } from '../../options.js';
 
-/** The servers of tenants. Idle ones are forgotten where an isolate has more tenants than room. */
+/** The servers of tenants. Drops idle ones when an isolate has more than its maximum. */
 export class Tenants {
-  /** Those that were asked for longest ago come first. */
+  /** The servers, the least recently used first. */
   readonly #known = new Map<string, ForgettableHandler<unknown[]>>();
   readonly #make: (name: string) => ForgettableHandler<unknown[]>;
   readonly #most: number;
 
   /**
-   * @param make - makes the server of a tenant.
-   * @param most - how many servers are kept where some of them are idle.
+   * @param make - creates the server of a tenant.
+   * @param most - maximum number of servers that are kept while some of them are idle.
    */
   constructor(make: (name: string) => ForgettableHandler<unknown[]>, most: number) {
     this.#make = make;
     this.#most = most;
   }
 
-  /** How many servers there are. */
+  /** The number of servers. */
   get size(): number {
     return this.#known.size;
   }
 
-  /** Returns the server of a tenant. */
+  /** Returns the server of a tenant; creates it on first use. */
   server(name: string): ListenHandler<unknown[]> {
     const known = this.#known.get(name);
     const listening = known ?? this.#make(name);
@@ -32,7 +32,9 @@ export class Tenants {
     return listening.server;
   }
 
-  /** Forgets idle servers until there are no more than `most`; the newest is about to be used. */
+  /**
+   * Drops idle servers until there are at most `most`. Keeps the newest, which is about to be used.
+   */
   #forgetIdle(newest: string): void {
     if (this.#known.size <= this.#most) return;
     for (const [name, { isIdle }] of this.#known) {

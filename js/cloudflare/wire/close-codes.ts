@@ -1,19 +1,22 @@
 import type { Parting } from '../../wasm/server/bindings.js';
 
-/** The bus lets a stream go on purpose: it ends, and does not come back by itself. */
+/** The bus released the stream on purpose: the stream ends and does not reconnect. */
 export const RELEASED = 4_001;
-/** What a bus without {@link RELEASED} says then; it says it for nothing else to the stream of a session. */
+/**
+ * Normal closure. A bus without {@link RELEASED} uses it to release the stream of a session, and
+ * closes such a stream with it for no other reason.
+ */
 export const NORMAL = 1_000;
-/** The bus cannot keep the stream now: it comes back. */
+/** The bus cannot hold the stream now: the stream reconnects. */
 export const TRY_AGAIN_LATER = 1_013;
-/** The bus has no room for the names of the stream: it comes back, and not soon. */
+/** The bus has no room for the names of the stream: the stream reconnects after a longer delay. */
 export const FULL = 4_013;
-/** The object serves no edge of this version any more: the edge ends its streams, spread. */
+/** The object does not serve edges of this version: the edge ends its streams, spread over time. */
 export const OUTDATED = 4_026;
-/** The bus keeps the stream no more, but a shard of it does: it comes back at once, by way of the root. */
+/** A shard now holds the stream: it reconnects at once, through the root. */
 export const MOVED = 1_012;
 
-/** The code with which a shard or a bus lets an edge go. */
+/** The close code for each reason why a shard or a bus closes an edge. */
 export const PARTING: Record<Parting, number> = {
   moved: MOVED,
   over: RELEASED,

@@ -2,8 +2,8 @@ import { isSameSecret } from '../../web/bearer.js';
 import { hex } from '../../web/hex.js';
 
 /**
- * Adds to a random id of a session its MAC, HMAC-SHA-256 by the key of the bus object:
- * `<random>.<mac>`. With the key an edge refuses ids that are made up, without a call.
+ * Appends to the random id of a session its MAC, an HMAC-SHA-256 with the key of the bus object:
+ * `<random>.<mac>`. An edge that has the key refuses forged ids without a call.
  */
 export async function macedId(key: string, bus: string, random: string): Promise<string> {
   const imported = await crypto.subtle.importKey('raw', ENCODER.encode(key), HMAC, false, ['sign']);
@@ -12,12 +12,12 @@ export async function macedId(key: string, bus: string, random: string): Promise
   return `${random}.${hex(new Uint8Array(mac))}`;
 }
 
-/** Whether an id looks as {@link macedId} makes them. */
+/** Whether an id has the form that {@link macedId} returns. */
 export function hasForm(id: string): boolean {
   return FORM.test(id);
 }
 
-/** Whether {@link macedId} made the id for this bus with this key. Compared in constant time. */
+/** Whether {@link macedId} created the id for this bus with this key. Compared in constant time. */
 export async function isMaced(key: string, bus: string, id: string): Promise<boolean> {
   const [random = ''] = id.split('.');
   return isSameSecret(id, await macedId(key, bus, random));
@@ -25,5 +25,5 @@ export async function isMaced(key: string, bus: string, id: string): Promise<boo
 
 const ENCODER = new TextEncoder();
 const HMAC = { name: 'HMAC', hash: 'SHA-256' };
-/** A UUID and 256 bits in hexadecimal digits. */
+/** A UUID and 256 bits, in hexadecimal digits. */
 const FORM = /^[0-9a-f-]{36}\.[0-9a-f]{64}$/;

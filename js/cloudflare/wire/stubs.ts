@@ -1,17 +1,19 @@
 import { type ShardAddress, shardName } from './names.js';
 
-/** What a root asks of its shards. */
+/** The methods of a shard that its root calls. */
 export interface ShardStub {
   deliver(batch: string): Promise<string>;
   tellSession(call: string): Promise<void>;
 }
 
-/** What a shard asks of its root. */
+/** The methods of a root that its shards call. */
 export interface RootStub {
   follow(shard: number, call: string): Promise<string>;
 }
 
-/** The object that is a shard; where nobody has asked for it before, it begins near `continent`. */
+/**
+ * Returns the stub of a shard. If the object does not exist yet, it is created near `continent`.
+ */
 export function objectOf<Stub>(
   namespace: DurableObjectNamespace,
   address: ShardAddress,
@@ -22,7 +24,10 @@ export function objectOf<Stub>(
   return namespace.getByName(shardName(address), options) as unknown as Stub;
 }
 
-/** Where an object has to be so that it is near the clients on a continent, which is a code of two letters. */
+/**
+ * Returns the location hint for an object near the clients on a continent, given as a code of two
+ * letters.
+ */
 export function locationHint(continent: string): DurableObjectLocationHint | undefined {
   return HINTS[continent];
 }

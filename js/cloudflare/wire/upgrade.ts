@@ -1,19 +1,22 @@
 import { OUTDATED } from './close-codes.js';
 
-/** On the upgrade of an edge: the key of the object, without which it is refused. */
+/** Header of an edge's upgrade: the key of the object, without which the upgrade is refused. */
 export const KEY_HEADER = 'mcp-listen-key';
-/** On the upgrade of an edge: the version of the wire, see `WIRE`. */
+/** Header of an edge's upgrade: the version of the wire format, see {@link WIRE}. */
 export const BUS_HEADER = 'mcp-listen-bus';
-/** On the upgrade of an edge: the id of its deployment. */
+/** Header of an edge's upgrade: the id of its deployment. */
 export const DEPLOYMENT_HEADER = 'mcp-listen-deployment';
-/** On the upgrade of an edge: on which continent its client is. */
+/** Header of an edge's upgrade: the continent code of its client. */
 export const CONTINENT_HEADER = 'mcp-listen-continent';
-/** On the upgrade of an edge: the name of the shard that has just refused it. */
+/** Header of an edge's upgrade: the name of the shard that has just refused it. */
 export const FULL_HEADER = 'mcp-listen-full';
-/** With a 421: the name of the shard where the edge has to go. */
+/** Header of a 421: the name of the shard to which the edge has to connect. */
 export const SHARD_HEADER = 'mcp-listen-shard';
 
-/** The version of what edges and bus objects send each other. An object serves edges of this version alone. */
+/**
+ * The version of the wire format between edges and bus objects. An object serves only edges of this
+ * version.
+ */
 export const WIRE = '3';
 
 /** Whether the object can serve the edge that sent this upgrade. */
@@ -21,7 +24,10 @@ export function servesEdge(headers: Headers): boolean {
   return headers.get(BUS_HEADER) === WIRE;
 }
 
-/** Answers the upgrade of an edge that the object cannot serve: the socket closes at once, as {@link OUTDATED}. */
+/**
+ * Returns a response to the upgrade of an edge that the object cannot serve: a socket that closes
+ * at once with {@link OUTDATED}.
+ */
 export function turnedAway(headers: Headers): Response {
   const { 0: client, 1: server } = new WebSocketPair();
   const told = (name: string): string => (headers.get(name) ?? 'unknown').slice(0, MAX_TOLD);
@@ -33,5 +39,5 @@ export function turnedAway(headers: Headers): Response {
   return new Response(null, { status: 101, webSocket: client });
 }
 
-/** A close frame has room for 123 bytes of reason. */
+/** Maximum characters of each value in the close reason, which has room for 123 bytes. */
 const MAX_TOLD = 40;

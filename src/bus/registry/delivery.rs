@@ -9,20 +9,20 @@ use crate::{
 
 use super::EdgeId;
 
-/// One frame and whom it goes to: the edges that were last sent the same position.
+/// A frame and the edges that receive it: those with the same last sent position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The frame.
     pub message: String,
-    /// The edges, in ascending order.
+    /// The edges in ascending order.
     pub edges: Vec<EdgeId>,
 }
 
-/// Edges by what they were last sent: mostly one group, or few.
+/// Edges by their last sent position: usually one group, or few.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     by_previous: Map<Option<Position>, Vec<EdgeId>>,
-    /// The group of the edge before, not yet among the others.
+    /// The group of the previous edge, which is not among the others yet.
     current: (Option<Position>, Vec<EdgeId>),
 }
 

@@ -8,19 +8,19 @@ use crate::{
 
 use super::{EdgeId, Registry};
 
-/// What an edge's frame says.
+/// The content of an edge's frame.
 pub(in crate::bus) enum Frame {
-    /// It asks to be let go.
+    /// The edge detaches.
     Detach,
-    /// It has said something later: this is the answer, and nothing changes.
+    /// A later follow arrived before: this is the reply, and nothing changes.
     Stale(FollowAnswer),
-    /// This is all that it follows from now on.
+    /// A fresh follow, which replaces all topics.
     All(Follow),
-    /// It follows more, or less.
+    /// A follow that adds or drops topics.
     More(Follow),
 }
 
-/// What edges follow, and how they are answered.
+/// The follows of edges, and the replies.
 impl Registry {
     /// Reads a frame of an edge.
     pub(in crate::bus) fn read(&self, edge: EdgeId, text: &str) -> Result<Frame, ProtocolError> {
@@ -37,7 +37,7 @@ impl Registry {
         })
     }
 
-    /// What a follow changes of what an edge follows.
+    /// Returns how a follow changes the topics of an edge.
     pub(in crate::bus) fn delta(
         &self,
         edge: EdgeId,
@@ -48,7 +48,8 @@ impl Registry {
         Ok(follow.delta().against(&attached.topics))
     }
 
-    /// An edge has said that it follows more and less. What it drops is dropped in any case; the answer is what has changed.
+    /// Applies a change of topics and records its number. Drops take effect even if the additions
+    /// are not admitted. Returns what has changed.
     pub(in crate::bus) fn count_change(
         &mut self,
         edge: EdgeId,
@@ -66,19 +67,21 @@ impl Registry {
         delta
     }
 
-    /// What an edge has added is followed; the log ended at `mark` when it came to be.
+    /// Returns the reply to an edge whose additions are in effect; the log ended at `mark` at that
+    /// time.
     pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, mark: Mark) -> FollowAnswer {
         let missed = None;
         self.followed(edge, seq, mark, missed, Vec::new())
     }
 
-    /// There is no room for what an edge adds.
+    /// Returns the reply to an edge whose additions have no room.
     pub(in crate::bus) fn refused(&self, edge: EdgeId, seq: u64) -> FollowAnswer {
         let room = self.told_room(edge);
         FollowAnswer::Full { seq, room }
     }
 
-    /// All that an edge follows is followed: the answer, and what it has missed. From there on it gets what is published.
+    /// Completes a fresh follow: returns the reply and the events that the edge missed. From then
+    /// on the edge receives published events.
     pub(in crate::bus) fn begun(
         &mut self,
         edge: EdgeId,

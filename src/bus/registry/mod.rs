@@ -1,4 +1,4 @@
-//! The edges of one object, of a bus or of a shard alike.
+//! The edges of one object, which is a bus or a shard.
 
 mod delivery;
 mod follow;
@@ -25,13 +25,14 @@ pub use room::Room;
 use delivery::Groups;
 use slots::Slots;
 
-/// One edge of a bus, as the bus numbers them.
+/// The number of an edge at its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EdgeId(pub u32);
 
-/// The edges of one object: what each follows, what it said last and was sent last, and the room that there is.
+/// The edges of one object: the topics, the last call and the last sent position of each, and the
+/// room for names.
 ///
-/// What differs between a bus and a shard is theirs: where events come from, and when what an edge adds is followed.
+/// The bus and the shard add what differs: where events come from, and when additions take effect.
 #[derive(Debug, Default)]
 pub struct Registry {
     all: Slots,
@@ -41,63 +42,63 @@ pub struct Registry {
     next: u32,
 }
 
-/// What is known of an edge that has attached.
+/// The state of an edge that has attached.
 #[derive(Debug)]
 pub(super) struct Attached {
     topics: Topics,
-    /// The place of the last frame that it was sent; `None` where that was forgotten.
+    /// The position of the last frame that it was sent; `None` if unknown.
     last: Option<Position>,
-    /// The number of what it said last, and of what it was told that it is done.
+    /// The number of its last follow.
     seq: u64,
-    /// Its fresh follow has not been answered: it gets nothing yet.
+    /// Its fresh follow has no reply yet, so it receives no events.
     is_waiting: bool,
 }
 
-/// What is known of the edges.
+/// The state of the edges.
 impl Registry {
-    /// What an edge follows.
+    /// Returns the topics of an edge.
     pub fn topics(&self, edge: EdgeId) -> Option<&Topics> {
         self.get(edge).map(|attached| &attached.topics)
     }
 
-    /// What an edge follows, as texts of bounded size: what has to be kept of it.
+    /// Returns the topics of an edge as texts of bounded size, which have to be stored.
     pub fn kept(&self, edge: EdgeId) -> Vec<String> {
         self.topics(edge).map_or_else(Vec::new, wire::kept)
     }
 
-    /// The number of what an edge said last; `None`: it follows nothing yet.
+    /// Returns the number of an edge's last follow; `None` if it follows nothing yet.
     pub fn seq(&self, edge: EdgeId) -> Option<u64> {
         self.get(edge).map(|attached| attached.seq)
     }
 
-    /// The place of the last frame that an edge was sent.
+    /// Returns the position of the last frame that an edge was sent.
     pub fn last(&self, edge: EdgeId) -> Option<Position> {
         self.get(edge)?.last
     }
 
-    /// Bytes that the names of an edge count.
+    /// Returns the bytes of the names of an edge.
     pub fn held(&self, edge: EdgeId) -> usize {
         self.topics(edge).map_or(0, Topics::bytes)
     }
 
-    /// Bytes that the names of all edges count.
+    /// Returns the bytes of the names of all edges.
     pub fn names(&self) -> usize {
         self.room.held()
     }
 
-    /// How many edges have attached.
+    /// Returns the number of edges that have attached.
     pub fn attached(&self) -> usize {
         self.attached
     }
 
-    /// How many times a topic of an edge was entered or taken out so far.
+    /// Returns how many times a topic of an edge was added or removed so far.
     pub fn operations(&self) -> u64 {
         self.index.operations()
     }
 }
 
 impl Registry {
-    /// Bounds what the edges hold.
+    /// Sets the limits of the edges.
     pub(super) fn set_room(&mut self, room: Room) {
         self.room = room;
     }
@@ -110,24 +111,24 @@ impl Registry {
         &mut self.room
     }
 
-    /// Whether there is room for an edge to hold this in place of what it holds.
+    /// Whether there is room for these topics in place of those that the edge holds.
     pub(super) fn admits(&self, edge: EdgeId, topics: &Topics) -> bool {
         self.room.admits(self.held(edge), topics.bytes())
     }
 
-    /// The same where it comes back.
+    /// Whether there is room for these topics of an edge that reconnects.
     pub(super) fn admits_back(&self, edge: EdgeId, topics: &Topics) -> bool {
         self.room.admits_back(self.held(edge), topics.bytes())
     }
 
-    /// Whether there is room for what this changes.
+    /// Whether there is room for a change of topics.
     pub(super) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
         let held = self.held(edge);
         let to = held + names_of(&delta.add) - names_of(&delta.drop);
         self.room.admits(held, to)
     }
 
-    /// A connection came up; it gets nothing until it follows something.
+    /// Adds a connection; it receives nothing until it follows something.
     pub(super) fn connect(&mut self) -> EdgeId {
         let edge = EdgeId(self.next);
         self.next = self.next.wrapping_add(1);
@@ -135,21 +136,22 @@ impl Registry {
         edge
     }
 
-    /// Takes an edge out; the answer is what it had attached for.
+    /// Removes an edge; returns its former state if it had attached.
     pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
         self.all.remove(edge);
         former
     }
 
-    /// An edge of before a restart, with what [`Registry::last`] and [`Registry::seq`] said of it.
+    /// Restores an edge after a restart, with the values of [`Registry::last`] and
+    /// [`Registry::seq`].
     pub(super) fn restore(&mut self, topics: &Topics, last: Option<Position>, seq: u64) -> EdgeId {
         let edge = self.connect();
         self.enter(edge, topics, seq, last, false);
         edge
     }
 
-    /// An edge wants this from now on, in place of what it wanted before.
+    /// Sets the topics of an edge, in place of its former ones.
     pub(super) fn enter(
         &mut self,
         edge: EdgeId,
@@ -174,7 +176,7 @@ impl Registry {
         self.all.attach(edge, attached);
     }
 
-    /// Changes what an edge wants, at the cost of the change.
+    /// Changes the topics of an edge, at a cost proportional to the change.
     pub(super) fn change(&mut self, edge: EdgeId, delta: &Delta) {
         let Some(attached) = self.all.get_mut(edge) else {
             return;
@@ -192,7 +194,7 @@ impl Registry {
         self.room.change(held, attached.topics.bytes());
     }
 
-    /// The resources that an edge wants are these from now on. Returns what that changes.
+    /// Replaces the resources among the topics of an edge. Returns what that changes.
     pub(super) fn watch(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
         let attached = self.get(edge)?;
         if attached.topics.contains(&Topic::Everything) {
@@ -211,13 +213,13 @@ impl Registry {
         Some(delta)
     }
 
-    /// What an edge is told of the room that it has; `None`: there are no bounds.
+    /// Returns the limit of names that an edge is sent; `None`: unlimited.
     pub(super) fn told_room(&self, edge: EdgeId) -> Option<usize> {
         let room = self.room.of(self.held(edge));
         (room < usize::MAX).then_some(room)
     }
 
-    /// Takes an edge out of the index; its connection stays.
+    /// Removes an edge from the index; its connection stays.
     pub(super) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.all.take(edge)?;
         for topic in former.topics.iter() {
@@ -228,7 +230,7 @@ impl Registry {
         Some(former)
     }
 
-    /// Whether an edge waits for the answer to all that it follows.
+    /// Whether an edge waits for the reply to a fresh follow.
     pub(super) fn is_waiting(&self, edge: EdgeId) -> bool {
         self.get(edge).is_some_and(|attached| attached.is_waiting)
     }
@@ -241,22 +243,22 @@ impl Registry {
         self.all.get_mut(edge)
     }
 
-    /// All connections, attached or not.
+    /// Returns all connections, attached or not.
     pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
         self.all.ids()
     }
 
-    /// The topics of all that have attached.
+    /// Returns the topics of all attached edges.
     pub(super) fn all_topics(&self) -> impl Iterator<Item = &Topic> {
         self.index.topics()
     }
 
-    /// Bytes that the names of all that has to be followed for them count, each name once.
+    /// Returns the bytes of the names that have to be followed for the edges, each name once.
     pub(super) fn followed_names(&self) -> usize {
         self.index.names()
     }
 
-    /// Bytes that these topics would add to [`Registry::followed_names`].
+    /// Returns the bytes that these topics would add to [`Registry::followed_names`].
     pub(super) fn new_names<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
         let new = topics.filter(|topic| !self.index.contains(topic));
         new.map(Topic::followed_names).sum()
@@ -266,8 +268,8 @@ impl Registry {
         self.index.contains(topic)
     }
 
-    /// The frames of an event. Edges that were last sent different positions get different
-    /// frames; after one event that all of them want they are one group.
+    /// Returns the frames of an event. Edges with different last sent positions get different
+    /// frames; after one event that all of them receive they form one group.
     pub(super) fn deliveries(
         &mut self,
         position: Position,
@@ -300,7 +302,7 @@ impl Registry {
 }
 
 impl Attached {
-    /// What has to be followed for it; a topic may come twice.
+    /// Returns the topics that have to be followed for the edge; a topic may occur twice.
     pub(super) fn followed(&self) -> impl Iterator<Item = Topic> + '_ {
         self.topics.iter().map(Topic::followed)
     }
@@ -310,5 +312,6 @@ fn names_of(topics: &[Topic]) -> usize {
     topics.iter().map(Topic::names).sum()
 }
 
-/// Where more than one in so many edges gets an event, passing over all of them is faster than looking each up.
+/// If more than one in this many edges receives an event, a pass over all edges is faster than a
+/// lookup of each.
 const DENSE: usize = 8;

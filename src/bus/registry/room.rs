@@ -1,23 +1,24 @@
-/// Divides the bytes that the names of all holders of an object may count together.
+/// Divides the maximum bytes of the names of all holders of an object.
 ///
-/// A part is kept back, so that each holder finds a small room whatever the others hold. The rest is for those that
-/// need more, up to a share of the whole for each; what is gone of it, is refused to the next.
+/// A part is reserved, so that each holder has a small room regardless of the others. The rest is
+/// for holders that need more, up to a share of the whole for each; once it is used up, further
+/// requests are refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     most: usize,
-    /// What each holder may hold in any case.
+    /// The bytes that each holder may always hold.
     base: usize,
-    /// What all holders may hold together beyond their base.
+    /// The bytes that all holders together may hold beyond their base.
     common: usize,
     held: usize,
-    /// What they hold together beyond their base.
+    /// The bytes that they hold together beyond their base.
     large: usize,
-    /// What is taken of the common part for other things.
+    /// The bytes of the common part that are used for other purposes.
     elsewhere: usize,
 }
 
 impl Room {
-    /// `most` bytes for at most so many holders.
+    /// Creates a room of `most` bytes for at most `holders` holders.
     pub fn new(most: usize, holders: usize) -> Self {
         let base = SMALL.min(most / 2 / holders.max(1));
         Self {
@@ -30,18 +31,19 @@ impl Room {
         }
     }
 
-    /// Whether a holder of `from` bytes may come to hold `to`.
+    /// Whether a holder of `from` bytes may grow to `to` bytes.
     pub fn admits(&self, from: usize, to: usize) -> bool {
         to <= from || to <= self.of(from)
     }
 
-    /// The same for a holder that comes back with what it was admitted with before: what is kept back serves for that too.
+    /// Whether a holder that reconnects may hold what it was admitted with before: this may also
+    /// use the reserved part.
     pub fn admits_back(&self, from: usize, to: usize) -> bool {
         let others = (self.held - from).saturating_add(self.elsewhere);
         self.admits(from, to) || (to <= self.share() && others.saturating_add(to) <= self.most)
     }
 
-    /// The most bytes that a holder of `held` may come to hold now.
+    /// Returns the maximum bytes to which a holder of `held` bytes may grow now.
     pub fn of(&self, held: usize) -> usize {
         let free = self.free() + self.beyond(held);
         self.base
@@ -50,23 +52,23 @@ impl Room {
             .max(self.base)
     }
 
-    /// A holder of `from` bytes holds `to` now, admitted or not.
+    /// Records that a holder of `from` bytes now holds `to` bytes, admitted or not.
     pub fn change(&mut self, from: usize, to: usize) {
         self.held = self.held - from + to;
         self.large = self.large - self.beyond(from) + self.beyond(to);
     }
 
-    /// So many bytes are taken by what is no holder.
+    /// Sets the bytes that are used for other purposes than holders.
     pub fn set_elsewhere(&mut self, bytes: usize) {
         self.elsewhere = bytes;
     }
 
-    /// Bytes that all holders hold together.
+    /// Returns the bytes that all holders hold together.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Bytes that are left of the common part, for what is no holder.
+    /// Returns the bytes of the common part that holders leave for other purposes.
     pub fn spare(&self) -> usize {
         self.common.saturating_sub(self.large)
     }
@@ -85,7 +87,7 @@ impl Room {
 }
 
 impl Default for Room {
-    /// Without bounds.
+    /// An unlimited room.
     fn default() -> Self {
         Self {
             base: usize::MAX,
@@ -94,7 +96,7 @@ impl Default for Room {
     }
 }
 
-/// Bytes that each holder may hold in any case, where half of the whole suffices for that.
+/// Bytes that each holder may always hold, if half of the whole suffices for that.
 const SMALL: usize = 4_096;
-/// One holder may hold one part of so many: an attach with all of it is a frame of at most that many bytes.
+/// A holder may hold at most this fraction of the whole, which also limits the frame of an attach.
 const SHARES: usize = 32;

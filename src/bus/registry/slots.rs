@@ -6,11 +6,11 @@ use super::{Attached, EdgeId};
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     slots: Vec<(EdgeId, Slot)>,
-    /// How many of them are gone. They are left in place until they are half of all.
+    /// The number of removed connections, which stay in place until they are half of all.
     gone: usize,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Debug)]
 enum Slot {
     Gone,
@@ -19,18 +19,18 @@ enum Slot {
 }
 
 impl Slots {
-    /// How many connections there are.
+    /// Returns the number of connections.
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.gone
     }
 
-    /// Puts in one that has not attached.
+    /// Adds a connection that has not attached.
     pub(super) fn insert(&mut self, edge: EdgeId) {
         let place = self.slots.partition_point(|(other, _)| *other < edge);
         self.slots.insert(place, (edge, Slot::Connected));
     }
 
-    /// Takes one out.
+    /// Removes a connection.
     pub(super) fn remove(&mut self, edge: EdgeId) {
         let Some(slot) = self.slot_mut(edge) else {
             return;
@@ -43,14 +43,14 @@ impl Slots {
         }
     }
 
-    /// One has attached, if it is there.
+    /// Attaches a connection, if it exists.
     pub(super) fn attach(&mut self, edge: EdgeId, attached: Attached) {
         if let Some(slot) = self.slot_mut(edge) {
             *slot = Slot::Attached(attached);
         }
     }
 
-    /// One has not attached any more.
+    /// Detaches a connection, which stays.
     pub(super) fn take(&mut self, edge: EdgeId) -> Option<Attached> {
         let slot = self.slot_mut(edge)?;
         match core::mem::replace(slot, Slot::Connected) {
@@ -59,12 +59,12 @@ impl Slots {
         }
     }
 
-    /// Whether there is this connection.
+    /// Whether this connection exists.
     pub(super) fn contains(&self, edge: EdgeId) -> bool {
         self.slot(edge).is_some()
     }
 
-    /// What is known of one that has attached.
+    /// Returns the state of a connection that has attached.
     pub(super) fn get(&self, edge: EdgeId) -> Option<&Attached> {
         match self.slot(edge)? {
             Slot::Attached(attached) => Some(attached),
@@ -72,7 +72,7 @@ impl Slots {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the state of a connection that has attached, mutably.
     pub(super) fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
         match self.slot_mut(edge)? {
             Slot::Attached(attached) => Some(attached),
@@ -80,14 +80,14 @@ impl Slots {
         }
     }
 
-    /// All connections, in ascending order.
+    /// Returns all connections in ascending order.
     pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
         let there = self.slots.iter();
         let there = there.filter(|(_, slot)| !matches!(slot, Slot::Gone));
         there.map(|(edge, _)| *edge)
     }
 
-    /// Those that have attached, in ascending order.
+    /// Returns the attached connections in ascending order.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (EdgeId, &mut Attached)> {
         self.slots.iter_mut().filter_map(|(edge, slot)| match slot {
             Slot::Attached(attached) => Some((*edge, attached)),
@@ -106,7 +106,7 @@ impl Slots {
         Some(slot).filter(|slot| !matches!(slot, Slot::Gone))
     }
 
-    /// Where one is: mostly as far from the first as its number says.
+    /// Returns the index of a connection: usually its distance from the first one's number.
     fn place(&self, edge: EdgeId) -> Option<usize> {
         let (first, _) = self.slots.first()?;
         let likely = edge.0.checked_sub(first.0)? as usize;

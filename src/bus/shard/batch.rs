@@ -13,10 +13,11 @@ use crate::{
 use super::{Shard, ShardOutput};
 
 impl Shard {
-    /// The root sent a batch; the answer to it. What it leads to has to be sent before the answer.
+    /// Handles a batch of the root and returns the reply. Carry out the outputs before you send the
+    /// reply.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the call fails then, and nothing has changed.
+    /// A [`ProtocolError`]; the call fails and changes nothing.
     pub fn handle_batch(&mut self, text: &str, now: Millis) -> Result<String, ProtocolError> {
         let batch = Batch::from_json(text)?;
         if batch.is_last {
@@ -32,8 +33,8 @@ impl Shard {
         Ok(taken.to_json())
     }
 
-    /// Takes the events of a batch. Where some before it are missing, the root is asked, and
-    /// tells these again.
+    /// Delivers the events of a batch. If events before it are missing, requests them from the
+    /// root, which then sends these again.
     pub(super) fn take(&mut self, batch: Batch) {
         let end = Mark {
             epoch: batch.epoch.unwrap_or_default(),
@@ -47,7 +48,8 @@ impl Shard {
             self.begin_anew();
         }
         let reached = self.mark.as_ref().map(|mark| mark.position);
-        // Before the first answer too: what is left out may lie behind the mark that it will name.
+        // This holds before the first reply too: the omitted events may be after the mark of that
+        // reply.
         self.is_behind |= batch.previous > reached;
         if self.is_behind {
             if let Some(flight) = &mut self.flight {

@@ -13,7 +13,7 @@ use crate::{
 use super::{Asked, Parting, Shard, Waiting};
 
 impl Shard {
-    /// This is all that an edge follows: it is answered once that is followed here.
+    /// Handles a fresh follow of an edge, and replies once the root follows its topics.
     pub(super) fn begin_edge(&mut self, edge: EdgeId, follow: Follow, now: Millis) {
         if self.is_retired {
             return self.close(edge, Parting::Moved);
@@ -67,7 +67,7 @@ impl Shard {
         self.mark.as_ref().is_some_and(is_before)
     }
 
-    /// Whether an edge can be answered without asking the root.
+    /// Whether an edge can get its reply without a call to the root.
     pub(super) fn is_current(&self, topics: &[Topic], since: Option<&Mark>) -> bool {
         let is_whole =
             |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
@@ -75,7 +75,8 @@ impl Shard {
         self.mark.is_some() && is_here && topics.iter().all(|topic| self.wants.is_followed(topic))
     }
 
-    /// The call on its way serves whoever wants no more than it follows, and has no past.
+    /// Returns the pending call if it serves an edge: one whose topics that call adds or that are
+    /// followed, and that needs no earlier events.
     pub(super) fn call_that_serves(
         &self,
         topics: &[Topic],
@@ -127,7 +128,7 @@ impl Shard {
         }
     }
 
-    /// Answers a fresh follow, here where the shard is or there where the root was.
+    /// Replies to a fresh follow, at the shard's mark or at the root's.
     fn answer(
         &mut self,
         edge: EdgeId,

@@ -14,7 +14,7 @@ use crate::{
 use super::{Asked, Flight, FollowCall, Parting, Shard};
 
 impl Shard {
-    /// The next call to make, if it is time for one; its number has to be durable before it is made.
+    /// Returns the next call if one is due; store its number before you make it.
     pub fn poll_call(&mut self, now: Millis) -> Option<FollowCall> {
         if self.flight.is_some() || !self.is_call_due() || now < self.not_before {
             return None;
@@ -48,7 +48,7 @@ impl Shard {
         Some(FollowCall { seq, text })
     }
 
-    /// The root answered a call.
+    /// Handles the reply of the root to a call.
     pub fn handle_answer(&mut self, seq: u64, text: &str, now: Millis, random: f64) {
         if self.flight.as_ref().is_none_or(|flight| flight.seq != seq) {
             return;
@@ -68,7 +68,7 @@ impl Shard {
         }
     }
 
-    /// A call failed; it will be made again.
+    /// Handles the failure of a call, which will be repeated.
     pub fn handle_failure(&mut self, seq: u64, is_overloaded: bool, now: Millis, random: f64) {
         if self.flight.as_ref().is_some_and(|flight| flight.seq == seq) {
             self.undo();
@@ -84,7 +84,8 @@ impl Shard {
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
 
-    /// Everything that waits for a call waits for this one; the answer names the sessions among it.
+    /// Assigns everything that waits for a call to this one, and returns the sessions that it has
+    /// to name.
     pub(super) fn join(&mut self, seq: u64) -> Vec<Claim> {
         let mut joined = Vec::new();
         for waiting in &mut self.waiting {
@@ -121,7 +122,8 @@ impl Shard {
         }
     }
 
-    /// The root has no room for what the call adds. Nothing else that it said was heard either.
+    /// Handles a refusal: the root has no room for what the call adds, and has ignored the rest of
+    /// it.
     fn refuse(&mut self) {
         let Some(flight) = self.flight.take() else {
             return;
@@ -183,7 +185,8 @@ impl Shard {
         self.low.handle_count(self.edges.attached(), now);
     }
 
-    /// What was added is followed from the mark of the answer on. Where this shard has got that far, that is so of all.
+    /// Records from where topics are followed: what was added, from the mark of the reply on. If
+    /// this shard has reached that mark, this holds for all topics.
     fn count_from(&mut self, mark: &Mark, has_added: bool) {
         let own = self.mark.as_ref().map(|own| own.position);
         if own >= Some(mark.position) {
@@ -193,8 +196,8 @@ impl Shard {
         }
     }
 
-    /// The root has begun with this shard anew, from here on. A batch that it sent to an earlier life may have come
-    /// before, and says nothing of what lies between.
+    /// Starts at the mark of the first reply. A batch that the root sent to an earlier instance of
+    /// this shard may have arrived before, and says nothing about the events in between.
     fn begin_at(&mut self, mark: &Mark) {
         let own = self.mark.as_ref();
         if own.is_none_or(|own| own.position < mark.position) {
@@ -202,7 +205,7 @@ impl Shard {
         }
     }
 
-    /// Takes what was missing, where anything was.
+    /// Delivers the missing events, if there are any.
     pub(super) fn catch_up(&mut self, mark: &Mark, is_settled: bool, missed: Option<&Missed>) {
         let Some(own) = &self.mark else {
             self.mark = Some(mark.clone());
@@ -226,7 +229,8 @@ impl Shard {
         }
     }
 
-    /// What is missing cannot be had any more: the edges come back and are told so.
+    /// Closes the attached edges, because the missing events are no longer available. They
+    /// reconnect and learn that they may have missed events.
     pub(super) fn lose_attached(&mut self) {
         let edges = self.edges.ids();
         let lost: Vec<EdgeId> = edges.filter(|edge| !self.edges.is_waiting(*edge)).collect();
@@ -236,5 +240,5 @@ impl Shard {
     }
 }
 
-/// An edge waits about as long for its own answer.
+/// How long a reply of the root may take; an edge waits about as long for its own.
 const PATIENCE: Millis = Millis(4_000);

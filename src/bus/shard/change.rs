@@ -13,7 +13,8 @@ use crate::{
 use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
 
 impl Shard {
-    /// What is dropped is dropped at once and in any case; what is added is answered once the root follows it.
+    /// Changes the topics of an edge. Drops take effect at once, even if the additions are refused;
+    /// additions are confirmed once the root follows them.
     pub(super) fn change_edge(
         &mut self,
         edge: EdgeId,
@@ -40,19 +41,19 @@ impl Shard {
         })
     }
 
-    /// What an edge has added is followed; the log ended at `mark` when it came to be.
+    /// Confirms the additions of an edge; the log ended at `mark` when they took effect.
     pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, mark: &Mark) {
         let answer = self.edges.confirmed(edge, seq, mark.clone());
         self.send(edge, answer.to_json());
     }
 
-    /// There is no room for what an edge adds.
+    /// Refuses the additions of an edge, which have no room.
     fn refuse_more(&mut self, edge: EdgeId, seq: u64) {
         let answer = self.edges.refused(edge, seq);
         self.send(edge, answer.to_json());
     }
 
-    /// Whether the root has room for what these topics would have it follow too, as far as is known.
+    /// Whether the root has room for these topics, as far as is known.
     pub(super) fn root_admits<'k>(
         &mut self,
         topics: impl Iterator<Item = &'k Topic>,
@@ -62,7 +63,7 @@ impl Shard {
         self.wants.admits(self.edges.followed_names(), new, now)
     }
 
-    /// The root has no room for what a call adds: whoever waits for some of it is refused.
+    /// Refuses the edges that wait for topics of a call for which the root has no room.
     pub(super) fn refuse_waiting(&mut self, seq: u64) {
         let waiting = core::mem::take(&mut self.waiting).into_iter();
         let (refused, waiting): (Vec<_>, Vec<_>) =
@@ -90,7 +91,7 @@ impl Shard {
         });
     }
 
-    /// Whether some of what an edge wants is not followed.
+    /// Whether some topics of an edge are not followed.
     fn lacks(&self, edge: EdgeId) -> bool {
         let attached = self.edges.get(edge);
         attached.is_some_and(|attached| {

@@ -29,30 +29,31 @@ use super::{
 
 pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
 
-/// A share of a bus's edges: it holds them for its root, and has no log of its own.
+/// A shard of a bus: it holds a part of the edges for its root, and has no log.
 ///
-/// Whoever drives it makes the calls of [`Shard::poll_call`], and does what
-/// [`Shard::poll_output`] says, after everything that is handled, until there is none.
+/// The host makes the calls of [`Shard::poll_call`], and carries out the outputs of
+/// [`Shard::poll_output`] until there is none, after every other call.
 #[derive(Debug)]
 pub struct Shard {
-    /// Everything that it follows has come up to here; `None` until the root has told it something.
+    /// The mark up to which it has received every event that it follows; `None` before the first
+    /// message of the root.
     mark: Option<Mark>,
-    /// Some topics are followed from here on only, however far behind the mark may be.
+    /// The position from which all topics are followed, even if the mark is earlier.
     whole_from: Position,
     seq: u64,
-    /// The root may believe what an earlier life of this shard has told it.
+    /// The root may hold the topics of an earlier instance of this shard.
     is_fresh: bool,
     edges: Registry,
-    /// What it follows at the root.
+    /// The topics that it follows at the root.
     wants: Wants,
     waiting: Vec<Waiting>,
     sessions: Vec<(Claim, EdgeId)>,
     left: Vec<Claim>,
     watches: Vec<Watch>,
     flight: Option<Flight>,
-    /// What came while a call is on its way: of each topic the last event.
+    /// Events that arrived while a call is in flight: the latest of each topic.
     kept: Map<Subject, (Position, ServerEvent)>,
-    /// Events are missing after the mark.
+    /// Events after the mark are missing.
     is_behind: bool,
     low: Low,
     failures: u32,
@@ -61,29 +62,29 @@ pub struct Shard {
     outputs: VecDeque<ShardOutput>,
 }
 
-/// A follow that has not been answered.
+/// A follow that has no reply yet.
 #[derive(Debug)]
 struct Waiting {
     edge: EdgeId,
-    /// Its number.
+    /// The number of the follow.
     seq: u64,
     what: Asked,
-    /// The call whose answer it waits for; `None`: the next one.
+    /// The call whose reply it waits for; `None`: the next one.
     call: Option<u64>,
 }
 
 #[derive(Debug)]
 enum Asked {
-    /// A fresh one.
+    /// A fresh follow.
     All {
         since: Option<Mark>,
         session: Option<Claim>,
     },
-    /// One that has added these.
+    /// A follow that added these topics.
     More(Vec<Topic>),
 }
 
-/// A change of what a session watches, of which the root waits to hear that it is followed.
+/// A change of a session's subscriptions that the root waits for.
 #[derive(Debug)]
 struct Watch {
     ticket: u32,
@@ -96,13 +97,13 @@ struct Flight {
     seq: u64,
     left: Vec<Claim>,
     is_low: bool,
-    /// A batch was not taken meanwhile, and may have gone further than the answer.
+    /// A batch was rejected meanwhile, which may reach further than the reply.
     is_passed: bool,
     deadline: Millis,
 }
 
 impl Shard {
-    /// A shard that begins, whose last call had the number `seq`.
+    /// Creates a shard whose last call had the number `seq`.
     pub fn new(seq: u64) -> Self {
         Self {
             mark: None,
@@ -126,32 +127,34 @@ impl Shard {
         }
     }
 
-    /// Bounds the names of all edges together to `most` bytes, for at most so many edges. Before there is any edge.
+    /// Limits the names of all edges together to `most` bytes, for at most `edges` edges. Call it
+    /// before the first edge connects.
     pub fn set_room(&mut self, most: usize, edges: usize) {
         self.edges.set_room(Room::new(most, edges));
     }
 
-    /// For how long edges have to be few (10 s without this) before the root is told, which may then close this shard.
+    /// Sets how long edges have to be few (10 s by default) before the shard reports this to the
+    /// root, which may then close it.
     #[must_use]
     pub fn with_patience(mut self, patience: Millis) -> Self {
         self.low = Low::new(patience);
         self
     }
 
-    /// What is known of its edges.
+    /// Returns the registry of its edges.
     pub fn registry(&self) -> &Registry {
         &self.edges
     }
 
-    /// A connection came up; it gets nothing until it attaches.
+    /// Adds a connection; it receives nothing until it attaches.
     pub fn connect(&mut self) -> EdgeId {
         self.edges.connect()
     }
 
-    /// A frame came from an edge.
+    /// Handles a frame of an edge.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the frame is then to be dropped, and nothing has changed.
+    /// A [`ProtocolError`]; the frame has to be dropped, and changes nothing.
     pub fn handle_message(
         &mut self,
         edge: EdgeId,
@@ -182,7 +185,7 @@ impl Shard {
         }
     }
 
-    /// A connection went away.
+    /// Removes a connection.
     pub fn disconnect(&mut self, edge: EdgeId, now: Millis) {
         self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
@@ -192,10 +195,11 @@ impl Shard {
         }
     }
 
-    /// The root says something about a session; once that is done, [`ShardOutput::Done`] tells the ticket.
+    /// Handles a call of the root about a session; [`ShardOutput::Done`] names the ticket once it
+    /// is done.
     ///
     /// # Errors
-    /// A [`ProtocolError`]; the call fails then, and nothing has changed.
+    /// A [`ProtocolError`]; the call fails and changes nothing.
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
             SessionCall::Changed(session) if self.holds(&session) => {
@@ -206,7 +210,7 @@ impl Shard {
                 });
                 return Ok(());
             }
-            // The root takes it to be here, and would tell of it again.
+            // The root assumes that the stream is here, and would repeat the call.
             SessionCall::Changed(session) => self.leave_out(session),
             SessionCall::Release(session) => self.give_way(&session),
         }
@@ -214,7 +218,7 @@ impl Shard {
         Ok(())
     }
 
-    /// When to call [`Shard::handle_timeout`].
+    /// Returns when to call [`Shard::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
         let call = match &self.flight {
             Some(flight) => Some(flight.deadline),
@@ -223,7 +227,7 @@ impl Shard {
         [call, self.low.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// That moment has come.
+    /// Handles the timeouts that are due.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.low.handle_timeout(now);
         let late = self.flight.as_ref().filter(|flight| flight.deadline <= now);
@@ -232,27 +236,28 @@ impl Shard {
         }
     }
 
-    /// The next thing to do.
+    /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<ShardOutput> {
         self.outputs.pop_front()
     }
 
-    /// Everything that it follows has come up to here: what [`Shard::woken`] needs.
+    /// Returns the mark up to which it has received every event that it follows, for
+    /// [`Shard::woken`].
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
     }
 
-    /// Whether it holds no edges any more, for good.
+    /// Whether it is permanently closed and holds no edges.
     pub fn is_retired(&self) -> bool {
         self.is_retired
     }
 
-    /// Nothing is under way: it may be put aside.
+    /// Whether nothing is pending, so that the object may hibernate.
     pub fn is_settled(&self) -> bool {
         self.flight.is_none() && !self.is_call_due()
     }
 
-    /// No edge may want these any more.
+    /// Releases topics that no edge wants any more.
     fn release(&mut self, topics: impl IntoIterator<Item = Topic>) {
         for topic in topics {
             if !self.edges.is_wanted(&topic) {
@@ -290,7 +295,7 @@ impl Shard {
         self.finish_watches();
     }
 
-    /// The log is another one: nothing that was known holds.
+    /// Starts over with another log: nothing that was known is valid.
     fn begin_anew(&mut self) {
         self.close_all(Parting::Lost);
         self.wants.forget();

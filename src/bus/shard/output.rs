@@ -9,53 +9,54 @@ use crate::{
     wire::Claim,
 };
 
-/// What an edge's frame led to.
+/// The result of an edge's frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShardReceived {
-    /// The edge follows something else from now on; it is answered once that is followed here.
+    /// The edge's topics have changed; it gets its reply once the root follows them.
     Followed {
-        /// What to keep of it.
+        /// What to store for the edge.
         keeps: Keeps,
-        /// The session whose stream it is, where all that it follows is new.
+        /// The session whose stream it is, for a fresh follow.
         session: Option<Claim>,
     },
-    /// The edge asked to be let go; it is no longer known.
+    /// The edge has detached and was removed.
     Detached,
 }
 
-/// What a shard wants done.
+/// An output of a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShardOutput {
-    /// A frame to send.
+    /// Send a frame.
     Send(Delivery),
-    /// All that is kept of an edge, [`Registry::kept`](crate::bus::Registry::kept), has changed.
+    /// Store everything that [`Registry::kept`](crate::bus::Registry::kept) returns for an edge.
     Keep(EdgeId),
-    /// What is kept of an edge has changed by this.
+    /// Store this change for an edge.
     Change(EdgeId, Delta),
-    /// A connection to close; the shard no longer knows it.
+    /// Close a connection, which the shard has removed.
     Close(EdgeId, Parting),
-    /// The call with this ticket, of [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.
+    /// The call with this ticket, of
+    /// [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.
     Done(u32),
 }
 
-/// Why a connection is closed.
+/// The reason why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parting {
-    /// The edge may have missed something; it is to come back and say where it was.
+    /// The edge may have missed events and has to reconnect with its mark.
     Lost,
-    /// This shard holds no edges any more: the root has to be asked for another one.
+    /// This shard is closed: the edge has to ask the root for another one.
     Moved,
-    /// There is no room for what the edge wants.
+    /// There is no room for the edge's topics.
     Full,
-    /// The stream is over: its session has ended, or has another stream.
+    /// The stream has ended: its session has ended or has another stream.
     Over,
 }
 
-/// One call to the root.
+/// A call to the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FollowCall {
-    /// The number of the call, for its answer.
+    /// The number of the call, for its reply.
     pub seq: u64,
-    /// What to tell it.
+    /// The call as text.
     pub text: String,
 }

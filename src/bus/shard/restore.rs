@@ -10,19 +10,20 @@ use crate::{
 
 use super::Shard;
 
-/// What is kept of a shard while it is put aside, and what comes back.
+/// Restores a shard after hibernation.
 impl Shard {
-    /// A shard that was put aside at `mark` while its connections stayed open: they are to be restored.
+    /// Sets the mark of a shard that hibernated while its connections stayed open; restore these
+    /// next.
     #[must_use]
     pub fn woken(mut self, mark: Mark) -> Self {
         self.mark = Some(mark);
-        // Nobody remembers since when it follows what.
+        // It is unknown since when each topic is followed.
         self.whole_from = Position(u64::MAX);
         self.is_fresh = false;
         self
     }
 
-    /// An edge of before this shard was put aside, with what [`Shard::registry`] said of it.
+    /// Restores an edge, with what [`Shard::registry`] returned about it.
     pub fn restore(
         &mut self,
         topics: &Topics,

@@ -9,14 +9,14 @@ use crate::{
 use super::{Parting, Shard, ShardOutput, Watch};
 
 impl Shard {
-    /// The newest stream of a session that is here, and the edge that holds it.
+    /// Returns the newest stream of a session at this shard, and the edge that holds it.
     pub(super) fn holder(&self, session: &Claim) -> Option<(u64, EdgeId)> {
         let mut sessions = self.sessions.iter();
         let held = sessions.find(|(held, _)| held.is_of_session(session));
         held.map(|(held, edge)| (held.stream, *edge))
     }
 
-    /// Whether just this stream is here.
+    /// Whether exactly this stream is here.
     pub(super) fn holds(&self, session: &Claim) -> bool {
         self.holder(session)
             .is_some_and(|(stream, _)| stream == session.stream)
@@ -28,7 +28,7 @@ impl Shard {
             .is_some_and(|(stream, _)| stream > session.stream)
     }
 
-    /// The stream of a session is at this edge from now on.
+    /// Records that this edge now holds the stream of a session.
     pub(super) fn take_over(&mut self, session: &Claim, edge: EdgeId) {
         if self
             .holder(session)
@@ -42,7 +42,8 @@ impl Shard {
         self.left.retain(|left| !left.is_of_session(session));
     }
 
-    /// Older streams of a session are over. This one is attached elsewhere: the edge that has it here comes back, if there still is one.
+    /// Closes older streams of a session. If this stream is here, it is attached elsewhere: its
+    /// edge here has to reconnect.
     pub(super) fn give_way(&mut self, session: &Claim) {
         match self.holder(session) {
             Some((stream, edge)) if stream < session.stream => self.close(edge, Parting::Over),
@@ -59,7 +60,7 @@ impl Shard {
         }
     }
 
-    /// The stream of a session is not here: the root is told so, unless it is being told.
+    /// Tells the root that the stream of a session is not here, unless that call is pending.
     pub(super) fn leave_out(&mut self, session: Claim) {
         let told = self.flight.iter().flat_map(|flight| &flight.left);
         if !self.left.iter().chain(told).any(|left| *left == session) {
@@ -93,10 +94,10 @@ impl Shard {
         }
     }
 
-    /// The stream of a session follows what the session watches.
+    /// Makes the stream of a session follow the session's subscriptions.
     pub(super) fn watch(&mut self, edge: EdgeId, watched: &Watched) {
         for uri in &watched.uris {
-            // An event of it may have come before the shard knew that it is wanted here.
+            // An event of this topic may have arrived before the shard knew that it is wanted here.
             self.wants.want(Topic::Resource(uri.clone()));
             self.wants.confirm(Topic::Resource(uri.clone()));
         }

@@ -4,15 +4,15 @@ import type { IdempotencyKey, PublishedAt } from '../tables/idempotency-keys.js'
 
 /** Events that are published together. */
 export interface Publish {
-  /** Each as JSON text. */
+  /** The events, each as JSON text. */
   events: string[];
-  /** By what it is known where it is made again. */
+  /** Identifies the publish if it is repeated. */
   once?: IdempotencyKey | undefined;
 }
 
 /**
- * Publishes on their way to the disk: what comes while it is busy goes there together, in one transaction. So a burst
- * costs few writes, and a single publish waits for nobody.
+ * Groups publishes: those that arrive while the disk is busy are written together, in one
+ * transaction. A burst costs few writes, and a single publish does not wait.
  */
 export class GroupCommit {
   readonly #storage: DurableObjectStorage;
@@ -20,7 +20,10 @@ export class GroupCommit {
   #waiting: Waiting[] = [];
   #isBusy = false;
 
-  /** @param publish - logs and sends publishes of several events each; answers with the last position of each, or why that one fails. */
+  /**
+   * @param publish - logs and sends publishes of several events each; returns the last position of
+   *   each, or the error of one that fails.
+   */
   constructor(
     storage: DurableObjectStorage,
     publish: (publishes: Publish[]) => (PublishedAt | Error)[],
@@ -29,7 +32,7 @@ export class GroupCommit {
     this.#publish = publish;
   }
 
-  /** Publishes these events; resolves with the position of the last one. */
+  /** Publishes events; resolves with the position of the last one. */
   add(publish: Publish): Promise<PublishedAt> {
     const position = deferred<PublishedAt>();
     this.#waiting.push({ publish, position });

@@ -28,23 +28,28 @@ import { RootSessions } from './sessions.js';
 import { AGAIN_MS, RootShards, type ShardStats } from './shards.js';
 import type { WatchedBus } from './watcher.js';
 
-/** What a bus is doing. */
+/** Counters of a bus or a shard. */
 export interface BusStats {
-  /** Streams attached, at shards as far as these have told. Those of an isolate that share a socket count as one. */
+  /**
+   * Attached streams, including those that shards last reported. Streams of an isolate that share a
+   * socket count as one.
+   */
   attached: number;
-  /** Sockets open at the object itself, attached or not. */
+  /** Open sockets of the object itself, attached or not. */
   sockets: number;
   /** Events published since the log began. */
   position: number;
   /** Sessions of clients of earlier revisions. */
   sessions: number;
-  /** Frames from edges that had to be dropped since the object was last woken. */
+  /** Frames from edges that were dropped since the object last woke. */
   dropped: number;
-  /** The shards that hold the streams, where there are more than one object holds. */
+  /** The shards that hold streams, if there are more streams than one object holds. */
   shards: ShardStats[];
 }
 
-/** The object that a bus begins with: it holds the log and the sessions, and the streams until they are too many. */
+/**
+ * The root of a bus: it holds the log and the sessions, and the streams until there are too many.
+ */
 export class RootBus implements WatchedBus {
   /** The sessions of clients of earlier revisions. */
   readonly sessions: RootSessions;
@@ -76,7 +81,7 @@ export class RootBus implements WatchedBus {
     this.#core = new Bus(this.#log, sessionRows);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#interests);
-    // What its shards would refuse, it refuses before there are any.
+    // Rejects invalid options of shards before there are any shards.
     shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
     this.sessions = this.#sessionsOf(sessionRows);
@@ -87,7 +92,10 @@ export class RootBus implements WatchedBus {
     this.#core.restored(Date.now());
   }
 
-  /** Accepts the socket of one edge and tags it, or says to which shard the edge has to go. */
+  /**
+   * Accepts the socket of one edge and tags it, or names the shard to which the edge has to
+   * connect.
+   */
   accept({ headers }: Request, tag: string): Response {
     const shard = this.#place(headers);
     if (shard !== undefined) {
@@ -102,27 +110,30 @@ export class RootBus implements WatchedBus {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** Publishes events, each given as JSON text: all of them or none. Resolves with the position of the last one. */
+  /**
+   * Publishes events, each given as JSON text: all of them or none. Resolves with the position of
+   * the last one.
+   */
   async publishAll(events: string[]): Promise<number> {
     return Number(await this.#publishes.add({ events }));
   }
 
-  /** The same, unless it was made before, or cannot be made. */
+  /** Publishes events unless the publish was made before or cannot be made. */
   async publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt> {
     return await this.#publishes.add({ events, once });
   }
 
-  /** What all the streams want together, here and at shards. */
+  /** The union of what all streams want, here and at shards. */
   get wanted(): SubscriptionFilter {
     return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
   }
 
-  /** Rings the alarm at `at` or before. */
+  /** Makes the alarm fire at `at` or before. */
   wakeBy(at: number): Promise<void> {
     return this.#alarm.wakeBy(at);
   }
 
-  /** What this bus is doing. */
+  /** Returns the counters of this bus. */
   stats(): BusStats {
     const shards = this.#shards?.stats ?? [];
     const attached = shards.reduce(
@@ -141,14 +152,17 @@ export class RootBus implements WatchedBus {
     };
   }
 
-  /** A shard told what it follows. */
+  /** Handles a call of a shard that states what it follows. */
   follow(shard: number, call: string): string {
     const answer = calling(() => this.#core.follow(shard, call, Date.now()));
     this.#tend();
     return answer ?? '';
   }
 
-  /** Ends the sessions that have idled for too long, tells shards again of others, and writes down what the shards have taken. */
+  /**
+   * Handles the alarm: ends the sessions that were idle for too long, repeats calls about others to
+   * shards, and stores up to where the shards have the events.
+   */
   async alarm(): Promise<void> {
     this.#alarm.fired();
     this.#core.settle();
@@ -160,7 +174,7 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  /** A frame came from an edge. */
+  /** Handles a frame of an edge. */
   receive(socket: WebSocket, frame: string | ArrayBuffer): void {
     const edge = this.#edges.edge(socket);
     if (edge === undefined || typeof frame !== 'string') {
@@ -186,12 +200,12 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  /** The socket of an edge has closed. */
+  /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
     this.#leave(socket, NORMAL);
   }
 
-  /** Everything is in the log, in one transaction, before any of it is sent. */
+  /** Logs all publishes in one transaction before it sends any of them. */
   #publish(publishes: Publish[]): (PublishedAt | Error)[] {
     const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
     this.#tend();
@@ -202,7 +216,10 @@ export class RootBus implements WatchedBus {
     return logged.map(({ position }) => position);
   }
 
-  /** Resets the object where the disk fails: the core is ahead of the disk then, and begins again from it. */
+  /**
+   * Runs a transaction. Resets the object if the disk fails: the core is then ahead of the disk and
+   * has to restart from it.
+   */
   #transaction<T>(write: () => T): T {
     try {
       return this.#ctx.storage.transactionSync(write);
@@ -246,12 +263,15 @@ export class RootBus implements WatchedBus {
     return shard === 0 ? undefined : shard;
   }
 
-  /** Edges come back and are sent to shards; what they miss meanwhile is replayed there. */
+  /**
+   * Closes all sockets: their edges reconnect and are redirected to shards, which replay what they
+   * missed.
+   */
   #moveOut(): void {
     for (const socket of this.#ctx.getWebSockets()) this.#leave(socket, MOVED);
   }
 
-  /** Writes a publish to the log, unless it was made before. */
+  /** Logs a publish unless it was made before. */
   #logged({ events, once }: Publish): { deliveries: Delivery[]; position: PublishedAt | Error } {
     const now = Date.now();
     const former = once && this.#once.settle(once, now);
@@ -265,7 +285,7 @@ export class RootBus implements WatchedBus {
     return { deliveries, position };
   }
 
-  /** What is no event fails its own publish alone, and has changed nothing. */
+  /** Publishes to the core. An invalid event fails only its own publish, and changes nothing. */
   #published(events: string[], now: number): Publication | Error {
     try {
       return calling(() => this.#core.publish(events, now));
@@ -274,7 +294,7 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  /** Keeps what an edge follows from now on, before it is told so. */
+  /** Stores what an edge now follows before it sends the reply. */
   #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
     this.#edges.keep(socket, edge, kept);
     this.#tend();
@@ -282,19 +302,22 @@ export class RootBus implements WatchedBus {
     this.#edges.settle();
   }
 
-  /** Where the socket has died, its edge will notice too, and come back. */
+  /** Sends a frame. If the socket has failed, removes it; its edge reconnects. */
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
     if (socket !== undefined && !this.#edges.send(edge, frame))
       this.#leave(socket, TRY_AGAIN_LATER);
   }
 
-  /** Does what the core wants done. */
+  /** Carries out the pending outputs of the core. */
   #tend(): void {
     Promise.all(this.#drain()).catch(report);
   }
 
-  /** The same; resolves once the shards have been told that a request waits for. */
+  /**
+   * Carries out the pending outputs; resolves once the shards have the calls that a request waits
+   * for.
+   */
   async #flush(): Promise<void> {
     await Promise.all(this.#drain());
   }

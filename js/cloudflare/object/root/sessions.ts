@@ -7,9 +7,9 @@ import type { AlarmScheduler } from '../alarm.js';
 import type { BusKey } from '../key.js';
 import type { SessionTable } from '../tables/sessions.js';
 
-/** What the sessions of a root need of it. */
+/** What {@link RootSessions} needs from its root. */
 export interface RootSessionHost {
-  /** Where they are kept. */
+  /** The table that keeps the sessions. */
   table: SessionTable;
   alarm: AlarmScheduler;
   core: Bus;
@@ -17,11 +17,14 @@ export interface RootSessionHost {
   bus: string;
   /** The key of the bus object. */
   key: BusKey;
-  /** Does what the core wants done; resolves once the shards have been told that a request waits for. */
+  /**
+   * Carries out the pending outputs; resolves once the shards have the calls that a request waits
+   * for.
+   */
   flush(): Promise<void>;
 }
 
-/** The sessions of a bus, which the core keeps in SQLite: what it wants done about them is done here. */
+/** The sessions of a bus. The core keeps them in SQLite; this carries out its outputs. */
 export class RootSessions {
   readonly #host: RootSessionHost;
 
@@ -29,17 +32,20 @@ export class RootSessions {
     this.#host = host;
   }
 
-  /** How many sessions are held. */
+  /** The number of sessions. */
   get count(): number {
     return this.#host.core.countSessions();
   }
 
-  /** When the next session will have idled for too long; undefined where there is none. */
+  /**
+   * When the next session will have been idle for too long, in milliseconds since 1970; undefined
+   * if there is none.
+   */
   get nextEnd(): number | undefined {
     return this.#host.table.nextEnd;
   }
 
-  /** Begins a session and resolves with its id; with undefined where there is no room. */
+  /** Begins a session and resolves with its id; undefined if there is no room. */
   async begin(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
     const { alarm, bus, core, key } = this.#host;
     const id = await macedId(key.issue(), bus, newSessionId());
@@ -52,14 +58,17 @@ export class RootSessions {
     return id;
   }
 
-  /** Asks something of a session. A shard that has its stream knows what has changed before this resolves. */
+  /**
+   * Handles a call about a session. The shard that holds its stream has every change before this
+   * resolves.
+   */
   async ask(question: string): Promise<string> {
     const reply = calling(() => this.#host.core.askSession(question, Date.now()));
     await this.#host.flush();
     return reply;
   }
 
-  /** Ends the sessions that have idled for too long. */
+  /** Ends the sessions that were idle for too long. */
   sweep(): void {
     this.#host.core.sweepSessions(Date.now());
   }

@@ -6,20 +6,23 @@ import { objectOf, type ShardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
 import { ShardTable } from '../tables/shards.js';
 
-/** One shard, as its root knows it. */
+/** Counters of one shard. */
 export interface ShardStats {
-  /** Counts the shards of one bus, from 1. */
+  /** The number of the shard, from 1. */
   shard: number;
-  /** The continent whose clients it was opened for; empty where that was not known. */
+  /** The continent whose clients it was opened for; empty if unknown. */
   continent: string;
-  /** Streams attached, as it told last; undefined where it has not told since the root was last woken. */
+  /**
+   * Attached streams, as the shard last reported; undefined if it has not reported since the root
+   * last woke.
+   */
   attached: number | undefined;
 }
 
-/** What the shards of a root need of it. */
+/** What {@link RootShards} needs from its root. */
 export interface ShardHost {
   sql: SqlStorage;
-  /** Where the log ends: a bus without shards owes nothing before. */
+  /** The last position of the log: a bus without shards owes nothing before it. */
   settled: number;
   alarm: AlarmScheduler;
   /** The name of the bus. */
@@ -27,11 +30,11 @@ export interface ShardHost {
   namespace: DurableObjectNamespace;
   edgesPerShard: number;
   core: Bus;
-  /** Does what the core wants done. */
+  /** Carries out the pending outputs of the core. */
   tend(): void;
 }
 
-/** The shards of a root: what the core decides about them is made durable, and its calls are made. */
+/** The shards of a root: stores what the core decides about them, and makes its calls. */
 export class RootShards {
   readonly #host: ShardHost;
   readonly #table: ShardTable;
@@ -44,7 +47,7 @@ export class RootShards {
     host.core.setShards(settled, last, host.edgesPerShard, rows);
   }
 
-  /** Which shards there are. */
+  /** The shards and their counters. */
   get stats(): ShardStats[] {
     const { shards } = this.#table;
     return shards.map(({ shard, continent }) => ({
@@ -54,7 +57,7 @@ export class RootShards {
     }));
   }
 
-  /** Does one thing that the core wants done; the promise is of what a request waits for. */
+  /** Carries out one output of the core; returns a promise for a call that a request waits for. */
   do(output: BusOutput): Promise<void> | undefined {
     switch (output.kind) {
       case 'batch':
@@ -74,7 +77,10 @@ export class RootShards {
     }
   }
 
-  /** Sees to it that nothing that is owed to shards is forgotten: by an alarm, durable with what has happened. */
+  /**
+   * Sets an alarm, written together with the latest changes, so that no shard misses what it is
+   * owed.
+   */
   tend(): void {
     const { deadline, isSettled } = this.#host.core.state();
     if (!isSettled) this.#host.alarm.wakeWithThis(Date.now() + SETTLE_MS);
@@ -87,7 +93,7 @@ export class RootShards {
     text,
   }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
     const told = this.#tellSession(shard, text);
-    // Where this fails, or the object is reset, the core tells it again.
+    // If the call fails or the object is reset, the core repeats the call.
     this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
     if (isAwaited) return told;
     told.catch(report);
@@ -99,7 +105,7 @@ export class RootShards {
     this.#host.core.told(shard, text);
   }
 
-  /** A call that fails is made again when the core says so. */
+  /** Sends a batch to a shard. The core decides when to repeat a call that fails. */
   async #call({ call, shard, text }: Extract<BusOutput, { kind: 'batch' }>): Promise<void> {
     try {
       const answer = await this.#stub(shard).deliver(text);
@@ -115,15 +121,18 @@ export class RootShards {
     this.#host.tend();
   }
 
-  /** A fresh stub for each call: one that has failed once may go on failing. */
+  /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
   #stub(shard: number): ShardStub {
     const { bus, namespace } = this.#host;
     return objectOf<ShardStub>(namespace, { bus, shard }, this.#table.continent(shard));
   }
 }
 
-/** Milliseconds until the alarm rings again while a shard does not answer. */
+/** Milliseconds until the alarm fires again while a shard does not respond. */
 export const AGAIN_MS = 5_000;
 
-/** Milliseconds after a publish until what the shards have taken is written down, once for all publishes meanwhile. */
+/**
+ * Milliseconds after a publish until what the shards have received is stored, once for all
+ * publishes meanwhile.
+ */
 const SETTLE_MS = 1_000;

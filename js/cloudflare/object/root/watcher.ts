@@ -1,27 +1,30 @@
 import type { SubscriptionFilter } from '../../../model/filter.js';
 
-/** A bus, as something sees it that brings it changes from elsewhere. */
+/** The bus as its watcher sees it. */
 export interface WatchedBus {
-  /** What all its streams want together. */
+  /** The union of what all streams of the bus want. */
   readonly wanted: SubscriptionFilter;
   /** Publishes events, each given as JSON text. */
   publishAll(events: string[]): Promise<number>;
-  /** Calls `alarm` of the watcher at `at` or before, even where the object has been forgotten meanwhile. */
+  /**
+   * Calls `alarm` of the watcher at `at` (milliseconds since 1970) or before, even if the object
+   * was evicted meanwhile.
+   */
   wakeBy(at: number): Promise<void>;
 }
 
-/** Brings changes to a bus from elsewhere, while somebody wants them. */
+/** Publishes changes of another server to a bus while its streams want them. */
 export interface BusWatcher {
-  /** What is wanted may have changed. */
+  /** Called when `wanted` of the bus may have changed. */
   stir(): void;
-  /** The alarm has rung. */
+  /** Called when the alarm fires. */
   alarm(): Promise<void>;
 }
 
-/** Makes the watcher of the bus of this name; undefined: it has none. */
+/** Creates the watcher of the bus of this name; undefined if it has none. */
 export type WatcherMaker = (busName: string, bus: WatchedBus) => BusWatcher | undefined;
 
-/** Two filters as one, in an order that does not depend on theirs. */
+/** Returns the union of two filters, in an order that does not depend on theirs. */
 export function together(one: SubscriptionFilter, other: SubscriptionFilter): SubscriptionFilter {
   const lists = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
   const both: SubscriptionFilter = {};
@@ -33,7 +36,7 @@ export function together(one: SubscriptionFilter, other: SubscriptionFilter): Su
   return both;
 }
 
-/** Whether everything that `part` accepts is accepted by `whole`. */
+/** Whether `whole` accepts everything that `part` accepts. */
 export function covers(whole: SubscriptionFilter, part: SubscriptionFilter): boolean {
   return JSON.stringify(together(whole, part)) === JSON.stringify(together(whole, {}));
 }

@@ -1,9 +1,12 @@
 import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../../../bus/retention.js';
 import type { BusLog, EventCursor } from '../../../wasm/server/bindings.js';
 
-/** The bus's log in SQLite: every published event with its position, back to the start of a window by count and by age. */
+/**
+ * The log of a bus in SQLite: every published event with its position, back to the start of a
+ * window that count and age limit.
+ */
 export class EventLog implements BusLog {
-  /** Tells this log from one that began on another disk. */
+  /** Identifies this log: a log that begins on other storage has another epoch. */
   readonly epoch: string;
   readonly #sql: SqlStorage;
   readonly #window: Required<RetentionOptions>;
@@ -26,19 +29,22 @@ export class EventLog implements BusLog {
       .one().floor;
   }
 
-  /** The position of the last event; 0 when there was none. */
+  /** The position of the last event; 0 if there was none. */
   get position(): number {
     return this.#sql
       .exec<{ last: number }>('SELECT COALESCE(MAX(position), 0) AS last FROM event')
       .one().last;
   }
 
-  /** Every event after this position is held. */
+  /** The position after which the log holds every event. */
   get floor(): number {
     return this.#floor;
   }
 
-  /** Keeps one event, given as JSON text and published `now`; now and then, drops those that have left the window. */
+  /**
+   * Appends one event, given as JSON text and published at `now`. From time to time deletes the
+   * events that have left the window.
+   */
   append(position: number, event: string, now: number): void {
     this.#sql.exec('INSERT INTO event VALUES (?, ?, ?)', position, now, event);
     this.#untrimmed += 1;
@@ -47,7 +53,7 @@ export class EventLog implements BusLog {
     if (isLong || now - this.#trimmedAt >= logAgeMs * TRIM_SHARE) this.#trim(position, now);
   }
 
-  /** The events beyond `position`, which must not lie below the floor. */
+  /** Returns the events after `position`, which must not be less than `floor`. */
   after(position: number): EventCursor {
     return this.#sql.exec<{ position: number; event: string }>(
       'SELECT position, event FROM event WHERE position > ? ORDER BY position',
@@ -55,7 +61,7 @@ export class EventLog implements BusLog {
     );
   }
 
-  /** The events at these positions, ascending. */
+  /** Returns the events at these positions, in ascending order. */
   at(positions: Float64Array): EventCursor {
     return this.#sql.exec<{ position: number; event: string }>(
       'SELECT position, event FROM event WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
@@ -63,7 +69,10 @@ export class EventLog implements BusLog {
     );
   }
 
-  /** The last event always stays: it says where the log ends. Reads what it deletes, and one row more. */
+  /**
+   * Deletes the events that have left the window, except the last one, which marks the end of the
+   * log. Reads the rows that it deletes, and one more.
+   */
   #trim(last: number, now: number): void {
     const { logAgeMs, logEvents } = this.#window;
     const [young] = this.#sql

@@ -1,27 +1,28 @@
 import { ListenError } from '../../../model/error.js';
 import { WINDOW_MS } from '../../publish/signature.js';
 
-/** By what a publish that is made again is known, and what it publishes. */
+/** Identifies a publish that may be repeated, and its events. */
 export interface IdempotencyKey {
-  /** Its idempotency key. */
+  /** The idempotency key. */
   key?: string;
-  /** What signed it. */
+  /** The signature of the request. */
   signature?: string;
-  /** Stands for its events. */
+  /** The digest of the body, which identifies the events. */
   digest: string;
 }
 
 /**
- * What becomes of a publish: the position of its last event, or why it is not made. Its key belongs to one of other
- * events, or it is signed and there is no room to remember that.
+ * The result of a publish: the position of its last event, or why it was not made. `key-reused`:
+ * its key belongs to a publish of other events. `signatures-full`: it is signed, and the bus has no
+ * room to remember its signature.
  */
 export type PublishedAt = number | 'key-reused' | 'signatures-full';
 
-/** For how many publishes, and for how long, a bus remembers what it was published once. */
+/** How many publishes a bus remembers, and for how long. */
 export interface IdempotencyOptions {
   /**
-   * Number of idempotency keys to remember, of all publishers together. The oldest is forgotten
-   * first.
+   * Maximum number of idempotency keys to remember, for all publishers together. The oldest is
+   * forgotten first.
    *
    * @default 10_000
    */
@@ -33,16 +34,19 @@ export interface IdempotencyOptions {
    */
   idempotencyMs?: number;
   /**
-   * Number of signed publishes that a bus takes within 11 minutes. It remembers each for that long,
-   * which is longer than its signature is fresh. Beyond the limit it refuses further ones with 503,
-   * and forgets none.
+   * Maximum number of signed publishes that a bus accepts within 11 minutes. It remembers each for
+   * that long, which is longer than its signature is fresh. Beyond the limit it refuses further
+   * ones with 503, and forgets none.
    *
    * @default 100_000
    */
   signedPublishes?: number;
 }
 
-/** The publishes that a bus remembers, in SQLite: keys by count and by age, signatures by age alone. */
+/**
+ * The publishes that a bus remembers, in SQLite: keys limited by count and age, signatures by age
+ * alone.
+ */
 export class IdempotencyKeys {
   readonly #keys: Remembered;
   readonly #signatures: Remembered;
@@ -70,8 +74,9 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Returns what became of this publish if that is settled: it was made before, or it cannot be made. Remembers the
-   * signature of a publish that its key settles, so that it stays settled once the key is forgotten.
+   * Returns the result of a publish that is settled: it was made before, or it cannot be made.
+   * Remembers the signature of a publish that its key settles, so that it stays settled once the
+   * key is forgotten.
    */
   settle({ digest, key, signature }: IdempotencyKey, now: number): PublishedAt | undefined {
     const signed = signature === undefined ? undefined : this.#signatures.find(signature, now);
@@ -85,7 +90,10 @@ export class IdempotencyKeys {
     return settled;
   }
 
-  /** Remembers a publish, and forgets the keys that have left the window: reads what it deletes, and a row more. */
+  /**
+   * Remembers a publish, and forgets the keys that have left the window. Reads the rows that it
+   * deletes, and one more.
+   */
   keep({ digest, key, signature }: IdempotencyKey, position: number, now: number): void {
     if (signature !== undefined) this.#signatures.keep(signature, digest, position, now);
     if (key === undefined) return;
@@ -109,7 +117,7 @@ interface Former {
   position: number;
 }
 
-/** A table of publishes in the order in which they came. */
+/** A table of publishes in the order of their arrival. */
 class Remembered {
   readonly #sql: SqlStorage;
   readonly #table: string;
@@ -126,7 +134,10 @@ class Remembered {
       )`);
   }
 
-  /** How many there are; none is taken out of the middle but to be put last again. */
+  /**
+   * The number of rows. A row is only ever taken from the middle to be inserted again as the last
+   * one.
+   */
   get count(): number {
     const { first, last } = this.#sql
       .exec<{ first: number | null; last: number | null }>(
@@ -153,7 +164,7 @@ class Remembered {
     );
   }
 
-  /** Deletes what is too old, and with `most` what is too much. */
+  /** Deletes the rows that are too old and, with `most`, the oldest ones beyond that number. */
   forget(now: number, most?: number): void {
     const last =
       this.#sql.exec<{ last: number | null }>(`SELECT MAX(seq) AS last FROM ${this.#table}`).one()
@@ -170,7 +181,10 @@ class Remembered {
   }
 }
 
-/** Stands for the position of a publish that was refused for its key; positions begin at 1. */
+/** The position that marks a publish refused for its key; positions begin at 1. */
 const REFUSED = 0;
-/** A signature is fresh for the window before its timestamp and the one after; a minute more for clocks that differ. */
+/**
+ * Milliseconds for which a signature is remembered. It is fresh from one window before its
+ * timestamp to one after; the additional minute covers clocks that differ.
+ */
 const SIGNED_MS = 2 * WINDOW_MS + 60_000;

@@ -1,15 +1,15 @@
 import type { SessionKeys, SessionRows, SessionTotals } from '../../../wasm/server/bindings.js';
 
-/** The sessions of one bus in SQLite, with the resources that each one watches. */
+/** The sessions of one bus in SQLite, with the resources that each one subscribes to. */
 export class SessionTable implements SessionRows {
   readonly #sql: SqlStorage;
   readonly #onFailure: (error: unknown) => void;
 
-  /** @param onFailure - told where the disk fails: the core may be ahead of it then. */
+  /** @param onFailure - called if the disk fails: the core may then be ahead of it. */
   constructor(sql: SqlStorage, onFailure: (error: unknown) => void) {
     this.#sql = sql;
     this.#onFailure = onFailure;
-    // Sessions of before the core kept them are over.
+    // Sessions from versions whose core did not keep them are dropped.
     const columns = sql
       .exec<{ name: string }>("SELECT name FROM pragma_table_info('session')")
       .toArray();
@@ -18,7 +18,7 @@ export class SessionTable implements SessionRows {
     sql.exec(SCHEMA);
   }
 
-  /** When the next session will be over; undefined where there is none. */
+  /** When the next session ends, in milliseconds since 1970; undefined if there is none. */
   get nextEnd(): number | undefined {
     const [row] = this.#rows<{ at: number | null }>('SELECT MIN(ends_at) + 1 AS at FROM session');
     return row?.at ?? undefined;
@@ -115,7 +115,7 @@ const NONE = { sessions: 0, bytes: 0 };
 
 const TABLES = ['session', 'session_uri', 'session_shard'];
 
-/** URIs lie in the one tree of their table: each is on disk once. */
+/** URIs are part of the primary key in a table WITHOUT ROWID: each is on disk once. */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS session (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, caller TEXT, named INTEGER NOT NULL,
@@ -128,7 +128,7 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS session_release (text TEXT PRIMARY KEY) WITHOUT ROWID;
 `;
 
-/** Whose a session is never changes: the index of that is left alone. */
+/** The caller of a session never changes, so its index is not updated. */
 const PUT = `
   INSERT INTO session (id, caller, named, ends_at, shard, uri_bytes, session) VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET
@@ -138,5 +138,5 @@ const PUT = `
 const COUNT =
   'SELECT named, COUNT(*) AS sessions, SUM(uri_bytes) AS bytes FROM session GROUP BY named';
 
-/** The number of the session with an id. */
+/** The row number of the session with an id. */
 const NUMBER = '(SELECT number FROM session WHERE id = ?)';

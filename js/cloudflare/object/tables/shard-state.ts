@@ -1,4 +1,4 @@
-/** What a shard has to know after it was put aside, in SQLite. */
+/** The state that a shard needs after hibernation, in SQLite. */
 export class ShardState {
   readonly #sql: SqlStorage;
   #kept: Row;
@@ -15,22 +15,22 @@ export class ShardState {
     return this.#kept.seq;
   }
 
-  /** Which log it follows; empty where the root has not told yet. */
+  /** The epoch of the log that it follows; empty if the root has not sent it yet. */
   get epoch(): string {
     return this.#kept.epoch;
   }
 
-  /** Up to where everything has come that it follows. */
+  /** The position up to which it has received every event that it follows. */
   get position(): number {
     return this.#kept.position;
   }
 
-  /** Another call is about to be made. */
+  /** Stores the number of the call that is about to be made. */
   count(seq: number): void {
     this.#keep({ ...this.#kept, seq });
   }
 
-  /** More has come. */
+  /** Stores the epoch and the position. */
   reach(epoch: string, position: number): void {
     const { epoch: former, position: reached } = this.#kept;
     if (former !== epoch || reached !== position) this.#keep({ ...this.#kept, epoch, position });

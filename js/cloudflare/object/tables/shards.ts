@@ -1,6 +1,6 @@
 import type { Change, ShardRow } from '../../../wasm/server/bindings.js';
 
-/** What a root has to know of its shards after a restart, in SQLite. */
+/** The state of its shards that a root needs after a restart, in SQLite. */
 export class ShardTable {
   readonly #sql: SqlStorage;
 
@@ -9,20 +9,23 @@ export class ShardTable {
     sql.exec(SCHEMA);
   }
 
-  /** The highest number of a shard that ever was. */
+  /** The highest number that a shard has ever had. */
   get last(): number {
     return this.#sql
       .exec<{ last: number }>('SELECT COALESCE(MAX(number), 0) AS last FROM shard')
       .one().last;
   }
 
-  /** Every shard has taken what was published up to here; undefined where there never was a shard. */
+  /**
+   * The position up to which every shard has received the events; undefined if there was never a
+   * shard.
+   */
   get settled(): number | undefined {
     return this.#sql.exec<{ position: number }>('SELECT position FROM settled').toArray()[0]
       ?.position;
   }
 
-  /** The continent that a shard was opened for. */
+  /** Returns the continent that a shard was opened for. */
   continent(shard: number): string {
     const rows = this.#sql.exec<{ continent: string }>(
       'SELECT continent FROM shard WHERE number = ?',
@@ -31,7 +34,7 @@ export class ShardTable {
     return rows.toArray()[0]?.continent ?? '';
   }
 
-  /** The shards that are there. */
+  /** The shards that are not closed. */
   get shards(): { shard: number; continent: string }[] {
     return this.#sql
       .exec<{ shard: number; continent: string }>(
@@ -41,7 +44,7 @@ export class ShardTable {
       .toArray();
   }
 
-  /** What was kept of each shard. */
+  /** The stored state of each shard that is not closed. */
   get rows(): ShardRow[] {
     const shards = this.#sql.exec<Shard>(
       'SELECT number, continent, seq, state FROM shard WHERE state <> ?',
@@ -61,7 +64,7 @@ export class ShardTable {
     });
   }
 
-  /** Keeps one change. */
+  /** Stores one change. */
   keep(change: Change): void {
     switch (change.kind) {
       case 'opened':
@@ -78,7 +81,7 @@ export class ShardTable {
       case 'closed':
         this.#sql.exec('DELETE FROM shard_topic WHERE shard = ?', change.shard);
         this.#sql.exec('UPDATE shard SET state = ? WHERE number = ?', State.Closed, change.shard);
-        // The highest number stays, so that it is not used again.
+        // The row of the highest number stays, so that the number is not used again.
         this.#sql.exec('DELETE FROM shard WHERE state = ? AND number < ?', State.Closed, this.last);
         break;
       case 'follows':
@@ -89,7 +92,10 @@ export class ShardTable {
     }
   }
 
-  /** Deletes everything else that the object has stored. The shards have to let their edges go, and are closed then. */
+  /**
+   * Deletes everything in the object's storage except the list of shards, and marks those as
+   * leaving: they release their edges and are then closed.
+   */
   async outlive(storage: DurableObjectStorage): Promise<void> {
     const shards = this.#sql
       .exec<Shard>('SELECT number, continent, seq, state FROM shard')
