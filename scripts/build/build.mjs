@@ -233,7 +233,13 @@ const wasmFeatures = [
   'sign-ext',
 ];
 
-/** Nothing points into the first kilobyte of memory: it is the far end of the stack, which grows down to it. */
-const smallest = ['-Oz', '--low-memory-unused', '--converge'];
+/**
+ * Nothing points into the first kilobyte of memory: it is the far end of the stack, which grows down
+ * to it. Code that is laid flat and put together again is smaller by 0.7 KB of gzip.
+ */
+const smallest = [
+  '--low-memory-unused',
+  ...['-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--converge'],
+];
 
 await main(import.meta.url, setUpAndBuild);

@@ -38,8 +38,7 @@ pub struct Follower {
     asked: u64,
     /// Whether a reply to an attach is ignored unless it names a session.
     needs_watch: bool,
-    /// The positions of task states that were delivered before their turn: states from before them
-    /// are older.
+    /// The positions of task states that were delivered early: states before them are older.
     early: Vec<(TaskId, Position)>,
     /// The batch for which the bus was last asked because it has an unwanted event.
     unwanted: Option<Position>,
@@ -148,8 +147,7 @@ impl Follower {
         self.link.handle_timeout(now, random, may_verify);
     }
 
-    /// Returns the next call to the bus, or `None` until something is handled again. An attach
-    /// sends [`Follower::follow`].
+    /// Returns the next call to the bus, if any. An attach sends [`Follower::follow`].
     pub fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
         let call = self.link.poll_call(now)?;
         if call != BusCall::Leave {
@@ -211,8 +209,7 @@ impl Follower {
         resume.cloned()
     }
 
-    /// Returns the mark up to which every event was received; `None` until the first attach is
-    /// confirmed.
+    /// Returns the mark up to which every event was received; `None` before the first attach.
     pub fn mark(&self) -> Option<&Mark> {
         self.mark.as_ref()
     }
@@ -250,8 +247,7 @@ impl Follower {
                 room,
             },
             FollowAnswer::Full { seq, room } => Heard::Refused { seq, room },
-            // The reply to that follow may be lost. Then no reply comes, and the follow is
-            // repeated.
+            // The reply may be lost; the follow is then repeated.
             FollowAnswer::Stale { seq } => {
                 self.seq = self.seq.max(seq);
                 Heard::Nothing
@@ -260,8 +256,7 @@ impl Follower {
         }
     }
 
-    /// Handles the confirmation of an attach. The bus follows all topics from the stated position,
-    /// or from a later one if the log does not reach back that far.
+    /// Handles the confirmation of an attach, from its position or a later one if the log is short.
     fn handle_attached(&mut self, followed: Followed, now: Millis) -> Heard {
         // The reply to an earlier attach may arrive twice, or late.
         let is_awaited = self.link.awaits() && followed.seq == self.asked;
@@ -336,8 +331,7 @@ impl Follower {
             return None;
         };
         let Some(previous) = previous else {
-            // While events are in doubt, the mark stays, so that the bus is asked from before the
-            // doubt.
+            // While events are in doubt, the mark stays before the doubt.
             if self.link.is_certain() {
                 mark.position = through;
             }
@@ -347,15 +341,13 @@ impl Follower {
             return Some(true);
         }
         if previous != mark.position {
-            // If the bus is being asked already, its reply starts at the mark and covers this
-            // batch.
+            // If the bus is being asked already, its reply covers this batch.
             if self.link.is_attached() {
                 self.doubt(now);
             }
             return Some(true);
         }
-        // The bus sends only requested events, so a change of the request must have been lost. If
-        // the bus sends the batch again after a reply, the event is meant.
+        // A changed request must have been lost. Sent again after a reply, the event is meant.
         let is_meant = self.unwanted == Some(through) && self.link.is_certain();
         if !are_wanted && !is_meant {
             self.unwanted = Some(through);
@@ -383,8 +375,7 @@ impl Follower {
         true
     }
 
-    /// Handles an unreadable frame. A message of a newer bus is ignored; anything else may have
-    /// been an event.
+    /// Handles an unreadable frame: ignores one of a newer bus; any other may have been an event.
     fn handle_unreadable(&mut self, error: ProtocolError, now: Millis) {
         let is_newer = matches!(
             error,

@@ -62,6 +62,7 @@ test('an object that its disk keeps from starting three times begins anew, and e
     await sharded().publish(1, CHANGED);
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
   }
+  const before = await sharded().bus<number>('starts');
   await sharded().post(1, '/bus/garble');
   await sharded().post(1, '/bus/reset');
   const refused: string[] = [];
@@ -71,7 +72,10 @@ test('an object that its disk keeps from starting three times begins anew, and e
     return response.ok;
   };
   await expect.poll(isPublished, WAIT).toBe(true);
-  expect(refused).toEqual(['bus-unavailable', 'bus-unavailable', 'bus-unavailable']);
+  // Three starts failed. An edge that comes back may have met one of them.
+  expect((await sharded().bus<number>('starts')) - before).toBe(4);
+  expect(refused.length).toBeLessThanOrEqual(3);
+  expect(new Set(refused)).toEqual(new Set(['bus-unavailable']));
   expect((await sharded().bus<BusStats>('stats')).position).toBe(1);
   // Nobody knows what was missed.
   for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
