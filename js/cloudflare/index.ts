@@ -13,10 +13,10 @@ export {
   durableObjectBus,
 } from './edge/durable-object-bus.js';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';
+export type { BusStats } from './object/bus/root.js';
+export type { ShardStats } from './object/bus/shards.js';
+export type { BusWatcher, WatchedBus, WatcherMaker } from './object/bus/watcher.js';
 export type { SubscriptionBusOptions } from './object/options.js';
-export type { BusStats } from './object/root/root.js';
-export type { ShardStats } from './object/root/shards.js';
-export type { BusWatcher, WatchedBus, WatcherMaker } from './object/root/watcher.js';
 export { SubscriptionBus } from './object/subscription-bus.js';
 export type {
   IdempotencyKey,

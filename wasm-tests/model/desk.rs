@@ -21,7 +21,7 @@ pub(crate) struct Tell {
     pub(crate) is_awaited: bool,
 }
 
-/// The sessions that the object keeps, as `js/cloudflare/object/root/sessions.ts` has them. The disk fails after so many writes.
+/// The sessions that the object keeps, as `js/cloudflare/object/bus/sessions.ts` has them. The disk fails after so many writes.
 impl Bus {
     /// Begins a session; the answer is whether there was room.
     pub(crate) fn begin_session(
@@ -147,5 +147,5 @@ impl Bus {
     }
 }
 
-/// As `js/cloudflare/object/root/shards.ts` has it.
+/// As `js/cloudflare/object/bus/shards.ts` has it.
 const AGAIN: Millis = Millis(5_000);

@@ -13,7 +13,7 @@ import {
   together,
   type WatchedBus,
   type WatcherMaker,
-} from '../object/root/watcher.js';
+} from '../object/bus/watcher.js';
 import { UpstreamSubscription } from './upstream-subscription.js';
 
 /** An MCP server that a bus subscribes to on behalf of all its streams. */

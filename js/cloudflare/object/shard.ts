@@ -7,10 +7,10 @@ import { NORMAL, PARTING, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
 import type { RootStub } from '../wire/stubs.js';
+import type { BusStats } from './bus/root.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
 import { ownNamespace } from './own-namespace.js';
-import type { BusStats } from './root/root.js';
 import { SocketAttachments } from './socket-attachments.js';
 import { ShardState } from './tables/shard-state.js';
 
