@@ -108,4 +108,4 @@ const ASIDE = 4;
 const HEIGHT = 136;
 const [LEFT, RIGHT, TOP, BOTTOM] = [56, 16, 10, 10];
 const NOTHING =
-  'Call a tool or publish while somebody listens: each cue becomes a dot, as high as it took to arrive.';
+  'Call a tool or publish while a subscription is open: each cue is a dot, as high as its delay.';

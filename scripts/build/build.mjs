@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { environment, run } from '../process/command.mjs';
 import { isFresh, unlessFresh } from '../process/fresh.mjs';
 import { main } from '../process/main.mjs';
-import { root } from '../process/project.mjs';
+import { crate, root } from '../process/project.mjs';
 import { sideBySide } from '../process/side-by-side.mjs';
 import { step } from '../process/step.mjs';
 import { missingParts, setUpCosts } from '../setup/setup.mjs';
@@ -196,14 +196,6 @@ const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80
 const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build/build.mjs', 'scripts/build/bindings.mjs', 'package-lock.json'];
-const crate = [
-  'rust-toolchain.toml',
-  'Cargo.toml',
-  'Cargo.lock',
-  'src',
-  'bindings',
-  'tools/wasm-bindgen',
-];
 const core = { inputs: [...tools, ...crate], outputs: ['pkg'] };
 const glue = [
   'scripts/build/cli.mjs',

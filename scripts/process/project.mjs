@@ -9,3 +9,13 @@ export const npmBin = join(root, 'node_modules', '.bin');
 
 /** Where set-up puts the programs that cargo compiles. */
 export const cargoBin = join(root, '.tools', 'bin');
+
+/** What the WebAssembly is compiled from. */
+export const crate = [
+  'rust-toolchain.toml',
+  'Cargo.toml',
+  'Cargo.lock',
+  'src',
+  'bindings',
+  'tools/wasm-bindgen',
+];

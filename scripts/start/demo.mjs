@@ -4,7 +4,7 @@ import { writeBindings } from '../build/bindings.mjs';
 import { buildConsole } from '../build/console.mjs';
 import { run } from '../process/command.mjs';
 import { isFresh, unlessFresh } from '../process/fresh.mjs';
-import { root } from '../process/project.mjs';
+import { crate, root } from '../process/project.mjs';
 import { setUpCosts } from '../setup/setup.mjs';
 
 /** @typedef {import('../process/side-by-side.mjs').Part} Part */
@@ -103,15 +103,7 @@ async function copySources() {
 const copied = ['js', 'console', 'examples/notebook', 'tsconfig.base.json', 'wrangler.toml'];
 const tools = ['scripts/build/bindings.mjs', 'scripts/start/demo.mjs', 'package-lock.json'];
 const corePaths = {
-  inputs: [
-    ...tools,
-    'rust-toolchain.toml',
-    'Cargo.toml',
-    'Cargo.lock',
-    'src',
-    'bindings',
-    'tools/wasm-bindgen',
-  ],
+  inputs: [...tools, ...crate],
   outputs: [join(folder, 'pkg')],
 };
 const workerPaths = {
