@@ -34,7 +34,7 @@ export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
 export { createListenHandler } from './listen-handler.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
-export type { AudienceEvent, ChangeEvent, RevokedEvent, ServerEvent } from './model/event.js';
+export type { ChangeEvent, DisconnectEvent, GroupEvent, ServerEvent } from './model/event.js';
 export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
 export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';

@@ -187,7 +187,7 @@ class ListenFront {
   };
 
   readonly disconnect = (principal: string): Promise<void> =>
-    this.bus.publish({ kind: 'revoked', principal });
+    this.bus.publish({ kind: 'disconnect', principal });
 
   readonly stats = (): ListenStats => ({
     ...this.#openings.stats,
@@ -300,7 +300,7 @@ class ListenFront {
     const permit = await runAuthorize(this.#authorizing, { ...asker, requested });
     if (permit.refusal !== undefined)
       return this.#refusals.denied(core.refuse(permit.refusal), permit);
-    const caller = { ...asker, audiences: permit.audiences };
+    const caller = { ...asker, groups: permit.groups };
     const refusal = this.#openings.refusal(asker);
     const opened = refusal ?? (await this.#openings.open(core, permit.filter, caller));
     return typeof opened === 'number' ? this.#refusals.answer(core.refuse(opened)) : opened;

@@ -227,9 +227,9 @@ fn method_of(event: &ServerEvent) -> &'static str {
         ServerEvent::ResourcesListChanged => RESOURCES_LIST_CHANGED,
         ServerEvent::ResourceUpdated { .. } => RESOURCE_UPDATED,
         ServerEvent::TaskStatus { .. } => TASK_STATUS,
-        ServerEvent::ForAudience { event, .. } => method_of(event),
-        // A revocation is never sent: it ends the stream.
-        ServerEvent::Revoked { .. } => "",
+        ServerEvent::ForGroup { event, .. } => method_of(event),
+        // A disconnect is never sent: it ends the stream.
+        ServerEvent::Disconnect { .. } => "",
     }
 }
 

@@ -36,7 +36,7 @@ pub enum PublishError {
 
 /// Reads the body of a publish: an event, or a non-empty array of events. An event is written as a
 /// [`ServerEvent`], as its notification, or with the name of its class in the official Python SDK.
-/// Either may have an `audience` member. A revocation is refused: the right to publish changes does
+/// Either may have an `group` member. A disconnect is refused: the right to publish changes does
 /// not include the right to end the streams of callers.
 ///
 /// # Errors
@@ -64,11 +64,11 @@ pub fn events(body: &[u8]) -> Result<Posted, PublishError> {
 }
 
 fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
-    match (read(node)?, node.get("audience")) {
-        (ServerEvent::Revoked { .. }, _) => Err(EventError::Revocation),
-        (event @ ServerEvent::ForAudience { .. }, _) | (event, None) => Ok(event),
-        (change, Some(audience)) => Ok(ServerEvent::ForAudience {
-            audience: Label::from_node(audience).ok_or(EventError::Audience)?,
+    match (read(node)?, node.get("group")) {
+        (ServerEvent::Disconnect { .. }, _) => Err(EventError::Disconnect),
+        (event @ ServerEvent::ForGroup { .. }, _) | (event, None) => Ok(event),
+        (change, Some(group)) => Ok(ServerEvent::ForGroup {
+            group: Label::from_node(group).ok_or(EventError::Group)?,
             event: Box::new(change),
         }),
     }

@@ -35,8 +35,8 @@ export interface CallerContext<Rest extends unknown[] = unknown[]> {
   principal: string | undefined;
   /** When the caller's credentials expire, in milliseconds since 1970; undefined: never. */
   expiresAt?: number | undefined;
-  /** The audiences from the option `principal`; undefined: none. */
-  audiences?: string[] | undefined;
+  /** The groups from the option `principal`; undefined: none. */
+  groups?: string[] | undefined;
   /**
    * The `claims` that the option `principal` has just returned, or its `AuthInfo`; undefined: none.
    */
@@ -63,10 +63,10 @@ export type Authorization = AllowedFilter | Denial | Response;
 /** The notifications that a caller may receive. */
 export interface AllowedFilter extends SubscriptionFilter {
   /**
-   * The audiences of the caller, which also receives events published for them. Default: the
-   * audiences from `principal`.
+   * The groups of the caller, which also receives events published for them. Default: the
+   * groups from `principal`.
    */
-  audiences?: string[];
+  groups?: string[];
 }
 
 /** Denies a caller any subscription. */
@@ -95,8 +95,8 @@ export interface Denied {
 export interface Permit extends Partial<Denied> {
   /** The filter that the caller is allowed, as JSON text; undefined: everything. */
   filter?: string;
-  /** The audiences of the caller. */
-  audiences?: string[] | undefined;
+  /** The groups of the caller. */
+  groups?: string[] | undefined;
 }
 
 /** The function to call, its timeout in milliseconds, and the handler of its errors. */
@@ -111,13 +111,13 @@ export async function runAuthorize<Context extends object>(
   { authorize, ms, onError }: AuthorizeOptions<Context>,
   context: Context,
 ): Promise<Permit> {
-  const { audiences: own } = context as Pick<Partial<CallerContext>, 'audiences'>;
-  if (authorize === undefined) return { audiences: own };
+  const { groups: own } = context as Pick<Partial<CallerContext>, 'groups'>;
+  if (authorize === undefined) return { groups: own };
   try {
     const authorization = await ask(authorize, context, ms);
     if ('denied' in authorization) return denial(authorization);
-    const { audiences = own } = authorization;
-    return { filter: JSON.stringify({ ...authorization, audiences }), audiences };
+    const { groups = own } = authorization;
+    return { filter: JSON.stringify({ ...authorization, groups }), groups };
   } catch (error) {
     onError(error as Error);
     return { refusal: Refusal.AuthorizerFailed };

@@ -1,7 +1,7 @@
 import { ListenError } from '../model/error.js';
 import { hex } from '../web/hex.js';
 
-/** A caller with credentials that expire, or with audiences. */
+/** A caller with credentials that expire, or with groups. */
 export interface Identity {
   /** The caller's name. Default: the caller has none. */
   name?: string | undefined;
@@ -11,8 +11,8 @@ export interface Identity {
    * Default: never.
    */
   expiresAt?: Date | number | undefined;
-  /** The audiences of the caller, which also receives events published for them. Default: none. */
-  audiences?: string[] | undefined;
+  /** The groups of the caller, which also receives events published for them. Default: none. */
+  groups?: string[] | undefined;
   /** Passed to `authorize` unchanged, so that credentials are verified once. Default: none. */
   claims?: unknown;
 }
@@ -38,7 +38,7 @@ export interface VerifiedIdentity {
   name?: string;
   /** Milliseconds since 1970. */
   expiresAt?: number;
-  audiences?: string[];
+  groups?: string[];
   claims?: unknown;
 }
 
@@ -52,15 +52,15 @@ export async function identityOf(answer: object): Promise<VerifiedIdentity> {
 }
 
 function ofIdentity(answer: object): VerifiedIdentity {
-  const { audiences, claims, expiresAt, name } = answer as Record<keyof Identity, unknown>;
+  const { groups, claims, expiresAt, name } = answer as Record<keyof Identity, unknown>;
   if (!FIELDS.some((field) => field in answer) && !('expiresAt' in answer)) {
     throw refused('neither a name nor a denial');
   }
   if (name !== undefined && typeof name !== 'string') throw refused('a name that is not a string');
-  if (audiences !== undefined && !isListOfStrings(audiences)) {
-    throw refused('audiences that are not a list of strings');
+  if (groups !== undefined && !isListOfStrings(groups)) {
+    throw refused('groups that are not a list of strings');
   }
-  return known(name, momentOf(expiresAt), audiences, claims);
+  return known(name, momentOf(expiresAt), groups, claims);
 }
 
 async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
@@ -77,13 +77,13 @@ async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
 function known(
   name: string | undefined,
   expiresAt: number | undefined,
-  audiences: string[] | undefined,
+  groups: string[] | undefined,
   claims: unknown,
 ): VerifiedIdentity {
   return {
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expiresAt }),
-    ...(audiences !== undefined && { audiences }),
+    ...(groups !== undefined && { groups }),
     ...(claims !== undefined && { claims }),
   };
 }
@@ -123,7 +123,7 @@ function refused(what: string): ListenError {
 }
 
 /** The fields of an {@link Identity} that no {@link AuthInfo} has. */
-const FIELDS = ['name', 'audiences', 'claims'];
+const FIELDS = ['name', 'groups', 'claims'];
 /**
  * The start of 2001 in milliseconds since 1970. As seconds, the same number is 31,000 years away.
  */

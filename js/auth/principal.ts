@@ -72,9 +72,9 @@ export async function callerOf(
 /** Returns the context that `authorize` receives about the caller of a request. */
 export function contextOf(
   { request, rest }: { request: Request; rest: unknown[] },
-  { audiences, claims, expiresAt, name }: Caller,
+  { groups, claims, expiresAt, name }: Caller,
 ): CallerContext {
-  return { request, args: rest, principal: name, expiresAt, audiences, claims };
+  return { request, args: rest, principal: name, expiresAt, groups, claims };
 }
 
 function shown(request: Request): Request {

@@ -26,7 +26,7 @@ export interface Reauthorizer {
 
 /** The notifications that a caller may receive. */
 export interface RenewedRights {
-  /** A filter with the audiences of the caller, as JSON text. */
+  /** A filter with the groups of the caller, as JSON text. */
   filter: string;
   /** When the caller's credentials expire, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
@@ -75,7 +75,7 @@ async function renewed(
   asker: CallerContext,
   requested: SubscriptionFilter,
 ): Promise<RenewedRights | undefined> {
-  const { audiences, claims, expiresAt, name, refusal } = await callerOf(
+  const { groups, claims, expiresAt, name, refusal } = await callerOf(
     naming,
     asker.request,
     asker.args,
@@ -83,7 +83,7 @@ async function renewed(
   if (refusal !== undefined || name !== asker.principal) return undefined;
   const context: AuthorizeContext = {
     ...asker,
-    audiences,
+    groups,
     claims,
     expiresAt,
     requested,
@@ -91,5 +91,5 @@ async function renewed(
   };
   const permit = await runAuthorize({ ...authorizing, onError: naming.onError }, context);
   if (permit.refusal !== undefined) return undefined;
-  return { filter: permit.filter ?? JSON.stringify({ ...requested, audiences }), expiresAt };
+  return { filter: permit.filter ?? JSON.stringify({ ...requested, groups }), expiresAt };
 }

@@ -21,7 +21,7 @@ export interface ListenBus extends ServerEventBus {
    * Publishes a change; resolves once it cannot be lost any more.
    *
    * @throws ListenError (as a rejection) `malformed-event`, `unknown-event-kind`, `invalid-uri`,
-   *   `invalid-task`, `invalid-audience`, `invalid-principal`, `bus-unavailable`.
+   *   `invalid-task`, `invalid-group`, `invalid-principal`, `bus-unavailable`.
    */
   publish(event: ServerEvent): Promise<void>;
   /**

@@ -6,11 +6,11 @@ import type { ListenBus } from './bus.js';
 /** Options of a {@link Notifier} call. */
 export interface NotifyOptions extends PublishContext {
   /**
-   * Only streams whose callers have this audience receive it. Without it, all streams do.
+   * Only streams whose callers have this group receive it. Without it, all streams do.
    *
    * @default undefined
    */
-  audience?: string;
+  group?: string;
 }
 
 /**
@@ -32,12 +32,9 @@ export interface Notifier {
 
 /** Returns a notifier that publishes on `bus`. With `tracing`, each publish is a span. */
 export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
-  const publish = (
-    event: ChangeEvent,
-    { audience, ...context }: NotifyOptions = {},
-  ): Promise<void> =>
+  const publish = (event: ChangeEvent, { group, ...context }: NotifyOptions = {}): Promise<void> =>
     publishing(tracing, event.kind, context, () =>
-      bus.publish(audience === undefined ? event : { kind: 'for_audience', audience, event }),
+      bus.publish(group === undefined ? event : { kind: 'for_group', group, event }),
     );
   return {
     toolsChanged: (context) => publish({ kind: 'tools_list_changed' }, context),

@@ -21,7 +21,7 @@ export type ListenErrorCode =
   | 'event-too-large'
   | 'handler-failed'
   | 'invalid-answer'
-  | 'invalid-audience'
+  | 'invalid-group'
   | 'invalid-filter'
   | 'invalid-options'
   | 'invalid-principal'

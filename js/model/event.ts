@@ -1,22 +1,22 @@
 import type { TaskState } from './task.js';
 
 /**
- * What a server publishes: a change for all streams, a change for one audience, or the revocation
- * of a caller. A receiver ignores an event of an unknown kind. `audience` and `principal` follow
+ * What a server publishes: a change for all streams, a change for one group, or the disconnect
+ * of a caller. A receiver ignores an event of an unknown kind. `group` and `principal` follow
  * the same rules as `uri` in {@link ChangeEvent}.
  */
-export type ServerEvent = ChangeEvent | AudienceEvent | RevokedEvent;
+export type ServerEvent = ChangeEvent | GroupEvent | DisconnectEvent;
 
-/** A change that is delivered only to streams whose callers have this audience. */
-export interface AudienceEvent {
-  kind: 'for_audience';
-  audience: string;
+/** A change that is delivered only to streams whose callers have this group. */
+export interface GroupEvent {
+  kind: 'for_group';
+  group: string;
   event: ChangeEvent;
 }
 
 /** Ends the streams of a caller. */
-export interface RevokedEvent {
-  kind: 'revoked';
+export interface DisconnectEvent {
+  kind: 'disconnect';
   principal: string;
 }
 

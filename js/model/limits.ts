@@ -83,7 +83,7 @@ export interface ListenLimits {
   maxSubscriptionsPerAddress?: number;
   /**
    * Bytes of the names of all streams that this handler holds: each URI and task of a stream, and
-   * each audience and principal of its caller, counts its bytes plus 64. Every stream may use 4,096
+   * each group and principal of its caller, counts its bytes plus 64. Every stream may use 4,096
    * bytes, or its share of half of the limit if that is less. One caller, identified by name or
    * address, gets at most an eighth of the limit, and 429 above that. Above the whole limit,
    * streams get 503. 0 accepts only streams without names.

@@ -133,8 +133,8 @@ export class SessionHandler {
       const { refusal, ...fields } = denial(authorization);
       return this.#host.refusals.denied(core.refuse(refusal), fields);
     }
-    // The stream that is opened next receives events for these audiences.
-    asker.audiences = authorization?.audiences ?? asker.audiences;
+    // The stream that is opened next receives events for these groups.
+    asker.groups = authorization?.groups ?? asker.groups;
     calling(() => core.answered(authorization && JSON.stringify(authorization)));
     return undefined;
   }

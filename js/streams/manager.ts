@@ -344,11 +344,11 @@ function attachTimeout(): ListenError {
 }
 
 /**
- * Returns the audiences and the principal of a stream as JSON text: which restricted events it
+ * Returns the groups and the principal of a stream as JSON text: which restricted events it
  * receives.
  */
-function scopeOf({ audiences, principal }: CallerContext): string {
-  return JSON.stringify({ audiences, ...(principal !== undefined && { principals: [principal] }) });
+function scopeOf({ groups, principal }: CallerContext): string {
+  return JSON.stringify({ groups, ...(principal !== undefined && { principals: [principal] }) });
 }
 
 /** Returns the client's continent, on Workers. */

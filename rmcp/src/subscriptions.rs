@@ -64,12 +64,12 @@ impl Subscriptions {
         self.listen_as(context, Scope::default()).await
     }
 
-    /// As [`Subscriptions::listen`], for a caller with a name and audiences: it also receives what
-    /// is published for these, and [`Bus::revoke`] ends its subscription with an error. Both apply
+    /// As [`Subscriptions::listen`], for a caller with a name and groups: it also receives what
+    /// is published for these, and [`Bus::disconnect`] ends its subscription with an error. Both apply
     /// from this call on: check the caller's rights right before it.
     ///
     /// # Errors
-    /// An internal error if there are too many subscriptions, or the caller was revoked.
+    /// An internal error if there are too many subscriptions, or the caller was disconnected.
     pub async fn listen_as(
         &self,
         context: SubscriptionContext,

@@ -207,7 +207,7 @@ async fn no_more_subscriptions_are_held_than_may_be() {
 }
 
 #[tokio::test]
-async fn a_caller_hears_what_is_for_it_and_nothing_once_it_is_revoked() {
+async fn a_caller_hears_what_is_for_it_and_nothing_once_it_is_disconnect() {
     let bus = Bus::new();
     let ann = Label::new("ann").unwrap();
     let mut scope = Scope::default();
@@ -220,10 +220,10 @@ async fn a_caller_hears_what_is_for_it_and_nothing_once_it_is_revoked() {
     let mut subscription = client.listen(everything()).await.unwrap();
     bus.publish(ServerEvent::ToolsListChanged);
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
-    bus.revoke(Label::new("bob").unwrap());
+    bus.disconnect(Label::new("bob").unwrap());
     bus.publish(ServerEvent::ToolsListChanged);
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
-    bus.revoke(ann);
+    bus.disconnect(ann);
     ends_with(&mut subscription, "Not allowed").await;
     assert_eq!(bus.streams(), 0);
 }

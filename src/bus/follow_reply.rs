@@ -204,7 +204,7 @@ impl FollowReply {
                 .is_some_and(|topics| topics.accepts(event)),
             Follower::Shard(shard) => {
                 let is_followed = |topic: Topic| bus.shards.follows.takes(shard, &topic);
-                is_followed(Topic::of(event)) && Topic::of_audience(event).is_none_or(is_followed)
+                is_followed(Topic::of(event)) && Topic::of_group(event).is_none_or(is_followed)
             }
         };
         if let Outcome::Accepted(accepted) = &mut self.outcome

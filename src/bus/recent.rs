@@ -16,19 +16,19 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     topics: Map<Topic, Position>,
-    /// The topics of events for one audience, by audience.
-    audiences: Map<Label, Map<Topic, Position>>,
-    revocations: Map<Label, Position>,
+    /// The topics of events for one group, by group.
+    groups: Map<Label, Map<Topic, Position>>,
+    disconnects: Map<Label, Position>,
 }
 
 impl Recent {
     /// Adds the next event of the log.
     pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
         let topic = Topic::of(event);
-        if let ServerEvent::Revoked { principal } = event {
-            self.revocations.insert(principal.clone(), position);
-        } else if let Some(audience) = event.audience() {
-            if let Some(topics) = self.audiences.or_default(audience.clone()) {
+        if let ServerEvent::Disconnect { principal } = event {
+            self.disconnects.insert(principal.clone(), position);
+        } else if let Some(group) = event.group() {
+            if let Some(topics) = self.groups.or_default(group.clone()) {
                 topics.insert(topic, position);
             }
         } else {
@@ -45,9 +45,9 @@ impl Recent {
             }
         };
         if wanted.contains(&Topic::Everything) {
-            let of_audiences = self.audiences.values().flat_map(Map::values);
-            let all = self.topics.values().chain(of_audiences);
-            all.chain(self.revocations.values()).for_each(take);
+            let of_groups = self.groups.values().flat_map(Map::values);
+            let all = self.topics.values().chain(of_groups);
+            all.chain(self.disconnects.values()).for_each(take);
         } else {
             for topic in wanted.iter() {
                 self.missed_of(topic, wanted, &mut take);
@@ -58,16 +58,16 @@ impl Recent {
 
     fn missed_of(&self, topic: &Topic, wanted: &Topics, mut take: impl FnMut(&Position)) {
         match topic {
-            Topic::Audience(audience) => {
-                let events = self.audiences.get(audience).into_iter();
+            Topic::Group(group) => {
+                let events = self.groups.get(group).into_iter();
                 let wanted = events
                     .flat_map(Map::iter)
                     .filter(|(topic, _)| wanted.contains(topic));
                 wanted.for_each(|(_, position)| take(position));
             }
-            Topic::Revocations => self.revocations.values().for_each(take),
+            Topic::Disconnects => self.disconnects.values().for_each(take),
             Topic::Principal(principal) => {
-                self.revocations.get(principal).into_iter().for_each(take);
+                self.disconnects.get(principal).into_iter().for_each(take);
             }
             topic => self.topics.get(topic).into_iter().for_each(take),
         }

@@ -92,7 +92,7 @@ impl Fanout {
     }
 
     /// Adds a stream that receives no events until [`Fanout::handle_attached_from`], except
-    /// revocations.
+    /// disconnects.
     pub(crate) fn open_waiting(&mut self, stream: ServerStream) -> StreamId {
         self.hold(stream, NEVER)
     }
@@ -110,7 +110,7 @@ impl Fanout {
         id
     }
 
-    /// Changes the audiences of a stream's caller.
+    /// Changes the groups of a stream's caller.
     pub fn handle_scope(&mut self, id: StreamId, scope: Scope) {
         self.change(id, |stream| stream.scope_to(scope));
     }

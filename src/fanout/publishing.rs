@@ -118,7 +118,7 @@ impl Fanout {
             at,
             position,
         } = published;
-        let is_end = matches!(event, ServerEvent::Revoked { .. });
+        let is_end = matches!(event, ServerEvent::Disconnect { .. });
         let mut waiting = Vec::new();
         let mut told = Told::new(at.map(|at| now - at));
         for slot in self.index.matching(event) {
@@ -126,7 +126,7 @@ impl Fanout {
                 continue;
             };
             let id = held.id;
-            // A stream was authorized before it was acknowledged: a revocation since then concerns
+            // A stream was authorized before it was acknowledged: a disconnect since then concerns
             // it, whatever its position.
             if is_end {
                 held.stream.handle_event_of(event, *at);

@@ -7,8 +7,8 @@ use crate::{
 use super::{Isolate, output::Step};
 
 impl Isolate {
-    /// Changes the audiences of a stream's caller. The stream keeps receiving what it received
-    /// before, and receives events for new audiences from now on, even if the bus learns of them
+    /// Changes the groups of a stream's caller. The stream keeps receiving what it received
+    /// before, and receives events for new groups from now on, even if the bus learns of them
     /// later.
     pub fn handle_scope(&mut self, id: StreamId, scope: Scope, now: Millis) {
         let Some(former) = self.honored(id) else {
@@ -18,7 +18,7 @@ impl Isolate {
             scope: scope.clone(),
             ..SubscriptionFilter::clone(&former)
         };
-        // On its own connection there may be room for the new audiences.
+        // On its own connection there may be room for the new groups.
         let is_shared = self.fanout.len() > 1;
         if is_shared && !self.has_room_for(&wanted, now) {
             let since = self.upstream.resume();

@@ -106,10 +106,10 @@ impl Isolate {
         if session.is_held {
             self.upstream.doubt(now);
         }
-        // Replayed events have no time. A caller revoked before this stream was opened was admitted
+        // Replayed events have no time. A caller disconnected before this stream was opened was admitted
         // again.
-        let is_revoked = matches!(event, ServerEvent::Revoked { .. });
-        !(is_revoked && published.is_none() && session.tells_past)
+        let is_disconnect = matches!(event, ServerEvent::Disconnect { .. });
+        !(is_disconnect && published.is_none() && session.tells_past)
     }
 
     /// Handles the confirmation of a session's stream. What may have been missed before is cued

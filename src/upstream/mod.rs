@@ -120,7 +120,7 @@ impl Upstream {
         self.claim = None;
     }
 
-    /// Changes the audiences of the session's caller.
+    /// Changes the groups of the session's caller.
     pub(crate) fn scope_session(&mut self, scope: &Scope) {
         if let Some(claim) = &mut self.claim {
             claim.asked.scope = scope.clone();

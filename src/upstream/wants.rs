@@ -78,7 +78,7 @@ impl Wants {
         if is_wanted(&Topic::Everything) {
             return;
         }
-        let topics = [Some(Topic::of(event)), Topic::of_audience(event)];
+        let topics = [Some(Topic::of(event)), Topic::of_group(event)];
         for topic in topics.into_iter().flatten() {
             if !is_wanted(&topic) {
                 self.unwanted.insert(topic);

@@ -86,9 +86,7 @@ impl Capabilities {
             Topic::Resources => self.resources_list_changed,
             Topic::Resource(_) => self.resources_subscribe,
             Topic::Task(_) => self.tasks,
-            Topic::Everything | Topic::Audience(_) | Topic::Revocations | Topic::Principal(_) => {
-                false
-            }
+            Topic::Everything | Topic::Group(_) | Topic::Disconnects | Topic::Principal(_) => false,
         }
     }
 

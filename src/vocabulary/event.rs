@@ -38,16 +38,16 @@ pub enum ServerEvent {
         /// The whole new state.
         task: Task,
     },
-    /// One of the changes above, for the streams of one audience only. A receiver that does not
-    /// know audiences sees an unknown kind and drops it, rather than delivering it to every stream.
-    ForAudience {
-        /// The audience.
-        audience: Label,
+    /// One of the changes above, for the streams of one group only. A receiver that does not
+    /// know groups sees an unknown kind and drops it, rather than delivering it to every stream.
+    ForGroup {
+        /// The group.
+        group: Label,
         /// What changed.
         event: Box<ServerEvent>,
     },
     /// A caller has lost its access: its streams end.
-    Revoked {
+    Disconnect {
         /// The caller's name.
         principal: Label,
     },
@@ -67,12 +67,12 @@ pub enum EventError {
     Uri(UriError),
     /// `task` is not the state of a task.
     Task(TaskError),
-    /// `audience` is missing or not a valid name.
-    Audience,
+    /// `group` is missing or not a valid name.
+    Group,
     /// `principal` is missing or not a valid name.
     Principal,
-    /// A revocation, where only changes are accepted.
-    Revocation,
+    /// A disconnect, where only changes are accepted.
+    Disconnect,
 }
 
 impl ServerEvent {
@@ -97,20 +97,20 @@ impl ServerEvent {
     pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
         let label = |name| node.get(name).and_then(Label::from_node);
         match node.get("kind").and_then(Node::as_str) {
-            Some(FOR_AUDIENCE) => Ok(Self::ForAudience {
-                audience: label("audience").ok_or(EventError::Audience)?,
+            Some(FOR_GROUP) => Ok(Self::ForGroup {
+                group: label("group").ok_or(EventError::Group)?,
                 event: Box::new(Self::change_in(
                     node.get("event").ok_or(EventError::Malformed)?,
                 )?),
             }),
-            Some(REVOKED) => label("principal")
-                .map(|principal| Self::Revoked { principal })
+            Some(DISCONNECT) => label("principal")
+                .map(|principal| Self::Disconnect { principal })
                 .ok_or(EventError::Principal),
             _ => Self::change_in(node),
         }
     }
 
-    /// Reads a change without an audience.
+    /// Reads a change without a group.
     fn change_in(node: &Node<'_>) -> Result<Self, EventError> {
         let object = node.as_object().ok_or(EventError::Malformed)?;
         let kind = object.get("kind").and_then(Node::as_str);
@@ -148,13 +148,13 @@ impl ServerEvent {
                 out.push_str(task.members());
                 out.push('}');
             }
-            Self::ForAudience { audience, event } => {
-                out.push_str(",\"audience\":");
-                json::push_string(&mut out, audience);
+            Self::ForGroup { group, event } => {
+                out.push_str(",\"group\":");
+                json::push_string(&mut out, group);
                 out.push_str(",\"event\":");
                 out.push_str(&event.to_json());
             }
-            Self::Revoked { principal } => {
+            Self::Disconnect { principal } => {
                 out.push_str(",\"principal\":");
                 json::push_string(&mut out, principal);
             }
@@ -164,18 +164,18 @@ impl ServerEvent {
         out
     }
 
-    /// Returns the change without its audience.
+    /// Returns the change without its group.
     pub fn change(&self) -> &Self {
         match self {
-            Self::ForAudience { event, .. } => event,
+            Self::ForGroup { event, .. } => event,
             change => change,
         }
     }
 
-    /// Returns the audience; `None` if the event is for every stream.
-    pub fn audience(&self) -> Option<&Label> {
+    /// Returns the group; `None` if the event is for every stream.
+    pub fn group(&self) -> Option<&Label> {
         match self {
-            Self::ForAudience { audience, .. } => Some(audience),
+            Self::ForGroup { group, .. } => Some(group),
             _ => None,
         }
     }
@@ -195,8 +195,8 @@ impl ServerEvent {
             Self::ResourcesListChanged => RESOURCES,
             Self::ResourceUpdated { .. } => UPDATED,
             Self::TaskStatus { .. } => TASK,
-            Self::ForAudience { .. } => FOR_AUDIENCE,
-            Self::Revoked { .. } => REVOKED,
+            Self::ForGroup { .. } => FOR_GROUP,
+            Self::Disconnect { .. } => DISCONNECT,
         }
     }
 }
@@ -223,9 +223,9 @@ impl EventError {
             Self::UnknownKind => "unknown-event-kind",
             Self::MissingUri | Self::Uri(_) => "invalid-uri",
             Self::Task(_) => "invalid-task",
-            Self::Audience => "invalid-audience",
+            Self::Group => "invalid-group",
             Self::Principal => "invalid-principal",
-            Self::Revocation => "revocation-not-allowed",
+            Self::Disconnect => "disconnect-not-allowed",
         }
     }
 }
@@ -238,9 +238,9 @@ impl fmt::Display for EventError {
             Self::MissingUri => formatter.write_str("the event has no uri"),
             Self::Uri(error) => write!(formatter, "the uri {error}"),
             Self::Task(error) => error.fmt(formatter),
-            Self::Audience => formatter.write_str("the audience is not a valid name"),
+            Self::Group => formatter.write_str("the group is not a valid name"),
             Self::Principal => formatter.write_str("the principal is not a valid name"),
-            Self::Revocation => formatter.write_str("a revocation cannot be posted"),
+            Self::Disconnect => formatter.write_str("a disconnect cannot be posted"),
         }
     }
 }
@@ -252,5 +252,5 @@ const PROMPTS: &str = "prompts_list_changed";
 const RESOURCES: &str = "resources_list_changed";
 const UPDATED: &str = "resource_updated";
 const TASK: &str = "task_status";
-const FOR_AUDIENCE: &str = "for_audience";
-const REVOKED: &str = "revoked";
+const FOR_GROUP: &str = "for_group";
+const DISCONNECT: &str = "disconnect";

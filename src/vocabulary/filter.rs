@@ -36,7 +36,7 @@ pub struct SubscriptionFilter {
     /// URIs above.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "once")]
     pub task_ids: Vec<TaskId>,
-    /// The audiences and principals of the caller. Set by the server; never parsed from a request
+    /// The groups and principals of the caller. Set by the server; never parsed from a request
     /// or serialized to a client.
     #[serde(skip)]
     pub scope: Scope,
@@ -118,11 +118,11 @@ impl SubscriptionFilter {
     /// strings.
     pub fn accepts(&self, event: &ServerEvent) -> bool {
         match event {
-            ServerEvent::ForAudience { audience, event } => {
-                self.scope.audiences.contains(audience) && self.accepts(event)
+            ServerEvent::ForGroup { group, event } => {
+                self.scope.groups.contains(group) && self.accepts(event)
             }
-            ServerEvent::Revoked { principal } => {
-                self.scope.revocations || self.scope.principals.contains(principal)
+            ServerEvent::Disconnect { principal } => {
+                self.scope.disconnects || self.scope.principals.contains(principal)
             }
             change => self.names(&Topic::of(change)),
         }
@@ -137,8 +137,8 @@ impl SubscriptionFilter {
             Topic::Resources => self.resources_list_changed,
             Topic::Resource(uri) => self.resource_subscriptions.contains(uri),
             Topic::Task(id) => self.task_ids.contains(id),
-            Topic::Audience(audience) => self.scope.audiences.contains(audience),
-            Topic::Revocations => self.scope.revocations,
+            Topic::Group(group) => self.scope.groups.contains(group),
+            Topic::Disconnects => self.scope.disconnects,
             Topic::Principal(principal) => self.scope.principals.contains(principal),
         }
     }
@@ -148,13 +148,13 @@ impl SubscriptionFilter {
     #[inline(never)]
     pub fn topics(&self) -> Vec<Topic> {
         let Scope {
-            audiences,
+            groups,
             principals,
-            revocations,
+            disconnects,
         } = &self.scope;
         let mut topics = self.changes();
-        topics.extend(audiences.iter().cloned().map(Topic::Audience));
-        topics.extend(revocations.then_some(Topic::Revocations));
+        topics.extend(groups.iter().cloned().map(Topic::Group));
+        topics.extend(disconnects.then_some(Topic::Disconnects));
         topics.extend(principals.iter().cloned().map(Topic::Principal));
         topics
     }
@@ -199,9 +199,9 @@ impl SubscriptionFilter {
 
     /// Whether `other` accepts every change that this filter accepts.
     pub fn is_subset_of(&self, other: &Self) -> bool {
-        let mut audiences = self.scope.audiences.iter();
+        let mut groups = self.scope.groups.iter();
         self.changes().iter().all(|topic| other.names(topic))
-            && audiences.all(|audience| other.scope.audiences.contains(audience))
+            && groups.all(|group| other.scope.groups.contains(group))
     }
 
     /// Returns the filter as compact JSON; unset members are omitted.
@@ -223,8 +223,8 @@ impl From<Vec<Topic>> for SubscriptionFilter {
                 Topic::Resources => filter.resources_list_changed = true,
                 Topic::Resource(uri) => filter.resource_subscriptions.push(uri),
                 Topic::Task(id) => filter.task_ids.push(id),
-                Topic::Audience(audience) => filter.scope.audiences.push(audience),
-                Topic::Revocations => filter.scope.revocations = true,
+                Topic::Group(group) => filter.scope.groups.push(group),
+                Topic::Disconnects => filter.scope.disconnects = true,
                 Topic::Principal(principal) => filter.scope.principals.push(principal),
             }
         }

@@ -1,4 +1,4 @@
-//! The scope of a stream: the audiences of its caller, and the caller's name.
+//! The scope of a stream: the groups of its caller, and the caller's name.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// A name that the server gives to an audience or a caller. Names are compared by code point.
+/// A name that the server gives to a group or a caller. Names are compared by code point.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Arc<str>);
 
@@ -20,14 +20,14 @@ pub struct Label(Arc<str>);
 /// it from the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scope {
-    /// The audiences whose events the stream receives. Events without an audience are for all
+    /// The groups whose events the stream receives. Events without a group are for all
     /// streams.
-    pub audiences: Vec<Label>,
-    /// The names of callers whose revocations the stream receives.
+    pub groups: Vec<Label>,
+    /// The names of callers whose disconnects the stream receives.
     pub principals: Vec<Label>,
-    /// Whether the stream receives the revocations of every caller, for receivers that pass them
+    /// Whether the stream receives the disconnects of every caller, for receivers that pass them
     /// on.
-    pub revocations: bool,
+    pub disconnects: bool,
 }
 
 impl Label {
@@ -60,9 +60,9 @@ impl Scope {
     /// Reads the members of an object; `None` if one of them is not a list of names.
     pub fn from_node(node: &Node<'_>) -> Option<Self> {
         Some(Self {
-            audiences: labels(node.get(AUDIENCES))?,
+            groups: labels(node.get(GROUPS))?,
             principals: labels(node.get(PRINCIPALS))?,
-            revocations: node.get(REVOCATIONS).and_then(Node::as_bool) == Some(true),
+            disconnects: node.get(DISCONNECTS).and_then(Node::as_bool) == Some(true),
         })
     }
 
@@ -74,12 +74,12 @@ impl Scope {
 
     /// Whether the scope is empty.
     pub fn is_empty(&self) -> bool {
-        self.audiences.is_empty() && !self.hears_revocations()
+        self.groups.is_empty() && !self.wants_disconnects()
     }
 
-    /// Whether the stream receives any revocations.
-    pub fn hears_revocations(&self) -> bool {
-        self.revocations || !self.principals.is_empty()
+    /// Whether the stream receives any disconnects.
+    pub fn wants_disconnects(&self) -> bool {
+        self.disconnects || !self.principals.is_empty()
     }
 }
 
@@ -98,6 +98,6 @@ fn labels(node: Option<&Node<'_>>) -> Option<Vec<Label>> {
     Some(labels)
 }
 
-const AUDIENCES: &str = "audiences";
+const GROUPS: &str = "groups";
 const PRINCIPALS: &str = "principals";
-const REVOCATIONS: &str = "revocations";
+const DISCONNECTS: &str = "disconnects";

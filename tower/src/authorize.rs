@@ -10,7 +10,7 @@ pub struct Grant {
     /// The part of the requested filter that the caller may receive. Entries that it did not
     /// request have no effect.
     pub filter: SubscriptionFilter,
-    /// The audiences of the caller, and its name, with which [`Bus::revoke`](crate::Bus::revoke)
+    /// The groups of the caller, and its name, with which [`Bus::disconnect`](crate::Bus::disconnect)
     /// ends its streams.
     pub scope: Scope,
 }
@@ -34,7 +34,7 @@ pub(crate) type Authorize =
 pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Grant, Denied>> + Send>>;
 
 impl Grant {
-    /// Allows this filter, and no events for a single audience.
+    /// Allows this filter, and no events for a single group.
     pub fn new(filter: SubscriptionFilter) -> Self {
         Self {
             filter,
@@ -42,7 +42,7 @@ impl Grant {
         }
     }
 
-    /// Sets the name and the audiences of the caller.
+    /// Sets the name and the groups of the caller.
     #[must_use]
     pub fn with_scope(self, scope: Scope) -> Self {
         Self { scope, ..self }

@@ -36,10 +36,10 @@ impl Bus {
         Changes::new(&self.streams, filter)
     }
 
-    /// Revokes a caller: streams that were opened with its name in
+    /// Disconnects a caller: streams that were opened with its name in
     /// [`Grant::scope`](crate::Grant::scope) end at once, without a result.
-    pub fn revoke(&self, principal: Label) {
-        self.publish(ServerEvent::Revoked { principal });
+    pub fn disconnect(&self, principal: Label) {
+        self.publish(ServerEvent::Disconnect { principal });
     }
 
     /// Ends all streams with their pending notifications and the result of their requests; later

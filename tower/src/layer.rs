@@ -73,7 +73,7 @@ impl ListenLayer {
     }
 
     /// Decides what a caller may receive, from the head of its request and the requested filter. It
-    /// is called once, when the stream is opened: use [`Bus::revoke`] to end the streams of a
+    /// is called once, when the stream is opened: use [`Bus::disconnect`] to end the streams of a
     /// caller that loses its access.
     #[must_use]
     pub fn authorize<F, A>(mut self, authorize: F) -> Self

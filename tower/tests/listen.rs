@@ -286,7 +286,7 @@ async fn pages_of_allowed_origins_may_ask_and_read_the_answer() {
 }
 
 #[tokio::test]
-async fn a_caller_hears_what_it_may_and_nothing_after_it_was_revoked() {
+async fn a_caller_hears_what_it_may_and_nothing_after_it_was_disconnected() {
     let bus = Bus::new();
     let ann = Label::new("ann").unwrap();
     let scope = Scope {
@@ -332,7 +332,7 @@ async fn a_caller_hears_what_it_may_and_nothing_after_it_was_revoked() {
         first.contains("toolsListChanged") && !first.contains("promptsListChanged"),
         "{first}"
     );
-    bus.revoke(ann);
+    bus.disconnect(ann);
     assert_eq!(next(&mut stream).await, None);
 }
 

@@ -69,13 +69,13 @@ enum Step {
 fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
     let labels = |name: &'static str| vec(name.prop_map(|text| Label::new(&text).unwrap()), 0..3);
     (any_filter(), labels("[xy]"), labels("[mn]"), any::<bool>()).prop_map(
-        |(filter, mut audiences, mut principals, revocations)| {
-            audiences.dedup();
+        |(filter, mut groups, mut principals, disconnects)| {
+            groups.dedup();
             principals.dedup();
             let scope = Scope {
-                audiences,
+                groups,
                 principals,
-                revocations,
+                disconnects,
             };
             SubscriptionFilter { scope, ..filter }
         },
@@ -86,11 +86,11 @@ fn any_heard() -> impl Strategy<Value = ServerEvent> {
     let label = |text: &str| Label::new(text).unwrap();
     prop_oneof![
         3 => any_event(),
-        1 => ("[xyz]", any_event()).prop_map(move |(audience, event)| ServerEvent::ForAudience {
-            audience: label(&audience),
+        1 => ("[xyz]", any_event()).prop_map(move |(group, event)| ServerEvent::ForGroup {
+            group: label(&group),
             event: Box::new(event),
         }),
-        1 => "[mno]".prop_map(move |text| ServerEvent::Revoked { principal: label(&text) }),
+        1 => "[mno]".prop_map(move |text| ServerEvent::Disconnect { principal: label(&text) }),
     ]
 }
 
@@ -260,20 +260,16 @@ fn plainly(
         ),
         task_ids: of(&filter.task_ids, &add.task_ids, &drop.task_ids),
         scope: Scope {
-            audiences: of(
-                &scope.audiences,
-                &add_scope.audiences,
-                &drop_scope.audiences,
-            ),
+            groups: of(&scope.groups, &add_scope.groups, &drop_scope.groups),
             principals: of(
                 &scope.principals,
                 &add_scope.principals,
                 &drop_scope.principals,
             ),
-            revocations: is(
-                scope.revocations,
-                add_scope.revocations,
-                drop_scope.revocations,
+            disconnects: is(
+                scope.disconnects,
+                add_scope.disconnects,
+                drop_scope.disconnects,
             ),
         },
     }

@@ -108,11 +108,11 @@ fn what_is_no_event_says_why() {
 fn the_state_of_a_task_is_not_published_again_whomever_it_is_for() {
     let task = r#"{"kind":"task_status","task":{"taskId":"t","status":"working"}}"#;
     let tools = r#"{"kind":"tools_list_changed"}"#;
-    let of = |event: &str| format!(r#"{{"kind":"for_audience","audience":"a","event":{event}}}"#);
+    let of = |event: &str| format!(r#"{{"kind":"for_group","group":"a","event":{event}}}"#);
     let is_repeatable = |text: &str| ServerEvent::from_json(text).unwrap().is_repeatable();
     assert!(!is_repeatable(task));
     assert!(!is_repeatable(&of(task)));
     assert!(is_repeatable(tools));
     assert!(is_repeatable(&of(tools)));
-    assert!(is_repeatable(r#"{"kind":"revoked","principal":"p"}"#));
+    assert!(is_repeatable(r#"{"kind":"disconnect","principal":"p"}"#));
 }

@@ -299,24 +299,24 @@ fn an_old_id_never_reaches_a_new_stream() {
 }
 
 #[test]
-fn a_caller_whose_audiences_change_receives_what_is_for_the_new_ones_alone() {
+fn a_caller_whose_groups_change_receives_what_is_for_the_new_ones_alone() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let label = |name: &str| Label::new(name).unwrap();
-    let reached = |fanout: &mut Fanout, audience: &str| {
-        let event = ServerEvent::ForAudience {
-            audience: label(audience),
+    let reached = |fanout: &mut Fanout, group: &str| {
+        let event = ServerEvent::ForGroup {
+            group: label(group),
             event: Box::new(TOOLS),
         };
         streams(&fanout.publish(event, T0, T0))
     };
     assert_eq!(reached(&mut fanout, "a"), []);
     for (now, before) in [("a", "b"), ("b", "a")] {
-        let audiences = vec![label(now)];
+        let groups = vec![label(now)];
         fanout.handle_scope(
             one,
             Scope {
-                audiences,
+                groups,
                 ..Scope::default()
             },
         );

@@ -14,14 +14,14 @@ fn label(text: &str) -> Label {
     Label::new(text).unwrap()
 }
 
-/// Tools, for a caller and its audiences.
-fn wants(principal: &str, audiences: &[&str], revocations: bool) -> Vec<Topic> {
+/// Tools, for a caller and its groups.
+fn wants(principal: &str, groups: &[&str], disconnects: bool) -> Vec<Topic> {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            audiences: audiences.iter().map(|text| label(text)).collect(),
+            groups: groups.iter().map(|text| label(text)).collect(),
             principals: vec![label(principal)],
-            revocations,
+            disconnects,
         },
         ..SubscriptionFilter::default()
     };
@@ -43,12 +43,12 @@ fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
     enter(&[10, 11, 12, 13, 14, 15], &wants("ben", &[], false));
     enter(&[4], &wants("ann", &[], true));
     let matching = |event| index.matching(&event).into_iter().map(|edge| edge.0);
-    let acme = ServerEvent::ForAudience {
-        audience: label("acme"),
+    let acme = ServerEvent::ForGroup {
+        group: label("acme"),
         event: Box::new(TOOLS),
     };
     assert!(matching(acme).eq([1, 3, 5, 9]));
     let principal = label("ann");
-    assert!(matching(ServerEvent::Revoked { principal }).eq([1, 3, 4, 5, 9]));
+    assert!(matching(ServerEvent::Disconnect { principal }).eq([1, 3, 4, 5, 9]));
     assert!(matching(TOOLS).eq([1, 3, 4, 5, 9].into_iter().chain(10..16)));
 }

@@ -17,15 +17,15 @@ use crate::{any::id, follow};
 
 const T0: Millis = Millis(0);
 
-/// All that a caller of this name wants, for whom these audiences are.
-fn filter(principal: &str, audiences: &[&str]) -> SubscriptionFilter {
+/// All that a caller of this name wants, for whom these groups are.
+fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     let labels = |names: &[&str]| names.iter().map(|name| Label::new(name).unwrap()).collect();
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            audiences: labels(audiences),
+            groups: labels(groups),
             principals: labels(&[principal]),
-            revocations: false,
+            disconnects: false,
         },
         ..SubscriptionFilter::default()
     }
@@ -47,7 +47,7 @@ fn cue() -> Output {
 }
 
 #[test]
-fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
+fn where_a_disconnect_may_have_been_lost_streams_of_callers_with_names_end() {
     let mut named = open(filter("ann", &[]));
     named.handle_loss();
     assert_eq!(named.ending(), Some(Ending::Denied));
@@ -62,7 +62,7 @@ fn where_a_revocation_may_have_been_lost_streams_of_callers_with_names_end() {
 }
 
 #[test]
-fn where_a_revocation_may_have_been_lost_callers_with_names_are_authorized_again() {
+fn where_a_disconnect_may_have_been_lost_callers_with_names_are_authorized_again() {
     let honored = filter("ann", &[]);
     let mut stream = open(honored.clone());
     stream.grant_for(Millis(60_000), T0);
@@ -89,7 +89,7 @@ fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
     let scope = filter("ann", &["acme"]).scope;
     edge.handle_scope(scope, T0);
     assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
-    // One for the new audience came before, of which a bus that was not asked yet does not tell.
+    // One for the new group came before, of which a bus that was not asked yet does not tell.
     let event = follow::batch(0, 2, &ServerEvent::ToolsListChanged);
     edge.handle_bus_message(&event, T0).unwrap();
     edge.handle_bus_lost(T0, 0.5, false);

@@ -123,8 +123,8 @@ fn an_edge_of_the_version_before_is_served() {
 }
 
 fn for_acme(event: ServerEvent) -> ServerEvent {
-    ServerEvent::ForAudience {
-        audience: Label::new("acme").unwrap(),
+    ServerEvent::ForGroup {
+        group: Label::new("acme").unwrap(),
         event: Box::new(event),
     }
 }
@@ -135,7 +135,7 @@ fn confidential() -> [ServerEvent; 3] {
     [
         for_acme(ServerEvent::ToolsListChanged),
         for_acme(updated("a")),
-        ServerEvent::Revoked { principal },
+        ServerEvent::Disconnect { principal },
     ]
 }
 

@@ -6,7 +6,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-const ACK: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:probe"},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["note://é"],"audiences":["all"]}}}"#;
+const ACK: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:probe"},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["note://é"],"groups":["all"]}}}"#;
 const UPDATE: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:probe"}}}"#;
 
 fn filter(text: &str) -> SubscriptionFilter {

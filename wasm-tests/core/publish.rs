@@ -62,42 +62,41 @@ fn an_event_may_be_written_as_the_notification_that_tells_of_it_or_as_python_nam
 }
 
 #[test]
-fn an_event_may_be_for_one_audience_however_it_is_written() {
-    let tools =
-        r#"{"kind":"for_audience","audience":"acme","event":{"kind":"tools_list_changed"}}"#;
+fn an_event_may_be_for_one_group_however_it_is_written() {
+    let tools = r#"{"kind":"for_group","group":"acme","event":{"kind":"tools_list_changed"}}"#;
     for written in [
         tools,
-        r#"{"kind":"tools_list_changed","audience":"acme"}"#,
-        r#"{"kind":"ToolsListChanged","audience":"acme"}"#,
-        r#"{"method":"notifications/tools/list_changed","audience":"acme"}"#,
+        r#"{"kind":"tools_list_changed","group":"acme"}"#,
+        r#"{"kind":"ToolsListChanged","group":"acme"}"#,
+        r#"{"method":"notifications/tools/list_changed","group":"acme"}"#,
     ] {
         assert_eq!(read(written), Ok(vec![tools.to_owned()]), "{written}");
     }
 }
 
 #[test]
-fn who_may_publish_may_not_revoke() {
+fn who_may_publish_may_not_disconnect_callers() {
     for written in [
-        r#"{"kind":"revoked","principal":"ann"}"#,
-        r#"{"kind":"revoked","principal":"ann","audience":"acme"}"#,
+        r#"{"kind":"disconnect","principal":"ann"}"#,
+        r#"{"kind":"disconnect","principal":"ann","group":"acme"}"#,
     ] {
-        let refused = PublishError::Event(0, EventError::Revocation);
+        let refused = PublishError::Event(0, EventError::Disconnect);
         assert_eq!(read(written), Err(refused), "{written}");
-        assert_eq!(refused.code(), "revocation-not-allowed");
+        assert_eq!(refused.code(), "disconnect-not-allowed");
         let batch = format!(r#"[{{"kind":"tools_list_changed"}},{written}]"#);
-        let refused = PublishError::Event(1, EventError::Revocation);
+        let refused = PublishError::Event(1, EventError::Disconnect);
         assert_eq!(read(&batch), Err(refused), "{batch}");
     }
 }
 
 #[test]
-fn what_is_meant_for_an_audience_that_is_none_is_for_nobody() {
+fn what_is_meant_for_a_group_that_is_none_is_for_nobody() {
     for written in [
-        r#"{"kind":"tools_list_changed","audience":""}"#,
-        r#"{"kind":"tools_list_changed","audience":null}"#,
-        r#"{"method":"notifications/tools/list_changed","audience":["acme"]}"#,
+        r#"{"kind":"tools_list_changed","group":""}"#,
+        r#"{"kind":"tools_list_changed","group":null}"#,
+        r#"{"method":"notifications/tools/list_changed","group":["acme"]}"#,
     ] {
-        let refused = PublishError::Event(0, EventError::Audience);
+        let refused = PublishError::Event(0, EventError::Group);
         assert_eq!(read(written), Err(refused), "{written}");
     }
 }

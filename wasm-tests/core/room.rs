@@ -24,9 +24,9 @@ const NOTHING: SubscriptionFilter = SubscriptionFilter {
     resource_subscriptions: Vec::new(),
     task_ids: Vec::new(),
     scope: mcp_listen::scope::Scope {
-        audiences: Vec::new(),
+        groups: Vec::new(),
         principals: Vec::new(),
-        revocations: false,
+        disconnects: false,
     },
 };
 

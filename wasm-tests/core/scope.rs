@@ -30,26 +30,26 @@ fn label(text: &str) -> Label {
     Label::new(text).unwrap()
 }
 
-fn of(audience: &str, event: ServerEvent) -> ServerEvent {
-    let audience = label(audience);
+fn of(group: &str, event: ServerEvent) -> ServerEvent {
+    let group = label(group);
     let event = Box::new(event);
-    ServerEvent::ForAudience { audience, event }
+    ServerEvent::ForGroup { group, event }
 }
 
-fn revoked(principal: &str) -> ServerEvent {
-    ServerEvent::Revoked {
+fn disconnected(principal: &str) -> ServerEvent {
+    ServerEvent::Disconnect {
         principal: label(principal),
     }
 }
 
-/// Tools, for a caller and its audiences.
-fn filter(principal: &str, audiences: &[&str]) -> SubscriptionFilter {
+/// Tools, for a caller and its groups.
+fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            audiences: audiences.iter().map(|text| label(text)).collect(),
+            groups: groups.iter().map(|text| label(text)).collect(),
             principals: vec![label(principal)],
-            revocations: false,
+            disconnects: false,
         },
         ..SubscriptionFilter::default()
     }
@@ -73,44 +73,45 @@ fn attach(bus: &mut Bus, filter: &SubscriptionFilter) -> EdgeId {
 }
 
 #[test]
-fn events_of_audiences_and_revocations_are_read_as_they_were_written() {
-    for event in [of("acme", TOOLS), of("a\"b", updated("x")), revoked("ann")] {
+fn events_of_groups_and_disconnects_are_read_as_they_were_written() {
+    for event in [
+        of("acme", TOOLS),
+        of("a\"b", updated("x")),
+        disconnected("ann"),
+    ] {
         assert_eq!(ServerEvent::from_json(&event.to_json()), Ok(event));
     }
     assert_eq!(
         of("acme", TOOLS).to_json(),
-        r#"{"kind":"for_audience","audience":"acme","event":{"kind":"tools_list_changed"}}"#
+        r#"{"kind":"for_group","group":"acme","event":{"kind":"tools_list_changed"}}"#
     );
     assert_eq!(
-        revoked("ann").to_json(),
-        r#"{"kind":"revoked","principal":"ann"}"#
+        disconnected("ann").to_json(),
+        r#"{"kind":"disconnect","principal":"ann"}"#
     );
 }
 
 #[test]
-fn what_is_no_change_is_for_no_audience_and_who_has_no_name_cannot_be_revoked() {
-    let nested = r#"{"kind":"for_audience","audience":"a","event":{"kind":"for_audience","audience":"b","event":{"kind":"tools_list_changed"}}}"#;
+fn what_is_no_change_is_for_no_group_and_who_has_no_name_cannot_be_disconnected() {
+    let nested = r#"{"kind":"for_group","group":"a","event":{"kind":"for_group","group":"b","event":{"kind":"tools_list_changed"}}}"#;
     for (text, error) in [
         (nested, EventError::UnknownKind),
         (
-            r#"{"kind":"for_audience","audience":"a","event":{"kind":"revoked","principal":"b"}}"#,
+            r#"{"kind":"for_group","group":"a","event":{"kind":"disconnect","principal":"b"}}"#,
             EventError::UnknownKind,
         ),
         (
-            r#"{"kind":"for_audience","event":{"kind":"tools_list_changed"}}"#,
-            EventError::Audience,
+            r#"{"kind":"for_group","event":{"kind":"tools_list_changed"}}"#,
+            EventError::Group,
         ),
         (
-            r#"{"kind":"for_audience","audience":"","event":{"kind":"tools_list_changed"}}"#,
-            EventError::Audience,
+            r#"{"kind":"for_group","group":"","event":{"kind":"tools_list_changed"}}"#,
+            EventError::Group,
         ),
+        (r#"{"kind":"for_group","group":"a"}"#, EventError::Malformed),
+        (r#"{"kind":"disconnect"}"#, EventError::Principal),
         (
-            r#"{"kind":"for_audience","audience":"a"}"#,
-            EventError::Malformed,
-        ),
-        (r#"{"kind":"revoked"}"#, EventError::Principal),
-        (
-            r#"{"kind":"revoked","principal":"a\u000ab"}"#,
+            r#"{"kind":"disconnect","principal":"a\u000ab"}"#,
             EventError::Principal,
         ),
     ] {
@@ -119,9 +120,9 @@ fn what_is_no_change_is_for_no_audience_and_who_has_no_name_cannot_be_revoked() 
 }
 
 #[test]
-fn no_client_can_ask_for_an_audience_nor_is_told_of_one() {
+fn no_client_can_ask_for_a_group_nor_is_told_of_one() {
     let text =
-        r#"{"toolsListChanged":true,"audiences":["acme"],"principals":["ann"],"revocations":true}"#;
+        r#"{"toolsListChanged":true,"groups":["acme"],"principals":["ann"],"disconnects":true}"#;
     let read = SubscriptionFilter::from_json(text, &Limits::default()).unwrap();
     assert!(read.scope.is_empty());
     let acknowledged = message::acknowledged(&id("1"), &filter("ann", &["acme"]));
@@ -129,7 +130,7 @@ fn no_client_can_ask_for_an_audience_nor_is_told_of_one() {
 }
 
 #[test]
-fn a_bus_sends_what_is_for_an_audience_to_its_edges_alone() {
+fn a_bus_sends_what_is_for_a_group_to_its_edges_alone() {
     let mut bus = bus();
     let ann = attach(&mut bus, &filter("ann", &["acme"]));
     let ben = attach(&mut bus, &filter("ben", &["acme", "bolt"]));
@@ -138,20 +139,20 @@ fn a_bus_sends_what_is_for_an_audience_to_its_edges_alone() {
     assert_eq!(bus.publish(&of("bolt", TOOLS)).edges(), [ben]);
     assert_eq!(bus.publish(&of("acme", updated("x"))).edges(), []);
     assert_eq!(bus.publish(&TOOLS).edges(), [ann, ben, cid]);
-    assert_eq!(bus.publish(&revoked("cid")).edges(), [cid]);
+    assert_eq!(bus.publish(&disconnected("cid")).edges(), [cid]);
     bus.disconnect(ben);
     assert_eq!(bus.publish(&of("bolt", TOOLS)).edges(), []);
 }
 
 #[test]
-fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked() {
+fn an_edge_that_was_away_is_told_of_its_groups_and_that_its_caller_is_disconnect() {
     let mut bus = bus();
     let events = [
         TOOLS,
         of("acme", TOOLS),
         of("bolt", TOOLS),
-        revoked("ben"),
-        revoked("ann"),
+        disconnected("ben"),
+        disconnected("ann"),
     ];
     for (place, event) in (1..).zip(&events) {
         bus.publish(event);
@@ -173,8 +174,8 @@ fn an_edge_that_was_away_is_told_of_its_audiences_and_that_its_caller_is_revoked
 }
 
 #[test]
-fn a_change_adds_and_drops_audiences() {
-    let scoped = |audiences: &[&str]| filter("ann", audiences);
+fn a_change_adds_and_drops_groups() {
+    let scoped = |groups: &[&str]| filter("ann", groups);
     let change = follow::change(1, &scoped(&["bolt"]), &scoped(&["acme"]));
     assert_eq!(Follow::from_json(&change.to_json()), Ok(change.clone()));
     let mut topics = follow::topics(&scoped(&["acme"]));
@@ -184,15 +185,9 @@ fn a_change_adds_and_drops_audiences() {
 
 #[test]
 fn no_uri_is_taken_for_another_topic() {
-    let uris = [
-        "audience:acme",
-        "audience:",
-        "revocations",
-        "everything",
-        "tools",
-    ];
+    let uris = ["group:acme", "group:", "disconnects", "everything", "tools"];
     let resources = uris.map(|text| Topic::Resource(Uri::new(text, 100).unwrap()));
-    let others = [Topic::Audience(label("acme")), Topic::Revocations];
+    let others = [Topic::Group(label("acme")), Topic::Disconnects];
     let topics: Vec<Topic> = resources.into_iter().chain(others).collect();
     let texts: BTreeSet<String> = topics.iter().map(Topic::to_text).collect();
     assert_eq!(texts.len(), topics.len(), "{texts:?}");
@@ -213,7 +208,7 @@ fn cue() -> Output {
 }
 
 #[test]
-fn a_stream_hears_what_is_for_its_audiences_once_with_what_is_for_everybody() {
+fn a_stream_hears_what_is_for_its_groups_once_with_what_is_for_everybody() {
     let mut stream = open(filter("ann", &["acme"]));
     stream.handle_event(&of("bolt", TOOLS));
     assert_eq!(stream.poll_output(T0), None);
@@ -226,20 +221,20 @@ fn a_stream_hears_what_is_for_its_audiences_once_with_what_is_for_everybody() {
 }
 
 #[test]
-fn who_is_revoked_is_told_nothing_more() {
+fn who_is_disconnect_is_told_nothing_more() {
     let mut stream = open(filter("ann", &[]));
-    stream.handle_event(&revoked("ben"));
+    stream.handle_event(&disconnected("ben"));
     stream.handle_event(&TOOLS);
-    stream.handle_event(&revoked("ann"));
+    stream.handle_event(&disconnected("ann"));
     assert_eq!(stream.ending(), Some(Ending::Denied));
     assert_eq!(stream.poll_output(T0), Some(Output::End));
 }
 
 #[test]
-fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_the_revoked() {
+fn a_fan_writes_what_is_for_a_group_to_its_streams_alone_and_ends_those_of_the_disconnected() {
     let mut fanout = Fanout::default();
-    let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, audience)| {
-        let stream = ServerStream::new(id("1"), filter(name, &[audience]), T0, T0);
+    let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, group)| {
+        let stream = ServerStream::new(id("1"), filter(name, &[group]), T0, T0);
         let opened = fanout.open(stream, T0);
         fanout.handle_attached(opened, T0);
         fanout.poll(opened, T0);
@@ -255,14 +250,14 @@ fn a_fan_writes_what_is_for_an_audience_to_its_streams_alone_and_ends_those_of_t
     assert_eq!(heard(&mut fanout, of("acme", updated("x"))), []);
     let both = vec![of("acme", TOOLS), of("bolt", TOOLS)];
     assert_eq!(fanout.publish_all(both, T0, T0).writes.len(), 2);
-    assert_eq!(heard(&mut fanout, revoked("ann")), []);
+    assert_eq!(heard(&mut fanout, disconnected("ann")), []);
     assert_eq!(fanout.take_due(), [ann]);
     assert_eq!(fanout.remove(ann), Some(Ending::Denied));
     assert_eq!(heard(&mut fanout, TOOLS), [ben]);
 }
 
 #[test]
-fn an_isolate_wants_all_audiences_and_revocations_and_tells_each_stream_its_own() {
+fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
     let mut isolate = Isolate::new(Patience::default(), T0);
     let [ann, ben] = [filter("ann", &["acme"]), filter("ben", &["bolt"])].map(|filter| {
         let stream = ServerStream::new(id("1"), filter, T0, T0);
@@ -272,7 +267,7 @@ fn an_isolate_wants_all_audiences_and_revocations_and_tells_each_stream_its_own(
     let Some(UpstreamCall::Attach(text)) = isolate.poll_call(T0) else {
         panic!("no attach");
     };
-    assert!(text.contains(r#""audience:acme","audience:bolt","revocations""#));
+    assert!(text.contains(r#""group:acme","group:bolt","disconnects""#));
     let mut bus = bus();
     let edge = bus.connect();
     let reply = follow::taken(&mut bus, edge, &text);
@@ -286,7 +281,7 @@ fn an_isolate_wants_all_audiences_and_revocations_and_tells_each_stream_its_own(
         (of("acme", TOOLS), vec![ann], vec![]),
         (of("bolt", TOOLS), vec![ben], vec![]),
         (of("acme", updated("x")), vec![], vec![]),
-        (revoked("ben"), vec![], vec![ben]),
+        (disconnected("ben"), vec![], vec![ben]),
     ] {
         let publication = bus.publish(&event);
         if let Some(frame) = publication.message_for(edge) {
@@ -312,18 +307,19 @@ fn resumed() -> Alone {
 }
 
 #[test]
-fn who_was_revoked_before_its_stream_was_opened_was_let_in_again() {
+fn who_was_disconnected_before_its_stream_was_opened_was_let_in_again() {
     let mut edge = resumed();
-    let before = follow::batch(0, 1, &revoked("ann"));
+    let before = follow::batch(0, 1, &disconnected("ann"));
     edge.handle_bus_message(&before, T0).unwrap();
     assert!(edge.stream().is_open());
-    let live = follow::batch(1, 2, &revoked("ann")).replace(r#","events""#, r#","at":5,"events""#);
+    let live =
+        follow::batch(1, 2, &disconnected("ann")).replace(r#","events""#, r#","at":5,"events""#);
     edge.handle_bus_message(&live, T0).unwrap();
     assert_eq!(edge.stream().ending(), Some(Ending::Denied));
 }
 
 #[test]
-fn who_is_revoked_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
+fn who_is_disconnect_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
     let mut edge = resumed();
     edge.handle_bus_lost(T0, 0.5, false);
     let now = Millis(60_000);
@@ -331,7 +327,7 @@ fn who_is_revoked_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
     assert_eq!(edge.poll_call(now), Some(BusCall::Attach));
     for frame in [
         follow::joined(2, 0, &[]),
-        follow::batch(0, 1, &revoked("ann")),
+        follow::batch(0, 1, &disconnected("ann")),
     ] {
         edge.handle_bus_message(&frame, now).unwrap();
     }
@@ -339,9 +335,9 @@ fn who_is_revoked_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
 }
 
 #[test]
-fn an_edge_keeps_its_audiences_whatever_its_bus_says_that_it_sends() {
+fn an_edge_keeps_its_groups_whatever_its_bus_says_that_it_sends() {
     let mut edge = resumed();
-    let watched = r#"{"v":1,"type":"watched","audiences":["bolt"],"add":["audience:bolt"]}"#;
+    let watched = r#"{"v":1,"type":"watched","groups":["bolt"],"add":["group:bolt"]}"#;
     edge.handle_bus_message(watched, T0).unwrap();
     assert_eq!(edge.stream().honored(), &filter("ann", &[]));
 }

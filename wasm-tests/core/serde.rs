@@ -18,8 +18,8 @@ const EVENTS: [&str; 6] = [
     r#"{"kind":"tools_list_changed"}"#,
     r#"{"kind":"resource_updated","uri":"note://\"a\""}"#,
     r#"{"kind":"task_status","task":{"taskId":"1","status":"working","n":[1,-2,0.5,null,true,{}],"o":{"a":"é"}}}"#,
-    r#"{"kind":"for_audience","audience":"x","event":{"kind":"prompts_list_changed"}}"#,
-    r#"{"kind":"revoked","principal":"p"}"#,
+    r#"{"kind":"for_group","group":"x","event":{"kind":"prompts_list_changed"}}"#,
+    r#"{"kind":"disconnect","principal":"p"}"#,
     r#"{"kind":"resources_list_changed"}"#,
 ];
 
@@ -114,7 +114,7 @@ fn what_is_no_event_says_why() {
         (r#"{"kind":"new"}"#, EventError::UnknownKind),
         (r#"{"kind":"resource_updated"}"#, EventError::MissingUri),
         (
-            r#"{"kind":"for_audience","audience":"x","event":{"kind":"revoked","principal":"p"}}"#,
+            r#"{"kind":"for_group","group":"x","event":{"kind":"disconnect","principal":"p"}}"#,
             EventError::UnknownKind,
         ),
     ] {

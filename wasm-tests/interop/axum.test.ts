@@ -73,7 +73,7 @@ test('a page does not publish: neither with a request that needs no leave, nor w
     headers: { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' },
   });
   expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
-  expect(await publish({ kind: 'revoked', principal: 'ann' })).toBe(400);
+  expect(await publish({ kind: 'disconnect', principal: 'ann' })).toBe(400);
   expect(await publish(event)).toBe(204);
   expect(await heard.next()).toBe('tools/list_changed');
   await subscription.close();

@@ -75,7 +75,7 @@ test.each([
   { ...info(), token: '' },
   { ...info(), token: 7 },
   { ...info(), name: 'ann' },
-  { ...info(), audiences: ['acme'] },
+  { ...info(), groups: ['acme'] },
   { ...info(), claims: {} },
 ])('%j names nobody', async (answer) => {
   const onError = vi.fn();

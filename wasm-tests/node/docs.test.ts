@@ -33,9 +33,9 @@ test('the program of docs/concepts.md prints what the page says', async () => {
   expect(await run('node', ['--no-warnings', join(FOLDER, 'concepts.js')])).toBe(printed);
 });
 
-test('jwt-audiences.ts tells callers of their tenant, and no others', async () => {
+test('jwt-groups.ts tells callers of their tenant, and no others', async () => {
   const issuer = await tokenIssuer();
-  const { byTenant } = await import(/* @vite-ignore */ pathToFileURL(join(FOLDER, 'jwt-audiences.js')).href);
+  const { byTenant } = await import(/* @vite-ignore */ pathToFileURL(join(FOLDER, 'jwt-groups.js')).href);
   const handler = () => new Response('{"result":{"capabilities":{"tools":{"listChanged":true}}}}');
   const server = byTenant(handler, { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks });
   const opened = async (tenant: unknown) => {

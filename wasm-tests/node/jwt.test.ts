@@ -139,7 +139,7 @@ test('clocks may differ by as much as is allowed', async () => {
 
 const NO_RIGHTS: { claim: unknown }[] = [
   ...[undefined, null, true, '*', ['*'], { resourceSubscriptions: '*' }, { taskIds: [7] }, { toolsListChanged: 'yes' }],
-  ...[{ audiences: 'acme' }, { audiences: [7] }],
+  ...[{ groups: 'acme' }, { groups: [7] }],
 ].map((claim) => ({ claim }));
 
 test.each(NO_RIGHTS)('who has %j may not listen', async ({ claim }) => {

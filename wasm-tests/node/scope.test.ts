@@ -21,10 +21,10 @@ const BUSES: [name: string, busOf: () => ListenBus][] = [
   ['a bus elsewhere', () => new BreakableBus()],
 ];
 
-/** Names callers `NAME@AUDIENCE` as they say. */
+/** Names callers `NAME@GROUP` as they say. */
 const principal: ListenHandlerOptions['principal'] = (request) => {
-  const [name, ...audiences] = (request.headers.get('x-user') ?? '').split('@');
-  return name === '' ? undefined : { name, audiences };
+  const [name, ...groups] = (request.headers.get('x-user') ?? '').split('@');
+  return name === '' ? undefined : { name, groups };
 };
 
 async function opened(server: ListenHandler, user: string, filter: object = TOOLS): Promise<WireStream> {
@@ -35,56 +35,56 @@ async function opened(server: ListenHandler, user: string, filter: object = TOOL
 }
 
 describe.each(BUSES)('on %s', (_, busOf) => {
-  test('what is for one audience is heard by its callers alone', async () => {
+  test('what is for one group is heard by its callers alone', async () => {
     const server = serving({ bus: busOf(), principal });
     const filter = { ...TOOLS, ...PROMPTS };
     const streams = await Promise.all(
       ['ann@acme', 'ben@acme@bolt', 'cid@bolt', 'dan', ''].map((user) => opened(server, user, filter)),
     );
-    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.notify.toolsChanged({ group: 'acme' });
     await server.notify.promptsChanged();
     const first = await Promise.all(streams.map((stream) => stream.message()));
     const [yes, no] = [CUE, listChanged('1', 'prompts')];
     expect(first).toEqual([yes, yes, no, no, no]);
   });
 
-  test('nobody gets an audience by asking for it', async () => {
+  test('nobody gets a group by asking for it', async () => {
     const server = serving({ bus: busOf(), principal });
-    const stream = await opened(server, '', { ...TOOLS, ...PROMPTS, audiences: ['acme'], principals: ['ann'] });
-    await server.notify.toolsChanged({ audience: 'acme' });
+    const stream = await opened(server, '', { ...TOOLS, ...PROMPTS, groups: ['acme'], principals: ['ann'] });
+    await server.notify.toolsChanged({ group: 'acme' });
     await server.disconnect('ann');
     await server.notify.promptsChanged();
     expect(await stream.message()).toBe(listChanged('1', 'prompts'));
   });
 
-  test('authorize may say which audiences a caller has', async () => {
-    const authorize: ListenHandlerOptions['authorize'] = ({ audiences, requested }) => ({
+  test('authorize may say which groups a caller has', async () => {
+    const authorize: ListenHandlerOptions['authorize'] = ({ groups, requested }) => ({
       ...requested,
-      audiences: audiences?.includes('acme') ? ['acme-admins'] : [],
+      groups: groups?.includes('acme') ? ['acme-admins'] : [],
     });
     const server = serving({ bus: busOf(), principal, authorize });
     const [ann, ben] = [await opened(server, 'ann@acme'), await opened(server, 'ben@bolt')];
-    await server.notify.toolsChanged({ audience: 'bolt' });
-    await server.notify.toolsChanged({ audience: 'acme-admins' });
+    await server.notify.toolsChanged({ group: 'bolt' });
+    await server.notify.toolsChanged({ group: 'acme-admins' });
     expect(await ann.message()).toBe(CUE);
     expect(server.stats()).toMatchObject({ notifications: 1 });
     await server.close();
     expect(await ben.message()).toContain('"result"');
   });
 
-  test('who loses an audience is told nothing more', async () => {
-    let audiences = ['acme'];
-    const authorize: ListenHandlerOptions['authorize'] = ({ requested }) => ({ ...requested, audiences });
+  test('who loses a group is told nothing more', async () => {
+    let groups = ['acme'];
+    const authorize: ListenHandlerOptions['authorize'] = ({ requested }) => ({ ...requested, groups });
     const server = serving({ bus: busOf(), principal, authorize, authorizationTtlMs: 1 });
     const stream = await opened(server, 'ann');
-    audiences = [];
+    groups = [];
     await new Promise((resolve) => setTimeout(resolve, 20));
-    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.notify.toolsChanged({ group: 'acme' });
     expect(await stream.message()).toBeUndefined();
     expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
   });
 
-  test('all streams of a caller that is revoked end without a result, and no others', async () => {
+  test('all streams of a caller that is disconnected end without a result, and no others', async () => {
     const server = serving({ bus: busOf(), principal });
     const streams = [await opened(server, 'ann'), await opened(server, 'ann'), await opened(server, 'ben')];
     await server.disconnect('ann');
@@ -118,25 +118,25 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
   });
 });
 
-test('the stream of a session is told of its audiences, and ends when its caller is revoked', async () => {
+test('the stream of a session is told of its groups, and ends when its caller is disconnected', async () => {
   const { send, server } = sessionServer({ principal });
   const user = { 'x-user': 'ann@acme' };
   const session = await LegacySession.begin(send, user);
   const stream = new WireStream(await session.get(user), new AbortController());
   await stream.event();
-  await server.notify.resourcesChanged({ audience: 'bolt' });
-  await server.notify.toolsChanged({ audience: 'acme' });
+  await server.notify.resourcesChanged({ group: 'bolt' });
+  await server.notify.toolsChanged({ group: 'acme' });
   expect(await heard(stream)).toEqual(listChange('tools'));
   await server.disconnect('ann');
   expect(await stream.event()).toBeUndefined();
-  // Whoever is let in again is told what comes then, and not that it was revoked once.
+  // Whoever is let in again is told what comes then, and not that it was disconnected once.
   const again = new WireStream(await session.get(user), new AbortController());
   await again.event();
   await server.notify.toolsChanged();
   expect(await heard(again)).toEqual(listChange('tools'));
 });
 
-test('a server of the SDK on the same bus passes over what is for one audience, and what it does not know', async () => {
+test('a server of the SDK on the same bus passes over what is for one group, and what it does not know', async () => {
   const bus = new InMemoryBus();
   const { fetch } = createMcpHandler(() => sdkServer(), { bus });
   const body = listenBody({ ...TOOLS, resourcesListChanged: true });
@@ -144,14 +144,14 @@ test('a server of the SDK on the same bus passes over what is for one audience, 
   const stream = new WireStream(response, new AbortController());
   await stream.message();
   const { disconnect, notify } = createListenHandler(() => new Response(), { bus, server: declaring(CAPABILITIES) });
-  await notify.toolsChanged({ audience: 'acme' });
+  await notify.toolsChanged({ group: 'acme' });
   await disconnect('ann');
   await notify.resourcesChanged();
   expect(await stream.message()).toContain('resources/list_changed');
 });
 
-test.each(['', 'a\nb', 'x'.repeat(2_049)])('what is no name cannot be revoked, nor be an audience', async (name) => {
+test.each(['', 'a\nb', 'x'.repeat(2_049)])('what is no name cannot be disconnected, nor be a group', async (name) => {
   const server = serving({ bus: new InMemoryBus({ onError: () => {} }) });
   await expect(server.disconnect(name)).rejects.toMatchObject({ code: 'invalid-principal' });
-  await expect(server.notify.toolsChanged({ audience: name })).rejects.toMatchObject({ code: 'invalid-audience' });
+  await expect(server.notify.toolsChanged({ group: name })).rejects.toMatchObject({ code: 'invalid-group' });
 });

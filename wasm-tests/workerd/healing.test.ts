@@ -134,7 +134,7 @@ const TASK_STATUS = { kind: 'task_status', task: taskState('t') };
 
 test.each([
   ['for everybody', TASK_STATUS],
-  ['for an audience', { kind: 'for_audience', audience: 'acme', event: TASK_STATUS }],
+  ['for a group', { kind: 'for_group', group: 'acme', event: TASK_STATUS }],
 ])('the state of a task %s is published once: tried again, it might come after the next', async (_for, event) => {
   const flaw = { failures: 1, retryable: true };
   const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event, flaw }));

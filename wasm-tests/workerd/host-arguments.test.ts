@@ -20,11 +20,11 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
       }
       await fixture().publish(1, { kind: 'tools_list_changed' });
       for (const stream of streams) expect(await stream.message()).toBe(CUE);
-      // A caller has this audience once its stream has asked again.
-      const event = { kind: 'for_audience', audience: 'later', event: { kind: 'tools_list_changed' } };
+      // A caller has this group once its stream has asked again.
+      const event = { kind: 'for_group', group: 'later', event: { kind: 'tools_list_changed' } };
       await fixture().publish(1, event);
       for (const stream of streams) expect(await stream.message()).toBe(CUE);
-      await fixture().publish(1, { kind: 'revoked', principal: 'bob' });
+      await fixture().publish(1, { kind: 'disconnect', principal: 'bob' });
       expect(await streams[1]?.message()).toBeUndefined();
       await fixture().publish(1, { kind: 'tools_list_changed' });
       expect(await streams[0]?.message()).toBe(CUE);

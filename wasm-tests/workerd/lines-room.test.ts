@@ -10,7 +10,7 @@ const fixture = useFixture({ NAMES_BYTES: '320000' });
 const OPTIONS = { names: true, authorizationTtlMs: 1 };
 const TOOLS = { kind: 'tools_list_changed' };
 const CUE = listChanged('1', 'tools');
-const AUDIENCE = 'x'.repeat(600);
+const GROUP = 'x'.repeat(600);
 const TASK = { taskId: 't', status: 'working', createdAt: '', lastUpdatedAt: '', ttl: null };
 
 test('a stream that grows beyond the room of its shared socket goes on alone: it stays, and misses nothing', async () => {
@@ -25,10 +25,10 @@ test('a stream that grows beyond the room of its shared socket goes on alone: it
   const stream = await fixture().subscribeWith(0, OPTIONS, filter, init);
   expect(await stream.message()).toContain('acknowledged');
   expect(await fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 1 });
-  await named({ name: 'fay', audiences: [AUDIENCE] });
+  await named({ name: 'fay', groups: [GROUP] });
   await fixture().publish(1, TOOLS);
   for (const open of [stream, others]) expect(await open.message()).toBe(CUE);
-  await fixture().publish(1, { kind: 'for_audience', audience: AUDIENCE, event: TOOLS });
+  await fixture().publish(1, { kind: 'for_group', group: GROUP, event: TOOLS });
   expect(await stream.message()).toBe(CUE);
   await fixture().publish(1, { kind: 'task_status', task: TASK });
   expect(await stream.message()).toContain('"taskId":"t"');

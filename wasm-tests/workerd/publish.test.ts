@@ -196,7 +196,7 @@ describe('a body', () => {
 
   test.each<[string, number, (size: number) => object]>([
     ['a URI of %d bytes', 2_048, (bytes) => updateOf(`${'ä'.repeat(512)}${'x'.repeat(bytes - 1_024)}`)],
-    ['an audience of %d bytes', 2_048, (bytes) => ({ ...updateOf(), audience: 'x'.repeat(bytes) })],
+    ['a group of %d bytes', 2_048, (bytes) => ({ ...updateOf(), group: 'x'.repeat(bytes) })],
     ['a depth of %d', 64, (depth) => ({ ...updateOf(), x: nested(depth - 1) })],
   ])('with %s is taken up to the limit', async (_what, limit, bodyOf) => {
     for (const beyond of [-1, 0]) expect((await told(post(bodyOf(limit + beyond))))[0]).toBe(200);
@@ -214,8 +214,8 @@ describe('a body', () => {
     ['a URI of 2,049 bytes', updateOf(`${'ä'.repeat(1_024)}a`), 'invalid-uri', 0],
     ['a batch with one that is no event', [updateOf(), 7], 'malformed-event', 1],
     ['a task without a state', [updateOf(), { kind: 'task_status' }], 'invalid-task', 1],
-    ['a revocation', { kind: 'revoked', principal: 'ann' }, 'revocation-not-allowed', 0],
-    ['one among changes', [updateOf(), { kind: 'revoked', principal: 'ann' }], 'revocation-not-allowed', 1],
+    ['a disconnect', { kind: 'disconnect', principal: 'ann' }, 'disconnect-not-allowed', 0],
+    ['one among changes', [updateOf(), { kind: 'disconnect', principal: 'ann' }], 'disconnect-not-allowed', 1],
   ])('with %s is refused, and nothing is published', async (_what, body, error, index) => {
     const before = await position();
     const response = await post(body);

@@ -201,7 +201,7 @@ impl Exchange {
 
     /// Creates the stream that answers a listen. It honors what the server advertises and
     /// `authorized` (JSON text of a filter; undefined: everything) names too. `scope` is JSON text
-    /// with the audiences of the caller in `audiences`, and its name in `principals`; throws if one
+    /// with the groups of the caller in `groups`, and its name in `principals`; throws if one
     /// of them is not valid. `keepAliveMs` is the interval of keep-alives; 0 disables them. Events
     /// and notifications are counted in `tally`.
     pub fn open(

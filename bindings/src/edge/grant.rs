@@ -11,7 +11,7 @@ use super::options::read_filter;
 pub(crate) struct Renewed {
     /// The error, if it was not valid.
     pub(crate) wrong: Option<String>,
-    /// The scope of the stream, if the caller has further audiences now.
+    /// The scope of the stream, if the caller has further groups now.
     pub(crate) scope: Option<Scope>,
 }
 
@@ -45,9 +45,8 @@ pub(crate) fn expire(stream: &mut Tended<'_>, at: Option<f64>) {
     }
 }
 
-/// Parses the audiences and principals of a caller.
+/// Parses the groups and principals of a caller.
 pub(crate) fn scope_of(text: &str) -> Result<Scope, JsValue> {
-    let wrong =
-        "a name of a caller or an audience is empty, too long, or contains control characters";
+    let wrong = "a name of a caller or a group is empty, too long, or contains control characters";
     Scope::from_json(text).ok_or_else(|| coded("authorizer-failed", wrong))
 }

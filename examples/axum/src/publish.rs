@@ -12,7 +12,7 @@ use mcp_listen_tower::{Bus, events_in};
 /// may not: a browser sends `Origin` with every POST of a page.
 ///
 /// # Errors
-/// 403 for a page, 415 for a body that is not JSON, 400 for an invalid event or a revocation.
+/// 403 for a page, 415 for a body that is not JSON, 400 for an invalid event or a disconnect.
 pub async fn answer(
     State(bus): State<Bus>,
     headers: HeaderMap,

@@ -2,8 +2,8 @@ import type { SubscriptionFilter } from '../../model/filter.js';
 
 /** What a token allows its caller to receive: a filter whose URIs and task ids are patterns. */
 export interface Rights extends SubscriptionFilter {
-  /** The audiences of the caller. */
-  audiences?: string[];
+  /** The groups of the caller. */
+  groups?: string[];
 }
 
 /** Returns a claim as rights; undefined if it has another form. */
@@ -12,7 +12,7 @@ export function rightsOf(claim: unknown): Rights | undefined {
   const rights = claim as Record<string, unknown>;
   const isWellFormed =
     LISTS.every((list) => ['boolean', 'undefined'].includes(typeof rights[list])) &&
-    [...NAMES, 'audiences'].every((names) => rights[names] === undefined || isTexts(rights[names]));
+    [...NAMES, 'groups'].every((names) => rights[names] === undefined || isTexts(rights[names]));
   return isWellFormed ? rights : undefined;
 }
 

@@ -23,10 +23,10 @@ export interface JwtOptions {
   /** The claim that says what the caller may receive. Default: `mcp.listen`. */
   claim?: string;
   /**
-   * Returns the caller's audiences from the claims of a valid token. Default: `audiences` within
+   * Returns the caller's groups from the claims of a valid token. Default: `groups` within
    * the claim.
    */
-  audiences?: (claims: JWTPayload) => string[];
+  groups?: (claims: JWTPayload) => string[];
   /**
    * The server's identifier; callers without a valid token are referred to its metadata. Default:
    * `audience`.
@@ -62,7 +62,7 @@ export interface JwtAuthorization {
 /**
  * Verifies bearer tokens. The `sub` of a token names its caller until the token expires. A claim of
  * the token says what the caller may receive: a filter as in a listen request, whose URIs and task
- * ids may end with `*` to match a prefix, and the caller's audiences. A token is verified once for
+ * ids may end with `*` to match a prefix, and the caller's groups. A token is verified once for
  * each listen, and again each time an open stream is authorized again.
  *
  * @throws ListenError `invalid-options`.
@@ -148,12 +148,12 @@ class Authorizer {
       ? { claims: handed }
       : await this.#token(request, isOpen ?? false);
     if ('denied' in token) return token;
-    const { claim = 'mcp.listen', audiences: audiencesOf } = this.#options;
+    const { claim = 'mcp.listen', groups: groupsOf } = this.#options;
     const rights = rightsOf(token.claims[claim]);
     if (rights === undefined)
       return this.#challenge.insufficient('The token does not say what its caller may hear');
-    const audiences = audiencesOf === undefined ? rights.audiences : audiencesOf(token.claims);
-    return { ...allowed(rights, requested), ...(audiences !== undefined && { audiences }) };
+    const groups = groupsOf === undefined ? rights.groups : groupsOf(token.claims);
+    return { ...allowed(rights, requested), ...(groups !== undefined && { groups }) };
   }
 
   /** Returns whether `principal` has verified these claims, and they have not expired since. */

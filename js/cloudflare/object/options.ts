@@ -14,7 +14,7 @@ export interface SubscriptionBusOptions extends RetentionOptions, IdempotencyOpt
   edgesPerShard?: number;
   /**
    * Maximum bytes of the names of all streams at one object, the bus or a shard. Each URI, task,
-   * audience and principal counts as its bytes plus 64, once for each stream or shared socket that
+   * group and principal counts as its bytes plus 64, once for each stream or shared socket that
    * names it and, at the bus, for each shard that follows it. Beyond the limit streams get 503.
    * Each stream or socket may use 4,096 bytes, or its share of half of the limit if that is less; a
    * single one gets at most a 32nd of the limit. 0 accepts only streams without names.

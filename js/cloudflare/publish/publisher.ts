@@ -11,7 +11,7 @@ export interface Publisher {
   /**
    * The kinds of changes that the publisher may publish. An empty list allows none.
    *
-   * @default every kind; with `uriPrefixes` `resource_updated` alone, with `audiences` every kind
+   * @default every kind; with `uriPrefixes` `resource_updated` alone, with `groups` every kind
    *   but `task_status`
    */
   kinds?: readonly ChangeEvent['kind'][];
@@ -24,12 +24,12 @@ export interface Publisher {
    */
   uriPrefixes?: readonly string[];
   /**
-   * The audiences for which the publisher may publish, by exact name; it may not publish to
+   * The groups for which the publisher may publish, by exact name; it may not publish to
    * everyone. An empty list allows none.
    *
-   * @default every audience, and everyone
+   * @default every group, and everyone
    */
-  audiences?: readonly string[];
+  groups?: readonly string[];
 }
 
 /**
@@ -55,8 +55,8 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
  * publish all of them.
  */
 export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
-  const { audiences, kinds, uriPrefixes } = publisher;
-  if (audiences === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
+  const { groups, kinds, uriPrefixes } = publisher;
+  if (groups === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
   const place = events.findIndex(
     (event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent),
   );
@@ -68,10 +68,10 @@ export function beyondRights(publisher: Publisher, events: readonly string[]): n
  * no unknown kind.
  */
 function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
-  const { audiences, uriPrefixes } = publisher;
-  const isFor = event.kind === 'for_audience' ? event.audience : undefined;
-  const change = event.kind === 'for_audience' ? event.event : event;
-  if (audiences !== undefined && !(isFor !== undefined && audiences.includes(isFor))) return false;
+  const { groups, uriPrefixes } = publisher;
+  const isFor = event.kind === 'for_group' ? event.group : undefined;
+  const change = event.kind === 'for_group' ? event.event : event;
+  if (groups !== undefined && !(isFor !== undefined && groups.includes(isFor))) return false;
   if (!(kindsOf(publisher)?.some((kind) => kind === change.kind) ?? true)) return false;
   if (uriPrefixes === undefined || change.kind !== 'resource_updated') return true;
   return uriPrefixes.some((prefix) => change.uri.startsWith(prefix));
@@ -82,21 +82,21 @@ function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
  * restrict the kinds that are left out here, so only `kinds` allows them.
  */
 function kindsOf({
-  audiences,
+  groups,
   kinds,
   uriPrefixes,
 }: Publisher): readonly ChangeEvent['kind'][] | undefined {
   if (kinds !== undefined) return kinds;
   if (uriPrefixes !== undefined) return ['resource_updated'];
-  return audiences && KINDS.filter((kind) => kind !== 'task_status');
+  return groups && KINDS.filter((kind) => kind !== 'task_status');
 }
 
 function isPublisher(publisher: unknown): publisher is Publisher {
-  const { audiences, kinds, secret, uriPrefixes } = (publisher ?? {}) as Partial<Publisher>;
+  const { groups, kinds, secret, uriPrefixes } = (publisher ?? {}) as Partial<Publisher>;
   if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < FEWEST_BYTES)
     return false;
   return (
-    isList(audiences) &&
+    isList(groups) &&
     isList(uriPrefixes) &&
     isList(kinds) &&
     (kinds ?? []).every((kind) => KINDS.includes(kind))

@@ -141,29 +141,29 @@ impl ServerStream {
         true
     }
 
-    /// Returns the caller's scope if `allowed` has audiences that the stream does not receive yet:
+    /// Returns the caller's scope if `allowed` has groups that the stream does not receive yet:
     /// the holder of the stream registers it again with this scope. `None` if the stream has all of
     /// them, or is closing.
     pub fn wider_scope(&self, allowed: &SubscriptionFilter) -> Option<Scope> {
         let scope = &self.honored.scope;
-        let audiences = &allowed.scope.audiences;
-        let has_all = audiences.iter().all(|name| scope.audiences.contains(name));
+        let groups = &allowed.scope.groups;
+        let has_all = groups.iter().all(|name| scope.groups.contains(name));
         (self.is_open() && !has_all).then(|| Scope {
-            audiences: audiences.clone(),
+            groups: groups.clone(),
             ..scope.clone()
         })
     }
 
-    /// Sets the audiences and principals of the caller. Call it before the stream is registered
+    /// Sets the groups and principals of the caller. Call it before the stream is registered
     /// anywhere.
     pub fn scope_to(&mut self, scope: Scope) {
         let honored = SubscriptionFilter::clone(&self.honored);
         self.honored = Arc::new(SubscriptionFilter { scope, ..honored });
     }
 
-    /// Handles the revocation of a caller: if it is the caller of this stream, the stream ends at
+    /// Handles the disconnect of a caller: if it is the caller of this stream, the stream ends at
     /// once and without a result.
-    pub(crate) fn handle_revoked(&mut self, principal: &Label) {
+    pub(crate) fn handle_disconnect(&mut self, principal: &Label) {
         if self.honored.scope.principals.contains(principal) {
             self.abort_for(Ending::Denied);
         }

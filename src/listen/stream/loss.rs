@@ -12,7 +12,7 @@ impl ServerStream {
 
     /// Handles a loss of unknown events: cues every honored list and resource once, and stays open.
     ///
-    /// The revocation of a named caller may be among the lost events, so the caller is authorized
+    /// The disconnect of a named caller may be among the lost events, so the caller is authorized
     /// again before the next cue is sent. Without a grant to renew, the stream ends at once, as
     /// [`Ending::Denied`]. A stream that honors tasks ends as [`Ending::Lost`] once pending cues
     /// are sent: its client listens again and reads the states of its tasks.

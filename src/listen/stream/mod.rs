@@ -358,10 +358,10 @@ impl ServerStream {
     }
 
     pub(crate) fn push(&mut self, event: &ServerEvent, since: Since) {
-        if let ServerEvent::Revoked { principal } = event {
-            return self.handle_revoked(principal);
+        if let ServerEvent::Disconnect { principal } = event {
+            return self.handle_disconnect(principal);
         }
-        if event.audience().is_some() && !self.honored.accepts(event) {
+        if event.group().is_some() && !self.honored.accepts(event) {
             return;
         }
         let pushed = self.cue(event.change(), since);

@@ -61,8 +61,8 @@ impl<Id: Copy + Ord> Index<Id> {
     pub fn matching(&self, event: &ServerEvent) -> Vec<Id> {
         let mut ids = self.matching_topic(event);
         let ascending = ids.len();
-        if let ServerEvent::Revoked { .. } = event {
-            ids.extend(self.under(&Topic::Revocations));
+        if let ServerEvent::Disconnect { .. } = event {
+            ids.extend(self.under(&Topic::Disconnects));
         }
         ids.extend(self.under(&Topic::Everything));
         // Few connections subscribe to everything.
@@ -78,10 +78,10 @@ impl<Id: Copy + Ord> Index<Id> {
         self.wanted.is_empty()
     }
 
-    /// Whether any id is interested in `topic`; for [`Topic::Revocations`], a single principal
+    /// Whether any id is interested in `topic`; for [`Topic::Disconnects`], a single principal
     /// suffices.
     pub fn contains(&self, topic: &Topic) -> bool {
-        self.wanted.contains_key(topic) || (*topic == Topic::Revocations && self.principals > 0)
+        self.wanted.contains_key(topic) || (*topic == Topic::Disconnects && self.principals > 0)
     }
 
     /// Whether `id` is entered under `topic`.
@@ -90,11 +90,11 @@ impl<Id: Copy + Ord> Index<Id> {
     }
 
     /// Returns the union of all topics, in order. Principals are replaced by
-    /// [`Topic::Revocations`].
+    /// [`Topic::Disconnects`].
     pub fn topics(&self) -> impl Iterator<Item = &Topic> {
-        let is_implied = self.principals > 0 && !self.wanted.contains_key(&Topic::Revocations);
+        let is_implied = self.principals > 0 && !self.wanted.contains_key(&Topic::Disconnects);
         let topics = self.wanted.keys().filter(|topic| !topic.is_principal());
-        topics.chain(is_implied.then_some(&Topic::Revocations))
+        topics.chain(is_implied.then_some(&Topic::Disconnects))
     }
 
     /// Returns each pair of an id and a topic.
@@ -114,23 +114,23 @@ impl<Id: Copy + Ord> Index<Id> {
         self.operations
     }
 
-    /// Returns the ids that are entered under the topic of `event`, and under its audience if it
+    /// Returns the ids that are entered under the topic of `event`, and under its group if it
     /// has one.
     fn matching_topic(&self, event: &ServerEvent) -> Vec<Id> {
         let Some(ids) = self.wanted.get(&Topic::entry_of(event)) else {
             return Vec::new();
         };
-        let Some(audience) = Topic::of_audience(event) else {
+        let Some(group) = Topic::of_group(event) else {
             return ids.iter().collect();
         };
-        let Some(of_audience) = self.wanted.get(&audience) else {
+        let Some(of_group) = self.wanted.get(&group) else {
             return Vec::new();
         };
         // Looks up the ids of the smaller set in the larger one.
-        let (few, others) = if of_audience.len() < ids.len() {
-            (of_audience, ids)
+        let (few, others) = if of_group.len() < ids.len() {
+            (of_group, ids)
         } else {
-            (ids, of_audience)
+            (ids, of_group)
         };
         few.iter().filter(|id| others.contains(*id)).collect()
     }

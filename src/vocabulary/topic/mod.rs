@@ -30,17 +30,17 @@ pub enum Topic {
     Resource(Uri),
     /// One task.
     Task(TaskId),
-    /// The events of one audience. Such an event is delivered to those interested in both its topic
-    /// and its audience.
-    Audience(Label),
-    /// The revocation of any caller.
-    Revocations,
-    /// The revocation of this caller.
+    /// The events of one group. Such an event is delivered to those interested in both its topic
+    /// and its group.
+    Group(Label),
+    /// The disconnect of any caller.
+    Disconnects,
+    /// The disconnect of this caller.
     Principal(Label),
 }
 
 /// Compaction key: of several events with equal subjects only the latest has to be delivered. It
-/// consists of the topic, and the audience or the revoked caller.
+/// consists of the topic, and the group or the disconnected caller.
 pub(crate) type Subject = (Topic, Option<Label>);
 
 impl Topic {
@@ -52,8 +52,8 @@ impl Topic {
             ServerEvent::ResourcesListChanged => Self::Resources,
             ServerEvent::ResourceUpdated { uri } => Self::Resource(uri.clone()),
             ServerEvent::TaskStatus { task } => Self::Task(task.id().clone()),
-            ServerEvent::ForAudience { event, .. } => Self::of(event),
-            ServerEvent::Revoked { .. } => Self::Revocations,
+            ServerEvent::ForGroup { event, .. } => Self::of(event),
+            ServerEvent::Disconnect { .. } => Self::Disconnects,
         }
     }
 
@@ -67,27 +67,27 @@ impl Topic {
             Self::Resource(uri) => Some(ServerEvent::ResourceUpdated { uri }),
             Self::Task(_)
             | Self::Everything
-            | Self::Audience(_)
-            | Self::Revocations
+            | Self::Group(_)
+            | Self::Disconnects
             | Self::Principal(_) => None,
         }
     }
 
     /// Returns the topic under which an interest in `event` is entered: as [`Topic::of`], except
-    /// for the revocation of one caller.
+    /// for the disconnect of one caller.
     pub(crate) fn entry_of(event: &ServerEvent) -> Self {
         match event {
-            ServerEvent::Revoked { principal } => Self::Principal(principal.clone()),
-            ServerEvent::ForAudience { event, .. } => Self::entry_of(event),
+            ServerEvent::Disconnect { principal } => Self::Principal(principal.clone()),
+            ServerEvent::ForGroup { event, .. } => Self::entry_of(event),
             event => Self::of(event),
         }
     }
 
-    /// Returns the topic that has to be followed for an edge with this interest: for the revocation
-    /// of one caller, all revocations.
+    /// Returns the topic that has to be followed for an edge with this interest: for the disconnect
+    /// of one caller, all disconnects.
     pub(crate) fn followed(&self) -> Self {
         match self {
-            Self::Principal(_) => Self::Revocations,
+            Self::Principal(_) => Self::Disconnects,
             topic => topic.clone(),
         }
     }
@@ -117,23 +117,23 @@ impl Topic {
             | Self::Tools
             | Self::Prompts
             | Self::Resources
-            | Self::Revocations => None,
+            | Self::Disconnects => None,
             Self::Resource(uri) => Some(uri),
             Self::Task(id) => Some(id),
-            Self::Audience(label) | Self::Principal(label) => Some(label),
+            Self::Group(label) | Self::Principal(label) => Some(label),
         }
     }
 
-    /// Returns the topic of the audience of `event`, if it has one.
-    pub fn of_audience(event: &ServerEvent) -> Option<Self> {
-        event.audience().cloned().map(Self::Audience)
+    /// Returns the topic of the group of `event`, if it has one.
+    pub fn of_group(event: &ServerEvent) -> Option<Self> {
+        event.group().cloned().map(Self::Group)
     }
 
     /// Returns the compaction key of `event`.
     pub(crate) fn subject_of(event: &ServerEvent) -> Subject {
         let label = match event {
-            ServerEvent::Revoked { principal } => Some(principal),
-            event => event.audience(),
+            ServerEvent::Disconnect { principal } => Some(principal),
+            event => event.group(),
         };
         (Self::of(event), label.cloned())
     }
@@ -145,11 +145,11 @@ impl Topic {
             TOOLS => Some(Self::Tools),
             PROMPTS => Some(Self::Prompts),
             RESOURCES => Some(Self::Resources),
-            REVOCATIONS => Some(Self::Revocations),
+            DISCONNECTS => Some(Self::Disconnects),
             _ => match text.split_once(':')? {
                 (RESOURCE, uri) => Uri::new(uri, usize::MAX).ok().map(Self::Resource),
                 (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
-                (AUDIENCE, name) => Label::new(name).ok().map(Self::Audience),
+                (GROUP, name) => Label::new(name).ok().map(Self::Group),
                 (PRINCIPAL, name) => Label::new(name).ok().map(Self::Principal),
                 _ => None,
             },
@@ -166,9 +166,9 @@ impl Topic {
             Self::Resources => RESOURCES,
             Self::Resource(_) => RESOURCE,
             Self::Task(_) => TASK,
-            Self::Audience(_) => AUDIENCE,
+            Self::Group(_) => GROUP,
             Self::Principal(_) => PRINCIPAL,
-            Self::Revocations => REVOCATIONS,
+            Self::Disconnects => DISCONNECTS,
         };
         let mut text = String::from(kind);
         if let Some(name) = self.name() {
@@ -186,8 +186,8 @@ const RESOURCES: &str = "resources";
 const RESOURCE: &str = "resource";
 const TASK: &str = "task";
 const PRINCIPAL: &str = "principal";
-const AUDIENCE: &str = "audience";
-const REVOCATIONS: &str = "revocations";
+const GROUP: &str = "group";
+const DISCONNECTS: &str = "disconnects";
 /// Bytes that storing a name takes beside its text.
 const NAME_BYTES: usize = 64;
 

@@ -68,10 +68,10 @@ impl Topics {
         }
         let is_for = |topic: Topic| self.contains(&topic);
         match event {
-            ServerEvent::Revoked { .. } => {
-                is_for(Topic::Revocations) || is_for(Topic::entry_of(event))
+            ServerEvent::Disconnect { .. } => {
+                is_for(Topic::Disconnects) || is_for(Topic::entry_of(event))
             }
-            event => is_for(Topic::entry_of(event)) && Topic::of_audience(event).is_none_or(is_for),
+            event => is_for(Topic::entry_of(event)) && Topic::of_group(event).is_none_or(is_for),
         }
     }
 }

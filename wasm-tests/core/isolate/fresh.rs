@@ -26,27 +26,27 @@ fn of_ann(filter: SubscriptionFilter) -> SubscriptionFilter {
     SubscriptionFilter { scope, ..filter }
 }
 
-fn revoked() -> ServerEvent {
-    ServerEvent::Revoked { principal: ann() }
+fn disconnected() -> ServerEvent {
+    ServerEvent::Disconnect { principal: ann() }
 }
 
 #[test]
-fn a_revocation_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and_opens_after_it() {
+fn a_disconnect_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and_opens_after_it() {
     let mut world = opened(&[of_ann(tools())]);
     world.move_on();
     world.open(of_ann(tools()));
-    world.publish(&revoked());
+    world.publish(&disconnected());
     world.settle();
     let endings = world.streams.iter().map(|stream| stream.ending);
     assert_eq!(endings.collect::<Vec<_>>(), [Some(Ending::Denied); 2]);
 }
 
 #[test]
-fn a_revocation_that_comes_while_a_stream_waits_keeps_it_from_opening() {
+fn a_disconnect_that_comes_while_a_stream_waits_keeps_it_from_opening() {
     let mut world = opened(&[of_ann(tools())]);
     let waiting = world.open(of_ann(watching(&["b"])));
     world.tend();
-    world.publish(&revoked());
+    world.publish(&disconnected());
     world.settle();
     assert!(!world.streams[waiting].is_acknowledged());
     assert!(world.streams[waiting].has_ended);

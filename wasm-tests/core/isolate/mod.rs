@@ -71,17 +71,17 @@ fn one_connection_tells_each_stream_what_it_wants() {
 }
 
 #[test]
-fn a_frame_for_one_audience_is_written_to_its_streams_of_a_line_and_to_no_other() {
-    let of = |audience| SubscriptionFilter {
+fn a_frame_for_one_group_is_written_to_its_streams_of_a_line_and_to_no_other() {
+    let of = |group| SubscriptionFilter {
         scope: Scope {
-            audiences: vec![Label::new(audience).unwrap()],
+            groups: vec![Label::new(group).unwrap()],
             ..Scope::default()
         },
         ..tools()
     };
     let mut world = opened(&[of("acme"), of("bolt"), of("acme"), tools()]);
-    world.publish(&ServerEvent::ForAudience {
-        audience: Label::new("acme").unwrap(),
+    world.publish(&ServerEvent::ForGroup {
+        group: Label::new("acme").unwrap(),
         event: Box::new(ServerEvent::ToolsListChanged),
     });
     assert_eq!(world.down.len(), 1);

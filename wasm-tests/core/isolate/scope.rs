@@ -1,4 +1,4 @@
-//! The caller of a stream has further audiences: the stream goes on in place, and misses nothing.
+//! The caller of a stream has further groups: the stream goes on in place, and misses nothing.
 
 use mcp_listen::{
     clock::Millis,
@@ -36,9 +36,9 @@ fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
 fn widen(world: &mut World, stream: usize, principals: &[&str]) {
     let now = world.now;
     let scope = Scope {
-        audiences: labels(&["acme"]),
+        groups: labels(&["acme"]),
         principals: labels(principals),
-        revocations: false,
+        disconnects: false,
     };
     let stream = &mut world.streams[stream];
     stream.filter.scope = scope.clone();
@@ -48,8 +48,8 @@ fn widen(world: &mut World, stream: usize, principals: &[&str]) {
 }
 
 fn for_acme(event: &ServerEvent) -> ServerEvent {
-    ServerEvent::ForAudience {
-        audience: Label::new("acme").unwrap(),
+    ServerEvent::ForGroup {
+        group: Label::new("acme").unwrap(),
         event: Box::new(event.clone()),
     }
 }
@@ -137,9 +137,9 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
     world.isolate.handle_full();
     let id = world.streams[0].id.unwrap();
     let scope = Scope {
-        audiences: labels(&["acme"]),
+        groups: labels(&["acme"]),
         principals: labels(&["ann"]),
-        revocations: false,
+        disconnects: false,
     };
     let now = world.now;
     world.isolate.handle_scope(id, scope, now);
@@ -148,7 +148,7 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
     };
     assert_eq!(parted.id, id);
     assert_eq!(parted.since.as_ref(), Some(world.bus.mark()));
-    assert_eq!(parted.stream.honored().scope.audiences, labels(&["acme"]));
+    assert_eq!(parted.stream.honored().scope.groups, labels(&["acme"]));
     world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
 

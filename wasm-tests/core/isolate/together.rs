@@ -119,7 +119,7 @@ fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
 }
 
 #[test]
-fn who_is_revoked_is_written_nothing_more() {
+fn who_is_disconnect_is_written_nothing_more() {
     let ann = Label::new("ann").unwrap();
     let (mut isolate, ids) = isolate(&[SubscriptionFilter {
         scope: Scope {
@@ -128,10 +128,10 @@ fn who_is_revoked_is_written_nothing_more() {
         },
         ..watching(&["a", "b"])
     }]);
-    let revoked = ServerEvent::Revoked { principal: ann };
+    let disconnected = ServerEvent::Disconnect { principal: ann };
     hear(
         &mut isolate,
-        (1..).zip([revoked, updated("a"), updated("b")]),
+        (1..).zip([disconnected, updated("a"), updated("b")]),
     );
     assert_eq!(written(&mut isolate), [vec![]]);
     assert_eq!(isolate.fanout().take_due(), [ids[0]]);

@@ -39,7 +39,7 @@ const FAILURES: [why: string, answer: () => PrincipalAnswer | Promise<PrincipalA
   ['names no one', () => undefined],
   ['says that it has expired', () => ({ name: 'ann', expiresAt: Date.now() - 1 })],
   ['says in seconds when it expires', () => ({ name: 'ann', expiresAt: 4e9 }), 'authorizer-failed'],
-  ['takes an audience away', () => ({ name: 'ann', audiences: ['bolt'] })],
+  ['takes a group away', () => ({ name: 'ann', groups: ['bolt'] })],
   ['throws', () => Promise.reject(new Error('secret')), 'authorizer-failed'],
   ['is late', () => new Promise<never>(() => {}), 'authorizer-timeout'],
 ];
@@ -50,13 +50,13 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
   test.each(FAILURES)('where that then %s, the stream ends without the cue and without a result', async (...row) => {
     const [, answer, code] = row;
     const onError = vi.fn();
-    const caller = changeable({ name: 'ann', audiences: ['acme'] });
+    const caller = changeable({ name: 'ann', groups: ['acme'] });
     const server = served({ principal: caller.principal, onError });
     const stream = await open(server, TOOLS);
     await stream.message();
     await vi.advanceTimersByTimeAsync(TTL);
     caller.answer = answer;
-    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.notify.toolsChanged({ group: 'acme' });
     const next = stream.message();
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await next).toBeUndefined();
@@ -80,19 +80,19 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     expect([kept?.headers.get('authorization'), await kept?.text()]).toEqual(['Bearer x', '']);
   });
 
-  test('further audiences are received from then on', async () => {
-    const caller = changeable({ name: 'ann', audiences: ['acme'] });
+  test('further groups are received from then on', async () => {
+    const caller = changeable({ name: 'ann', groups: ['acme'] });
     const server = served({ principal: caller.principal });
     const stream = await open(server, BOTH);
     await stream.message();
     await vi.advanceTimersByTimeAsync(TTL);
-    caller.answer = () => ({ name: 'ann', audiences: ['acme', 'bolt'] });
+    caller.answer = () => ({ name: 'ann', groups: ['acme', 'bolt'] });
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(CUE);
     await vi.advanceTimersByTimeAsync(0);
-    await server.notify.promptsChanged({ audience: 'bolt' });
+    await server.notify.promptsChanged({ group: 'bolt' });
     expect(await stream.message()).toBe(listChanged('1', 'prompts'));
-    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.notify.toolsChanged({ group: 'acme' });
     expect(await stream.message()).toBe(CUE);
     await server.disconnect('ann');
     expect(await stream.message()).toBeUndefined();
@@ -123,7 +123,7 @@ describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
 });
 
 test('with both, principal is asked first, and authorize is told its answer', async () => {
-  const caller = changeable({ name: 'ann', audiences: ['acme'], expiresAt: 4e12 });
+  const caller = changeable({ name: 'ann', groups: ['acme'], expiresAt: 4e12 });
   const asked: AuthorizeContext[] = [];
   const authorize: ListenHandlerOptions['authorize'] = (context) => {
     asked.push(context);
@@ -133,10 +133,10 @@ test('with both, principal is asked first, and authorize is told its answer', as
   const stream = await open(server, TOOLS);
   await stream.message();
   await vi.advanceTimersByTimeAsync(TTL);
-  caller.answer = () => ({ name: 'ann', audiences: ['acme', 'bolt'], expiresAt: 5e12 });
+  caller.answer = () => ({ name: 'ann', groups: ['acme', 'bolt'], expiresAt: 5e12 });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(CUE);
-  expect(asked[1]).toMatchObject({ principal: 'ann', audiences: ['acme', 'bolt'], expiresAt: 5e12, requested: TOOLS });
+  expect(asked[1]).toMatchObject({ principal: 'ann', groups: ['acme', 'bolt'], expiresAt: 5e12, requested: TOOLS });
   caller.answer = () => ({ denied: 403 });
   await vi.advanceTimersByTimeAsync(TTL);
   await server.notify.toolsChanged();

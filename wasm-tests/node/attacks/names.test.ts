@@ -66,9 +66,9 @@ describe('names that one caller fills the isolate with', () => {
     expect(server.stats().open).toBe(40);
   });
 
-  test('the names of audiences count', async () => {
-    const audiences = Array.from({ length: 6 }, (_, place) => `${place}`.padEnd(2_000, 'y'));
-    const server = serving({ limits: LIMITS, principal: () => ({ name: 'a', audiences }) });
+  test('the names of groups count', async () => {
+    const groups = Array.from({ length: 6 }, (_, place) => `${place}`.padEnd(2_000, 'y'));
+    const server = serving({ limits: LIMITS, principal: () => ({ name: 'a', groups }) });
     expect((await server.fetch(listenRequest({ toolsListChanged: true }))).status).toBe(429);
   });
 

@@ -41,34 +41,34 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
     await name('eve', 'eve');
   });
 
-  test('who has further audiences receives what is for them', async () => {
-    await name('fay', { name: 'fay', audiences: ['acme'] });
+  test('who has further groups receives what is for them', async () => {
+    await name('fay', { name: 'fay', groups: ['acme'] });
     const stream = await opened('fay');
-    await name('fay', { name: 'fay', audiences: ['acme', 'bolt'] });
+    await name('fay', { name: 'fay', groups: ['acme', 'bolt'] });
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await stream.message()).toBe(CUE);
-    const event = { kind: 'for_audience', audience: 'bolt', event: { kind: 'tools_list_changed' } };
+    const event = { kind: 'for_group', group: 'bolt', event: { kind: 'tools_list_changed' } };
     // The bus replays what is published while the stream attaches again.
     await fixture().publish(1, event);
     expect(await stream.message()).toBe(CUE);
-    await name('fay', { name: 'fay', audiences: ['acme'] });
+    await name('fay', { name: 'fay', groups: ['acme'] });
     await fixture().publish(1, event);
     expect(await stream.message()).toBeUndefined();
   });
 
-  test('a stream whose caller has further audiences goes on beside others, and misses nothing', async () => {
-    const audiences = ['acme'];
-    await name('ida', { name: 'ida', audiences });
+  test('a stream whose caller has further groups goes on beside others, and misses nothing', async () => {
+    const groups = ['acme'];
+    await name('ida', { name: 'ida', groups });
     const stream = await opened('ida');
     const others = await opened('dan', PROMPTS);
-    for (const audience of ['bolt', 'both', 'core']) {
+    for (const group of ['bolt', 'both', 'core']) {
       await fixture().publish(1, { kind: 'prompts_list_changed' });
       expect(await others.message()).toBe(listChanged('1', 'prompts'));
-      audiences.push(audience);
-      await name('ida', { name: 'ida', audiences });
+      groups.push(group);
+      await name('ida', { name: 'ida', groups });
       await fixture().publish(1, { kind: 'tools_list_changed' });
       expect(await stream.message()).toBe(CUE);
-      await fixture().publish(1, { kind: 'for_audience', audience, event: { kind: 'tools_list_changed' } });
+      await fixture().publish(1, { kind: 'for_group', group, event: { kind: 'tools_list_changed' } });
       expect(await stream.message()).toBe(CUE);
     }
     await name('ida', 'mallory');

@@ -162,13 +162,13 @@ describe('a publisher with narrowed rights', () => {
   const tools = { kind: 'tools_list_changed' };
   const note = (uri: string) => ({ kind: 'resource_updated', uri });
   const task = { kind: 'task_status', task: taskState('t-1') };
-  const audience = (name: string, event: object = tools) => ({ kind: 'for_audience', audience: name, event });
+  const group = (name: string, event: object = tools) => ({ kind: 'for_group', group: name, event });
 
   test.each<[string, string, object | object[], number, number?]>([
     ['a kind that it has', 'lists', [tools, { kind: 'prompts_list_changed' }], 200],
-    ['a kind for an audience', 'lists', audience('acme'), 200],
+    ['a kind for a group', 'lists', group('acme'), 200],
     ['another kind', 'lists', [tools, note('note://acme/1')], 403, 1],
-    ['another kind for an audience', 'lists', audience('acme', note('note://acme/1')), 403, 0],
+    ['another kind for a group', 'lists', group('acme', note('note://acme/1')), 403, 0],
     [
       'another kind, in words of the protocol',
       'lists',
@@ -177,17 +177,17 @@ describe('a publisher with narrowed rights', () => {
       0,
     ],
     ['another kind, as the Python SDK names it', 'lists', { kind: 'ResourceUpdated', uri: 'x://y' }, 403, 0],
-    ['for another audience, named beside the change', 'acme-only', { ...tools, audience: 'acme-3' }, 403, 0],
+    ['for another group, named beside the change', 'acme-only', { ...tools, group: 'acme-3' }, 403, 0],
     ['a URI below its prefix', 'notes', [note('note://acme/1'), note('näte://1')], 200],
     ['a URI beside its prefix', 'notes', [note('note://acme/1'), note('note://acme-evil')], 403, 1],
     ['a URI that only looks the same', 'notes', note('na\u0308te://1'), 403, 0],
     ['a URI in other case', 'notes', note('NOTE://acme/1'), 403, 0],
     ['a list, with prefixes alone', 'notes', tools, 403, 0],
     ['a task, with prefixes alone', 'notes', task, 403, 0],
-    ['for its audience', 'acme-only', [audience('acme'), audience('acme-2', note('x://y'))], 200],
-    ['for another audience', 'acme-only', [audience('acme'), audience('acme-3')], 403, 1],
+    ['for its group', 'acme-only', [group('acme'), group('acme-2', note('x://y'))], 200],
+    ['for another group', 'acme-only', [group('acme'), group('acme-3')], 403, 1],
     ['for everybody', 'acme-only', tools, 403, 0],
-    ['a task for its audience, without the kind', 'acme-only', audience('acme', task), 403, 0],
+    ['a task for its group, without the kind', 'acme-only', group('acme', task), 403, 0],
     ['a task, with the kind', 'tasks', task, 200],
     ['anything, with an empty list', 'nothing', tools, 403, 0],
   ])('publishing %s (%s)', async (_what, name, events, status, index) => {

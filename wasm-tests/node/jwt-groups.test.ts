@@ -6,22 +6,22 @@ import { sessionServer } from './legacy-serving.ts';
 import { listenRequest, serving, TOOLS } from './serving.ts';
 import { AUDIENCE, ISSUER, RIGHTS, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
 
-function authorizer({ jwks }: TokenIssuer, audiences?: JwtOptions['audiences']) {
+function authorizer({ jwks }: TokenIssuer, groups?: JwtOptions['groups']) {
   const options = { issuer: ISSUER, audience: AUDIENCE, jwks };
-  return jwtAuthorizer(audiences === undefined ? options : { ...options, audiences });
+  return jwtAuthorizer(groups === undefined ? options : { ...options, groups });
 }
 
-function claimed(...audiences: string[]): object {
-  return { 'mcp.listen': { ...RIGHTS, promptsListChanged: true, audiences } };
+function claimed(...groups: string[]): object {
+  return { 'mcp.listen': { ...RIGHTS, promptsListChanged: true, groups } };
 }
 
 async function bearer(issuer: TokenIssuer, claims: object): Promise<{ authorization: string }> {
   return { authorization: `Bearer ${await issuer.token(claims)}` };
 }
 
-describe('a caller hears of the audiences', () => {
-  const CASES: [where: string, option: JwtOptions['audiences'], claims: (audience: string) => object][] = [
-    ['that its claim names', undefined, (audience) => claimed(audience)],
+describe('a caller hears of the groups', () => {
+  const CASES: [where: string, option: JwtOptions['groups'], claims: (group: string) => object][] = [
+    ['that its claim names', undefined, (group) => claimed(group)],
     ['that an option reads', ({ org }) => [String(org)], (org) => ({ ...claimed('acme', 'bolt'), org })],
   ];
 
@@ -29,14 +29,14 @@ describe('a caller hears of the audiences', () => {
     const issuer = await tokenIssuer();
     const server = serving({ ...authorizer(issuer, option) });
     const filter = { ...TOOLS, promptsListChanged: true };
-    const opened = async (audience: string) => {
-      const headers = await bearer(issuer, claims(audience));
+    const opened = async (group: string) => {
+      const headers = await bearer(issuer, claims(group));
       const stream = new WireStream(await server.fetch(listenRequest(filter, { headers })), new AbortController());
       await stream.message();
       return stream;
     };
     const [acme, bolt] = [await opened('acme'), await opened('bolt')];
-    await server.notify.toolsChanged({ audience: 'acme' });
+    await server.notify.toolsChanged({ group: 'acme' });
     await server.notify.promptsChanged();
     expect(await acme.message()).toBe(listChanged('1', 'tools'));
     expect(await bolt.message()).toBe(listChanged('1', 'prompts'));
@@ -49,7 +49,7 @@ test('a token that names none hears of what is for everybody alone', async () =>
   const server = serving({ ...authorizer(issuer) });
   const stream = new WireStream(await server.fetch(listenRequest(TOOLS, { headers })), new AbortController());
   await stream.message();
-  await server.notify.toolsChanged({ audience: '*' });
+  await server.notify.toolsChanged({ group: '*' });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(server.stats()).toMatchObject({ events: 1, notifications: 1 });
@@ -59,23 +59,23 @@ test('the stream of a session hears of them, too', async () => {
   const issuer = await tokenIssuer();
   const { send, server } = sessionServer({ ...authorizer(issuer) });
   const user = await bearer(issuer, {
-    'mcp.listen': { toolsListChanged: true, resourcesListChanged: true, audiences: ['acme'] },
+    'mcp.listen': { toolsListChanged: true, resourcesListChanged: true, groups: ['acme'] },
   });
   const session = await LegacySession.begin(send, user);
   const stream = new WireStream(await session.get(user), new AbortController());
   await stream.event();
-  await server.notify.resourcesChanged({ audience: 'bolt' });
-  await server.notify.toolsChanged({ audience: 'acme' });
+  await server.notify.resourcesChanged({ group: 'bolt' });
+  await server.notify.toolsChanged({ group: 'acme' });
   expect(await heard(stream)).toEqual(listChange('tools'));
 });
 
 test('an option that throws is a 503, and no fault of the token', async () => {
   const issuer = await tokenIssuer();
   const errors: Error[] = [];
-  const audiences = () => {
+  const groups = () => {
     throw new Error('no');
   };
-  const server = serving({ ...authorizer(issuer, audiences), onError: (error) => errors.push(error) });
+  const server = serving({ ...authorizer(issuer, groups), onError: (error) => errors.push(error) });
   const response = await server.fetch(listenRequest(TOOLS, { headers: await bearer(issuer, {}) }));
   expect(response.status).toBe(503);
   expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
