@@ -106,8 +106,8 @@ impl Isolate {
         if session.is_held {
             self.upstream.doubt(now);
         }
-        // Replayed events have no time. A caller disconnected before this stream was opened was admitted
-        // again.
+        // Replayed events have no time. A caller disconnected before this stream was opened was
+        // admitted again.
         let is_disconnect = matches!(event, ServerEvent::Disconnect { .. });
         !(is_disconnect && published.is_none() && session.tells_past)
     }

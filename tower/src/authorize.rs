@@ -10,8 +10,8 @@ pub struct Grant {
     /// The part of the requested filter that the caller may receive. Entries that it did not
     /// request have no effect.
     pub filter: SubscriptionFilter,
-    /// The groups of the caller, and its name, with which [`Bus::disconnect`](crate::Bus::disconnect)
-    /// ends its streams.
+    /// The groups of the caller, and its name, with which
+    /// [`Bus::disconnect`](crate::Bus::disconnect) ends its streams.
     pub scope: Scope,
 }
 

@@ -38,8 +38,8 @@ impl Changes {
     }
 
     /// Returns the next event. Returns `None` when the bus is closed and everything has been taken,
-    /// when the caller in the filter's scope is disconnected, and at once if the filter is empty. Cancel
-    /// safe: no event is taken before this returns.
+    /// when the caller in the filter's scope is disconnected, and at once if the filter is empty.
+    /// Cancel safe: no event is taken before this returns.
     pub async fn next(&mut self) -> Option<ServerEvent> {
         poll_fn(|context| self.poll_next(context)).await
     }
