@@ -1,9 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
-// One project per lane of .ci; what starts processes of its own runs one file after another, save the lane that does
-// little but wait.
+// One project per lane of .ci; what starts processes of its own runs one file after another, save
+// the lane that does little but wait.
 const groups: string[] = [];
-/** On workerd, streams reach the bus as users get it. What depends on the connection runs with a socket for each stream as well. */
+/**
+ * On workerd, streams reach the bus as users get it. What depends on the connection runs with a
+ * socket for each stream as well.
+ */
 const EACH = [
   'registration',
   'publish',
@@ -49,7 +52,8 @@ interface Limits {
 function project(name: string, limits: Limits, files = ['**/*']) {
   // A busy machine is no failure: what is waited for may take a while.
   const expect = { poll: { timeout: 20_000 } };
-  // Projects of different limits cannot share the workers of a run, as `vitest list` would let them.
+  // Projects of different limits cannot share the workers of a run, as `vitest list` would let
+  // them.
   const sequence = { groupOrder: groups.push(name) };
   const [folder] = name.split('-');
   const include = files.map((file) => `wasm-tests/${folder}/${file}.test.ts`);

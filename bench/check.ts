@@ -10,7 +10,10 @@ import { Progress } from './harness/progress.ts';
 import { inProcess, SIZES } from './in-process/experiments.ts';
 import { sizes } from './size/experiments.ts';
 
-/** Compares costs with the committed baselines, one TAP line each; with `--write`, writes the baselines anew. */
+/**
+ * Compares costs with the committed baselines, one TAP line each; with `--write`, writes the
+ * baselines anew.
+ */
 async function check(): Promise<void> {
   const isWriting = process.argv.includes('--write');
   const baselines = isWriting
@@ -34,9 +37,10 @@ async function check(): Promise<void> {
 }
 
 /**
- * Measures each experiment in processes of its own, again in new ones while a check of it does not pass: the rounds of all
- * are put together, and the least of each side counts. Other work makes a round dearer, never cheaper, so that further
- * rounds come closer to what the code costs; code that costs more stays above its baseline however often it is measured.
+ * Measures each experiment in processes of its own, again in new ones while a check of it does not
+ * pass: the rounds of all are put together, and the least of each side counts. Other work makes a
+ * round dearer, never cheaper, so that further rounds come closer to what the code costs; code that
+ * costs more stays above its baseline however often it is measured.
  */
 async function measured(baselines: Record<string, number>): Promise<Outcome[]> {
   const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(wanted);
@@ -62,7 +66,10 @@ function passes(
   );
 }
 
-/** What a check needs of an experiment, and nothing else: who is compared has the machine for itself. */
+/**
+ * What a check needs of an experiment, and nothing else: who is compared has the machine for
+ * itself.
+ */
 function wanted(experiment: Experiment): Experiment[] {
   const kinds = CHECKS.filter(({ experiment: name }) => name === experiment.name).map(
     ({ kind }) => kind,

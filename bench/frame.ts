@@ -5,7 +5,9 @@ export function resourceUri(index: number): string {
   return `bench://resource/${String(index).padStart(7, '0')}`;
 }
 
-/** The id of a listen request as JSON text: clients mint few distinct ones, and `ids` says how few. */
+/**
+ * The id of a listen request as JSON text: clients mint few distinct ones, and `ids` says how few.
+ */
 export function subscriptionId(stream: number, ids: number): string {
   const index = stream % ids;
   return index % 2 === 0 ? `${index / 2 + 1}` : `"listen:${(index - 1) / 2}"`;

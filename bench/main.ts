@@ -17,7 +17,10 @@ import { promiseTable } from './report/promise-table.ts';
 import { report } from './report/report.ts';
 import { sizes } from './size/experiments.ts';
 
-/** Measures what was asked for, prints while it does, and writes results.json, RESULTS.md and the plots. */
+/**
+ * Measures what was asked for, prints while it does, and writes results.json, RESULTS.md and the
+ * plots.
+ */
 async function bench(): Promise<void> {
   const options = argumentsOf(process.argv.slice(2));
   const folder = join(root, options.out);

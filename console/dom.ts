@@ -27,7 +27,10 @@ export function found<Kind extends Element>(id: string, kind: new () => Kind): K
   throw new Error(`the page has no ${kind.name} with the id ${id}`);
 }
 
-/** Writes a text where it has changed, so that the page announces, selects and lays out no text again. */
+/**
+ * Writes a text where it has changed, so that the page announces, selects and lays out no text
+ * again.
+ */
 export function write(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -85,7 +85,10 @@ function stale(subject: Subject): Promise<void> | undefined {
   return list && server.read(list).catch((error: unknown) => connection.trouble(error));
 }
 
-/** `npm start` names its secret in the link that it prints, after the "#", which is sent to no server. */
+/**
+ * `npm start` names its secret in the link that it prints, after the "#", which is sent to no
+ * server.
+ */
 function takeToken(): void {
   const token = new URLSearchParams(location.hash.slice(1)).get('publish');
   if (token === null) return;

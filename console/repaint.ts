@@ -1,4 +1,7 @@
-/** A function that has `paint` run once before the browser next draws, however often it is called until then. */
+/**
+ * A function that has `paint` run once before the browser next draws, however often it is called
+ * until then.
+ */
 export function repaint(paint: () => void): () => void {
   let isAsked = false;
   return () => {

@@ -1,4 +1,7 @@
-/** Makes tabs of the buttons in a tab list: arrow keys go from one to the next, each shows the panel it controls. */
+/**
+ * Makes tabs of the buttons in a tab list: arrow keys go from one to the next, each shows the panel
+ * it controls.
+ */
 export function tabs(list: HTMLElement): void {
   const buttons = [...list.querySelectorAll<HTMLButtonElement>('[role=tab]')];
   const select = (chosen: HTMLButtonElement): void => {

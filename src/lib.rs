@@ -15,7 +15,8 @@
 //! - [`publish`], [`offer`]: the body that a publisher posts, and the capabilities that the MCP
 //!   server advertises
 //! - [`listen`]: accepting a listen request, and both sides of its stream
-//! - [`http`]: header fields; which methods, hosts and origins are served, and the CORS headers for browsers
+//! - [`http`]: header fields; which methods, hosts and origins are served, and the CORS headers for
+//!   browsers
 //! - [`exchange`]: one HTTP request, and the order of its checks
 //! - [`legacy`]: the requests of 2025-11-25 and earlier, and the ids of the events on their streams
 //! - [`bus`]: the log's replay, the edge-bus protocol

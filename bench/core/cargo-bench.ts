@@ -1,6 +1,9 @@
 import { run } from '../../scripts/process/command.mjs';
 
-/** The median that a benchmark of the crate finds for one size: the second cell of the row that it prints for that. */
+/**
+ * The median that a benchmark of the crate finds for one size: the second cell of the row that it
+ * prints for that.
+ */
 export async function cargoBench(name: string, size: number): Promise<number> {
   const printed = await run('cargo', ['bench', '--quiet', '--bench', name, '--', String(size)]);
   const rows = printed.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));

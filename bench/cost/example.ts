@@ -128,7 +128,10 @@ export interface Sizes {
   wakes: number;
 }
 
-/** The example is run at a tenth of its size: as many shards as at full size, each with a tenth of the streams. */
+/**
+ * The example is run at a tenth of its size: as many shards as at full size, each with a tenth of
+ * the streams.
+ */
 export const SCALE = 10;
 /** Isolates that hold the streams. */
 export const ISOLATES = 4;

@@ -9,7 +9,10 @@ import { thisRun } from '../harness/run.ts';
 import { type CostResults, documentOf, withBlock } from './document.ts';
 import { Example } from './example.ts';
 
-/** Counts what the example of docs/cost.md asks of objects, and writes results.json and the tables of that page. */
+/**
+ * Counts what the example of docs/cost.md asks of objects, and writes results.json and the tables
+ * of that page.
+ */
 async function cost(): Promise<void> {
   const isQuick = process.argv.includes('--quick');
   if (process.argv.includes('--report'))

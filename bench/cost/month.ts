@@ -11,7 +11,9 @@ export interface Month {
   ageMinutes: number;
   /** Changes of what all streams watch. */
   changes: number;
-  /** The part of the month in which nothing changes, so that objects hibernate until a stream comes. */
+  /**
+   * The part of the month in which nothing changes, so that objects hibernate until a stream comes.
+   */
   quiet: number;
 }
 
@@ -93,7 +95,10 @@ function less(counts: Counts, others: Counts): Counts {
   return mapped(counts, (count, key) => Math.max(count - others[key], 0));
 }
 
-/** What an object does for each stream that it holds is as much as at full size; calls and timers are as many. */
+/**
+ * What an object does for each stream that it holds is as much as at full size; calls and timers
+ * are as many.
+ */
 function larger(counts: Counts): Counts {
   return { ...counts, runMs: counts.runMs * SCALE, rowsRead: counts.rowsRead * SCALE };
 }
@@ -105,5 +110,8 @@ const OBJECTS = { auto: 1, each: SHARDS };
 /** A month of 30 days. */
 const SECONDS = 30 * 24 * 3_600;
 const MESSAGES_A_REQUEST = 20;
-/** Milliseconds that an object waits for its disk or for another object on Cloudflare: an assumption, not measured. */
+/**
+ * Milliseconds that an object waits for its disk or for another object on Cloudflare: an
+ * assumption, not measured.
+ */
 export const WAIT_MS = 10;

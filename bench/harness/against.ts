@@ -2,7 +2,10 @@ import { figure } from './number.ts';
 import { axisValues, type Outcome, pointOf, quoted } from './outcome.ts';
 import { aligned } from './progress.ts';
 
-/** Our figures beside those of an earlier run; times of two runs say little, unless the machine was quiet in both. */
+/**
+ * Our figures beside those of an earlier run; times of two runs say little, unless the machine was
+ * quiet in both.
+ */
 export function against(now: Outcome[], before: Outcome[]): string {
   const rows = now.flatMap((outcome) => {
     const earlier = before.find(({ name }) => name === outcome.name);

@@ -15,7 +15,10 @@ export interface Options {
   isReportOnly: boolean;
 }
 
-/** What is measured at full size replaces the same experiments where results are committed; the others stay. */
+/**
+ * What is measured at full size replaces the same experiments where results are committed; the
+ * others stay.
+ */
 export function argumentsOf(args: string[]): Options {
   const { values } = parseArgs({
     args,

@@ -1,20 +1,25 @@
 import { type Metric, OURS } from './experiment.ts';
 import { axisValues, type Outcome, pointOf, quoted } from './outcome.ts';
 
-/** A cost that no time of one machine is part of, and how far it may be above what was committed. */
+/**
+ * A cost that no time of one machine is part of, and how far it may be above what was committed.
+ */
 export interface Check {
   name: string;
   experiment: string;
   metric: string;
-  /** Ours to that of another contender, the highest of ours along the axis to the lowest, or ours as it is. */
+  /**
+   * Ours to that of another contender, the highest of ours along the axis to the lowest, or ours as
+   * it is.
+   */
   kind: { to: string } | 'spread' | 'own';
   /** 0.1: a tenth above the baseline is still passed. */
   tolerance: number;
 }
 
 /**
- * The figure of a check; undefined where it was not measured. Less is better, and the least round counts: other
- * work on the machine makes a round dearer, never cheaper.
+ * The figure of a check; undefined where it was not measured. Less is better, and the least round
+ * counts: other work on the machine makes a round dearer, never cheaper.
  */
 export function checked(
   { experiment, metric: id, kind }: Check,
@@ -37,8 +42,9 @@ function leastOf(outcome: Outcome, metric: Metric, name: string): number[] {
 }
 
 /**
- * The least that a server can do. Where time is compared it is compared with this and not with the SDK: the SDK's own time
- * differs by half from run to run, and a quarter more of ours would not be seen in that.
+ * The least that a server can do. Where time is compared it is compared with this and not with the
+ * SDK: the SDK's own time differs by half from run to run, and a quarter more of ours would not be
+ * seen in that.
  */
 const LIMIT = 'enqueue only';
 const SDK = 'TypeScript SDK';

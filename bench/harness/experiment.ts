@@ -27,7 +27,10 @@ export interface Entrant {
   enter(x: number): Promise<Contender>;
 }
 
-/** One comparison: every entrant at every value of the axis, its rounds interleaved with those of the others. */
+/**
+ * One comparison: every entrant at every value of the axis, its rounds interleaved with those of
+ * the others.
+ */
 export interface Experiment {
   /** One word; `--only` takes it. */
   name: string;

@@ -11,7 +11,10 @@ export interface Addend {
   share: number;
 }
 
-/** Ours to theirs, round by round, at the one point of a comparison; by the first metric where none is named. */
+/**
+ * Ours to theirs, round by round, at the one point of a comparison; by the first metric where none
+ * is named.
+ */
 export function ratioTo(theirs: string, metric?: string, plus?: Addend, ours = OURS): Figure {
   return (outcome) => {
     const [one, other] = [ours, theirs].map((name) => rounds(outcome, name, metric));
@@ -33,7 +36,10 @@ export function times(theirs: string): Figure {
   return ratioTo(OURS, undefined, undefined, theirs);
 }
 
-/** The highest of our medians along the axis to the lowest; with `beyond`, of what we add to that contender's. */
+/**
+ * The highest of our medians along the axis to the lowest; with `beyond`, of what we add to that
+ * contender's.
+ */
 export function spread({ metric: id, beyond }: { metric: string; beyond?: string }): Figure {
   return (outcome) => {
     const xs = axisValues(outcome);

@@ -14,7 +14,10 @@ export interface Machine {
   kernel: string;
   node: string;
   versions: Record<string, string>;
-  /** Median milliseconds until a small write is on the disk of temporary files: every publish on workerd waits for some. */
+  /**
+   * Median milliseconds until a small write is on the disk of temporary files: every publish on
+   * workerd waits for some.
+   */
   fsyncMs: number;
 }
 

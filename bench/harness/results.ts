@@ -5,7 +5,10 @@ import type { Machine } from './machine.ts';
 import type { Outcome } from './outcome.ts';
 import { type Verdict, verdicts } from './promises.ts';
 
-/** All that a run yielded; RESULTS.md and the plots are made from it alone. In the file, verdicts stand at the top level. */
+/**
+ * All that a run yielded; RESULTS.md and the plots are made from it alone. In the file, verdicts
+ * stand at the top level.
+ */
 export interface Results {
   /** By the promise's name, `S1` ... */
   verdicts: Record<string, Verdict>;

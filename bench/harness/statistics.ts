@@ -24,7 +24,10 @@ export function quantile(numbers: number[], q: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** Ours to theirs, round by round: rounds are interleaved, so a slow moment of the machine meets both. */
+/**
+ * Ours to theirs, round by round: rounds are interleaved, so a slow moment of the machine meets
+ * both.
+ */
 export function ratios(ours: number[], theirs: number[]): number[] {
   return ours.slice(0, theirs.length).map((value, round) => value / (theirs[round] ?? Number.NaN));
 }

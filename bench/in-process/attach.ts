@@ -3,7 +3,10 @@ import { Audience } from './audience.ts';
 import type { Scenario } from './scenario.ts';
 import type { Server } from './server.ts';
 
-/** Opens further streams beside those of a scenario, and drops them again: what one listen costs among many. */
+/**
+ * Opens further streams beside those of a scenario, and drops them again: what one listen costs
+ * among many.
+ */
 export class Attach implements Contender {
   readonly #server: Server;
   readonly #held: Audience;

@@ -26,7 +26,10 @@ export class Audience {
     return audience;
   }
 
-  /** Resolves once so many chunks have arrived from now on, wherever; rejects when nothing more comes. */
+  /**
+   * Resolves once so many chunks have arrived from now on, wherever; rejects when nothing more
+   * comes.
+   */
   expect(chunks: number): Promise<void> {
     this.#missing = chunks;
     if (chunks === 0) return Promise.resolve();
@@ -45,7 +48,10 @@ export class Audience {
     for (const reader of this.#readers) reader.reset();
   }
 
-  /** Throws unless each stream has exactly the frames of these events, and the last one is of the last event. */
+  /**
+   * Throws unless each stream has exactly the frames of these events, and the last one is of the
+   * last event.
+   */
   verify(events: number): void {
     this.#readers.forEach((reader, stream) => {
       this.#verifyStream(reader, stream, events);

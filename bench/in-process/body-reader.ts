@@ -1,4 +1,7 @@
-/** Reads one response body as fast as it comes: the same reader, at the same cost, for every contender. */
+/**
+ * Reads one response body as fast as it comes: the same reader, at the same cost, for every
+ * contender.
+ */
 export class BodyReader {
   /** Bytes since the count was last reset. */
   bytes = 0;
@@ -14,7 +17,9 @@ export class BodyReader {
     this.#read();
   }
 
-  /** Begins to count anew, and lets go of what it read: that would count as memory of the stream. */
+  /**
+   * Begins to count anew, and lets go of what it read: that would count as memory of the stream.
+   */
   reset(): void {
     this.bytes = 0;
     this.last = undefined;

@@ -16,7 +16,9 @@ export interface Task {
 /** What a child process answers to each command; an empty sample once it is ready. */
 export type Answer = { sample: Sample } | { failed: string };
 
-/** A contender in a process of its own: neither its heap nor its compiled code knows the others'. */
+/**
+ * A contender in a process of its own: neither its heap nor its compiled code knows the others'.
+ */
 export class ChildContender implements Contender {
   readonly #child: ChildProcess;
 

@@ -7,7 +7,10 @@ import { Heap } from './heap.ts';
 import { serverOf } from './servers.ts';
 import { watchWasmMemory } from './wasm-memory.ts';
 
-/** One contender in a process of its own: does a round for each message, until the parent lets it go. */
+/**
+ * One contender in a process of its own: does a round for each message, until the parent lets it
+ * go.
+ */
 async function main(): Promise<void> {
   const task = JSON.parse(process.argv[2] ?? '{}') as Task;
   watchWasmMemory();

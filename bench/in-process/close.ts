@@ -5,8 +5,8 @@ import type { Scenario } from './scenario.ts';
 import type { ClosableServer } from './server.ts';
 
 /**
- * Closes a server gracefully while some of its streams have a change pending that nobody has read. A server is closed once, so each
- * round has one of its own.
+ * Closes a server gracefully while some of its streams have a change pending that nobody has read.
+ * A server is closed once, so each round has one of its own.
  */
 export class Close implements Contender {
   readonly #start: () => Promise<ClosableServer>;

@@ -1,8 +1,9 @@
 import type { ClosableServer } from './server.ts';
 
 /**
- * The limit: the controllers of the streams that watch a resource in a list of its own, and frames that are encoded beforehand,
- * the same bytes for everybody. It checks nothing and promises nothing.
+ * The limit: the controllers of the streams that watch a resource in a list of its own, and frames
+ * that are encoded beforehand, the same bytes for everybody. It checks nothing and promises
+ * nothing.
  */
 export function enqueueServer(): ClosableServer {
   const resources = new Map<string, Resource>();

@@ -16,12 +16,17 @@ export interface Size {
   /** Streams that hear a targeted event, and how many of these a round of the curve has. */
   targeted: number;
   targetedEvents: number;
-  /** Rounds of targeted events that are not counted: what is done once for each is compiled late. */
+  /**
+   * Rounds of targeted events that are not counted: what is done once for each is compiled late.
+   */
   targetedWarmUps: number;
   rounds: number;
 }
 
-/** What results are made of, what shows in a minute that all works, and what a lane compares with its baselines. */
+/**
+ * What results are made of, what shows in a minute that all works, and what a lane compares with
+ * its baselines.
+ */
 export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
   full: {
     streams: 10_000,
@@ -41,7 +46,8 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
     ...{ targeted: 20, targetedEvents: 100, targetedWarmUps: 2 },
     rounds: 3,
   },
-  // As many streams as a core's cache holds: with 4,000 a neighbour on the machine made ours cost twice as much.
+  // As many streams as a core's cache holds: with 4,000 a neighbour on the machine made ours cost
+  // twice as much.
   check: {
     ...{ streams: 2_000, manyStreams: [1_000, 10_000], uris: [], ids: [], percent: [] },
     ...{ targeted: 20, targetedEvents: 400, targetedWarmUps: 8 },

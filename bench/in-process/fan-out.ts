@@ -5,9 +5,10 @@ import { eventUri, type Scenario } from './scenario.ts';
 import type { Server } from './server.ts';
 
 /**
- * Publishes to streams that are being read. Two clocks run: `publish`, what the server needs until every
- * frame is handed to its stream, and `delivered`, until every reader has it, which costs each contender the
- * same on top. `cpu` is the processor's time of the former: on a shared machine it varies less.
+ * Publishes to streams that are being read. Two clocks run: `publish`, what the server needs until
+ * every frame is handed to its stream, and `delivered`, until every reader has it, which costs each
+ * contender the same on top. `cpu` is the processor's time of the former: on a shared machine it
+ * varies less.
  */
 export class FanOut implements Contender {
   readonly #server: Server;

@@ -1,9 +1,12 @@
-/** When a publish has handed a frame to every stream: before it returns, or before the promise that it returns resolves. */
+/**
+ * When a publish has handed a frame to every stream: before it returns, or before the promise that
+ * it returns resolves.
+ */
 export type HandOver = 'on return' | 'on resolve';
 
 /**
- * Watches one publish, without a clock: what it has not handed over by then, the clock of a publish would miss.
- * Rejects when frames are still missing once the publish says that it is done.
+ * Watches one publish, without a clock: what it has not handed over by then, the clock of a publish
+ * would miss. Rejects when frames are still missing once the publish says that it is done.
  */
 export async function handOverOf(publish: () => unknown, frames: number): Promise<HandOver> {
   let handedOver = 0;

@@ -6,8 +6,9 @@ import type { Server } from './server.ts';
 import { wasmBytes } from './wasm-memory.ts';
 
 /**
- * What idle streams keep in memory, each with the reader that waits for it: JavaScript's heap, buffers, and all
- * of WebAssembly's memory. Every round is a process of its own, so nothing is left of an earlier one.
+ * What idle streams keep in memory, each with the reader that waits for it: JavaScript's heap,
+ * buffers, and all of WebAssembly's memory. Every round is a process of its own, so nothing is left
+ * of an earlier one.
  */
 export class Heap implements Contender {
   readonly #server: Server;

@@ -2,7 +2,10 @@ import { createListenHandler } from 'mcp-listen';
 import { CAPABILITIES, SERVER_INFO } from '../server-info.ts';
 import { type ClosableServer, KEEP_ALIVE_MS, MANY_STREAMS } from './server.ts';
 
-/** mcp-listen as its users have it: `createListenHandler` on its bus in memory, published to through `notify`. */
+/**
+ * mcp-listen as its users have it: `createListenHandler` on its bus in memory, published to through
+ * `notify`.
+ */
 export function listenServer(): ClosableServer {
   const { close, fetch, notify } = createListenHandler(() => new Response(null, { status: 404 }), {
     server: { info: SERVER_INFO, capabilities: CAPABILITIES },

@@ -7,7 +7,10 @@ export interface Scenario {
   ids: number;
   /** Resources that each stream watches. */
   uris: number;
-  /** How many of the streams watch the resources that are published; the others watch resources of their own. */
+  /**
+   * How many of the streams watch the resources that are published; the others watch resources of
+   * their own.
+   */
   matching: number;
   /** Events of one round, published one after another, each once everybody has the one before. */
   events: number;

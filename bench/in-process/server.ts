@@ -12,8 +12,8 @@ export interface ClosableServer extends Server {
 }
 
 /**
- * Between keep-alives. Every server keeps the timers that it has by default, and none of them fires while
- * frames are counted.
+ * Between keep-alives. Every server keeps the timers that it has by default, and none of them fires
+ * while frames are counted.
  */
 export const KEEP_ALIVE_MS = 3_600_000;
 

@@ -1,6 +1,9 @@
 const memories: WebAssembly.Memory[] = [];
 
-/** Watches every instance that is made from now on: Node counts their memory nowhere that a program can read. */
+/**
+ * Watches every instance that is made from now on: Node counts their memory nowhere that a program
+ * can read.
+ */
 export function watchWasmMemory(): void {
   WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
     construct(target, args: [WebAssembly.Module, WebAssembly.Imports]) {

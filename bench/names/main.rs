@@ -1,5 +1,6 @@
-//! What one more name costs a bus object on a connection that has many already: `npm run bench:names`
-//! prints the table of docs/scale.md. Numbers as arguments are measured in place of its rows.
+//! What one more name costs a bus object on a connection that has many already: `npm run
+//! bench:names` prints the table of docs/scale.md. Numbers as arguments are measured in place of
+//! its rows.
 
 #![allow(
     missing_docs,
@@ -61,8 +62,8 @@ fn following(bus: &mut Bus, names: usize) -> EdgeId {
     edge
 }
 
-/// What a bus object does for one more stream on a connection: reads the frame, changes the index, and
-/// says what is to be kept and answered.
+/// What a bus object does for one more stream on a connection: reads the frame, changes the index,
+/// and says what is to be kept and answered.
 fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     let one = topics(&["note://one-more".into()]);
     let mut follow = Follow {

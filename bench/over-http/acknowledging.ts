@@ -5,7 +5,10 @@ import { Audience } from './audience.ts';
 import type { LoadServer } from './load-server.ts';
 import { Stream } from './stream.ts';
 
-/** Milliseconds from a connection to the acknowledgment of its stream, of streams that are opened one after another. */
+/**
+ * Milliseconds from a connection to the acknowledgment of its stream, of streams that are opened
+ * one after another.
+ */
 export class Acknowledging implements Contender {
   readonly #server: LoadServer;
   readonly #audience: Audience;
@@ -18,7 +21,10 @@ export class Acknowledging implements Contender {
     this.#topics = topics;
   }
 
-  /** One stream holds the connection to the bus open; the others name what it names, or a resource of their own each. */
+  /**
+   * One stream holds the connection to the bus open; the others name what it names, or a resource
+   * of their own each.
+   */
   static async start(server: LoadServer, topics: 'followed' | 'new'): Promise<Acknowledging> {
     const audience = new Audience();
     await audience.open(server.listen, listenFor([resourceUri(0)], '1'), 1);

@@ -8,7 +8,10 @@ export class Audience {
   #missing = 0;
   #complete: () => void = () => {};
 
-  /** Opens so many further streams with the same request, some at once; resolves once each has its acknowledgment. */
+  /**
+   * Opens so many further streams with the same request, some at once; resolves once each has its
+   * acknowledgment.
+   */
   async open(url: URL, body: string, count: number, atOnce = AT_ONCE): Promise<void> {
     const opened: Stream[] = [];
     const openOne = async (): Promise<void> => {
@@ -23,7 +26,10 @@ export class Audience {
     this.streams.push(...opened);
   }
 
-  /** Resolves once so many events have arrived on every stream from now on; rejects when nothing more comes. */
+  /**
+   * Resolves once so many events have arrived on every stream from now on; rejects when nothing
+   * more comes.
+   */
   expect(events: number): Promise<void> {
     this.reset();
     this.#missing = events * this.streams.length;
@@ -43,7 +49,10 @@ export class Audience {
     });
   }
 
-  /** Throws unless the last event of each stream is about `uri` and it has at least so many; tells how many all streams have. */
+  /**
+   * Throws unless the last event of each stream is about `uri` and it has at least so many; tells
+   * how many all streams have.
+   */
   verifyLast(uri: string, atLeast: number): number {
     this.streams.forEach((stream, index) => {
       this.#verifyLast(stream, index, uri);
@@ -58,7 +67,10 @@ export class Audience {
     for (const stream of this.streams) stream.events = 0;
   }
 
-  /** Resolves once something is true of every stream; rejects when one ends, or when nothing more comes. */
+  /**
+   * Resolves once something is true of every stream; rejects when one ends, or when nothing more
+   * comes.
+   */
   async until(isTrue: (stream: Stream) => boolean): Promise<void> {
     let heard = this.#heard();
     let deadline = performance.now() + PATIENCE_MS;

@@ -5,8 +5,9 @@ import { Audience } from './audience.ts';
 import { type LoadServer, publish } from './load-server.ts';
 
 /**
- * Publishes the same hundred resources again and again for a second. Then one more event says that all before
- * it has arrived: what counts is how long that takes, and how many frames each stream had to take.
+ * Publishes the same hundred resources again and again for a second. Then one more event says that
+ * all before it has arrived: what counts is how long that takes, and how many frames each stream
+ * had to take.
  */
 export class Burst implements Contender {
   readonly #server: LoadServer;

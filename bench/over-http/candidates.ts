@@ -42,7 +42,9 @@ const ON_WORKERD: Candidate = {
     'publish in one isolate, the bus with its log on disk in another, match, a WebSocket an isolate, the edge with its streams in a third, HTTP',
   start: () => workerdServer('listen'),
 };
-/** Tells what the disk costs: the same, but what the bus has logged would not outlive the machine. */
+/**
+ * Tells what the disk costs: the same, but what the bus has logged would not outlive the machine.
+ */
 const IN_MEMORY: Candidate = {
   name: `${OURS}, log in memory`,
   includes:
@@ -111,7 +113,10 @@ export const TRIP: Candidate = {
   start: () => workerdServer('listen'),
 };
 
-/** Ours with a socket for each stream, whose bus object holds so many and no more: beyond them it opens shards. */
+/**
+ * Ours with a socket for each stream, whose bus object holds so many and no more: beyond them it
+ * opens shards.
+ */
 export function sharded(edgesPerShard: (shards: number) => number): Candidate[] {
   const start = async (shards: number): Promise<LoadServer> =>
     workerdServer('listen', { edgesPerShard: edgesPerShard(shards), sockets: 'each' });

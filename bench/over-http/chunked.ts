@@ -1,4 +1,6 @@
-/** Takes the pieces of an HTTP/1.1 response apart: the status, then the payload of a chunked body. */
+/**
+ * Takes the pieces of an HTTP/1.1 response apart: the status, then the payload of a chunked body.
+ */
 export class ChunkedResponse {
   /** 0 until the head is complete. */
   status = 0;

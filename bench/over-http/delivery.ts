@@ -7,15 +7,18 @@ import { processorMs } from './processor.ts';
 /** How a server is loaded. */
 export interface Load {
   streams: number;
-  /** Resources that every stream watches; one wave changes each of them once, so no cue can collapse. */
+  /**
+   * Resources that every stream watches; one wave changes each of them once, so no cue can
+   * collapse.
+   */
   uris: number;
   /** Waves of one round; each begins when everybody has the one before. */
   waves: number;
 }
 
 /**
- * Frames a second over the network, from the request that publishes a wave to the last frame at the client.
- * Every stream has the same subscription id, as clients of one make have.
+ * Frames a second over the network, from the request that publishes a wave to the last frame at the
+ * client. Every stream has the same subscription id, as clients of one make have.
  */
 export class Delivery implements Contender {
   readonly #server: LoadServer;

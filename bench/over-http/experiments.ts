@@ -33,7 +33,10 @@ export interface Size {
   manyStreams: number[];
   uris: number[];
   shards: number[];
-  /** Publishes of one round of latencies: with less than a hundred the 99th of them is the slowest. Of the curves they are fewer. */
+  /**
+   * Publishes of one round of latencies: with less than a hundred the 99th of them is the slowest.
+   * Of the curves they are fewer.
+   */
   publishes: number;
   fewPublishes: number;
   burst: { streams: number; requests: number };

@@ -4,7 +4,10 @@ import type { Contender, Sample } from '../harness/experiment.ts';
 import { Audience } from './audience.ts';
 import { type LoadServer, publish } from './load-server.ts';
 
-/** Resets the bus under its streams, publishes as soon as it can, and waits until each stream has heard of it. */
+/**
+ * Resets the bus under its streams, publishes as soon as it can, and waits until each stream has
+ * heard of it.
+ */
 export class Healing implements Contender {
   readonly #server: LoadServer;
   readonly #audience: Audience;

@@ -4,7 +4,10 @@ export interface LoadServer {
   listen: URL;
   /** The same in each isolate that holds streams; without it there is one. */
   isolates?: URL[];
-  /** Where `{"uris": [...]}` is posted to have those changes published, one after another; answers once they are. */
+  /**
+   * Where `{"uris": [...]}` is posted to have those changes published, one after another; answers
+   * once they are.
+   */
   publish: URL;
   /** Its process. */
   pid: number;

@@ -5,7 +5,10 @@ import { Audience } from './audience.ts';
 import type { LoadServer } from './load-server.ts';
 import { processorMs } from './processor.ts';
 
-/** Opens streams beside others, each from its connection to its acknowledgment, 64 at a time or all at once, and drops them. */
+/**
+ * Opens streams beside others, each from its connection to its acknowledgment, 64 at a time or all
+ * at once, and drops them.
+ */
 export class Opening implements Contender {
   readonly #server: LoadServer;
   readonly #audience: Audience;

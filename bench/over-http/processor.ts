@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 
-/** Milliseconds of the processor's time that a process has used, all its threads together; Linux tells hundredths of a second. */
+/**
+ * Milliseconds of the processor's time that a process has used, all its threads together; Linux
+ * tells hundredths of a second.
+ */
 export async function processorMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   // The name of the program, in brackets, may hold anything.

@@ -5,7 +5,10 @@ import type { Contender, Sample } from '../harness/experiment.ts';
 import { Audience } from './audience.ts';
 import type { LoadServer } from './load-server.ts';
 
-/** What idle streams add to the resident memory of a server's process, all its isolates together; each round has a new one. */
+/**
+ * What idle streams add to the resident memory of a server's process, all its isolates together;
+ * each round has a new one.
+ */
 export class Residence implements Contender {
   readonly #start: () => Promise<LoadServer>;
   readonly #streams: number;

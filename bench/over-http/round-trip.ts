@@ -1,7 +1,10 @@
 import type { Contender, Sample } from '../harness/experiment.ts';
 import type { LoadServer } from './load-server.ts';
 
-/** Milliseconds of a call from a Worker to an object that does nothing, of calls one after another within one request. */
+/**
+ * Milliseconds of a call from a Worker to an object that does nothing, of calls one after another
+ * within one request.
+ */
 export class RoundTrip implements Contender {
   readonly #server: LoadServer;
 

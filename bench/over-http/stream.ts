@@ -3,8 +3,8 @@ import { LISTEN_HEADERS } from '../../wasm-tests/host/listen.ts';
 import { ChunkedResponse } from './chunked.ts';
 
 /**
- * One listen stream on a socket of its own. It counts server-sent events and keeps the last one, and does
- * nothing else: the client must cost little beside the servers, and the same for each.
+ * One listen stream on a socket of its own. It counts server-sent events and keeps the last one,
+ * and does nothing else: the client must cost little beside the servers, and the same for each.
  */
 export class Stream {
   /** Events since the count was last reset; comments are none. */
@@ -52,7 +52,10 @@ export class Stream {
     return this.#last.toString();
   }
 
-  /** Drops the connection: a reset is noticed at once, workerd notices a mere end when it next writes. */
+  /**
+   * Drops the connection: a reset is noticed at once, workerd notices a mere end when it next
+   * writes.
+   */
   drop(): void {
     // Node 24 keeps a socket for ever that is reset after the other side has ended it.
     if (this.#socket.readableEnded) this.#socket.destroy();

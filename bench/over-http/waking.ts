@@ -5,8 +5,8 @@ import { Audience } from './audience.ts';
 import { type LoadServer, publish } from './load-server.ts';
 
 /**
- * Lets the bus hibernate with its streams attached, and publishes: what the wake adds to that one publish, and by how much
- * that exceeds 1.2 times a publish of a bus that is awake.
+ * Lets the bus hibernate with its streams attached, and publishes: what the wake adds to that one
+ * publish, and by how much that exceeds 1.2 times a publish of a bus that is awake.
  */
 export class Waking implements Contender {
   readonly #server: LoadServer;

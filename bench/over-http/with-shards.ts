@@ -1,7 +1,9 @@
 import type { Contender } from '../harness/experiment.ts';
 import type { LoadServer } from './load-server.ts';
 
-/** A contender that counts only where its bus has just so many shards; one object alone has none. */
+/**
+ * A contender that counts only where its bus has just so many shards; one object alone has none.
+ */
 export async function withShards(
   server: LoadServer,
   count: number,

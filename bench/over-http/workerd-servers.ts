@@ -21,7 +21,10 @@ export interface WorkerOptions {
   isAway?: boolean;
 }
 
-/** Starts a Worker on workerd: one isolate holds the streams, or several, another one its objects, a third one publishes. */
+/**
+ * Starts a Worker on workerd: one isolate holds the streams, or several, another one its objects, a
+ * third one publishes.
+ */
 export async function workerdServer(
   name: WorkerName,
   options: WorkerOptions = {},
@@ -57,7 +60,10 @@ async function stopped(workerd: Workerd, state: string | undefined): Promise<voi
   if (state !== undefined) await rm(state, { recursive: true, force: true });
 }
 
-/** The SDK delivers nothing from one isolate to another: the one that holds its streams publishes too. */
+/**
+ * The SDK delivers nothing from one isolate to another: the one that holds its streams publishes
+ * too.
+ */
 const LAYOUTS = {
   listen: { publishers: 1, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
   relay: { publishers: 1, object: { binding: 'RELAY', className: 'Relay' } },

@@ -1,5 +1,5 @@
-//! What counting costs: `npm run bench:overhead` publishes to streams that are counted and to streams that are not, in turns,
-//! and prints the ratio.
+//! What counting costs: `npm run bench:overhead` publishes to streams that are counted and to
+//! streams that are not, in turns, and prints the ratio.
 
 #![allow(
     missing_docs,
@@ -83,7 +83,8 @@ impl Apart {
         }
     }
 
-    /// The seconds that a round takes: each event goes through the bus, and to each stream as a frame of its own.
+    /// The seconds that a round takes: each event goes through the bus, and to each stream as a
+    /// frame of its own.
     fn round(&mut self) -> f64 {
         let event = ServerEvent::ResourceUpdated { uri: uri() };
         let began = Instant::now();

@@ -15,7 +15,10 @@ export function label(text: string, attributes: Record<string, string | number>)
   return element('text', { 'font-size': 12, fill: '#333', ...attributes }, escaped(text));
 }
 
-/** A whole image on white: readers of a README may have a dark page. The title is what it shows, for whoever cannot see it. */
+/**
+ * A whole image on white: readers of a README may have a dark page. The title is what it shows, for
+ * whoever cannot see it.
+ */
 export function image(title: string, width: number, height: number, content: string[]): string {
   const attributes = {
     xmlns: 'http://www.w3.org/2000/svg',

@@ -1,5 +1,6 @@
 //! What a publish, an attach and one object's memory cost when a bus grows to a million streams:
-//! `npm run bench:scale` prints the table of docs/scale.md. With numbers as arguments it measures one shard with so many streams alone.
+//! `npm run bench:scale` prints the table of docs/scale.md. With numbers as arguments it measures
+//! one shard with so many streams alone.
 
 #![allow(
     missing_docs,

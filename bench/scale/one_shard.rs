@@ -54,7 +54,8 @@ impl Pair {
         pair
     }
 
-    /// The median and the 99th percentile of microseconds at the shard for an event that one edge follows.
+    /// The median and the 99th percentile of microseconds at the shard for an event that one edge
+    /// follows.
     fn publishes(&mut self) -> (f64, f64) {
         let mut times: Vec<f64> = (0..ROUNDS).map(|round| self.publish(round)).collect();
         times.sort_by(f64::total_cmp);

@@ -6,7 +6,10 @@ import { gzippedSize } from './module.ts';
 /** Who bundles the package. */
 export type Side = 'worker' | 'node' | 'page';
 
-/** Kilobytes (of 1,000 bytes) that a bundle gains: the module of its side and the JavaScript around it. */
+/**
+ * Kilobytes (of 1,000 bytes) that a bundle gains: the module of its side and the JavaScript around
+ * it.
+ */
 export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | 'script', number>> {
   const { contents, conditions, module } = SIDES[side];
   const { outputFiles } = await build({

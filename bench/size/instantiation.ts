@@ -3,7 +3,10 @@ import { run } from '../../scripts/process/command.mjs';
 import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../wasm-tests/host/bundle.ts';
 
-/** Times in a process that has never seen the module; a program that runs scripts, with its arguments. */
+/**
+ * Times in a process that has never seen the module; a program that runs scripts, with its
+ * arguments.
+ */
 export async function instantiation(
   program = 'node',
   ...args: string[]
@@ -12,7 +15,10 @@ export async function instantiation(
   return JSON.parse(await run(program, [...args, script])) as Record<string, number>;
 }
 
-/** The mean of several instances in a new workerd, which compiles modules before a Worker runs and whose clock tells whole milliseconds. */
+/**
+ * The mean of several instances in a new workerd, which compiles modules before a Worker runs and
+ * whose clock tells whole milliseconds.
+ */
 export async function instantiationOnWorkerd(): Promise<Record<string, number>> {
   bundle ??= bundled('bench/workers/instantiate');
   const workerd = await startWorkerd({ bundle: await bundle, edges: 1, durableObjects: [] });

@@ -12,7 +12,10 @@ export interface Growth {
   resident: number;
 }
 
-/** Opens one stream that is not read, publishes so many changes of what it watches, and writes by how much the process grew. */
+/**
+ * Opens one stream that is not read, publishes so many changes of what it watches, and writes by
+ * how much the process grew.
+ */
 async function growth(): Promise<void> {
   const [, , name, events] = process.argv;
   watchWasmMemory();

@@ -9,7 +9,10 @@ import { thisMachine } from '../harness/machine.ts';
 import { thisRun } from '../harness/run.ts';
 import type { Growth } from './growth.ts';
 
-/** Measures what a stream that is not read costs each server in memory, a process for each, and writes results.json. */
+/**
+ * Measures what a stream that is not read costs each server in memory, a process for each, and
+ * writes results.json.
+ */
 async function unread(): Promise<void> {
   await setUp();
   await build();

@@ -1,4 +1,7 @@
-/** The frame that says that a resource changed, for subscription 1, which is every stream of the yardsticks. */
+/**
+ * The frame that says that a resource changed, for subscription 1, which is every stream of the
+ * yardsticks.
+ */
 export function frameOf(uri: string): Uint8Array {
   const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': 1 }, uri };
   return encoded({ jsonrpc: '2.0', method: 'notifications/resources/updated', params });

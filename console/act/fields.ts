@@ -4,7 +4,10 @@ import { record, text } from '../mcp/json.js';
 /** A field of a form for one argument of a tool. */
 export interface Field {
   label: HTMLLabelElement;
-  /** The argument as it goes into the request; undefined where it is left out. Throws SyntaxError for what is no JSON. */
+  /**
+   * The argument as it goes into the request; undefined where it is left out. Throws SyntaxError
+   * for what is no JSON.
+   */
   read: () => unknown;
 }
 

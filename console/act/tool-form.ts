@@ -113,7 +113,10 @@ export class ToolForm {
   }
 }
 
-/** The changes that the notebook names with its results; other servers do not, and nothing is measured. */
+/**
+ * The changes that the notebook names with its results; other servers do not, and nothing is
+ * measured.
+ */
 function subjectsIn(result: Record<string, unknown>): Subject[] {
   const changes = records(record(result['structuredContent'])?.['changes']);
   return changes.map((change) => subjectOfEvent(change as Parameters<typeof subjectOfEvent>[0]));

@@ -5,7 +5,10 @@ import { badge, placeOf, SHAPES } from '../subscriptions/badge.js';
 import type { Arrival } from './arrivals.js';
 import { ceiling, median } from './scale.js';
 
-/** Arrivals as dots: one for each subscription that a change reached, the latest changes at the right. */
+/**
+ * Arrivals as dots: one for each subscription that a change reached, the latest changes at the
+ * right.
+ */
 export class ArrivalPlot {
   readonly #place = found('arrivals', HTMLElement);
   readonly #summary = found('arrivals-summary', HTMLElement);

@@ -27,8 +27,9 @@ export class Arrivals {
   }
 
   /**
-   * Something is published now; `subjects` where it is known what it is about. A cue does not say which change it
-   * comes from, so one that is published while another one of the same subject is under way is not measured.
+   * Something is published now; `subjects` where it is known what it is about. A cue does not say
+   * which change it comes from, so one that is published while another one of the same subject is
+   * under way is not measured.
    */
   begin(at: number, subjects?: Subject[]): Publication {
     const isAlone = [...this.#open].every((other) => !other.concerns(subjects));

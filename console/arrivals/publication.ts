@@ -71,5 +71,8 @@ interface Cue {
   ms: number;
 }
 
-/** A cue that has not come this long after the answer was collapsed into another one, or its stream is away. */
+/**
+ * A cue that has not come this long after the answer was collapsed into another one, or its stream
+ * is away.
+ */
 const PATIENCE_MS = 2_000;

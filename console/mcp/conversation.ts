@@ -1,7 +1,10 @@
 import { type Frame, frameOf, type Sighting } from './frame.js';
 import { record } from './json.js';
 
-/** The requests and answers of one side: an answer does not say what it answers, so what was asked is remembered. */
+/**
+ * The requests and answers of one side: an answer does not say what it answers, so what was asked
+ * is remembered.
+ */
 export class Conversation {
   readonly #asked = new Map<string, string>();
 

@@ -17,7 +17,10 @@ export type List = 'tools' | 'prompts' | 'resources';
 /** Sees every text that goes out and comes in. */
 export type Tap = (direction: 'in' | 'out', text: string) => void;
 
-/** Asks an MCP endpoint as a page does: one POST for each request; in sessions where it knows nothing newer. */
+/**
+ * Asks an MCP endpoint as a page does: one POST for each request; in sessions where it knows
+ * nothing newer.
+ */
 export class Endpoint {
   readonly url: URL;
   readonly token: string;

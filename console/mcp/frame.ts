@@ -23,11 +23,16 @@ export interface Frame {
   kind: FrameKind;
   /** Its method without the prefix that all notifications have; of an answer, what it answers. */
   title: string;
-  /** What a cue of a resource or a task is about, or a request names; empty where that is nothing, or in the title. */
+  /**
+   * What a cue of a resource or a task is about, or a request names; empty where that is nothing,
+   * or in the title.
+   */
   subject: string;
   /** What a cue is about; undefined where it is none. */
   about: Subject | undefined;
-  /** Whether it came on the stream of a subscription, whose id it then carries (as JSON), or not. */
+  /**
+   * Whether it came on the stream of a subscription, whose id it then carries (as JSON), or not.
+   */
   subscription: string | undefined;
 }
 

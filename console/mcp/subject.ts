@@ -1,6 +1,9 @@
 import type { ChangeEvent } from 'mcp-listen';
 
-/** What a cue or an event is about, as one text: `tools`, `prompts`, `resources`, a URI, or `task <id>`. */
+/**
+ * What a cue or an event is about, as one text: `tools`, `prompts`, `resources`, a URI, or `task
+ * <id>`.
+ */
 export type Subject = string;
 
 /** What an event is about. */

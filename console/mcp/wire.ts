@@ -2,7 +2,8 @@ import { EndpointError } from './endpoint-error.js';
 import { record, text } from './json.js';
 
 /**
- * The result in an answer, which is one JSON text or an event stream that ends with it. `tap` sees every message.
+ * The result in an answer, which is one JSON text or an event stream that ends with it. `tap` sees
+ * every message.
  *
  * @throws EndpointError where it is an error, or nothing that can be read.
  */

@@ -18,7 +18,10 @@ export class Numbers {
   #refused: string | undefined;
   #askAgain = 0;
 
-  /** @param token - the secret of publishers, where the page knows it: a deployment shows its numbers only with it. */
+  /**
+   * @param token - the secret of publishers, where the page knows it: a deployment shows its
+   * numbers only with it.
+   */
   constructor(token: () => string) {
     this.#token = token;
     const place = found('numbers', HTMLElement);

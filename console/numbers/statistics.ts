@@ -20,7 +20,10 @@ export interface Reading {
   rise: Sample;
 }
 
-/** Puts together what the isolates of one server answer in turn: each one knows its own streams only. */
+/**
+ * Puts together what the isolates of one server answer in turn: each one knows its own streams
+ * only.
+ */
 export class Statistics {
   readonly #isolates = new Map<string, Counts>();
   #shared: Shared | undefined;

@@ -2,7 +2,10 @@ import { element, write } from '../dom.js';
 import type { List } from '../mcp/endpoint.js';
 import type { Item } from './catalogue.js';
 
-/** A list of the server: its tick stands for changes of the list, those of its entries for changes of them. */
+/**
+ * A list of the server: its tick stands for changes of the list, those of its entries for changes
+ * of them.
+ */
 export class ListGroup {
   readonly group: HTMLElement;
   /** The tick of the list itself. */

@@ -1,6 +1,9 @@
 import { element } from '../dom.js';
 
-/** The tasks of a server that a subscription is to ask for. No request lists them: each is named by its id. */
+/**
+ * The tasks of a server that a subscription is to ask for. No request lists them: each is named by
+ * its id.
+ */
 export class TaskGroup {
   readonly group: HTMLElement;
   readonly #items = element('ul', { class: 'items' });

@@ -6,7 +6,10 @@ import { wishesOf } from './filter.js';
 import type { Subscription } from './subscription.js';
 import { WishItem } from './wish-item.js';
 
-/** A subscription as a card: its state, its id, honored against requested, and what it has been through. */
+/**
+ * A subscription as a card: its state, its id, honored against requested, and what it has been
+ * through.
+ */
 export class SubscriptionCard {
   readonly card: HTMLElement;
   readonly #subscription: Subscription;

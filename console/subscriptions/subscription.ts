@@ -16,7 +16,9 @@ export interface Following {
   onChange: () => void;
 }
 
-/** One subscription of the page: our own client keeps it open, this remembers what has to be shown. */
+/**
+ * One subscription of the page: our own client keeps it open, this remembers what has to be shown.
+ */
 export class Subscription {
   /** A letter or several, as no other subscription of the page has them. */
   readonly name: string;
@@ -68,7 +70,10 @@ export class Subscription {
     return this.#watch.state;
   }
 
-  /** What the server honors of what was requested, or did when it was live last; undefined until it has said so. */
+  /**
+   * What the server honors of what was requested, or did when it was live last; undefined until it
+   * has said so.
+   */
   get honored(): SubscriptionFilter | undefined {
     this.#honored = this.#watch.honored ?? this.#honored;
     return this.#honored;

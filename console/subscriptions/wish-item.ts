@@ -2,7 +2,9 @@ import type { SubscriptionFilter, TaskState } from 'mcp-listen';
 import { element, write } from '../dom.js';
 import type { Wish } from './filter.js';
 
-/** One thing that a subscription asked for: whether it is honored and, of a task, its latest state. */
+/**
+ * One thing that a subscription asked for: whether it is honored and, of a task, its latest state.
+ */
 export class WishItem {
   readonly item: HTMLLIElement;
   readonly #wish: Wish;

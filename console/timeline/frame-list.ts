@@ -2,7 +2,10 @@ import { found } from '../dom.js';
 import type { Frame } from '../mcp/frame.js';
 import { frameRow } from './frame-row.js';
 
-/** The lines of the timeline, newest first. One of them takes part in the order of tabs, arrow keys go on from there. */
+/**
+ * The lines of the timeline, newest first. One of them takes part in the order of tabs, arrow keys
+ * go on from there.
+ */
 export class FrameList {
   readonly #list = found('frames', HTMLOListElement);
   readonly #frames = new WeakMap<Element, Frame>();

@@ -1,6 +1,9 @@
 import { element } from '../dom.js';
 
-/** JSON text laid out, in pieces that tell names, texts and other values apart; what is no JSON stays as it is. */
+/**
+ * JSON text laid out, in pieces that tell names, texts and other values apart; what is no JSON
+ * stays as it is.
+ */
 export function coloured(text: string): (Node | string)[] {
   const pieces: (Node | string)[] = [];
   const laidOut = layOut(text);

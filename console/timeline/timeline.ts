@@ -7,7 +7,10 @@ import { FrameFilter } from './frame-filter.js';
 import { FrameList, MAX_ROWS } from './frame-list.js';
 import { History } from './history.js';
 
-/** The timeline: every frame as it comes, until it is paused; those that pass the filter; each can be opened. */
+/**
+ * The timeline: every frame as it comes, until it is paused; those that pass the filter; each can
+ * be opened.
+ */
 export class Timeline {
   readonly #history = new History();
   readonly #count = found('timeline-count', HTMLElement);

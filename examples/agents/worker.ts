@@ -21,7 +21,8 @@ function lampServer() {
   return server;
 }
 
-// The Agents SDK takes no bus: listens are answered in front of it, and everything else reaches it with `env` and `ctx`.
+// The Agents SDK takes no bus: listens are answered in front of it, and everything else reaches it
+// with `env` and `ctx`.
 const bus = durableObjectBus(env.MCP_BUS);
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 

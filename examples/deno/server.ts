@@ -29,7 +29,8 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
-// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may ask.
+// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may
+// ask.
 const hostname = process.env.HOST ?? '127.0.0.1';
 
 const http = Deno.serve({ hostname, port }, (request) => server.fetch(request));

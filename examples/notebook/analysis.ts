@@ -5,7 +5,10 @@ export interface Analysis {
   mostFrequent: { word: string; count: number }[];
 }
 
-/** Counts the characters and words of a text and names its most frequent words, ties in alphabetical order. */
+/**
+ * Counts the characters and words of a text and names its most frequent words, ties in alphabetical
+ * order.
+ */
 export function analyse(text: string): Analysis {
   const words = text.toLowerCase().match(WORD) ?? [];
   return { characters: [...text].length, words: words.length, mostFrequent: mostFrequent(words) };

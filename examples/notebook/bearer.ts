@@ -1,6 +1,6 @@
 /**
- * Whether a request carries `Authorization: Bearer <secret>`. The digests are compared in constant time, so an answer
- * tells nothing of how much of a guess was right.
+ * Whether a request carries `Authorization: Bearer <secret>`. The digests are compared in constant
+ * time, so an answer tells nothing of how much of a guess was right.
  */
 export async function bears(request: Request, secret: string): Promise<boolean> {
   const [scheme = '', token = ''] = (request.headers.get('authorization') ?? '').split(' ');

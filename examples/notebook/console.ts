@@ -38,11 +38,14 @@ const FILES: Partial<Record<string, File>> = {
   '/console.wasm': { body: core, type: 'application/wasm' },
 };
 
-/** The addresses of the files as the page and its script name them, with a digest: what they hold never changes. */
+/**
+ * The addresses of the files as the page and its script name them, with a digest: what they hold
+ * never changes.
+ */
 const NAMED = new Set([page, script].flatMap((text) => text.match(/\/console\.\w+\?v=\w+/g) ?? []));
 
-// The console connects to any endpoint that its user names: over HTTPS, or of this machine. A page cannot tell in advance
-// which one that will be, so the policy cannot be narrower.
+// The console connects to any endpoint that its user names: over HTTPS, or of this machine. A page
+// cannot tell in advance which one that will be, so the policy cannot be narrower.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",

@@ -6,11 +6,17 @@ declare namespace Cloudflare {
     NOTEBOOK_WRITE?: string;
     /** `on`: the console is served at `/`. */
     CONSOLE?: string;
-    /** The hosts that requests may name, with commas between them; without it all but a rebound name. */
+    /**
+     * The hosts that requests may name, with commas between them; without it all but a rebound
+     * name.
+     */
     ALLOWED_HOSTS?: string;
     /** The secret of publishers, at least 16 bytes. Without it nothing is published over HTTP. */
     PUBLISH_TOKEN?: string;
-    /** The MCP endpoint of a server: this Worker is a gateway in front of it. Without it the notebook is served. */
+    /**
+     * The MCP endpoint of a server: this Worker is a gateway in front of it. Without it the
+     * notebook is served.
+     */
     UPSTREAM?: string;
     /** Authorizes what watches that server. */
     UPSTREAM_TOKEN?: string;
@@ -18,13 +24,22 @@ declare namespace Cloudflare {
     UPSTREAM_WATCH?: string;
     /** `acknowledged` or `admitted`: what callers of the gateway receive; see docs/gateway.md. */
     UPSTREAM_RIGHTS?: string;
-    /** Names of header fields that identify a caller, beside Authorization and Cookie, with commas between them. */
+    /**
+     * Names of header fields that identify a caller, beside Authorization and Cookie, with commas
+     * between them.
+     */
     CREDENTIAL_HEADERS?: string;
-    /** `admitted` or `refused` (default): callers to whom the server answers that it has no server/discover. */
+    /**
+     * `admitted` or `refused` (default): callers to whom the server answers that it has no
+     * server/discover.
+     */
     UNKNOWN_METHOD?: string;
     /** `host` or `path`: what tells the tenants of the gateway apart. Without it there is one. */
     TENANTS?: string;
-    /** The tenants, with commas between them: their hosts, or what stands before `/mcp` in their paths. */
+    /**
+     * The tenants, with commas between them: their hosts, or what stands before `/mcp` in their
+     * paths.
+     */
     TENANT_NAMES?: string;
     /** `on`: everyone may read the numbers. Without it they take `PUBLISH_TOKEN`. */
     STATS_OPEN?: string;

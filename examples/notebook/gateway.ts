@@ -26,7 +26,10 @@ const tenants = tenancy(env);
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
-/** Stands in front of the MCP server at UPSTREAM; undefined: there is none, and the notebook is served. */
+/**
+ * Stands in front of the MCP server at UPSTREAM; undefined: there is none, and the notebook is
+ * served.
+ */
 export const gate = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
 
 /** The bus of both: behind a gateway it watches the server, too. */

@@ -87,7 +87,10 @@ export class Notebook extends DurableObject {
     }
   }
 
-  /** Deletes a note, and cues the clients that watch only this note too, because their copy is stale. */
+  /**
+   * Deletes a note, and cues the clients that watch only this note too, because their copy is
+   * stale.
+   */
   deleteNote(name: string): Outcome {
     const uri = noteUri(name);
     if (!this.#remove('notes', name)) return unchanged(`There is no ${uri}.`);
@@ -129,7 +132,10 @@ export class Notebook extends DurableObject {
     }
   }
 
-  /** Adds a prompt, or replaces its text: a list change is the only word the protocol has for either. */
+  /**
+   * Adds a prompt, or replaces its text: a list change is the only word the protocol has for
+   * either.
+   */
   addPrompt(name: string, text: string): Outcome {
     switch (this.#write('prompts', name, text)) {
       case 'full':

@@ -1,6 +1,9 @@
 import type { ServerEvent } from 'mcp-listen';
 
-/** What a write came to: the sentence for its caller and the changes to announce, or why it was refused. */
+/**
+ * What a write came to: the sentence for its caller and the changes to announce, or why it was
+ * refused.
+ */
 export type Outcome = Done | Refusal;
 
 /** A write that was accepted; without changes it found everything as it should be. */

@@ -1,6 +1,8 @@
 import { type Refusal, refused } from './outcome.js';
 
-/** A query that is safe to run: every identifier comes from the lists below, every value is bound. */
+/**
+ * A query that is safe to run: every identifier comes from the lists below, every value is bound.
+ */
 export interface Query {
   refused: false;
   sql: string;
@@ -8,9 +10,11 @@ export interface Query {
 }
 
 /**
- * Reads `SELECT 1`, `SELECT 'text'` and `SELECT * | COUNT(*) | columns FROM table [WHERE column =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
+ * Reads `SELECT 1`, `SELECT 'text'` and `SELECT * | COUNT(*) | columns FROM table [WHERE column
+ * =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
  *
- * Free SQL, even read-only, could keep the object busy without end (a recursive query), so only this much is understood.
+ * Free SQL, even read-only, could keep the object busy without end (a recursive query), so only
+ * this much is understood.
  */
 export function parseQuery(text: string): Query | Refusal {
   const literal = LITERAL.exec(text)?.groups;

@@ -5,8 +5,8 @@ import { addResources } from './resources.js';
 import { addTools, type Publish } from './tools.js';
 
 /**
- * The MCP server for one request: it lists what the notebook holds at this moment. Without `publish` nothing can be written
- * into it.
+ * The MCP server for one request: it lists what the notebook holds at this moment. Without
+ * `publish` nothing can be written into it.
  */
 export async function notebookServer(
   notebook: DurableObjectStub<Notebook>,
@@ -22,7 +22,8 @@ export async function notebookServer(
 
 const INFO = { name: 'mcp-listen-notebook', title: 'Notebook', version: '0.1.0' };
 
-// Said in full, because the lists may be empty and server/discover must still advertise their changes.
+// Said in full, because the lists may be empty and server/discover must still advertise their
+// changes.
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },

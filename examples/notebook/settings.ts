@@ -9,7 +9,9 @@ export interface Settings {
   hasConsole: boolean;
   /** Whether everyone may read the numbers at `/stats`. */
   isStatsOpen: boolean;
-  /** The secret of publishers, which also opens `/stats`; without it nothing is published over HTTP. */
+  /**
+   * The secret of publishers, which also opens `/stats`; without it nothing is published over HTTP.
+   */
   publishToken: string | undefined;
   /** What opens `/metrics`; without it there is no such path. */
   metricsToken: string | undefined;
@@ -20,7 +22,8 @@ export interface Settings {
 /**
  * Reads the variables.
  *
- * @throws Error for a value that a variable cannot have: a Worker with a typing error does not start.
+ * @throws Error for a value that a variable cannot have: a Worker with a typing error does not
+ * start.
  */
 export function settingsOf(variables: Cloudflare.Env): Settings {
   const { ALLOWED_HOSTS } = variables;

@@ -20,7 +20,10 @@ export interface StatsAccess {
   secret: string | undefined;
 }
 
-/** Answers `GET /stats`. The numbers tell how busy a server is, so a deployment asks for the secret of publishers. */
+/**
+ * Answers `GET /stats`. The numbers tell how busy a server is, so a deployment asks for the secret
+ * of publishers.
+ */
 export function statistics({ isOpen, secret }: StatsAccess) {
   return async (
     request: Request,

@@ -2,10 +2,11 @@ import { type GatewayOptions, tenantSecret } from 'mcp-listen/cloudflare';
 import { listOf } from './settings.js';
 
 /**
- * The tenants of the gateway: `TENANTS` says how requests name them, `TENANT_NAMES` which there are. Each has a bus, and a
- * secret of publishers that is derived from `PUBLISH_TOKEN`.
+ * The tenants of the gateway: `TENANTS` says how requests name them, `TENANT_NAMES` which there
+ * are. Each has a bus, and a secret of publishers that is derived from `PUBLISH_TOKEN`.
  *
- * @throws Error where these variables do not go together: a gateway that is misconfigured does not start.
+ * @throws Error where these variables do not go together: a gateway that is misconfigured does not
+ * start.
  */
 export function tenancy(variables: Cloudflare.Env): Pick<GatewayOptions, 'bus' | 'secret'> {
   const { PUBLISH_TOKEN, TENANT_NAMES = '', TENANTS = '', UPSTREAM, UPSTREAM_TOKEN } = variables;

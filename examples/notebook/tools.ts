@@ -7,7 +7,10 @@ import type { Outcome } from './outcome.js';
 /** Announces changes to the clients that listen, in order. */
 export type Publish = (changes: readonly ServerEvent[]) => Promise<void>;
 
-/** Registers the tools that the notebook has been given, and with `publish` those that write into it. */
+/**
+ * Registers the tools that the notebook has been given, and with `publish` those that write into
+ * it.
+ */
 export function addTools(
   server: McpServer,
   notebook: DurableObjectStub<Notebook>,
@@ -117,7 +120,8 @@ async function announced(outcome: Outcome, publish: Publish): Promise<CallToolRe
   try {
     await publish(outcome.changes);
   } catch {
-    // The bus has reported its error; the caller must know that the write stands and that no client was notified.
+    // The bus has reported its error; the caller must know that the write stands and that no client
+    // was notified.
     return failure(`${outcome.says} It could not be announced.`);
   }
   return {

@@ -48,8 +48,9 @@ const published = publishToken
 const screened = screen(front);
 
 /**
- * The MCP endpoint at /mcp, the notebook's or that of a server behind, and what the variables switch on: the console at /,
- * and what it publishes to and reads numbers from. Every path is behind the rules for hosts and pages of the endpoint.
+ * The MCP endpoint at /mcp, the notebook's or that of a server behind, and what the variables
+ * switch on: the console at /, and what it publishes to and reads numbers from. Every path is
+ * behind the rules for hosts and pages of the endpoint.
  */
 export default {
   async fetch(request: Request): Promise<Response> {

@@ -13,5 +13,6 @@ const server = serveListenStdio(
   { bus },
 );
 
-// The client gets what is pending and the result of each subscription. The process ends when the server behind has.
+// The client gets what is pending and the result of each subscription. The process ends when the
+// server behind has.
 process.once('SIGTERM', () => server.close());

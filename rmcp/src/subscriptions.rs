@@ -65,8 +65,8 @@ impl Subscriptions {
     }
 
     /// As [`Subscriptions::listen`], for a caller with a name and groups: it also receives what
-    /// is published for these, and [`Bus::disconnect`] ends its subscription with an error. Both apply
-    /// from this call on: check the caller's rights right before it.
+    /// is published for these, and [`Bus::disconnect`] ends its subscription with an error. Both
+    /// apply from this call on: check the caller's rights right before it.
     ///
     /// # Errors
     /// An internal error if there are too many subscriptions, or the caller was disconnected.

@@ -6,7 +6,10 @@ import { main, onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { setUp } from '../setup/setup.mjs';
 
-/** Builds what is out of date, then measures; the arguments are those of bench/main.ts, which bench/README.md explains. */
+/**
+ * Builds what is out of date, then measures; the arguments are those of bench/main.ts, which
+ * bench/README.md explains.
+ */
 async function bench() {
   await setUp();
   await build();

@@ -15,9 +15,10 @@ export async function writeBindings(compiled, folder, name) {
 }
 
 /**
- * Lets the caller of `__wbg_live` stand between the generated bindings and each instance of their module: all calls go
- * through the exports that its `guard` answers, and what an object of a former instance is asked is its `stale` error. `free`
- * of such an object does nothing, since its memory is gone; the generator leaves that check out.
+ * Lets the caller of `__wbg_live` stand between the generated bindings and each instance of their
+ * module: all calls go through the exports that its `guard` answers, and what an object of a former
+ * instance is asked is its `stale` error. `free` of such an object does nothing, since its memory
+ * is gone; the generator leaves that check out.
  * @param {string} script of the bindings
  */
 async function guarded(script) {

@@ -16,7 +16,10 @@ import { foreignImports } from './wasm.mjs';
 /** Where the Worker that would be deployed lies after a build. */
 export const workerBundle = join(root, '.build', 'worker');
 
-/** Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and the notebook Worker. */
+/**
+ * Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and
+ * the notebook Worker.
+ */
 export async function build() {
   await unlessFresh('core', core, () =>
     step('Building the core: cargo, wasm-bindings, wasm-opt', buildCore),
@@ -32,7 +35,10 @@ export async function build() {
   );
 }
 
-/** Brings a clone to where its tests can run. What is compiled of the core needs none of the packages: it does not wait for them. */
+/**
+ * Brings a clone to where its tests can run. What is compiled of the core needs none of the
+ * packages: it does not wait for them.
+ */
 export async function setUpAndBuild() {
   await sideBySide([...(await missingParts()), ...(await coreParts())], [...setUpCosts, coreCost]);
   await build();
@@ -55,8 +61,9 @@ async function coreParts() {
 }
 
 /**
- * Each has its own profile, and so its own folder: the two do not wait for one another. What crosses to JavaScript is read and
- * written once, so the bindings are compiled for size; what is done for each event and stream is the core's.
+ * Each has its own profile, and so its own folder: the two do not wait for one another. What
+ * crosses to JavaScript is read and written once, so the bindings are compiled for size; what is
+ * done for each event and stream is the core's.
  */
 async function compileSides() {
   const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
@@ -100,8 +107,8 @@ async function bindSide({ profile, folder, name }) {
 }
 
 /**
- * The flags that the environment asks for, and what gives the places of panics the same names on every machine: they
- * would name the folders of crates and toolchains, which are in a home folder.
+ * The flags that the environment asks for, and what gives the places of panics the same names on
+ * every machine: they would name the folders of crates and toolchains, which are in a home folder.
  */
 async function rustFlags() {
   const { CARGO_ENCODED_RUSTFLAGS: encoded, CARGO_HOME, RUSTFLAGS } = process.env;
@@ -215,7 +222,10 @@ const worker = [
   '.build/console',
 ];
 
-/** What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of WebAssembly. */
+/**
+ * What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of
+ * WebAssembly.
+ */
 const wasmFeatures = [
   'bulk-memory',
   'multivalue',
@@ -226,8 +236,8 @@ const wasmFeatures = [
 ];
 
 /**
- * Nothing points into the first kilobyte of memory: it is the far end of the stack, which grows down
- * to it. Code that is laid flat and put together again is smaller by 0.7 KB of gzip.
+ * Nothing points into the first kilobyte of memory: it is the far end of the stack, which grows
+ * down to it. Code that is laid flat and put together again is smaller by 0.7 KB of gzip.
  */
 const smallest = [
   '--low-memory-unused',

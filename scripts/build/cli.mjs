@@ -2,7 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../process/project.mjs';
 
-/** Makes one script of the command and of the libraries it needs: who installs the package gets no dependency for it. */
+/**
+ * Makes one script of the command and of the libraries it needs: who installs the package gets no
+ * dependency for it.
+ */
 export async function buildCli() {
   // A fresh clone has no packages yet when this file is read.
   const { build } = await import('esbuild');

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { root } from '../process/project.mjs';
 
 /**
- * Makes of console/ and of the browser client what the Worker serves at its root: a page, a script, a style and the core.
- * They lie in .build/console; the Worker takes texts from `.html` and `.txt`, bytes from `.bin`.
+ * Makes of console/ and of the browser client what the Worker serves at its root: a page, a script,
+ * a style and the core. They lie in .build/console; the Worker takes texts from `.html` and `.txt`,
+ * bytes from `.bin`.
  * @param {string} base the folder that holds console/ and pkg/
  */
 export async function buildConsole(base = root) {
@@ -47,7 +48,8 @@ async function bundled(base, entry, wasm = '') {
 }
 
 /**
- * The client names its core by a path beside its own, which a bundle has not: this puts its address there.
+ * The client names its core by a path beside its own, which a bundle has not: this puts its address
+ * there.
  * @param {string} wasm
  * @returns {import('esbuild').Plugin}
  */

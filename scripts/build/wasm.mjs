@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 /**
- * The imports of a built core that its own bindings do not provide; a core that touches nothing of its host has none.
+ * The imports of a built core that its own bindings do not provide; a core that touches nothing of
+ * its host has none.
  * @param {string} path of the .wasm file
  * @returns {Promise<string[]>}
  */

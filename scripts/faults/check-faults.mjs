@@ -14,8 +14,9 @@ import { faultTable, refusalsToWrite } from './table.mjs';
 const page = join(root, 'docs', 'reliability.md');
 
 /**
- * Injects every fault. Writes the table where all scenarios were played, at one commit, in a tree without changes, and on a machine
- * that was quiet enough; says otherwise why not, and fails. Arguments go to vitest, and then nothing is written.
+ * Injects every fault. Writes the table where all scenarios were played, at one commit, in a tree
+ * without changes, and on a machine that was quiet enough; says otherwise why not, and fails.
+ * Arguments go to vitest, and then nothing is written.
  */
 async function checkFaults() {
   const some = process.argv.slice(2);
@@ -63,7 +64,8 @@ function vitest(args) {
 }
 
 /**
- * When, where and with what this ran; figures of time mean little on a machine with much else to do.
+ * When, where and with what this ran; figures of time mean little on a machine with much else to
+ * do.
  * @param {{ at: Date, load: number, tree: import('./table.mjs').Tree }} begun
  */
 async function circumstances({ at, load, tree }) {

@@ -5,8 +5,9 @@ import { root } from '../process/project.mjs';
 import { installed } from '../setup/python.mjs';
 
 /**
- * Checks what this is built with: licences, bans and sources of crates always, advisories of crates and packages where their
- * source can be reached; one TAP line each. `--install` only brings cargo-deny.
+ * Checks what this is built with: licences, bans and sources of crates always, advisories of crates
+ * and packages where their source can be reached; one TAP line each. `--install` only brings
+ * cargo-deny.
  */
 async function audit() {
   await installed('cargo-deny', join('wasm-tests', 'audit', 'requirements.txt'), 'audit');

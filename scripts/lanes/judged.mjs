@@ -4,8 +4,9 @@ import { UNAVAILABLE } from './tally.mjs';
 /** @typedef {import('./tally.mjs').Tally} Tally */
 
 /**
- * What a lane counted, and whether it may end as it did: no lane passes without a test that ran, and with `CI=true` none
- * with a test that was skipped, unless .ci/may-skip.json names the test and the reason.
+ * What a lane counted, and whether it may end as it did: no lane passes without a test that ran,
+ * and with `CI=true` none with a test that was skipped, unless .ci/may-skip.json names the test and
+ * the reason.
  * @param {string} lane
  * @param {number} status exit status of the lane
  * @param {Tally} tally

@@ -13,7 +13,8 @@ import { laneTally, tallyFile } from './tally.mjs';
 /**
  * Runs a lane to its end and returns what it counted.
  * @param {string} lane
- * @param {{ isPrefixed: boolean }} options whether each line of output begins with the name of the lane
+ * @param {{ isPrefixed: boolean }} options whether each line of output begins with the name of the
+ * lane
  * @returns {Promise<Result>}
  */
 export async function laneResult(lane, { isPrefixed }) {
@@ -25,8 +26,8 @@ export async function laneResult(lane, { isPrefixed }) {
 }
 
 /**
- * The lane leads a process group, so that a signal ends the shell and all it started; so does its end, or what it left
- * behind would run beside the lanes after it.
+ * The lane leads a process group, so that a signal ends the shell and all it started; so does its
+ * end, or what it left behind would run beside the lanes after it.
  * @param {string} lane
  * @param {boolean} isPrefixed
  * @returns {Promise<number>}

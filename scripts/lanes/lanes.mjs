@@ -6,9 +6,10 @@
  */
 
 /**
- * In the order in which they begin. Those that hold `cargo` compile into the same folders of target/ and keep the cores busy
- * while they do; most of the others wait for timers most of the time, so that a few fit two cores. `interop` comes early
- * because it compiles another SDK in a fresh clone.
+ * In the order in which they begin. Those that hold `cargo` compile into the same folders of
+ * target/ and keep the cores busy while they do; most of the others wait for timers most of the
+ * time, so that a few fit two cores. `interop` comes early because it compiles another SDK in a
+ * fresh clone.
  * @type {Lane[]}
  */
 export const lanes = [
@@ -31,7 +32,8 @@ export const lanes = [
 ];
 
 /**
- * Runs lanes side by side: each begins in its turn, as soon as there is a place and nothing that runs is in its way.
+ * Runs lanes side by side: each begins in its turn, as soon as there is a place and nothing that
+ * runs is in its way.
  * @template Result
  * @param {Lane[]} wanted
  * @param {number} places how many run at the same time

@@ -7,7 +7,8 @@ import { root } from '../process/project.mjs';
 
 /**
  * What commands counted; the names of the tests that were skipped, and what failed and why.
- * @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?: string[], skips?: string[] }} Tally
+ * @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?:
+ * string[], skips?: string[] }} Tally
  */
 
 /** The exit status of a lane whose outside tool cannot be had. */
@@ -33,7 +34,10 @@ export async function laneTally(lane) {
   return sum(lines.map((line) => JSON.parse(line)));
 }
 
-/** Runs `tally.mjs <format> <command> ...`: streams the command's output, counts its tests and notes them for the lane. */
+/**
+ * Runs `tally.mjs <format> <command> ...`: streams the command's output, counts its tests and notes
+ * them for the lane.
+ */
 async function tally() {
   const [format = '', ...command] = process.argv.slice(2);
   const lane = process.env['LANE'] ?? 'command';

@@ -68,7 +68,8 @@ async function sideBySide(wanted) {
 }
 
 /**
- * How many lanes may run at the same time: one more than there are cores, because most of them wait most of the time.
+ * How many lanes may run at the same time: one more than there are cores, because most of them wait
+ * most of the time.
  * @param {string | undefined} wanted
  */
 function placesOf(wanted) {

@@ -24,7 +24,8 @@ async function borders() {
 }
 
 /**
- * What may not be in the repository: each finds the places, in the files it is given, that cross one border.
+ * What may not be in the repository: each finds the places, in the files it is given, that cross
+ * one border.
  * @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>}
  */
 export const checks = [
@@ -158,7 +159,8 @@ export async function sourceFiles() {
 
 /**
  * @param {string} path
- * @returns {Promise<SourceFile | undefined>} undefined for a file that is deleted and not yet committed so
+ * @returns {Promise<SourceFile | undefined>} undefined for a file that is deleted and not yet
+ * committed so
  */
 async function sourceFile(path) {
   const text = await readFile(join(root, path), 'utf8').catch(() => undefined);

@@ -1,6 +1,7 @@
 /**
- * The files, and the folders with a slash at their end, that break a rule of prose.mjs still. A path leaves its list once
- * its text keeps the rule, and a test fails while one stays without need. No path is added.
+ * The files, and the folders with a slash at their end, that break a rule of prose.mjs still. A
+ * path leaves its list once its text keeps the rule, and a test fails while one stays without need.
+ * No path is added.
  */
 export const exceptions = {
   /** Others rewrite these pages, or a command writes them from texts elsewhere. */

@@ -1,6 +1,6 @@
 /**
- * The packages of a package-lock.json that nothing verifies: those without `integrity`, but for the ones that {@link unserved} names; and
- * those of that list which have it by now, or are gone.
+ * The packages of a package-lock.json that nothing verifies: those without `integrity`, but for the
+ * ones that {@link unserved} names; and those of that list which have it by now, or are gone.
  * @param {string[]} lines of the lock, as npm writes it
  * @returns {string[]}
  */
@@ -21,9 +21,10 @@ export function unverified(lines) {
 }
 
 /**
- * Packages of other platforms in versions that the registry of the machine this lock was made on does not serve, so that their digests could
- * not be had. Where npm installs one it takes the digest from its registry at that moment. Each may go from here once
- * `npm view NAME@VERSION dist.integrity` answers, and what it says is in the lock.
+ * Packages of other platforms in versions that the registry of the machine this lock was made on
+ * does not serve, so that their digests could not be had. Where npm installs one it takes the
+ * digest from its registry at that moment. Each may go from here once `npm view NAME@VERSION
+ * dist.integrity` answers, and what it says is in the lock.
  */
 export const unserved = new Set([
   'node_modules/@cloudflare/workerd-darwin-64',

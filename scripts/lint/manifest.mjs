@@ -18,7 +18,10 @@ const records = join(root, 'wasm-tests', 'conformance', 'checks');
 
 const documentFile = join(root, 'docs', 'requirements.md');
 
-/** Checks the manifest of requirements, one TAP line each; with `--write`, writes the page that follows from it. */
+/**
+ * Checks the manifest of requirements, one TAP line each; with `--write`, writes the page that
+ * follows from it.
+ */
 async function manifest() {
   if (process.argv.includes('--write')) return write();
   const evidence = {
@@ -152,7 +155,10 @@ async function rustTests() {
   );
 }
 
-/** As vitest collects them: the rows of a table are tests of their own. Nothing runs, so the files need no process each. */
+/**
+ * As vitest collects them: the rows of a table are tests of their own. Nothing runs, so the files
+ * need no process each.
+ */
 async function vitestTests() {
   const list = await run('vitest', ['list', '--json', '--no-static-parse', '--no-isolate']);
   const tests = /** @type {Array<{ name: string, file: string }>} */ (

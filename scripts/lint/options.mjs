@@ -6,15 +6,18 @@ import { root } from '../process/project.mjs';
 
 /** @typedef {{ kind: string, text: string }} Part */
 /** @typedef {{ summary: Part[], blockTags?: { tag: string, content: Part[] }[] }} Comment */
-/** @typedef {{ name: string, children?: Reflection[], comment?: Comment, signatures?: Reflection[], type?: { declaration?: Reflection } }} Reflection */
+/**
+ * @typedef {{ name: string, children?: Reflection[], comment?: Comment, signatures?: Reflection[],
+ * type?: { declaration?: Reflection } }} Reflection
+ */
 
 const folder = join(root, 'tools', 'typedoc');
 const page = join(root, 'docs', 'options.md');
 const api = join(root, '.build', 'typedoc', 'api.json');
 
 /**
- * Reads the types of the package with TypeDoc, where each warning is an error, and checks that the tables of
- * docs/options.md are what the types say; one TAP line each. `--write` writes the tables.
+ * Reads the types of the package with TypeDoc, where each warning is an error, and checks that the
+ * tables of docs/options.md are what the types say; one TAP line each. `--write` writes the tables.
  */
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
@@ -60,8 +63,8 @@ function ended(name, why) {
 }
 
 /**
- * Returns the page with each table between `<!-- options of NAME -->` and `<!-- end -->` written from the
- * interface of that name.
+ * Returns the page with each table between `<!-- options of NAME -->` and `<!-- end -->` written
+ * from the interface of that name.
  * @param {string} text
  * @param {Reflection} project
  */

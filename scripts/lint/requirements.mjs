@@ -1,24 +1,28 @@
 /**
- * Who shows that a requirement is met. `ours`: tests of our own show it of every message that this project answers or writes; `partly`: they
- * show a part, and `but` says what of it is left to whom; `behind`: the server behind meets it, `but` says so, and our tests show that it gets
- * the request, and its client the answer, unchanged.
+ * Who shows that a requirement is met. `ours`: tests of our own show it of every message that this
+ * project answers or writes; `partly`: they show a part, and `but` says what of it is left to whom;
+ * `behind`: the server behind meets it, `but` says so, and our tests show that it gets the request,
+ * and its client the answer, unchanged.
  * @typedef {'ours' | 'partly' | 'behind'} Share
  */
 /**
  * @typedef {object} Row one requirement: either tests prove it, or it says why none does
  * @property {string} id
- * @property {string} level MUST, SHOULD, MAY ..., as the specification has it; `schema` where its schema says so, `ours` where we do
+ * @property {string} level MUST, SHOULD, MAY ..., as the specification has it; `schema` where its
+ * schema says so, `ours` where we do
  * @property {string} spec revision and section
  * @property {string} text in our words
  * @property {Share} [by] of a requirement with tests: who shows it
  * @property {string} [but] of one that is shown partly or by the server behind: what is not ours
- * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario check`
+ * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario
+ * check`
  * @property {string} [notYet] what is missing
  * @property {string} [notOurs] whose it is, or why it has no owner
  */
 /** @typedef {{ part: string, title: string, rows: Row[] }} Part */
 /**
- * @typedef {object} SuiteRun what the lane `conformance` has on record of one run of the official suite, by its scored scenarios
+ * @typedef {object} SuiteRun what the lane `conformance` has on record of one run of the official
+ * suite, by its scored scenarios
  * @property {string} subject `HOST-REVISION`
  * @property {{ passed: number, failed: string[] }} scenarios
  * @property {{ passed: number, failed: number }} checks

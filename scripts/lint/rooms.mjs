@@ -3,8 +3,8 @@ import { posix } from 'node:path';
 /** @typedef {import('./borders.mjs').SourceFile} SourceFile */
 
 /**
- * The rooms of each folder, and the rooms that each of them may import, types included. A room is a folder or a file at
- * the top; rooms come after what they import, so that imports go one way.
+ * The rooms of each folder, and the rooms that each of them may import, types included. A room is a
+ * folder or a file at the top; rooms come after what they import, so that imports go one way.
  * @type {Record<string, Record<string, string>>}
  */
 export const rooms = {

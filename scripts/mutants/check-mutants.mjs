@@ -17,8 +17,9 @@ import { isCargo, MutantTree } from './tree.mjs';
 const page = join(root, 'docs', 'mutants.md');
 
 /**
- * Applies each mutation of wasm-tests/mutants to a copy of the committed tree, and expects its test to fail; then runs
- * cargo-mutants over the core. One TAP line each. `--patches` and `--core` run one half; `--list` runs nothing.
+ * Applies each mutation of wasm-tests/mutants to a copy of the committed tree, and expects its test
+ * to fail; then runs cargo-mutants over the core. One TAP line each. `--patches` and `--core` run
+ * one half; `--list` runs nothing.
  */
 async function checkMutants() {
   const options = wanted();
@@ -122,7 +123,8 @@ async function commandsNotGreen(tree, all, tap) {
 }
 
 /**
- * Applies one mutation and runs its command. Anything but a test that fails is an error, unless a reason is listed.
+ * Applies one mutation and runs its command. Anything but a test that fails is an error, unless a
+ * reason is listed.
  * @param {MutantTree} tree
  * @param {Mutant} mutant
  * @param {string | undefined} reason why no test is expected to fail

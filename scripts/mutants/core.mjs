@@ -9,7 +9,9 @@ import { step } from '../process/step.mjs';
 import { folder, survivors } from './mutants.mjs';
 import { MutantTree } from './tree.mjs';
 
-/** @typedef {{ scenario: 'Baseline' | { Mutant: { name: string } }, summary: string }} CoreOutcome */
+/**
+ * @typedef {{ scenario: 'Baseline' | { Mutant: { name: string } }, summary: string }} CoreOutcome
+ */
 /**
  * @typedef {object} Record what became of the mutants of a file, as it was then
  * @property {string} digest of the contents of the file: SHA-256
@@ -26,8 +28,8 @@ import { MutantTree } from './tree.mjs';
 export const recordFile = join(folder, 'core.json');
 
 /**
- * Runs cargo-mutants over the core, a file at a time, and records the results; the core's native tests are to kill the
- * mutants. A run of all files takes many hours.
+ * Runs cargo-mutants over the core, a file at a time, and records the results; the core's native
+ * tests are to kill the mutants. A run of all files takes many hours.
  * @param {{ file: string[], shard?: string | undefined }} options
  * @param {{ line(isOk: boolean, what: string, notes?: string[]): void }} tap
  */
@@ -63,7 +65,8 @@ export function partOf(files, shard = '0/1') {
 }
 
 /**
- * What is wrong with a record, given the reasons of the survivors: those without one, and those that do not survive.
+ * What is wrong with a record, given the reasons of the survivors: those without one, and those
+ * that do not survive.
  * @param {string} file
  * @param {Record} record
  * @param {{ [name: string]: string }} reasons
@@ -79,8 +82,8 @@ export function judged(file, { missed, run: count, mutants }, reasons) {
 }
 
 /**
- * What cargo-mutants says of each mutant, by names that survive edits elsewhere in the file: without line and column,
- * with a number where several are alike.
+ * What cargo-mutants says of each mutant, by names that survive edits elsewhere in the file:
+ * without line and column, with a number where several are alike.
  * @param {CoreOutcome[]} outcomes
  * @param {string[]} names of all mutants of the file
  * @returns {{ name: string, summary: string }[]}
@@ -145,7 +148,8 @@ async function recordOf(file) {
 }
 
 /**
- * Runs the tests that are named for the room of the file first, which catch most; then all tests for what these miss.
+ * Runs the tests that are named for the room of the file first, which catch most; then all tests
+ * for what these miss.
  * @param {string} file
  * @returns {Promise<CoreOutcome[]>}
  */
@@ -166,7 +170,8 @@ async function outcomesOf(file) {
  * @returns {Promise<CoreOutcome[]>}
  */
 async function outcomesWith(file, tests) {
-  // The tests were green before the first file: a baseline for each would take as long as many mutants.
+  // The tests were green before the first file: a baseline for each would take as long as many
+  // mutants.
   const how = [
     '--in-place',
     '--iterate',

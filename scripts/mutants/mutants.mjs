@@ -7,7 +7,8 @@ import { root } from '../process/project.mjs';
  * @property {string} name of its file, without the extension
  * @property {string} file the path of the patch
  * @property {string} breaks what the bug breaks, in plain English
- * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, or `requirement A26` of docs/requirements.md
+ * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, or `requirement
+ * A26` of docs/requirements.md
  * @property {string} red a shell command that succeeds without the patch and fails with it
  */
 /**
@@ -16,7 +17,10 @@ import { root } from '../process/project.mjs';
  * @property {string} text the promise in one sentence
  * @property {string} [notYet] why no mutation shows it
  */
-/** @typedef {{ patches: Record<string, string>, core: Record<string, string> }} Survivors reasons by name */
+/**
+ * @typedef {{ patches: Record<string, string>, core: Record<string, string> }} Survivors reasons by
+ * name
+ */
 
 /** The folder of the patches. */
 export const folder = join(root, 'wasm-tests', 'mutants');

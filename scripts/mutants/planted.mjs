@@ -6,8 +6,9 @@ import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 
 /**
- * Writes `.build/planted`: the core with the bugs that the model checker has to find, each behind a switch. They are kept as one patch, so that
- * nothing of them is in what ships. `--write` renews the patch from what was changed there.
+ * Writes `.build/planted`: the core with the bugs that the model checker has to find, each behind a
+ * switch. They are kept as one patch, so that nothing of them is in what ships. `--write` renews
+ * the patch from what was changed there.
  */
 async function planted() {
   if (process.argv.includes('--write')) return write();

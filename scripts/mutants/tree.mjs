@@ -6,9 +6,13 @@ import { run } from '../process/command.mjs';
 import { onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 
-/** @typedef {{ verdict: 'passed' | 'failed' | 'broken', tests: string[], reason: string }} Outcome */
+/**
+ * @typedef {{ verdict: 'passed' | 'failed' | 'broken', tests: string[], reason: string }} Outcome
+ */
 
-/** A copy of the committed tree beside the project, which mutations may change and builds may fill. */
+/**
+ * A copy of the committed tree beside the project, which mutations may change and builds may fill.
+ */
 export class MutantTree {
   /** Where the copy is. Kept from run to run, so that cargo compiles only what changed. */
   static path = join(root, '.build', 'mutants', 'tree');

@@ -11,7 +11,8 @@ export const environment = {
 };
 
 /**
- * Runs a command in the repository and answers its standard output; rejects with all it printed when it fails.
+ * Runs a command in the repository and answers its standard output; rejects with all it printed
+ * when it fails.
  * @param {string} command
  * @param {string[]} args
  * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]

@@ -1,5 +1,6 @@
 /**
- * What a step costs. It takes `least` seconds on any number of cores, and `processor` seconds of one core at most.
+ * What a step costs. It takes `least` seconds on any number of cores, and `processor` seconds of
+ * one core at most.
  * @typedef {object} Cost
  * @property {string} name
  * @property {string[]} after the steps that have to end before it begins
@@ -9,8 +10,9 @@
  */
 
 /**
- * How long steps that run side by side will take. It follows each running step by what was measured of it, and learns
- * from each end how much faster or slower this machine, or its network, is. Time is an argument, in seconds.
+ * How long steps that run side by side will take. It follows each running step by what was measured
+ * of it, and learns from each end how much faster or slower this machine, or its network, is. Time
+ * is an argument, in seconds.
  */
 export class Estimate {
   /**
@@ -92,7 +94,8 @@ export class Estimate {
 }
 
 /**
- * How many cores are left by what else runs: the idle ones, or a fair share for three busy processes of ours.
+ * How many cores are left by what else runs: the idle ones, or a fair share for three busy
+ * processes of ours.
  * @param {number} cores
  * @param {number} load how many processes ran or waited for a core lately
  */
@@ -134,7 +137,8 @@ function makespan(steps, cores) {
 }
 
 /**
- * The share of each step that passes in a second: those that need fewer cores leave the rest to the others.
+ * The share of each step that passes in a second: those that need fewer cores leave the rest to the
+ * others.
  * @template {Cost} Step
  * @param {Step[]} steps
  * @param {number} cores

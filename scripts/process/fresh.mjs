@@ -22,7 +22,8 @@ export async function unlessFresh(name, { inputs, outputs }, work) {
 }
 
 /**
- * Whether the inputs of a piece of work, and the outputs it left the last time, are what they were then.
+ * Whether the inputs of a piece of work, and the outputs it left the last time, are what they were
+ * then.
  * @param {string} name
  * @param {{ inputs: string[], outputs: string[] }} paths
  */

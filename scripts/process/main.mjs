@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 const cleanUps = [];
 
 /**
- * Runs a script's work when its file is the one Node was started with; a failure prints its message and exits with 1.
+ * Runs a script's work when its file is the one Node was started with; a failure prints its message
+ * and exits with 1.
  * @param {string} url the script's import.meta.url
  * @param {() => Promise<void>} work
  */

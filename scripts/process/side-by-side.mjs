@@ -11,10 +11,12 @@ import { Estimate, freeCores, inWords } from './estimate.mjs';
  */
 
 /**
- * Does parts side by side, each as soon as those that it needs have ended. Says what begins, what ended and how long the
- * rest will take: a line that moves on a terminal, a line now and then elsewhere.
+ * Does parts side by side, each as soon as those that it needs have ended. Says what begins, what
+ * ended and how long the rest will take: a line that moves on a terminal, a line now and then
+ * elsewhere.
  * @param {Part[]} parts
- * @param {Cost[]} costs of each part, and what it comes after; those of no part are taken to be there
+ * @param {Cost[]} costs of each part, and what it comes after; those of no part are taken to be
+ * there
  */
 export async function sideBySide(parts, costs) {
   const known = costs.filter(({ name }) => parts.some((part) => part.name === name));

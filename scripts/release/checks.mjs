@@ -54,7 +54,8 @@ export async function versionProblems(folder, version) {
 }
 
 /**
- * The changelog has a section for the version, with something in it, and nothing waits for a later one.
+ * The changelog has a section for the version, with something in it, and nothing waits for a later
+ * one.
  * @param {string} folder
  * @param {string} version
  */
@@ -86,7 +87,8 @@ export async function repositoryProblems(folder) {
 }
 
 /**
- * Writes the version into every file that states it, and gives "Unreleased" its title unless it has a section already.
+ * Writes the version into every file that states it, and gives "Unreleased" its title unless it has
+ * a section already.
  * @param {string} folder
  * @param {string} version
  * @param {string} date as in 2026-01-31
@@ -139,7 +141,8 @@ async function rewrite(folder, path, change) {
 
 /**
  * @param {string} path
- * @param {RegExp} pattern with what stands before the version, the version, and what stands behind it
+ * @param {RegExp} pattern with what stands before the version, the version, and what stands behind
+ * it
  */
 function place(path, pattern) {
   return {

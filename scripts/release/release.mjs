@@ -56,7 +56,8 @@ async function publish(version) {
 }
 
 /**
- * Builds, packs and tests a version in a clone of what is committed, with the files of the version written there.
+ * Builds, packs and tests a version in a clone of what is committed, with the files of the version
+ * written there.
  * @param {string} version
  * @returns {Promise<Artefacts>}
  */

@@ -16,7 +16,8 @@ export async function pythonSdk() {
 /**
  * Brings packages of PyPI into a folder of .tools; does nothing where they are there.
  * @param {string} what
- * @param {string} requirements file that names them all, each with its version and the digests of its files
+ * @param {string} requirements file that names them all, each with its version and the digests of
+ * its files
  * @param {string} name of the folder
  */
 export async function installed(what, requirements, name) {

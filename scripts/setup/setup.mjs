@@ -24,8 +24,8 @@ export const setUpCosts = [
 ];
 
 /**
- * What a clone lacks before it can build, in an order in which it can be installed: the npm packages need nothing of
- * the others, `wasm-bindings` needs `Rust`.
+ * What a clone lacks before it can build, in an order in which it can be installed: the npm
+ * packages need nothing of the others, `wasm-bindings` needs `Rust`.
  * @returns {Promise<Part[]>}
  */
 export async function missingParts() {
@@ -102,7 +102,10 @@ async function lockedPackages(path) {
   return JSON.parse(await readFile(join(root, path), 'utf8')).packages;
 }
 
-/** npm removes node_modules first, so neither it nor its install scripts may run on the Node in there. */
+/**
+ * npm removes node_modules first, so neither it nor its install scripts may run on the Node in
+ * there.
+ */
 function environmentWithoutPackages() {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== npmBin);
   return { ...environment, PATH: path.join(delimiter) };

@@ -7,7 +7,8 @@ import { cargoBin, root } from '../process/project.mjs';
 import { step } from '../process/step.mjs';
 
 /**
- * Compiles the program that writes the bindings of a WebAssembly module, unless the locked version is there.
+ * Compiles the program that writes the bindings of a WebAssembly module, unless the locked version
+ * is there.
  * @returns {Promise<import('../process/side-by-side.mjs').Part | undefined>}
  */
 export async function bindingsTool() {
@@ -47,7 +48,8 @@ function stampOf(program) {
 }
 
 /**
- * By a lock of their own. Unoptimised: they take half as long to compile, and a second more in each build.
+ * By a lock of their own. Unoptimised: they take half as long to compile, and a second more in each
+ * build.
  * @param {string[]} features
  */
 function install(features) {

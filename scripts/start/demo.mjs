@@ -15,8 +15,9 @@ const folder = join('.build', 'start');
 export const demoBundle = join(root, folder, 'worker');
 
 /**
- * What `npm start` has yet to build. The core is compiled once and unoptimised, with the server's and the client's
- * side in one module, and the Worker is bundled from the sources: nothing of it is what ships, and it lies apart.
+ * What `npm start` has yet to build. The core is compiled once and unoptimised, with the server's
+ * and the client's side in one module, and the Worker is bundled from the sources: nothing of it is
+ * what ships, and it lies apart.
  * @returns {Promise<Part[]>}
  */
 export async function demoParts() {

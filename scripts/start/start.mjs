@@ -32,7 +32,10 @@ async function start() {
   if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
 }
 
-/** The Worker that would ship, where `npm run build` has built the core; else one that is built faster. */
+/**
+ * The Worker that would ship, where `npm run build` has built the core; else one that is built
+ * faster.
+ */
 async function builtWorker() {
   if (await isCoreBuilt()) {
     await setUp();

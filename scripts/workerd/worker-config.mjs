@@ -6,7 +6,8 @@ import { root } from '../process/project.mjs';
 
 /**
  * What wrangler.toml says a runtime must know about the Worker.
- * @returns {Promise<{ durableObjects: DurableObject[], compatibilityDate: string, compatibilityFlags: string[] }>}
+ * @returns {Promise<{ durableObjects: DurableObject[], compatibilityDate: string,
+ * compatibilityFlags: string[] }>}
  */
 export async function workerConfig() {
   const toml = await readFile(join(root, 'wrangler.toml'), 'utf8');

@@ -33,8 +33,8 @@ export async function bundledModules(bundle) {
 }
 
 /**
- * The configuration of one process: the bus with the objects, the edges bound to it, and with a port the router. Where the
- * bus is in another process, the edges reach it over HTTP.
+ * The configuration of one process: the bus with the objects, the edges bound to it, and with a
+ * port the router. Where the bus is in another process, the edges reach it over HTTP.
  * @param {Layout} layout
  * @returns {string} text for `workerd serve`
  */
@@ -176,7 +176,8 @@ function constant(service) {
 }
 
 /**
- * Cap'n Proto text takes the escapes of JSON, except for code points above ASCII, which it takes as they are.
+ * Cap'n Proto text takes the escapes of JSON, except for code points above ASCII, which it takes as
+ * they are.
  * @param {string} text
  */
 function quoted(text) {

@@ -14,15 +14,20 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {number} [edges] how many isolates hold streams; 2
  * @property {import('./worker-config.mjs').DurableObject[]} [durableObjects] as in wrangler.toml
  * @property {Record<string, string>} [text] further text bindings of every service, beside ISOLATE
- * @property {string[]} [kvNamespaces] bindings of a KV namespace in memory, which all services share
+ * @property {string[]} [kvNamespaces] bindings of a KV namespace in memory, which all services
+ * share
  * @property {number} [busPort] of the bus; any free one without it
- * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the service BUS, and no object lives here
- * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its network
+ * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the
+ * service BUS, and no object lives here
+ * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its
+ * network
  * @property {boolean} [inspected] whether a debugger may attach
  * @property {string[]} [v8Flags] for V8, of this process
  * @property {boolean} [isExperimental] whether compatibility flags may be experimental ones
- * @property {number} [port] of the router, which sends requests to the edges in turn; no router without it, 0 for any free port
- * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the end, without it
+ * @property {number} [port] of the router, which sends requests to the edges in turn; no router
+ * without it, 0 for any free port
+ * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the
+ * end, without it
  * @property {string} [compatibilityDate] as in wrangler.toml
  * @property {string[]} [compatibilityFlags] as in wrangler.toml
  */
@@ -30,7 +35,8 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
 /**
  * @typedef {object} Workerd
  * @property {string[]} edges one origin per edge isolate
- * @property {string} bus origin of the service that holds the Durable Objects; empty where they live in another process
+ * @property {string} bus origin of the service that holds the Durable Objects; empty where they
+ * live in another process
  * @property {string} inspector origin for debuggers; empty where none may attach
  * @property {string | undefined} url origin of the router
  * @property {number} pid
@@ -41,7 +47,8 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  */
 
 /**
- * Starts one workerd: a bus isolate and its edges, or edges alone; resolves when every socket listens on 127.0.0.1.
+ * Starts one workerd: a bus isolate and its edges, or edges alone; resolves when every socket
+ * listens on 127.0.0.1.
  * @param {WorkerdOptions} options
  * @returns {Promise<Workerd>}
  */
@@ -83,7 +90,8 @@ export async function startWorkerd({
 
 /**
  * @param {string} folder
- * @param {{ edges: number, sockets: number, isInspected: boolean, isExperimental: boolean }} expected
+ * @param {{ edges: number, sockets: number, isInspected: boolean, isExperimental: boolean }}
+ * expected
  */
 async function serve(folder, { edges, sockets, isInspected, isExperimental }) {
   const inspector = isInspected ? ['--inspector-addr=127.0.0.1:0'] : [];
@@ -179,7 +187,10 @@ async function ended(child, exited) {
   clearTimeout(patience);
 }
 
-/** The native program: the wrapper that npm links may be a Node script, which SIGKILL would end alone. */
+/**
+ * The native program: the wrapper that npm links may be a Node script, which SIGKILL would end
+ * alone.
+ */
 function workerdPath() {
   return createRequire(import.meta.url)('workerd').default;
 }

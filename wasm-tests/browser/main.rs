@@ -1,5 +1,5 @@
-//! Listening from a page, in headless Chromium: against the real Worker on workerd, and against servers
-//! that play a part. `serve.ts` starts both.
+//! Listening from a page, in headless Chromium: against the real Worker on workerd, and against
+//! servers that play a part. `serve.ts` starts both.
 
 #![cfg(target_arch = "wasm32")]
 #![allow(

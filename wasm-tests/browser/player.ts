@@ -22,11 +22,16 @@ export interface Player {
   stop(): void;
 }
 
-/** Starts it; what it is asked under `/worker/N/` it asks edge isolate N, whose own routes no page may read. */
+/**
+ * Starts it; what it is asked under `/worker/N/` it asks edge isolate N, whose own routes no page
+ * may read.
+ */
 export async function startPlayer(workers: string[]): Promise<Player> {
   const elder = new Elder(workers[0] ?? '');
   const server = createServer((request, response) => {
-    answered(request, response, workers, elder).catch((error: unknown) => response.writeHead(500).end(String(error)));
+    answered(request, response, workers, elder).catch((error: unknown) =>
+      response.writeHead(500).end(String(error)),
+    );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -48,7 +53,10 @@ async function answered(
   response.setHeader('access-control-allow-origin', '*');
   response.setHeader('access-control-expose-headers', 'Retry-After, Mcp-Session-Id');
   if (request.method === 'OPTIONS') {
-    response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '');
+    response.setHeader(
+      'access-control-allow-headers',
+      request.headers['access-control-request-headers'] ?? '',
+    );
     response.setHeader('access-control-allow-methods', 'GET, POST, DELETE');
     response.end();
   } else if (pathname === '/held') {
@@ -63,14 +71,27 @@ async function answered(
   } else if (pathname.startsWith('/worker/')) {
     const [, , worker = '', ...path] = pathname.split('/');
     const body = await textOf(request);
-    const told = await fetch(`${workers[Number(worker)]}/${path.join('/')}${search}`, { method: 'POST', body });
+    const told = await fetch(`${workers[Number(worker)]}/${path.join('/')}${search}`, {
+      method: 'POST',
+      body,
+    });
     response.writeHead(told.status).end(await told.text());
   } else {
-    await play(pathname.slice(1), JSON.parse(searchParams.get('part') ?? '{}') as Part, request, response);
+    await play(
+      pathname.slice(1),
+      JSON.parse(searchParams.get('part') ?? '{}') as Part,
+      request,
+      response,
+    );
   }
 }
 
-async function play(name: string, part: Part, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function play(
+  name: string,
+  part: Part,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { status = 200, headers = {}, steps = [], authorization } = part;
   if (authorization !== undefined && request.headers.authorization !== authorization) {
     response.writeHead(401).end();

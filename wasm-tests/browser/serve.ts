@@ -6,7 +6,10 @@ import { root } from '../../scripts/process/project.mjs';
 import { startFixture } from '../host/start-fixture.ts';
 import { startPlayer } from './player.ts';
 
-/** Serves what the tests in the browser listen to while the command of the arguments runs, and ends as that does. */
+/**
+ * Serves what the tests in the browser listen to while the command of the arguments runs, and ends
+ * as that does.
+ */
 async function serve(): Promise<void> {
   const workerd = await startFixture({ edges: 2 });
   const player = await startPlayer(workerd.edges);

@@ -19,7 +19,10 @@ test('a message that could not be read is a gap', async () => {
     },
   );
   const bus = broadcastChannelBus({ onError: () => {} });
-  const stream = await placeOn(bus).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  const stream = await placeOn(bus).open({
+    toolsListChanged: true,
+    resourceSubscriptions: ['note://a'],
+  });
   await stream.message();
   channels[0]?.onmessageerror?.(new MessageEvent('messageerror'));
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -49,7 +52,9 @@ test('of events that come together only those are dropped that are none', async 
   await bus.ready();
   heard.length = 0;
   const stranger = new BroadcastChannel('mcp-listen');
-  stranger.postMessage('{"kind":"tools_list_changed"}\n{"kind":"x"}\n{\n{"kind":"prompts_list_changed"}');
+  stranger.postMessage(
+    '{"kind":"tools_list_changed"}\n{"kind":"x"}\n{\n{"kind":"prompts_list_changed"}',
+  );
   await expect.poll(() => heard).toEqual(['tools_list_changed', 'prompts_list_changed']);
   expect(bus.stats().dropped).toBe(1);
   stranger.close();

@@ -14,14 +14,20 @@ export class BrokerProcess {
   readonly #command: () => string[];
   #child: ChildProcess | undefined;
 
-  private constructor(port: number, folder: string, command: (at: { port: number; folder: string }) => string[]) {
+  private constructor(
+    port: number,
+    folder: string,
+    command: (at: { port: number; folder: string }) => string[],
+  ) {
     this.port = port;
     this.folder = folder;
     this.#command = () => command({ port, folder });
   }
 
   /** Runs `command`, whose first word is a program; resolves when somebody takes connections. */
-  static async start(command: (at: { port: number; folder: string }) => string[]): Promise<BrokerProcess> {
+  static async start(
+    command: (at: { port: number; folder: string }) => string[],
+  ): Promise<BrokerProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-broker-'));
     const broker = new BrokerProcess(await lastingPort(), folder, command);
     await broker.start();
@@ -42,7 +48,9 @@ export class BrokerProcess {
         });
       }
     });
-    const ended = once(child, 'close').then(() => Promise.reject(new Error(`${program} ended\n${said}`)));
+    const ended = once(child, 'close').then(() =>
+      Promise.reject(new Error(`${program} ended\n${said}`)),
+    );
     await Promise.race([ready, ended]);
     ended.catch(() => {});
   }
@@ -75,8 +83,19 @@ const REMOVED = { recursive: true, force: true, maxRetries: 10 };
 /** Redis, which forgets everything with its process, or keeps it in its append-only file. */
 export function startRedis(isKept = false, more: string[] = []): Promise<BrokerProcess> {
   return BrokerProcess.start(({ folder, port }) => [
-    ...[program('REDIS_SERVER'), '--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-    // It answers a write only once that is in the file: otherwise a slow disk may take it along when the process is killed.
+    ...[
+      program('REDIS_SERVER'),
+      '--port',
+      `${port}`,
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      folder,
+      '--save',
+      '',
+    ],
+    // It answers a write only once that is in the file: otherwise a slow disk may take it along
+    // when the process is killed.
     ...['--appendonly', isKept ? 'yes' : 'no', '--appendfsync', 'always', '--logfile', '', ...more],
   ]);
 }
@@ -93,10 +112,21 @@ export function startNats(hasJetStream: boolean, more: string[] = []): Promise<B
 export function startPostgres(): Promise<BrokerProcess> {
   const postgres = realpathSync(program('POSTGRES_SERVER'));
   const initdb = join(dirname(postgres), 'initdb');
-  return BrokerProcess.start(({ folder, port }) => ['sh', '-c', POSTGRES, 'sh', postgres, initdb, folder, `${port}`]);
+  return BrokerProcess.start(({ folder, port }) => [
+    'sh',
+    '-c',
+    POSTGRES,
+    'sh',
+    postgres,
+    initdb,
+    folder,
+    `${port}`,
+  ]);
 }
 
-/** Runs as nobody for root, and makes the database where there is none; `exec` keeps the process id. */
+/**
+ * Runs as nobody for root, and makes the database where there is none; `exec` keeps the process id.
+ */
 const POSTGRES = `as=
 [ "$(id -u)" = 0 ] && chown nobody "$3" && as="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
 cd "$3"

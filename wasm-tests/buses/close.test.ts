@@ -8,10 +8,18 @@ import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
 const LISTS = { toolsListChanged: true, promptsListChanged: true };
 const QUIET = { onError: () => {} };
 
-const BROKERS: [name: string, start: () => Promise<BrokerProcess>, busOf: (port: number) => ProcessBus][] = [
+const BROKERS: [
+  name: string,
+  start: () => Promise<BrokerProcess>,
+  busOf: (port: number) => ProcessBus,
+][] = [
   ['Redis', startRedis, (port) => redisBus(`redis://127.0.0.1:${port}`, QUIET)],
   ['JetStream', () => startNats(true), (port) => natsBus(`nats://127.0.0.1:${port}`, QUIET)],
-  ['NATS without JetStream', () => startNats(false), (port) => natsBus(`nats://127.0.0.1:${port}`, QUIET)],
+  [
+    'NATS without JetStream',
+    () => startNats(false),
+    (port) => natsBus(`nats://127.0.0.1:${port}`, QUIET),
+  ],
 ];
 
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -28,7 +36,11 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
       const response = await server.fetch(listenRequest(LISTS));
       await here.publish({ kind: 'tools_list_changed' });
       await server.close();
-      expect(await messagesOf(response)).toEqual([acknowledged('1', LISTS), listChanged('1', 'tools'), RESULT]);
+      expect(await messagesOf(response)).toEqual([
+        acknowledged('1', LISTS),
+        listChanged('1', 'tools'),
+        RESULT,
+      ]);
     }
   });
 
@@ -36,12 +48,18 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
     const { broker, there } = await buses();
     const server = serving({ bus: there, ...QUIET });
     const named = serving({ bus: there, principal: () => 'ann', ...QUIET });
-    const [unnamed, ofAnn] = await Promise.all([server, named].map(({ fetch }) => fetch(listenRequest(LISTS))));
+    const [unnamed, ofAnn] = await Promise.all(
+      [server, named].map(({ fetch }) => fetch(listenRequest(LISTS))),
+    );
     await broker.kill();
     await expect.poll(() => there.stats().isLive).toBe(false);
     await Promise.all([server.close(), named.close()]);
     const all = ['tools', 'prompts'].map((list) => listChanged('1', list as 'tools'));
-    expect(await messagesOf(unnamed as Response)).toEqual([acknowledged('1', LISTS), ...all, RESULT]);
+    expect(await messagesOf(unnamed as Response)).toEqual([
+      acknowledged('1', LISTS),
+      ...all,
+      RESULT,
+    ]);
     expect(await messagesOf(ofAnn as Response)).not.toContain(RESULT);
     expect(named.stats().ended).toMatchObject({ closed: 0, denied: 1 });
   });
@@ -68,7 +86,11 @@ interface Buses {
 async function messagesOf(response: Response): Promise<string[]> {
   const stream = new WireStream(response, new AbortController());
   const messages: string[] = [];
-  for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
+  for (
+    let message = await stream.message();
+    message !== undefined;
+    message = await stream.message()
+  ) {
     messages.push(message);
   }
   return messages;

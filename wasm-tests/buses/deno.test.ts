@@ -15,7 +15,9 @@ async function threads() {
   const ready = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   // Inside the project, so that its own name resolves.
   const program = join(root, 'wasm-tests', 'buses', 'deno-process.mjs');
-  const child = spawn('deno', ['run', '--allow-all', '--quiet', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('deno', ['run', '--allow-all', '--quiet', program], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   createInterface({ input: child.stdout }).on('line', (line) => {
     const { answer, number, place, stream, text } = JSON.parse(line);

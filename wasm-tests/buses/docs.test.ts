@@ -20,7 +20,8 @@ const cleanup = new Cleanup();
 beforeAll(async () => {
   const redis = cleanup.later(await startRedis(), (it) => it.stop());
   const nats = cleanup.later(await startNats(true), (it) => it.stop());
-  const here = (code: string) => code.replace(':6379', `:${redis.port}`).replace(':4222', `:${nats.port}`);
+  const here = (code: string) =>
+    code.replace(':6379', `:${redis.port}`).replace(':4222', `:${nats.port}`);
   await writeSnippetsOf('buses.md', FOLDER, here);
   await writeFile(join(FOLDER, 'handler.ts'), HANDLER);
   await writeFile(join(FOLDER, 'notebook.ts'), NOTEBOOK);

@@ -4,7 +4,8 @@ import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { redisBus } from 'mcp-listen/redis';
 
-// One of several processes or threads on a bus: holds a stream that says on stdout what it hears, and does what stdin says.
+// One of several processes or threads on a bus: holds a stream that says on stdout what it hears,
+// and does what stdin says.
 const [kind, port, ...uris] = process.argv.slice(2);
 const options = { onError: () => {}, logEvents: 500 };
 const makers = {
@@ -30,7 +31,10 @@ const commands = {
     ),
   flood: async (times, together) => {
     const uri = `note://${'x'.repeat(2_000)}`;
-    const events = Array.from({ length: Number(together) }, () => ({ kind: 'resource_updated', uri }));
+    const events = Array.from({ length: Number(together) }, () => ({
+      kind: 'resource_updated',
+      uri,
+    }));
     for (let sent = 0; sent < Number(times); sent += 1) await bus.publishAll(events);
     console.log('flooded');
   },
@@ -74,7 +78,9 @@ async function listen() {
     }),
   );
   for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-    for (const [, method, uri] of text.matchAll(/"method":"notifications\/([^"]+)".*?(?:"uri":"([^"]+)"|$)/gm))
+    for (const [, method, uri] of text.matchAll(
+      /"method":"notifications\/([^"]+)".*?(?:"uri":"([^"]+)"|$)/gm,
+    ))
       console.log(uri ?? method);
     if (text.includes('"result"')) console.log('result');
   }

@@ -14,7 +14,12 @@ export class Member {
   readonly ended: Promise<unknown>;
   readonly #child: ChildProcess | undefined;
 
-  private constructor(stdin: Writable, stdout: Readable, ended: Promise<unknown>, child?: ChildProcess) {
+  private constructor(
+    stdin: Writable,
+    stdout: Readable,
+    ended: Promise<unknown>,
+    child?: ChildProcess,
+  ) {
     this.#stdin = stdin;
     this.#lines = createInterface({ input: stdout })[Symbol.asyncIterator]();
     this.ended = ended;

@@ -12,7 +12,10 @@ import { Gate } from './gate.ts';
 import { placeOn } from './process-place.ts';
 
 const cleanup = new Cleanup();
-const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://b', 'note://c'] };
+const FILTER = {
+  toolsListChanged: true,
+  resourceSubscriptions: ['note://a', 'note://b', 'note://c'],
+};
 
 afterEach(() => cleanup.run());
 
@@ -29,14 +32,20 @@ describe('with JetStream', () => {
     await nats.kill();
     await nats.start();
     gate.open();
-    for (const note of ['c', 'a', 'b']) expect(await stream.message()).toBe(updated('1', `note://${note}`));
-    await expect.poll(() => there.stats()).toEqual({ isLive: true, outages: 1, gaps: 0, dropped: 0 });
+    for (const note of ['c', 'a', 'b'])
+      expect(await stream.message()).toBe(updated('1', `note://${note}`));
+    await expect
+      .poll(() => there.stats())
+      .toEqual({ isLive: true, outages: 1, gaps: 0, dropped: 0 });
   });
 
   test('an absence that outlasts the window is a gap', async () => {
     const nats = await started(true);
     const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
-    const [here, there] = [busAt(nats.port, { logEvents: 10 }), busAt(gate.port, { logEvents: 10 })];
+    const [here, there] = [
+      busAt(nats.port, { logEvents: 10 }),
+      busAt(gate.port, { logEvents: 10 }),
+    ];
     const stream = await placeOn(there).open({ toolsListChanged: true });
     await stream.message();
     gate.shut();
@@ -116,7 +125,9 @@ describe('without JetStream', () => {
   test('it is missed where it is required', async () => {
     const nats = await started(false);
     const bus = busAt(nats.port, { jetStream: true });
-    await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({ code: 'bus-unavailable' });
+    await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({
+      code: 'bus-unavailable',
+    });
   });
 
   test('the stream of a session hears of everything after an absence', async () => {
@@ -145,12 +156,16 @@ describe('without JetStream', () => {
     await bus.ready();
     await connection.close();
     await expect.poll(() => onError.mock.calls.map(([error]) => error.code)).toEqual(['bus-lost']);
-    await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({ code: 'bus-unavailable' });
+    await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({
+      code: 'bus-unavailable',
+    });
   });
 });
 
 test.each(['a.b', 'a b', 'a*', ''])('the name %o is refused', (name) => {
-  expect(() => natsBus('127.0.0.1:1', { bus: name })).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  expect(() => natsBus('127.0.0.1:1', { bus: name })).toThrow(
+    expect.objectContaining({ code: 'invalid-options' }),
+  );
 });
 
 async function started(hasJetStream: boolean): Promise<BrokerProcess> {

@@ -21,7 +21,10 @@ beforeAll(async () => {
 
 afterAll(() => cleanup.run());
 
-test.each(busPromises('the example postgresBus', nextBus, { garbage, absence, loss }))('$name', ({ run }) => run());
+test.each(busPromises('the example postgresBus', nextBus, { garbage, absence, loss }))(
+  '$name',
+  ({ run }) => run(),
+);
 
 test('the example postgresBus refuses more than one notification carries, and goes on', async () => {
   const bus = busAt(postgres.port);

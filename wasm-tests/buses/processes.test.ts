@@ -42,9 +42,16 @@ describe('a process that stood still', () => {
     publisher.tell('flood 150 100');
     expect(await publisher.said()).toBe('flooded');
     listener.signal('SIGCONT');
-    expect([await listener.said(), await listener.said()]).toEqual(['tools/list_changed', 'note://a']);
+    expect([await listener.said(), await listener.said()]).toEqual([
+      'tools/list_changed',
+      'note://a',
+    ]);
     listener.tell('stats');
-    expect(JSON.parse((await listener.said()) ?? '')).toMatchObject({ isLive: true, outages: 1, gaps: 1 });
+    expect(JSON.parse((await listener.said()) ?? '')).toMatchObject({
+      isLive: true,
+      outages: 1,
+      gaps: 1,
+    });
   });
 
   test('hears of everything when the window of Redis has passed it by', async () => {
@@ -54,7 +61,10 @@ describe('a process that stood still', () => {
     publisher.tell('flood 2000 1');
     expect(await publisher.said()).toBe('flooded');
     listener.signal('SIGCONT');
-    expect([await listener.said(), await listener.said()]).toEqual(['tools/list_changed', 'note://a']);
+    expect([await listener.said(), await listener.said()]).toEqual([
+      'tools/list_changed',
+      'note://a',
+    ]);
   });
 });
 
@@ -78,7 +88,9 @@ async function started(start: () => Promise<BrokerProcess>): Promise<BrokerProce
 
 /** One that holds a stream, and one that publishes. */
 async function members(kind: string, port: number): Promise<[Member, Member]> {
-  const listener = cleanup.later(Member.process(kind, port, 'note://a'), (it) => it.signal('SIGKILL'));
+  const listener = cleanup.later(Member.process(kind, port, 'note://a'), (it) =>
+    it.signal('SIGKILL'),
+  );
   expect(await listener.said()).toBe('subscriptions/acknowledged');
   const publisher = cleanup.later(Member.process(kind, port), (it) => it.signal('SIGKILL'));
   expect(await publisher.said()).toBe('ready');

@@ -15,8 +15,14 @@ afterEach(() => cleanup.run());
 test('an absence that outlasts the window is a gap', async () => {
   const redis = await started();
   const gate = cleanup.later(await Gate.before(redis.port), (it) => it.stop());
-  const [here, there] = [busAt(redis.port, { logEvents: 100 }), busAt(gate.port, { logEvents: 100 })];
-  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  const [here, there] = [
+    busAt(redis.port, { logEvents: 100 }),
+    busAt(gate.port, { logEvents: 100 }),
+  ];
+  const stream = await placeOn(there).open({
+    toolsListChanged: true,
+    resourceSubscriptions: ['note://a'],
+  });
   await stream.message();
   gate.shut();
   await expect.poll(() => there.stats().isLive).toBe(false);
@@ -75,7 +81,9 @@ test('a reader whose connection is killed by the server goes on where it was', a
 test('a client lends its settings, and is neither connected nor closed', async () => {
   const redis = await started(false, ['--requirepass', 'secret']);
   const url = urlOf(redis.port);
-  const client = cleanup.later(createClient({ url, password: 'secret', RESP: 2 }), (it) => it.destroy());
+  const client = cleanup.later(createClient({ url, password: 'secret', RESP: 2 }), (it) =>
+    it.destroy(),
+  );
   const bus = cleanup.later(redisBus(client), (it) => it.close());
   const heard = listener(bus);
   await bus.ready();
@@ -105,8 +113,13 @@ test('a Redis that is not there is told of once, and found when it comes', async
   const onError = vi.fn();
   const bus = busAt(redis.port, { onError });
   const ready = bus.ready();
-  await expect(bus.publish({ kind: 'tools_list_changed' })).rejects.toMatchObject({ code: 'bus-unavailable' });
-  expect(onError.mock.calls.map(([error]) => error.code).toSorted()).toEqual(['bus-lost', 'bus-unavailable']);
+  await expect(bus.publish({ kind: 'tools_list_changed' })).rejects.toMatchObject({
+    code: 'bus-unavailable',
+  });
+  expect(onError.mock.calls.map(([error]) => error.code).toSorted()).toEqual([
+    'bus-lost',
+    'bus-unavailable',
+  ]);
   await redis.start();
   await ready;
   await bus.publish({ kind: 'tools_list_changed' });
@@ -128,11 +141,17 @@ async function started(isKept = false, more: string[] = []): Promise<BrokerProce
   return cleanup.later(await startRedis(isKept, more), (it) => it.stop());
 }
 
-/** A stream at one of two buses that was told what the other published, and a way to the broker behind them. */
+/**
+ * A stream at one of two buses that was told what the other published, and a way to the broker
+ * behind them.
+ */
 async function told() {
   const redis = await started();
   const [here, there] = [busAt(redis.port), busAt(redis.port)];
-  const stream = await placeOn(there).open({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+  const stream = await placeOn(there).open({
+    toolsListChanged: true,
+    resourceSubscriptions: ['note://a'],
+  });
   await stream.message();
   await here.publish({ kind: 'tools_list_changed' });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -146,7 +165,10 @@ async function told() {
 }
 
 function busAt(port: number, options = {}, credentials = ''): ProcessBus {
-  return cleanup.later(redisBus(urlOf(port, credentials), { onError: () => {}, ...options }), (it) => it.close());
+  return cleanup.later(
+    redisBus(urlOf(port, credentials), { onError: () => {}, ...options }),
+    (it) => it.close(),
+  );
 }
 
 function urlOf(port: number, credentials = ''): string {

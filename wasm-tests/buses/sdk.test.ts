@@ -14,26 +14,41 @@ const QUIET = { onError: () => {} };
 afterEach(() => cleanup.run());
 
 const BUSES: [name: string, url: () => Promise<string>, make: (url: string) => ProcessBus][] = [
-  ['redisBus', async () => `redis://127.0.0.1:${(await redisServer()).port}`, (url) => redisBus(url, QUIET)],
-  ['natsBus', async () => `nats://127.0.0.1:${(await natsServer()).port}`, (url) => natsBus(url, QUIET)],
+  [
+    'redisBus',
+    async () => `redis://127.0.0.1:${(await redisServer()).port}`,
+    (url) => redisBus(url, QUIET),
+  ],
+  [
+    'natsBus',
+    async () => `nats://127.0.0.1:${(await natsServer()).port}`,
+    (url) => natsBus(url, QUIET),
+  ],
   ['broadcastChannelBus', async () => '', () => broadcastChannelBus(QUIET)],
 ];
 
-test.each(BUSES)('%s carries the events of handlers of the official SDK as they stand', async (_, start, make) => {
-  const url = await start();
-  const [here, there] = [make(url), make(url)].map((bus) => cleanup.later(bus, (it) => it.close()));
-  if (here === undefined || there === undefined) throw new Error('two were made');
-  await there.ready();
-  const stream = await opened(there);
-  createMcpHandler(notebook, { bus: here }).notify.toolsChanged();
-  expect(await stream.message()).toContain('notifications/tools/list_changed');
-  stream.drop();
-});
+test.each(BUSES)(
+  '%s carries the events of handlers of the official SDK as they stand',
+  async (_, start, make) => {
+    const url = await start();
+    const [here, there] = [make(url), make(url)].map((bus) =>
+      cleanup.later(bus, (it) => it.close()),
+    );
+    if (here === undefined || there === undefined) throw new Error('two were made');
+    await there.ready();
+    const stream = await opened(there);
+    createMcpHandler(notebook, { bus: here }).notify.toolsChanged();
+    expect(await stream.message()).toContain('notifications/tools/list_changed');
+    stream.drop();
+  },
+);
 
 test('a handler of the SDK hears of its lists when nobody can tell what it missed, and onError of the rest', async () => {
   const broker = await redisServer();
   const onError = vi.fn();
-  const bus = cleanup.later(redisBus(`redis://127.0.0.1:${broker.port}`, { onError }), (it) => it.close());
+  const bus = cleanup.later(redisBus(`redis://127.0.0.1:${broker.port}`, { onError }), (it) =>
+    it.close(),
+  );
   await bus.ready();
   const stream = await opened(bus);
   await broker.kill();
@@ -48,7 +63,9 @@ test('a handler of the SDK hears of its lists when nobody can tell what it misse
 /** A stream of the SDK's own handler, acknowledged. */
 async function opened(bus: ProcessBus): Promise<WireStream> {
   const abort = new AbortController();
-  const response = await createMcpHandler(notebook, { bus }).fetch(listenRequest(TOOLS, { signal: abort.signal }));
+  const response = await createMcpHandler(notebook, { bus }).fetch(
+    listenRequest(TOOLS, { signal: abort.signal }),
+  );
   const stream = new WireStream(response, abort);
   expect(await stream.message()).toContain('acknowledged');
   return stream;

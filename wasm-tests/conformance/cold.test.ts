@@ -9,16 +9,20 @@ beforeAll(async () => {
   bundle = await bundled('wasm-tests/conformance/fixture');
 });
 
-// The suite reads a listen for 0.8 to 1.5 seconds from the request on: the first one here wakes the bus too.
+// The suite reads a listen for 0.8 to 1.5 seconds from the request on: the first one here wakes the
+// bus too.
 test.each<[scenario: string, checks: number, sockets: Sockets]>([
   ['server-stateless', 30, 'auto'],
   ['server-stateless', 30, 'each'],
   ['http-header-validation', 14, 'auto'],
-])('%s passes all of its %i checks on a bus that has never run (sockets: %s)', async (name, count, sockets) => {
-  const { url, stop } = await serveBundle(bundle, sockets);
-  const { checks, verdict } = await scenario(`${url}/mcp`, name, '2026-07-28').finally(stop);
-  const all = checks.get(name) ?? [];
-  expect(all.filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
-  expect(all).toHaveLength(count);
-  expect(verdict).toBe('passed');
-});
+])(
+  '%s passes all of its %i checks on a bus that has never run (sockets: %s)',
+  async (name, count, sockets) => {
+    const { url, stop } = await serveBundle(bundle, sockets);
+    const { checks, verdict } = await scenario(`${url}/mcp`, name, '2026-07-28').finally(stop);
+    const all = checks.get(name) ?? [];
+    expect(all.filter(({ status }) => status !== 'SUCCESS')).toEqual([]);
+    expect(all).toHaveLength(count);
+    expect(verdict).toBe('passed');
+  },
+);

@@ -4,15 +4,23 @@ import { bundled } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './fixture/sessions.ts';
-import { counted, passed, type Revision, type Run, requirementSet, requirements, shortcomings } from './suite.ts';
+import {
+  counted,
+  passed,
+  type Revision,
+  type Run,
+  requirementSet,
+  requirements,
+  shortcomings,
+} from './suite.ts';
 import { serveBundle } from './worker.ts';
 
 /** Who is tested by the requirements of which revision. */
 type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'object-2025-11-25' | 'node-2025-11-25';
 
 /**
- * Where the server asks its client something: the SDK's handler that knows nothing of sessions cannot. One that has sessions, in a
- * Durable Object or on Node, can, and there they pass.
+ * Where the server asks its client something: the SDK's handler that knows nothing of sessions
+ * cannot. One that has sessions, in a Durable Object or on Node, can, and there they pass.
  */
 const QUESTIONS = [
   'tools-call-sampling',
@@ -22,12 +30,16 @@ const QUESTIONS = [
 ];
 
 /**
- * Not scored: a tool call goes on in another stream, which again takes a handler with sessions. On Workers GET is answered with the
- * stream of our own sessions, which carries changes and no answers to calls.
+ * Not scored: a tool call goes on in another stream, which again takes a handler with sessions. On
+ * Workers GET is answered with the stream of our own sessions, which carries changes and no answers
+ * to calls.
  */
 const POLLING = 'server-sse-polling';
 
-/** Unscored: the official SDK serves no tasks. A handler that does passes them behind `createListenHandler` (tasks.test.ts). */
+/**
+ * Unscored: the official SDK serves no tasks. A handler that does passes them behind
+ * `createListenHandler` (tasks.test.ts).
+ */
 const TASKS = [
   'tasks-lifecycle',
   'tasks-capability-negotiation',
@@ -50,15 +62,26 @@ beforeAll(async () => {
 });
 
 describe('a Worker of two isolates, by the requirements of 2026-07-28', async () => {
-  await meets('worker-2026-07-28', '2026-07-28', { serve: onWorkerd, lacks: TASKS, skipped: SKIPPED });
+  await meets('worker-2026-07-28', '2026-07-28', {
+    serve: onWorkerd,
+    lacks: TASKS,
+    skipped: SKIPPED,
+  });
 });
 
 describe('a Worker of two isolates, by the requirements of 2025-11-25', async () => {
-  await meets('worker-2025-11-25', '2025-11-25', { serve: onWorkerd, cannot: QUESTIONS, unjudged: [POLLING] });
+  await meets('worker-2025-11-25', '2025-11-25', {
+    serve: onWorkerd,
+    cannot: QUESTIONS,
+    unjudged: [POLLING],
+  });
 });
 
 describe('a Worker of two isolates whose handler has its sessions in a Durable Object, by the requirements of 2025-11-25', async () => {
-  await meets('object-2025-11-25', '2025-11-25', { serve: onWorkerdWithSessions, unjudged: [POLLING] });
+  await meets('object-2025-11-25', '2025-11-25', {
+    serve: onWorkerdWithSessions,
+    unjudged: [POLLING],
+  });
 });
 
 describe('a handler with sessions on Node, behind createListenHandler, by the requirements of 2025-11-25', async () => {
@@ -82,7 +105,9 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
   const { serve, cannot = [], lacks = [], skipped = [], unjudged = [] } = serving;
   const { scored, unscored, extensions } = await requirementSet(revision);
   const failing = [...cannot, ...lacks];
-  const passing = [...scored, ...unscored].filter((name) => ![...failing, ...unjudged].includes(name));
+  const passing = [...scored, ...unscored].filter(
+    (name) => ![...failing, ...unjudged].includes(name),
+  );
   let outcome: Run;
 
   beforeAll(async () => {
@@ -105,7 +130,8 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
 
   test('every scenario of an extension is judged', () => {
     expect([...lacks, ...skipped].sort()).toEqual(extensions.sort());
-    for (const name of skipped) expect(outcome.checks.get(name)).toMatchObject([{ status: 'SKIPPED' }]);
+    for (const name of skipped)
+      expect(outcome.checks.get(name)).toMatchObject([{ status: 'SKIPPED' }]);
   });
 
   test('just the checks that are on record have passed', async () => {
@@ -124,7 +150,9 @@ function onWorkerdWithSessions(): ReturnType<Serving['serve']> {
 }
 
 async function onNode(): ReturnType<Serving['serve']> {
-  const server: ListenHandler = createListenHandler(sessionHandler(() => everythingServer(server.notify)));
+  const server: ListenHandler = createListenHandler(
+    sessionHandler(() => everythingServer(server.notify)),
+  );
   const { origin, stop } = await serveOnNode(server.fetch);
   return { url: origin, stop };
 }

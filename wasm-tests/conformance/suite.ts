@@ -48,27 +48,46 @@ export interface Run {
 }
 
 /**
- * Runs the requirement set of a revision against the server at `url`. The suite fails where a scored check fails or
- * warns, but for those of the scenarios in `failures`, and where one of these does neither.
+ * Runs the requirement set of a revision against the server at `url`. The suite fails where a
+ * scored check fails or warns, but for those of the scenarios in `failures`, and where one of these
+ * does neither.
  */
-export async function requirements(url: string, revision: Revision, failures: string[]): Promise<Run> {
+export async function requirements(
+  url: string,
+  revision: Revision,
+  failures: string[],
+): Promise<Run> {
   const { scored } = await requirementSet(revision);
   const expected = scored.filter((name) => failures.includes(name));
   return await inFolder(async (folder) => {
     const file = join(folder, 'expected-failures.yml');
     await writeFile(file, JSON.stringify({ server: expected }));
-    return await suite(folder, ['--url', url, '--requirements', revision, '--expected-failures', file]);
+    return await suite(folder, [
+      '--url',
+      url,
+      '--requirements',
+      revision,
+      '--expected-failures',
+      file,
+    ]);
   });
 }
 
-/** Runs one scenario against the server at `url` as a client of a revision, and nothing before it; also one of an extension. */
+/**
+ * Runs one scenario against the server at `url` as a client of a revision, and nothing before it;
+ * also one of an extension.
+ */
 export async function scenario(url: string, name: string, revision: Revision): Promise<Run> {
   const args = ['--url', url, '--scenario', name, '--spec-version', revision, '--force'];
   return await inFolder((folder) => suite(folder, args));
 }
 
 /** Runs one scenario of a revision against the client that `command` starts. */
-export async function clientScenario(command: string, name: string, revision: Revision): Promise<Run> {
+export async function clientScenario(
+  command: string,
+  name: string,
+  revision: Revision,
+): Promise<Run> {
   const args = ['--command', command, '--scenario', name, '--spec-version', revision];
   return await inFolder((folder) => suite(folder, args, 'client'));
 }
@@ -76,19 +95,27 @@ export async function clientScenario(command: string, name: string, revision: Re
 /** What keeps a scenario from having passed; remarks, which the suite calls INFO, do not. */
 export function shortcomings(checks: Check[]): string[] {
   const short = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
-  if (short.length > 0) return short.map(({ id, status, errorMessage = '' }) => `${status} ${id}: ${errorMessage}`);
-  return checks.some(({ id, status }) => status === 'SUCCESS' && id !== SCHEMA) ? [] : ['nothing was checked'];
+  if (short.length > 0)
+    return short.map(({ id, status, errorMessage = '' }) => `${status} ${id}: ${errorMessage}`);
+  return checks.some(({ id, status }) => status === 'SUCCESS' && id !== SCHEMA)
+    ? []
+    : ['nothing was checked'];
 }
 
 /** The checks of these scenarios that have passed, one line each. */
 export function passed(scenarios: string[], checks: Run['checks']): string {
   const lines = scenarios.flatMap((name) =>
-    (checks.get(name) ?? []).filter(({ status }) => status === 'SUCCESS').map(({ id }) => `${name} ${id}`),
+    (checks.get(name) ?? [])
+      .filter(({ status }) => status === 'SUCCESS')
+      .map(({ id }) => `${name} ${id}`),
   );
   return `${[...new Set(lines)].sort().join('\n')}\n`;
 }
 
-/** How many of these scenarios have passed, and of their checks, as JSON; what does not pass is named. */
+/**
+ * How many of these scenarios have passed, and of their checks, as JSON; what does not pass is
+ * named.
+ */
 export function counted(scenarios: string[], checks: Run['checks']): string {
   const of = (name: string) => checks.get(name) ?? [];
   const all = scenarios.flatMap(of).map(({ status }) => status);
@@ -108,8 +135,13 @@ async function suite(folder: string, args: string[], leg = 'server'): Promise<Ru
     () => 'passed',
     (error: Error) => error.message,
   );
-  const files = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('checks.json'));
-  return { verdict, checks: new Map(await Promise.all(files.map((file) => checksIn(folder, file)))) };
+  const files = (await readdir(folder, { recursive: true })).filter((path) =>
+    path.endsWith('checks.json'),
+  );
+  return {
+    verdict,
+    checks: new Map(await Promise.all(files.map((file) => checksIn(folder, file)))),
+  };
 }
 
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {

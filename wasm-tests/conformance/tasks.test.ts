@@ -5,7 +5,10 @@ import { type NodeServer, serveOnNode } from '../host/node-http.ts';
 import { passed, type Run, requirementSet, scenario, shortcomings } from './suite.ts';
 import { EXTENSION, taskHandler } from './tasks/handler.ts';
 
-/** The suite skips the one check in it, until it is rewritten for `subscriptions/listen`. What it is to check is tested below. */
+/**
+ * The suite skips the one check in it, until it is rewritten for `subscriptions/listen`. What it is
+ * to check is tested below.
+ */
 const EMPTY = 'tasks-status-notifications';
 
 const { extensions } = await requirementSet('2026-07-28');
@@ -14,7 +17,9 @@ const judged = extensions.filter((name) => name.startsWith('tasks-') && name !==
 let served: NodeServer;
 
 beforeAll(async () => {
-  const server: ListenHandler = createListenHandler(taskHandler((task) => server.notify.taskStatus(task)));
+  const server: ListenHandler = createListenHandler(
+    taskHandler((task) => server.notify.taskStatus(task)),
+  );
   served = await serveOnNode(server.fetch);
 });
 
@@ -47,7 +52,9 @@ test('the suite does not check the notifications of tasks yet', async () => {
 });
 
 describe('the notifications of a task tell its whole state, as tasks/get answers it', () => {
-  test.each<[name: string, tool: string, changes: [method: string, answered: string[], status: string][]]>([
+  test.each<
+    [name: string, tool: string, changes: [method: string, answered: string[], status: string][]]
+  >([
     ['of one that is cancelled', 'slow_compute', [['tasks/cancel', [], 'cancelled']]],
     [
       'of one that asks, and is completed',
@@ -58,13 +65,20 @@ describe('the notifications of a task tell its whole state, as tasks/get answers
       ].map(answering),
     ],
   ])('%s', async (_name, tool, changes) => {
-    const { taskId } = await ask<{ taskId: string }>('tools/call', { name: tool, arguments: { seconds: 60 } });
+    const { taskId } = await ask<{ taskId: string }>('tools/call', {
+      name: tool,
+      arguments: { seconds: 60 },
+    });
     const stream = await listen(served.origin, { taskIds: [taskId] }, { capabilities: EXTENSION });
     expect(await stream.message()).toContain(`"taskIds":["${taskId}"]`);
     for (const [method, answered, status] of changes) {
-      const inputResponses = Object.fromEntries(answered.map((key) => [key, { action: 'accept', content: {} }]));
+      const inputResponses = Object.fromEntries(
+        answered.map((key) => [key, { action: 'accept', content: {} }]),
+      );
       await ask(method, { taskId, inputResponses });
-      const { resultType, ...task } = await ask<TaskState & { resultType: string }>('tasks/get', { taskId });
+      const { resultType, ...task } = await ask<TaskState & { resultType: string }>('tasks/get', {
+        taskId,
+      });
       expect([resultType, task.status]).toEqual(['complete', status]);
       expect(await stream.message()).toBe(taskNotification('1', task));
     }
@@ -72,7 +86,11 @@ describe('the notifications of a task tell its whole state, as tasks/get answers
   });
 });
 
-function answering([key = '', status = '']: string[]): [method: string, answered: string[], status: string] {
+function answering([key = '', status = '']: string[]): [
+  method: string,
+  answered: string[],
+  status: string,
+] {
   return ['tasks/update', [key], status];
 }
 
@@ -81,7 +99,11 @@ async function ask<Result>(method: string, params: object): Promise<Result> {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': EXTENSION,
   };
-  const headers = { 'content-type': 'application/json', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+  const headers = {
+    'content-type': 'application/json',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+  };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } });
   const response = await fetch(served.origin, { method: 'POST', headers, body });
   return ((await response.json()) as { result: Result }).result;

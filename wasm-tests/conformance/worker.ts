@@ -4,8 +4,9 @@ import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 export type Sockets = 'auto' | 'each';
 
 /**
- * Serves a bundle on workerd: two isolates that take the requests in turn, and a bus that has never run. With `sessions` of
- * `object` the server behind keeps sessions of its own, in one Durable Object.
+ * Serves a bundle on workerd: two isolates that take the requests in turn, and a bus that has never
+ * run. With `sessions` of `object` the server behind keeps sessions of its own, in one Durable
+ * Object.
  */
 export async function serveBundle(
   bundle: string,
@@ -17,6 +18,12 @@ export async function serveBundle(
     { binding: 'SDK_SESSIONS', className: 'SdkSessions' },
   ];
   const text = { ...(sockets === 'auto' ? {} : { SOCKETS: sockets }), SESSIONS: sessions };
-  const { url = '', stop } = await startWorkerd({ bundle, durableObjects, edges: 2, port: 0, text });
+  const { url = '', stop } = await startWorkerd({
+    bundle,
+    durableObjects,
+    edges: 2,
+    port: 0,
+    text,
+  });
   return { url, stop };
 }

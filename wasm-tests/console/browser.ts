@@ -15,7 +15,10 @@ export function useChromium(): () => Browser {
     const { args } = JSON.parse(await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'))[
       'goog:chromeOptions'
     ];
-    browser = await chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args });
+    browser = await chromium.launch({
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      args,
+    });
   });
   afterAll(() => browser?.close());
   return () => browser;
@@ -25,7 +28,10 @@ export function useChromium(): () => Browser {
 export function useBrowser(): OpenConsole {
   const browser = useChromium();
   return async (url, options = {}) => {
-    const context = await browser().newContext({ viewport: { width: 1440, height: 900 }, ...options });
+    const context = await browser().newContext({
+      viewport: { width: 1440, height: 900 },
+      ...options,
+    });
     const page = new ConsolePage(await context.newPage());
     onTestFinished(async () => {
       await context.close();

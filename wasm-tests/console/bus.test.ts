@@ -8,7 +8,8 @@ import { useChromium } from './browser.ts';
 import { servePages } from './client-pages.ts';
 
 const browser = useChromium();
-// Nobody is there: pages come from the test. Chromium has what buses need on this machine's own name alone.
+// Nobody is there: pages come from the test. Chromium has what buses need on this machine's own
+// name alone.
 const ORIGIN = 'http://localhost:9';
 
 promisesOf('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);

@@ -8,8 +8,15 @@ import { programs } from '../host/snippets.ts';
 /** Opens one more page that runs the script, in the same context: the browser's tabs. */
 export type OpenTab = () => Promise<Page>;
 
-/** Pages of the server's own origin that run `script`, a module with the browser client; they end with the test. */
-export async function clientPages(browser: Browser, origin: string, script: string): Promise<OpenTab> {
+/**
+ * Pages of the server's own origin that run `script`, a module with the browser client; they end
+ * with the test.
+ */
+export async function clientPages(
+  browser: Browser,
+  origin: string,
+  script: string,
+): Promise<OpenTab> {
   const context = await flawless(browser);
   await servePages(context, origin, script);
   return async () => {
@@ -19,11 +26,16 @@ export async function clientPages(browser: Browser, origin: string, script: stri
   };
 }
 
-/** Opens the page of docs/clients.md as it is written there, with this package beside it; answers what it has logged. */
+/**
+ * Opens the page of docs/clients.md as it is written there, with this package beside it; answers
+ * what it has logged.
+ */
 export async function documentedPage(browser: Browser, origin: string): Promise<() => string[]> {
   const context = await flawless(browser);
   const [body = ''] = await programs('html');
-  await context.route(`${origin}/guide/`, (route) => route.fulfill({ contentType: 'text/html', body }));
+  await context.route(`${origin}/guide/`, (route) =>
+    route.fulfill({ contentType: 'text/html', body }),
+  );
   const installed = `${origin}/guide/node_modules/mcp-listen/`;
   await context.route(`${installed}**`, (route) =>
     route.fulfill({ path: join(root, route.request().url().slice(installed.length)) }),
@@ -49,11 +61,21 @@ async function flawless(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-/** What the pages of `origin` load comes from here, whatever else the server has from the server. */
-export async function servePages(context: BrowserContext, origin: string, script: string): Promise<void> {
+/**
+ * What the pages of `origin` load comes from here, whatever else the server has from the server.
+ */
+export async function servePages(
+  context: BrowserContext,
+  origin: string,
+  script: string,
+): Promise<void> {
   const body = await bundled(script);
-  await context.route(`${origin}/pages/`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
-  await context.route(`${origin}/pages/script.js`, (route) => route.fulfill({ contentType: 'text/javascript', body }));
+  await context.route(`${origin}/pages/`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: PAGE }),
+  );
+  await context.route(`${origin}/pages/script.js`, (route) =>
+    route.fulfill({ contentType: 'text/javascript', body }),
+  );
   // The client looks for its core beside itself: two folders up, and then by this path.
   const core = 'pkg/client/mcp_listen_client_bg.wasm';
   await context.route(`${origin}/${core}`, (route) => route.fulfill({ path: join(root, core) }));

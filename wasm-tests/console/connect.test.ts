@@ -34,7 +34,9 @@ describe('the server that the page came from', () => {
     expect(await console.tick(/^note:/).count()).toBe(2);
     expect(await server.getByRole('button', { name: '0 prompts, shown' }).isDisabled()).toBe(true);
     await server.getByRole('button', { name: /^delete_note/ }).click();
-    expect(await console.page.getByRole('combobox', { name: 'Tool', exact: true }).inputValue()).toBe('delete_note');
+    expect(
+      await console.page.getByRole('combobox', { name: 'Tool', exact: true }).inputValue(),
+    ).toBe('delete_note');
     await server.getByRole('button', { name: /^7 tools/ }).click();
     expect(await server.getByRole('button', { name: /^delete_note/ }).count()).toBe(0);
   });
@@ -53,7 +55,9 @@ describe('a server of another origin', () => {
     await console.connected();
     for (const token of ['', 'simsim']) {
       await console.connectTo(`${lamp.origin}/mcp`, token);
-      await console.connection.getByText('The endpoint wants a token, or another one (401).').waitFor();
+      await console.connection
+        .getByText('The endpoint wants a token, or another one (401).')
+        .waitFor();
       expect(await console.button('Open a subscription').isDisabled()).toBe(true);
     }
     await console.connectTo(`${lamp.origin}/mcp`, 'sesame');
@@ -90,7 +94,10 @@ describe('a server of another origin', () => {
       const response = await route.fetch();
       const schema =
         '"inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"},"toString":{"type":"string"}}}';
-      const body = (await response.text()).replace(/"inputSchema":\{(?:[^{}]|\{[^{}]*\})*\}/, schema);
+      const body = (await response.text()).replace(
+        /"inputSchema":\{(?:[^{}]|\{[^{}]*\})*\}/,
+        schema,
+      );
       await route.fulfill({ response, body });
     });
     await console.connectTo(`${lamp.origin}/mcp`);
@@ -107,10 +114,14 @@ describe('a server of another origin', () => {
     const console = await open(started.console);
     await console.connected();
     await console.connectTo(`${lamp.origin}/mcp`);
-    await console.connection.getByText('The endpoint cannot be reached, or does not let this page ask.').waitFor();
+    await console.connection
+      .getByText('The endpoint cannot be reached, or does not let this page ask.')
+      .waitFor();
     await console.connectTo('ftp://example.com/mcp');
     await console.connection.getByText('That is no address of HTTP.').waitFor();
-    expect(console.errors.splice(0).filter((error) => !error.includes('ERR_CONNECTION_REFUSED'))).toEqual([]);
+    expect(
+      console.errors.splice(0).filter((error) => !error.includes('ERR_CONNECTION_REFUSED')),
+    ).toEqual([]);
   });
 });
 

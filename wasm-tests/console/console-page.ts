@@ -11,7 +11,8 @@ export class ConsolePage {
     page.setDefaultTimeout(15_000);
     page.on('pageerror', (error) => this.errors.push(String(error.stack)));
     page.on('console', (message) => {
-      if (message.type() === 'error') this.errors.push(`${message.text()} ${message.location().url}`);
+      if (message.type() === 'error')
+        this.errors.push(`${message.text()} ${message.location().url}`);
     });
   }
 
@@ -72,7 +73,9 @@ export class ConsolePage {
 
   /** What the card of a subscription says of each of its tasks. */
   async tasks(name: string): Promise<string[]> {
-    const requested = this.card(name).getByRole('list', { name: 'Requested' }).getByRole('listitem');
+    const requested = this.card(name)
+      .getByRole('list', { name: 'Requested' })
+      .getByRole('listitem');
     return (await requested.allTextContents()).filter((text) => text.startsWith('task '));
   }
 
@@ -90,7 +93,8 @@ export class ConsolePage {
   async callTool(tool: string, args: Record<string, string> = {}): Promise<string> {
     const form = this.page.getByRole('tabpanel', { name: 'Call a tool' });
     await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption(tool);
-    for (const [name, value] of Object.entries(args)) await form.getByLabel(name, { exact: true }).fill(value);
+    for (const [name, value] of Object.entries(args))
+      await form.getByLabel(name, { exact: true }).fill(value);
     return this.#pressed(form, 'Call');
   }
 

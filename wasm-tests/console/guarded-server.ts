@@ -8,8 +8,8 @@ export interface Elsewhere extends NodeServer {
 }
 
 /**
- * Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for whatever is asked; `more`:
- * further capabilities that it announces.
+ * Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for
+ * whatever is asked; `more`: further capabilities that it announces.
  */
 export async function serveElsewhere(
   token?: string,
@@ -33,7 +33,10 @@ export async function serveElsewhere(
 
 function lamp(more: object): McpServer {
   const capabilities = { tools: { listChanged: true }, resources: { subscribe: true }, ...more };
-  const server = new McpServer({ name: 'lamp', title: 'A lamp', version: '3.1.4' }, { capabilities });
+  const server = new McpServer(
+    { name: 'lamp', title: 'A lamp', version: '3.1.4' },
+    { capabilities },
+  );
   server.registerTool('switch', { description: 'Turns it on or off' }, () => ({ content: [] }));
   server.registerResource('lamp', 'lamp://desk', { description: 'On or off' }, (uri) => ({
     contents: [{ uri: uri.href, text: 'on' }],

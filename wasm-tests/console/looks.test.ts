@@ -83,13 +83,17 @@ function sticksOut(console: ConsolePage): Promise<string[]> {
       (box) => !box.closest('.frames, pre, .unseen, .skip'),
     );
     const out = boxes.filter((box) => box.getBoundingClientRect().right > clientWidth + 0.5);
-    return [...(scrollWidth > clientWidth ? ['the page'] : []), ...out.map((box) => box.outerHTML.slice(0, 80))];
+    return [
+      ...(scrollWidth > clientWidth ? ['the page'] : []),
+      ...out.map((box) => box.outerHTML.slice(0, 80)),
+    ];
   });
 }
 
 function isDark(console: ConsolePage): Promise<boolean> {
   return console.page.evaluate(() => {
-    const [red = 255] = getComputedStyle(document.body).backgroundColor.match(/\d+/g)?.map(Number) ?? [];
+    const [red = 255] =
+      getComputedStyle(document.body).backgroundColor.match(/\d+/g)?.map(Number) ?? [];
     return red < 128;
   });
 }
@@ -97,7 +101,9 @@ function isDark(console: ConsolePage): Promise<boolean> {
 async function violations(console: ConsolePage): Promise<string[]> {
   await console.page.evaluate(axe);
   return console.page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run: () => Promise<{ violations: Violation[] }> } };
+    const { axe } = window as unknown as {
+      axe: { run: () => Promise<{ violations: Violation[] }> };
+    };
     const { violations } = await axe.run();
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),

@@ -3,7 +3,10 @@ import { workerBundle } from '../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { SECRET } from '../host/signing.ts';
 
-/** Serves the notebook as `npm start` does, for a file of tests; answers what knows the address of its console. */
+/**
+ * Serves the notebook as `npm start` does, for a file of tests; answers what knows the address of
+ * its console.
+ */
 export function useNotebook(): () => string {
   let workerd: Workerd;
   beforeAll(async () => {

@@ -20,7 +20,9 @@ describe('publishing', () => {
     expect(own).not.toBe('');
     await console.page.getByRole('tab', { name: 'Publish' }).click();
     await secret.fill('simsim');
-    expect(await console.publish('note://todo')).toBe('The secret is missing, or another one (401).');
+    expect(await console.publish('note://todo')).toBe(
+      'The secret is missing, or another one (401).',
+    );
     expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
     await secret.fill(own);
     expect(await console.publish('note://todo')).toMatch(/^Published at position [\d,]+\.$/);
@@ -37,13 +39,18 @@ describe('publishing', () => {
       await console.dots.nth(1).getAttribute('data-place'),
     );
     expect(
-      await console.page.getByRole('list', { name: 'Median of each subscription' }).getByRole('listitem').count(),
+      await console.page
+        .getByRole('list', { name: 'Median of each subscription' })
+        .getByRole('listitem')
+        .count(),
     ).toBe(2);
   });
 
   test('moves the numbers of the bus', async () => {
     await console.subscribe('A');
-    await expect.poll(async () => Number(await console.number('streams').textContent())).toBeGreaterThanOrEqual(1);
+    await expect
+      .poll(async () => Number(await console.number('streams').textContent()))
+      .toBeGreaterThanOrEqual(1);
     const before = await events();
     await console.publish('note://todo', 40, 'all as one batch');
     await expect.poll(events).toBe(before + 40);

@@ -21,9 +21,9 @@ test('a subscription asks for what is ticked, and shows what is honored of it', 
   expect(await card.locator('.id').textContent()).toMatch(ID);
   const sent = console.frames.filter({ hasText: 'subscriptions/listen' });
   await sent.click();
-  expect(await console.page.getByRole('region', { name: 'The frame as JSON' }).textContent()).toContain(
-    '"note://shopping"',
-  );
+  expect(
+    await console.page.getByRole('region', { name: 'The frame as JSON' }).textContent(),
+  ).toContain('"note://shopping"');
 });
 
 test('a subscription shows what the server does not honor', async () => {
@@ -42,7 +42,9 @@ test('a subscription hears of a tool that is called: the cue comes, its time is 
   const console = await connected();
   await console.subscribe('A');
   const name = `n${Date.now()}`;
-  expect(await console.callTool('edit_note', { name, text: 'x' })).toContain(`Created note://${name}.`);
+  expect(await console.callTool('edit_note', { name, text: 'x' })).toContain(
+    `Created note://${name}.`,
+  );
   await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('resources');
   await console.tick(new RegExp(`^note://${name}`)).waitFor();
   await expect.poll(() => console.dots.count()).toBe(1);
@@ -106,7 +108,11 @@ async function streams(console: ConsolePage): Promise<number> {
 }
 
 async function wishes(console: ConsolePage, name: string): Promise<string[]> {
-  return console.card(name).getByRole('list', { name: 'Requested' }).getByRole('listitem').allTextContents();
+  return console
+    .card(name)
+    .getByRole('list', { name: 'Requested' })
+    .getByRole('listitem')
+    .allTextContents();
 }
 
 const ID = /^"?[\w:-]+"?$/;

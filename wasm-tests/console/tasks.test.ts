@@ -17,7 +17,10 @@ test('a subscription asks for the tasks that are named, and shows the state of e
   await console.button('Open a subscription').click();
   const card = console.card('A');
   await card.getByText('live', { exact: true }).waitFor();
-  expect(await console.tasks('A')).toEqual(['task t-1, honored, no state yet', 'task t-2, honored, no state yet']);
+  expect(await console.tasks('A')).toEqual([
+    'task t-1, honored, no state yet',
+    'task t-2, honored, no state yet',
+  ]);
   await notify.taskStatus({ ...taskState('t-1'), statusMessage: 'Half done' });
   await expect
     .poll(() => console.tasks('A'))
@@ -33,7 +36,9 @@ test('a task that is not ticked any more is not asked for', async () => {
   await console.addTask('t-2');
   await console.tick(/^t-1/).uncheck();
   await console.button('Open a subscription').click();
-  expect(await console.tasks('A')).toEqual(expect.not.arrayContaining([expect.stringContaining('t-1')]));
+  expect(await console.tasks('A')).toEqual(
+    expect.not.arrayContaining([expect.stringContaining('t-1')]),
+  );
 });
 
 test('a server without tasks offers none', async () => {
@@ -48,17 +53,30 @@ test('the 27th subscription has a name, an element and frames of its own', async
   for (let count = 0; count < 27; count += 1) await console.button('Open a subscription').click();
   const cards = console.page.getByRole('article');
   expect(await cards.count()).toBe(27);
-  const names = await cards.evaluateAll((all) => all.map((card) => card.getAttribute('aria-labelledby')));
+  const names = await cards.evaluateAll((all) =>
+    all.map((card) => card.getAttribute('aria-labelledby')),
+  );
   expect(new Set(names).size).toBe(27);
   expect(await console.card('AA').count()).toBe(1);
-  expect(await console.card('AA').locator('.badge').getAttribute('data-place')).toBe(String(26 % 6));
+  expect(await console.card('AA').locator('.badge').getAttribute('data-place')).toBe(
+    String(26 % 6),
+  );
   const sources = await console.page.getByLabel('Whose frames').locator('option').allTextContents();
-  expect(sources.filter((source) => source.endsWith(' A') || source.endsWith(' AA'))).toHaveLength(2);
+  expect(sources.filter((source) => source.endsWith(' A') || source.endsWith(' AA'))).toHaveLength(
+    2,
+  );
 });
 
 /** A console that is connected to a server with tasks, and what publishes there. */
-async function connected(): Promise<{ console: ConsolePage; notify: Elsewhere['server']['notify'] }> {
-  const server = await serveElsewhere(undefined, { bus: new InMemoryBus(), server: declaring(WITH_TASKS) }, WITH_TASKS);
+async function connected(): Promise<{
+  console: ConsolePage;
+  notify: Elsewhere['server']['notify'];
+}> {
+  const server = await serveElsewhere(
+    undefined,
+    { bus: new InMemoryBus(), server: declaring(WITH_TASKS) },
+    WITH_TASKS,
+  );
   onTestFinished(() => server.stop());
   const console = await open(notebook());
   await console.connected();

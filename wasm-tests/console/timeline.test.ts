@@ -54,8 +54,12 @@ test('opens a frame as JSON, laid out and as it stood on the wire', async () => 
   const { page } = console;
   await console.frames.filter({ hasText: 'resources/updated' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'resources/updated' });
-  const json = (await dialog.getByRole('region', { name: 'The frame as JSON' }).textContent()) ?? '';
-  expect(JSON.parse(json)).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'note://todo' } });
+  const json =
+    (await dialog.getByRole('region', { name: 'The frame as JSON' }).textContent()) ?? '';
+  expect(JSON.parse(json)).toMatchObject({
+    method: 'notifications/resources/updated',
+    params: { uri: 'note://todo' },
+  });
   expect(json).toContain('\n  "jsonrpc": "2.0"');
   await dialog.getByText('As it stood on the wire').click();
   const raw = await dialog.getByRole('region', { name: 'The frame as it was sent' }).textContent();
@@ -94,13 +98,17 @@ test('keeps its lines in place while frames come in at fifty a second', async ()
     const shifts: number[] = [];
     Object.assign(window, { shifts });
     new PerformanceObserver((list) =>
-      shifts.push(...list.getEntries().map((entry) => (entry as unknown as { value: number }).value)),
+      shifts.push(
+        ...list.getEntries().map((entry) => (entry as unknown as { value: number }).value),
+      ),
     ).observe({ type: 'layout-shift' });
   });
   const box = await page.locator('#frames').boundingBox();
   await console.publish('note://todo', 50, '50 a second');
   expect(await page.locator('#frames').boundingBox()).toEqual(box);
-  const heights = await console.frames.evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+  const heights = await console.frames.evaluateAll((rows) =>
+    rows.map((row) => row.getBoundingClientRect().height),
+  );
   expect(new Set(heights).size).toBe(1);
   const shifts = await page.evaluate(() => (window as unknown as { shifts: number[] }).shifts);
   expect(shifts.filter((value) => value > 0.05)).toEqual([]);
@@ -128,7 +136,9 @@ test('keeps two hundred lines, the newest, however many frames came', async () =
 
 async function cues(least: number): Promise<void> {
   const { frames } = console;
-  await expect.poll(() => frames.filter({ hasText: 'resources/updated' }).count()).toBeGreaterThanOrEqual(least);
+  await expect
+    .poll(() => frames.filter({ hasText: 'resources/updated' }).count())
+    .toBeGreaterThanOrEqual(least);
 }
 
 function titles(): Promise<string[]> {

@@ -1,4 +1,5 @@
-//! A stream whose connection to the bus is its own: an isolate of one, and one frame of its body after another.
+//! A stream whose connection to the bus is its own: an isolate of one, and one frame of its body
+//! after another.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -46,7 +47,8 @@ impl Alone {
         Self::with(epoch, |isolate| isolate.open(stream, T0))
     }
 
-    /// The stream of session `s`, which goes on from there, and whose client may not hear of some of what it watches.
+    /// The stream of session `s`, which goes on from there, and whose client may not hear of some
+    /// of what it watches.
     pub(crate) fn of_session(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
         let session = claim("s 1");
         let joining = Joining {

@@ -31,8 +31,8 @@ pub(crate) fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
     outcome.unwrap_or_else(|failure| panic!("{failure}\n{}", advice()));
 }
 
-/// Natively a source of another seed in each run of the tests, or of the one that `PROPERTY_SEED` names. On wasm32 always the
-/// same one: a page and a worker have no environment to name it in.
+/// Natively a source of another seed in each run of the tests, or of the one that `PROPERTY_SEED`
+/// names. On wasm32 always the same one: a page and a worker have no environment to name it in.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn rng() -> TestRng {
     let mut bytes = [0; 32];
@@ -181,7 +181,8 @@ fn distinct<N: PartialEq>(names: Vec<N>) -> Vec<N> {
     distinct
 }
 
-/// A page runs them unoptimised on its only thread, and a browser that is not answered for half a minute gives it up.
+/// A page runs them unoptimised on its only thread, and a browser that is not answered for half a
+/// minute gives it up.
 const CASES: u32 = if cfg!(target_arch = "wasm32") {
     128
 } else {

@@ -1,4 +1,5 @@
-//! What edges want changes by what is added and dropped: the same as if all were entered anew, at the cost of the change.
+//! What edges want changes by what is added and dropped: the same as if all were entered anew, at
+//! the cost of the change.
 
 use std::collections::BTreeMap;
 

@@ -194,7 +194,8 @@ fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
     });
 }
 
-/// The time of a stalled reader begins with the keep-alive that had no room, not with the next event.
+/// The time of a stalled reader begins with the keep-alive that had no room, not with the next
+/// event.
 #[test]
 fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
     let mut twins = Twins::default();

@@ -34,7 +34,8 @@ pub(crate) fn change(seq: u64, add: &SubscriptionFilter, drop: &SubscriptionFilt
     }
 }
 
-/// A fresh follow is answered: what is missing after `after` comes in batches, and the log ends at `head`.
+/// A fresh follow is answered: what is missing after `after` comes in batches, and the log ends at
+/// `head`.
 pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
     format!(
         r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e","position":{head},"after":{after},"events":[]}}"#

@@ -72,7 +72,8 @@ fn any_request_gets_a_screening() {
     );
 }
 
-/// A page on another origin is let through only where the list names it, byte for byte as it calls itself.
+/// A page on another origin is let through only where the list names it, byte for byte as it calls
+/// itself.
 #[test]
 fn nothing_but_listed_origins_is_told_to_browsers() {
     let policy = Policy::new("https://app.example", None).unwrap();

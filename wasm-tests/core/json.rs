@@ -177,7 +177,8 @@ fn what_is_accepted_of_a_damaged_text_is_what_a_lenient_reader_accepts() {
             let place = place.index(bytes.len());
             bytes[place] = byte;
             let other = serde_json::from_slice::<serde_json::Value>(&bytes);
-            // The grammar of numbers has no largest one: the other reader refuses what no f64 holds, this one keeps the text.
+            // The grammar of numbers has no largest one: the other reader refuses what no f64
+            // holds, this one keeps the text.
             if matches!(&other, Err(error) if error.to_string().starts_with("number out of range"))
             {
                 return;

@@ -1,4 +1,5 @@
-//! What a stream does where its bus has lost events, and from where it asks for what it may have missed.
+//! What a stream does where its bus has lost events, and from where it asks for what it may have
+//! missed.
 
 use mcp_listen::{
     clock::Millis,

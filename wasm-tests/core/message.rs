@@ -243,7 +243,8 @@ fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
     ]
 }
 
-/// The variants of `Reason` in the order of its source; it may grow, so no match of another crate goes over all of them.
+/// The variants of `Reason` in the order of its source; it may grow, so no match of another crate
+/// goes over all of them.
 fn variants() -> Vec<&'static str> {
     let source = include_str!("../../src/vocabulary/error.rs");
     let (_, body) = source.split_once("pub enum Reason {\n").unwrap();

@@ -40,7 +40,8 @@ fn any_topics() -> impl Strategy<Value = Vec<Topic>> {
     ]
 }
 
-/// Whether an event was in the log when it was read or was published later, and wherever the log begins now.
+/// Whether an event was in the log when it was read or was published later, and wherever the log
+/// begins now.
 #[test]
 fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
     let places = (0..40_usize, 0..40_usize, 0..40_usize);

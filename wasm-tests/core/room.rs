@@ -1,4 +1,5 @@
-//! What edges hold is bounded in bytes: a few that want much take no room from many that want little.
+//! What edges hold is bounded in bytes: a few that want much take no room from many that want
+//! little.
 
 use mcp_listen::{
     bus::{Bus, EdgeId, Keeps, Received, Room},
@@ -75,7 +76,8 @@ fn one_holder_gets_its_share_and_not_a_byte_more() {
 
 #[test]
 fn what_is_left_is_given_to_the_last_byte() {
-    // A small room of 1,000 bytes for each of 16, and as much for all together; shares are no larger than that.
+    // A small room of 1,000 bytes for each of 16, and as much for all together; shares are no
+    // larger than that.
     let mut room = Room::new(32_000, 16);
     room.set_elsewhere(16_000 - 1);
     assert!(room.admits(0, 999) && room.admits(0, 1_000));

@@ -1,4 +1,5 @@
-//! One session as a host keeps it: as much of `js/legacy` as a case of the corpus needs, and the core behind it.
+//! One session as a host keeps it: as much of `js/legacy` as a case of the corpus needs, and the
+//! core behind it.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! A request on its way through a session that is kept: what is asked, in which order, and what answers it.
+//! A request on its way through a session that is kept: what is asked, in which order, and what
+//! answers it.
 
 use std::sync::Arc;
 

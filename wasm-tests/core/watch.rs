@@ -111,7 +111,8 @@ impl Watched {
         self.watch.handle_timeout(self.now);
     }
 
-    /// Breaks the connection, and the answer is the wait before the next request, which is then made.
+    /// Breaks the connection, and the answer is the wait before the next request, which is then
+    /// made.
     fn drop_and_reopen(&mut self) -> Millis {
         self.end();
         let wait = self.wait();

@@ -1,4 +1,5 @@
-//! How a watch opens its next subscription: in which way, when the network is back, and whether at all.
+//! How a watch opens its next subscription: in which way, when the network is back, and whether at
+//! all.
 
 use mcp_listen::{
     client::{
@@ -92,7 +93,8 @@ impl Host {
         assert_eq!(self.watch.state(), State::Connecting);
     }
 
-    /// A subscription to a server that was asked, and is asked for the next one in the way that it was found to speak.
+    /// A subscription to a server that was asked, and is asked for the next one in the way that it
+    /// was found to speak.
     fn found() -> Self {
         let mut host = Self::new(ASKED);
         host.discovered();

@@ -104,7 +104,8 @@ impl World {
         world
     }
 
-    /// Ends it once the bus has confirmed that nothing published by now is missing, and after `span` at the latest.
+    /// Ends it once the bus has confirmed that nothing published by now is missing, and after
+    /// `span` at the latest.
     pub(crate) fn end_within(&mut self, span: Millis, why: Ending) {
         self.ends_by = Some((self.now + span, why));
         self.edge.settle(self.now);

@@ -24,7 +24,9 @@ export function textOf(frame: Buffer): string {
   const { at, isMasked } = headOf(frame);
   if (!isMasked) return frame.toString('utf8', at);
   const mask = frame.subarray(at - 4, at);
-  return Buffer.from(frame.subarray(at).map((byte, place) => byte ^ (mask[place % 4] ?? 0))).toString('utf8');
+  return Buffer.from(
+    frame.subarray(at).map((byte, place) => byte ^ (mask[place % 4] ?? 0)),
+  ).toString('utf8');
 }
 
 /** A frame of a server with this text. */
@@ -54,7 +56,8 @@ function headOf(bytes: Buffer): { at: number; length: number; isMasked: boolean 
   const size = short === 126 ? 2 : short === 127 ? 8 : 0;
   const at = 2 + size + (isMasked ? 4 : 0);
   if (bytes.length < 2 + size) return { at, length: 0, isMasked };
-  const length = size === 0 ? short : size === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+  const length =
+    size === 0 ? short : size === 2 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
   return { at, length, isMasked };
 }
 

@@ -14,7 +14,11 @@ export interface Spread {
  * after `since` each open stream received a cue for each of its keys: one number for each pair.
  * A pair whose cue does not arrive counts with the time that was waited for it.
  */
-export async function healing(publisher: Publisher, listeners: readonly Listener[], since: number): Promise<number[]> {
+export async function healing(
+  publisher: Publisher,
+  listeners: readonly Listener[],
+  since: number,
+): Promise<number[]> {
   const waiting = new Map(listeners.map((each) => [each, new Set<string>()] as const));
   const times: number[] = [];
   for (const [listener, keys] of waiting) {

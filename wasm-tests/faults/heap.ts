@@ -1,9 +1,13 @@
 /**
- * Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to them, and buffers. Its inspector
- * answers while the isolate has something to do, which `wake` gives it (workerd 1.20261117). Of several isolates the first one that
- * belongs to `service`.
+ * Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to
+ * them, and buffers. Its inspector answers while the isolate has something to do, which `wake`
+ * gives it (workerd 1.20261117). Of several isolates the first one that belongs to `service`.
  */
-export async function heapOf(inspector: string, wake: () => Promise<unknown>, service = ''): Promise<number> {
+export async function heapOf(
+  inspector: string,
+  wake: () => Promise<unknown>,
+  service = '',
+): Promise<number> {
   const waking = setInterval(() => void wake().catch(() => {}), WAKE_MS);
   const targets = (await (await fetch(`${inspector}/json`)).json()) as {
     title: string;
@@ -15,7 +19,11 @@ export async function heapOf(inspector: string, wake: () => Promise<unknown>, se
   try {
     await ask(socket, 1, 'HeapProfiler.collectGarbage');
     await ask(socket, 2, 'HeapProfiler.collectGarbage');
-    const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask(socket, 3, 'Runtime.getHeapUsage');
+    const { usedSize, embedderHeapUsedSize, backingStorageSize } = await ask(
+      socket,
+      3,
+      'Runtime.getHeapUsage',
+    );
     return (usedSize ?? 0) + (embedderHeapUsedSize ?? 0) + (backingStorageSize ?? 0);
   } finally {
     clearInterval(waking);
@@ -26,7 +34,10 @@ export async function heapOf(inspector: string, wake: () => Promise<unknown>, se
 function ask(socket: WebSocket, id: number, method: string): Promise<Record<string, number>> {
   const answered = new Promise<Record<string, number>>((resolve) => {
     socket.addEventListener('message', ({ data }) => {
-      const message = JSON.parse(data as string) as { id?: number; result?: Record<string, number> };
+      const message = JSON.parse(data as string) as {
+        id?: number;
+        result?: Record<string, number>;
+      };
       if (message.id === id) resolve(message.result ?? {});
     });
   });

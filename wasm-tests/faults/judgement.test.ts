@@ -2,13 +2,27 @@ import { expect, test } from 'vitest';
 import { violationsOf } from './judgement.ts';
 import type { Result, Scenario } from './scenario.ts';
 
-const SCENARIO: Scenario = { name: 'a fault', promise: 'P1, P6', streams: 1_000, run: async () => {} };
+const SCENARIO: Scenario = {
+  name: 'a fault',
+  promise: 'P1, P6',
+  streams: 1_000,
+  run: async () => {},
+};
 const LEFT = { attached: 0, sockets: 0, streams: 0, timers: 0, tunnels: 0, descriptors: 0 };
 const CALM = { median: 50, p99: 100, max: 150 };
 const WELL: Omit<Result, 'violations'> = {
   ...{ name: 'a fault', promise: 'P1, P6', sockets: 'auto: 2', asked: 1_000, streams: 1_000 },
   ...{ open: 1_000, ended: 0, refusals: {}, passed: 0, taken: 100, refused: 0, refusedLater: 0 },
-  ...{ missing: 0, early: 0, foreign: 0, inversions: 0, left: LEFT, reasons: [], seconds: 1, machineMs: 0 },
+  ...{
+    missing: 0,
+    early: 0,
+    foreign: 0,
+    inversions: 0,
+    left: LEFT,
+    reasons: [],
+    seconds: 1,
+    machineMs: 0,
+  },
   ...{ heal: { median: 2_000, p99: 4_000, max: 9_000 }, calm: CALM },
 };
 
@@ -26,15 +40,25 @@ test.each<[string, Partial<Result>, string[]]>([
   ['one stream that ends', { open: 999, ended: 1 }, ['ended without cause: 1']],
   ['one publish refused', { refused: 1 }, ['refused publishes: 1']],
   ['one socket left', { left: { ...LEFT, descriptors: 1 } }, ['descriptors: 1']],
-  ['a late median', { heal: { median: 2_051, p99: 3_000, max: 3_000 } }, ['median back after 2051 ms, bound 2050 ms']],
-  ['a late p99', { heal: { median: 1, p99: 4_101, max: 4_200 } }, ['p99 back after 4101 ms, bound 4100 ms']],
+  [
+    'a late median',
+    { heal: { median: 2_051, p99: 3_000, max: 3_000 } },
+    ['median back after 2051 ms, bound 2050 ms'],
+  ],
+  [
+    'a late p99',
+    { heal: { median: 1, p99: 4_101, max: 4_200 } },
+    ['p99 back after 4101 ms, bound 4100 ms'],
+  ],
 ])('%s is a violation', (_what, result, violations) => {
   expect(violationsOf(SCENARIO, { ...WELL, ...result })).toEqual(violations);
 });
 
 test('times of which nothing is known without the fault are a violation, not passed over', () => {
   const { calm: _, ...result } = WELL;
-  expect(violationsOf(SCENARIO, result)).toEqual(['times not judged: nothing was measured without the fault']);
+  expect(violationsOf(SCENARIO, result)).toEqual([
+    'times not judged: nothing was measured without the fault',
+  ]);
 });
 
 test('what a scenario allows is allowed up to its number, and publishes only while the fault is there', () => {

@@ -7,10 +7,19 @@ export type Measured = Omit<Result, 'violations'>;
 /** What a result must not say: each violation in words. */
 export function violationsOf(scenario: Scenario, result: Measured): string[] {
   const { early, foreign, hibernates, inversions, left, missing, refusedLater } = result;
-  const { refused, ...rest } = { ...left, missing, early, foreign, inversions, refused: refusedLater };
+  const { refused, ...rest } = {
+    ...left,
+    missing,
+    early,
+    foreign,
+    inversions,
+    refused: refusedLater,
+  };
   const counts = { ...rest, 'publishes refused after the fault': refused };
   return [
-    ...Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${what}: ${count}`])),
+    ...Object.entries(counts).flatMap(([what, count]) =>
+      count === 0 ? [] : [`${what}: ${count}`],
+    ),
     ...streamsOf(scenario, result),
     ...publishesOf(scenario, result),
     ...timesOf(scenario, result),
@@ -18,8 +27,15 @@ export function violationsOf(scenario: Scenario, result: Measured): string[] {
   ];
 }
 
-/** Median and p99 that a run is held to: those of P1, the documented ceiling, and what the machine takes anyway. */
-export function boundOf({ ceiling }: Scenario, calm: Spread, machineMs: number): { median: number; p99: number } {
+/**
+ * Median and p99 that a run is held to: those of P1, the documented ceiling, and what the machine
+ * takes anyway.
+ */
+export function boundOf(
+  { ceiling }: Scenario,
+  calm: Spread,
+  machineMs: number,
+): { median: number; p99: number } {
   const more = machineMs + (ceiling?.ms ?? 0);
   return { median: MEDIAN_MS + more + calm.median, p99: P99_MS + more + calm.p99 };
 }
@@ -64,6 +80,9 @@ function allowed(allowance: Allowance | undefined, asked: number): number {
   return allowance?.most(asked) ?? 0;
 }
 
-/** Milliseconds after the return of the bus within which half of all cues arrive, and 99 in 100 (P1). */
+/**
+ * Milliseconds after the return of the bus within which half of all cues arrive, and 99 in 100
+ * (P1).
+ */
 const MEDIAN_MS = 2_000;
 const P99_MS = 4_000;

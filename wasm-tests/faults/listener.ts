@@ -135,7 +135,11 @@ export class Listener {
   }
 }
 
-function keysOf({ toolsListChanged, resourceSubscriptions = [], taskIds = [] }: Watched): Set<string> {
+function keysOf({
+  toolsListChanged,
+  resourceSubscriptions = [],
+  taskIds = [],
+}: Watched): Set<string> {
   return new Set([...(toolsListChanged ? ['tools'] : []), ...resourceSubscriptions, ...taskIds]);
 }
 

@@ -1,6 +1,7 @@
 /**
- * Judges the order in which one stream cues: that in which its topics first became pending. A cue stands for a publish after
- * the one that the cue before it stood for; where the log holds none, the cue came out of order.
+ * Judges the order in which one stream cues: that in which its topics first became pending. A cue
+ * stands for a publish after the one that the cue before it stood for; where the log holds none,
+ * the cue came out of order.
  */
 export class Order {
   /** Cues that came out of order. */

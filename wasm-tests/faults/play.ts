@@ -16,17 +16,25 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
     const told = await lived(scenario, stage);
     const { name, promise } = scenario;
     const seconds = (performance.now() - began) / 1_000;
-    const bound = told.calm === undefined ? {} : { bound: boundOf(scenario, told.calm, told.machineMs) };
+    const bound =
+      told.calm === undefined ? {} : { bound: boundOf(scenario, told.calm, told.machineMs) };
     const result = { name, promise, ...told, ...bound, reasons: reasonsOf(scenario), seconds };
     const violations = violationsOf(scenario, result);
-    return { ...result, violations: told.failure === undefined ? violations : [told.failure, ...violations] };
+    return {
+      ...result,
+      violations: told.failure === undefined ? violations : [told.failure, ...violations],
+    };
   } finally {
     await world.stop();
   }
 }
 
 async function lived(scenario: Scenario, stage: Stage) {
-  const entered = { asked: stage.asked, streams: stage.open.length, sockets: await stage.sockets() };
+  const entered = {
+    asked: stage.asked,
+    streams: stage.open.length,
+    sockets: await stage.sockets(),
+  };
   const failure = await performed(scenario, stage);
   const missing = await stage.publisher.settled(stage.listeners, SETTLE_MS);
   const ended = { open: stage.open.length, ended: stage.ended, refusals: stage.refusals };
@@ -52,7 +60,16 @@ async function performed(scenario: Scenario, stage: Stage): Promise<string | und
   }
 }
 
-function counted({ calm, healMs, listeners, machineMs, note, passed, publisher, refusedLater }: Stage) {
+function counted({
+  calm,
+  healMs,
+  listeners,
+  machineMs,
+  note,
+  passed,
+  publisher,
+  refusedLater,
+}: Stage) {
   const sum = (count: 'early' | 'foreign' | 'inversions') =>
     listeners.reduce((all, each) => all + each[count], passed[count]);
   return {

@@ -20,8 +20,9 @@ export class Publisher {
   }
 
   /**
-   * Publishes a change of each key, all in one call; answers whether the bus took them. States of tasks wait for those before them:
-   * of two that are under way at once the bus may take the later one first.
+   * Publishes a change of each key, all in one call; answers whether the bus took them. States of
+   * tasks wait for those before them: of two that are under way at once the bus may take the later
+   * one first.
    */
   publish(...keys: string[]): Promise<boolean> {
     if (!keys.some(isTask)) return this.#publish(keys);
@@ -38,7 +39,9 @@ export class Publisher {
     return isTaken;
   }
 
-  /** Publishes one key after the other, `everyMs`, until `stop`: some at once where the bus is slow. */
+  /**
+   * Publishes one key after the other, `everyMs`, until `stop`: some at once where the bus is slow.
+   */
   spin(everyMs: number, next: (count: number) => string): void {
     this.#isSpinning = true;
     this.#spinning = (async () => {
@@ -66,7 +69,8 @@ export class Publisher {
   /** What open streams have missed so far: pairs of a stream and a key. */
   missing(listeners: Iterable<Listener>): number {
     let missing = 0;
-    for (const listener of listeners) if (listener.isOpen) missing += this.missingOf(listener).length;
+    for (const listener of listeners)
+      if (listener.isOpen) missing += this.missingOf(listener).length;
     return missing;
   }
 
@@ -81,11 +85,15 @@ export class Publisher {
   }
 
   /**
-   * The keys of which a stream has missed the last change that the bus had taken at `until`; what began before the
-   * acknowledgment was read is not asked for. Exact for tasks, whose cues carry a state. A cue of anything else that is heard
-   * after the last publish began may be that of the publish before it: which of the two it is, no client can tell.
+   * The keys of which a stream has missed the last change that the bus had taken at `until`; what
+   * began before the acknowledgment was read is not asked for. Exact for tasks, whose cues carry a
+   * state. A cue of anything else that is heard after the last publish began may be that of the
+   * publish before it: which of the two it is, no client can tell.
    */
-  missingOf({ acknowledgedAt, heardAt, keys, states }: Listener, until = Number.POSITIVE_INFINITY): string[] {
+  missingOf(
+    { acknowledgedAt, heardAt, keys, states }: Listener,
+    until = Number.POSITIVE_INFINITY,
+  ): string[] {
     return [...keys].filter((key) => {
       const last = this.#taken.get(key)?.findLast(({ resolved }) => resolved <= until);
       if (last === undefined || last.began < acknowledgedAt) return false;
@@ -105,7 +113,11 @@ export class Publisher {
     const origin = origins[this.#turn++ % origins.length];
     try {
       const signal = AbortSignal.timeout(PATIENCE_MS);
-      const response = await fetch(`${origin}/publish`, { method: 'POST', body: JSON.stringify(events), signal });
+      const response = await fetch(`${origin}/publish`, {
+        method: 'POST',
+        body: JSON.stringify(events),
+        signal,
+      });
       return (await response.json()) as boolean;
     } catch {
       return false;
@@ -132,7 +144,10 @@ export class Publisher {
     if (key === 'tools') return { kind: 'tools_list_changed' };
     if (!isTask(key)) return { kind: 'resource_updated', uri: key };
     this.#state += 1;
-    return { kind: 'task_status', task: { ...STATE, taskId: key, statusMessage: String(this.#state) } };
+    return {
+      kind: 'task_status',
+      task: { ...STATE, taskId: key, statusMessage: String(this.#state) },
+    };
   }
 }
 

@@ -18,7 +18,9 @@ export class Relay {
   static async start(origin: string, pieces: Pieces): Promise<Relay> {
     const server = createServer({ noDelay: true });
     const relay = new Relay(server);
-    server.on('connection', (near) => relay.#join(near, connect(Number(new URL(origin).port), '127.0.0.1'), pieces));
+    server.on('connection', (near) =>
+      relay.#join(near, connect(Number(new URL(origin).port), '127.0.0.1'), pieces),
+    );
     await once(server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }), 'listening');
     return relay;
   }

@@ -20,8 +20,10 @@ test('one swapped far comes after the next event that is chosen, however many th
 /** What an edge receives of these events, in order. */
 function passed(rule: Rule, events: string[]): string[] {
   const heard: string[] = [];
-  const toEdge = (frame: Buffer) => heard.push((JSON.parse(textOf(frame)) as { name: string }).name);
+  const toEdge = (frame: Buffer) =>
+    heard.push((JSON.parse(textOf(frame)) as { name: string }).name);
   const tunnel = { memory: new Map(), toEdge } as unknown as Tunnel;
-  for (const name of events) rule(textFrame(JSON.stringify({ type: 'batch', name }).replace(' ', '')), tunnel);
+  for (const name of events)
+    rule(textFrame(JSON.stringify({ type: 'batch', name }).replace(' ', '')), tunnel);
   return heard;
 }

@@ -35,7 +35,9 @@ export const truncated: Rule = (frame, tunnel) => {
   tunnel.toEdge(textFrame(text.slice(0, text.length / 2)));
 };
 
-/** Passes the frame so much later: some frames after those that follow them, all frames in order. */
+/**
+ * Passes the frame so much later: some frames after those that follow them, all frames in order.
+ */
 export function delayed(ms: number): Rule {
   return (frame, tunnel) => void setTimeout(() => tunnel.toEdge(frame), ms);
 }
@@ -54,7 +56,10 @@ export function swapped(share: number, chance = seeded(1)): Rule {
   };
 }
 
-/** Passes this share of the events only after the next event that is chosen on the same socket, however long that takes. */
+/**
+ * Passes this share of the events only after the next event that is chosen on the same socket,
+ * however long that takes.
+ */
 export function swappedFar(share: number, chance = seeded(1)): Rule {
   return (frame, tunnel) => {
     const isChosen = isEvent(frame) && chance() < share;
@@ -75,7 +80,10 @@ export function closed(code?: number): Rule {
   return (_, tunnel) => tunnel.cut(code);
 }
 
-/** A bus's messages as one sends them that has forgotten what it sent before: without the position where that ended. */
+/**
+ * A bus's messages as one sends them that has forgotten what it sent before: without the position
+ * where that ended.
+ */
 export const forgetfulBusSays: Rule = (frame, tunnel: Tunnel) => {
   if (!isText(frame)) return tunnel.toEdge(frame);
   tunnel.toEdge(textFrame(textOf(frame).replace(/"previous":\d+,?/, '')));

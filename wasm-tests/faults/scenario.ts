@@ -7,7 +7,10 @@ export interface Scenario {
   name: string;
   /** Which promise it tries. */
   promise: string;
-  /** Streams that are open when it begins: in the whole set, and in the short one, where a scenario without a number has no part. */
+  /**
+   * Streams that are open when it begins: in the whole set, and in the short one, where a scenario
+   * without a number has no part.
+   */
   streams: number;
   short?: number;
   world?: WorldOptions;
@@ -17,7 +20,10 @@ export interface Scenario {
   ends?: Allowance;
   /** Requests for streams that may be refused; none without it. */
   refusals?: Allowance;
-  /** Why publishes are refused while the fault is there; none may be without it, and none after it in any case. */
+  /**
+   * Why publishes are refused while the fault is there; none may be without it, and none after it
+   * in any case.
+   */
   losesPublishes?: string;
   /** Milliseconds by which a documented ceiling is beyond the times of P1; none without it. */
   ceiling?: { ms: number; why: string };
@@ -48,7 +54,9 @@ export interface Result {
   open: number;
   /** Streams that ended and that no client dropped. */
   ended: number;
-  /** Requests for streams that were not answered with 200, by status; 0 where there was no answer. */
+  /**
+   * Requests for streams that were not answered with 200, by status; 0 where there was no answer.
+   */
   refusals: Record<string, number>;
   /** Streams that came and went meanwhile. */
   passed: number;
@@ -59,15 +67,22 @@ export interface Result {
   refusedLater: number;
   /** Cues that never came: pairs of an open stream and a key. */
   missing: number;
-  /** Messages before an acknowledgment, about what nobody asked for, and states of tasks out of order. */
+  /**
+   * Messages before an acknowledgment, about what nobody asked for, and states of tasks out of
+   * order.
+   */
   early: number;
   foreign: number;
   inversions: number;
   /** Milliseconds from the return of the bus to a cue of each key of each stream. */
   heal?: Spread;
-  /** The same of a publish with no fault, in the same run: the greater of one before and one after. */
+  /**
+   * The same of a publish with no fault, in the same run: the greater of one before and one after.
+   */
   calm?: Spread;
-  /** Milliseconds for which the process that waited longest for a processor could not run meanwhile. */
+  /**
+   * Milliseconds for which the process that waited longest for a processor could not run meanwhile.
+   */
   machineMs: number;
   /** Median and p99 of `heal` that it was held to. */
   bound?: { median: number; p99: number };

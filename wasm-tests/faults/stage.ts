@@ -5,7 +5,9 @@ import { Publisher } from './publisher.ts';
 import type { Scenario } from './scenario.ts';
 import type { Holding, World } from './world.ts';
 
-/** Where a scenario plays: the processes, a crowd of clients, and a publisher that does not rest. */
+/**
+ * Where a scenario plays: the processes, a crowd of clients, and a publisher that does not rest.
+ */
 export class Stage {
   readonly world: World;
   readonly publisher: Publisher;
@@ -61,10 +63,13 @@ export class Stage {
     return this.listeners.filter((each) => this.#hasEnded(each)).length + this.#endedBefore;
   }
 
-  /** Requests for streams that were not answered with 200, by status; 0 where there was no answer. */
+  /**
+   * Requests for streams that were not answered with 200, by status; 0 where there was no answer.
+   */
   get refusals(): Record<string, number> {
     const counts = new Map(this.#refusals);
-    for (const listener of this.listeners) if (this.#isRefused(listener)) count(counts, listener.status);
+    for (const listener of this.listeners)
+      if (this.#isRefused(listener)) count(counts, listener.status);
     return Object.fromEntries(counts);
   }
 
@@ -81,8 +86,9 @@ export class Stage {
   }
 
   /**
-   * Opens further streams, a hundred at a time, at the edges in turn. The first two come before the others: where streams share a
-   * connection, the first one of an edge owns it. With the second two each edge tries whether they can.
+   * Opens further streams, a hundred at a time, at the edges in turn. The first two come before the
+   * others: where streams share a connection, the first one of an edge owns it. With the second two
+   * each edge tries whether they can.
    */
   async enter(count: number): Promise<void> {
     const first = this.listeners.length === 0 ? [2, 2] : [];
@@ -97,18 +103,24 @@ export class Stage {
   /** Opens one stream of the crowd. */
   listen(origin?: string): Listener {
     const place = this.listeners.length;
-    const listener = new Listener(`${origin ?? this.world.origins[place % 2]}/mcp`, this.watched(place));
+    const listener = new Listener(
+      `${origin ?? this.world.origins[place % 2]}/mcp`,
+      this.watched(place),
+    );
     this.listeners.push(listener);
     return listener;
   }
 
-  /** A client asks until it is let in, and waits longer each time; answers how often it was refused. */
+  /**
+   * A client asks until it is let in, and waits longer each time; answers how often it was refused.
+   */
   async comeBack(origin?: string): Promise<number> {
     for (let refused = 0; ; refused += 1) {
       const listener = this.listen(origin);
       await listener.begun;
       if (listener.isOpen) return refused;
-      if (listener.status !== 503 || refused > 20) throw new Error(`a client was refused with ${listener.status}`);
+      if (listener.status !== 503 || refused > 20)
+        throw new Error(`a client was refused with ${listener.status}`);
       await setTimeout(RETRY_AFTER_MS * 2 ** Math.min(refused, 3) * (0.5 + Math.random()));
     }
   }
@@ -125,7 +137,10 @@ export class Stage {
     this.publisher.spin(everyMs, (count) => this.#key(count));
   }
 
-  /** The bus is back: measures how long it takes each stream to hear of each key, and waits for all of them. */
+  /**
+   * The bus is back: measures how long it takes each stream to hear of each key, and waits for all
+   * of them.
+   */
   async healed(since = performance.now(), isJudged = (_: Listener) => true): Promise<void> {
     const before = await this.world.waits();
     this.healMs.push(...(await healing(this.publisher, this.open.filter(isJudged), since)));
@@ -158,10 +173,14 @@ export class Stage {
     if (this.#hasEnded(listener)) this.#endedBefore += 1;
     listener.drop();
     this.passed.streams += 1;
-    for (const count of ['early', 'foreign', 'inversions'] as const) this.passed[count] += listener[count];
+    for (const count of ['early', 'foreign', 'inversions'] as const)
+      this.passed[count] += listener[count];
   }
 
-  /** Whether the bus hibernates now with the streams that are open, and then wakes once to tell all of them something. */
+  /**
+   * Whether the bus hibernates now with the streams that are open, and then wakes once to tell all
+   * of them something.
+   */
   async hibernates(): Promise<boolean> {
     const wakes = await this.world.call<number>('wakes');
     await setTimeout(IDLE_MS);
@@ -170,7 +189,9 @@ export class Stage {
     return missing === 0 && (await this.world.call('wakes')) === wakes + 1;
   }
 
-  /** Drops all clients; resolves with what the processes still hold when nothing changes any more. */
+  /**
+   * Drops all clients; resolves with what the processes still hold when nothing changes any more.
+   */
   async left(): Promise<Holding> {
     for (const listener of this.listeners) listener.drop();
     for (let round = 0; ; round += 1) {

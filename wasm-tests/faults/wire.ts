@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { portOf } from '../host/port.ts';
 import { closeFrame, FrameSplitter } from './frames.ts';
@@ -19,7 +26,10 @@ export interface Faults {
   hangMs?: number;
 }
 
-/** The wire between the processes of edges and the process of the bus: it passes everything, or spoils it. */
+/**
+ * The wire between the processes of edges and the process of the bus: it passes everything, or
+ * spoils it.
+ */
 export class Wire {
   /** What is done to frames and upgrades from now on. */
   faults: Faults = {};
@@ -48,7 +58,9 @@ export class Wire {
     return `http://127.0.0.1:${portOf(this.#server)}`;
   }
 
-  /** Ends every tunnel: with a code as a bus closes sockets, without one as a network loses them. */
+  /**
+   * Ends every tunnel: with a code as a bus closes sockets, without one as a network loses them.
+   */
   cut(code?: number): void {
     for (const tunnel of this.tunnels) tunnel.cut(code);
   }
@@ -64,7 +76,14 @@ export class Wire {
   #pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
     this.counts.requests += 1;
     const { method, url, headers } = incoming;
-    const onward = request({ port: this.#bus(), host: '127.0.0.1', method, path: url, headers, agent: this.#agent });
+    const onward = request({
+      port: this.#bus(),
+      host: '127.0.0.1',
+      method,
+      path: url,
+      headers,
+      agent: this.#agent,
+    });
     onward.on('response', (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
@@ -164,7 +183,9 @@ export class Tunnel {
 /** Without the offer to compress, which would hide what frames say. */
 function requestHead({ method, url, rawHeaders }: IncomingMessage): string {
   const lines = rawHeaders.flatMap((name, place) =>
-    place % 2 === 0 && name.toLowerCase() !== 'sec-websocket-extensions' ? [`${name}: ${rawHeaders[place + 1]}`] : [],
+    place % 2 === 0 && name.toLowerCase() !== 'sec-websocket-extensions'
+      ? [`${name}: ${rawHeaders[place + 1]}`]
+      : [],
   );
   return [`${method} ${url} HTTP/1.1`, ...lines, '', ''].join('\r\n');
 }

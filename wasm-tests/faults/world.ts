@@ -22,11 +22,17 @@ export interface WorldOptions {
   inspected?: boolean;
   /** The option `sockets` of the bus; default `auto`, as users get it. */
   sockets?: 'auto' | 'each' | 'shared';
-  /** Whether requests at the edges can be stalled, and what one writes to the stream of another refused. */
+  /**
+   * Whether requests at the edges can be stalled, and what one writes to the stream of another
+   * refused.
+   */
   isKeptApart?: boolean;
   /** Whether such writes are refused from the beginning. */
   refusesCrossing?: boolean;
-  /** Writes for other streams after which a request hands the shared connection on (default: as users get it). */
+  /**
+   * Writes for other streams after which a request hands the shared connection on (default: as
+   * users get it).
+   */
   writes?: number;
   /** How many streams the bus holds before it opens shards. */
   edgesPerShard?: number;
@@ -68,7 +74,14 @@ export class World {
 
   /** Starts all processes. */
   static async start(given: WorldOptions = {}): Promise<World> {
-    const { options = {}, isDirect = false, inspected = false, pieces, edgesPerShard, sockets = 'auto' } = given;
+    const {
+      options = {},
+      isDirect = false,
+      inspected = false,
+      pieces,
+      edgesPerShard,
+      sockets = 'auto',
+    } = given;
     const { fixture = 'wasm-tests/faults/fixture' } = given;
     const bindings = edgesPerShard === undefined ? {} : { EDGES_PER_SHARD: `${edgesPerShard}` };
     const bundle = await bundleOf(fixture);
@@ -86,7 +99,15 @@ export class World {
       ...(given.writes !== undefined && { WRITES: `${given.writes}` }),
     };
     const edge = () =>
-      startWorkerd({ bundle, durableObjects, edges: 1, remoteBus, text, inspected, compatibilityFlags });
+      startWorkerd({
+        bundle,
+        durableObjects,
+        edges: 1,
+        remoteBus,
+        text,
+        inspected,
+        compatibilityFlags,
+      });
     world = new World({
       bus,
       wire,
@@ -155,7 +176,9 @@ export class World {
     return (await response.json()) as EdgeStats;
   }
 
-  /** From now on the edges refuse what one request writes to the stream of another, or no longer. */
+  /**
+   * From now on the edges refuse what one request writes to the stream of another, or no longer.
+   */
   async refuse(isRefusing: boolean): Promise<void> {
     await Promise.all(this.origins.map((origin) => got(`${origin}/refuse?is=${isRefusing}`)));
   }
@@ -165,14 +188,21 @@ export class World {
     await got(`${this.origins[edge]}/stall?request=${name}`);
   }
 
-  /** What the processes hold now: not what an object that was reset leaves to the collector of garbage. */
+  /**
+   * What the processes hold now: not what an object that was reset leaves to the collector of
+   * garbage.
+   */
   async holding(): Promise<Holding> {
     if (this.#hasReset) await this.call('collect');
     const { attached, sockets } = await this.busStats();
     const edges = await Promise.all(this.edges.map((_, edge) => this.stats(edge)));
-    const sum = (count: (stats: EdgeStats) => number) => edges.reduce((all, stats) => all + count(stats), 0);
+    const sum = (count: (stats: EdgeStats) => number) =>
+      edges.reduce((all, stats) => all + count(stats), 0);
     const pids = [this.#bus, ...this.edges].map(({ pid }) => pid);
-    const descriptors = (await Promise.all(pids.map(socketsOf))).reduce((all, count) => all + count, 0);
+    const descriptors = (await Promise.all(pids.map(socketsOf))).reduce(
+      (all, count) => all + count,
+      0,
+    );
     const tunnels = this.wire.tunnels.size;
     return {
       attached,
@@ -185,8 +215,8 @@ export class World {
   }
 
   /**
-   * Milliseconds for which the bus, the edges and this process have waited for a processor so far, as the operating system counts
-   * them; 0 where it does not tell.
+   * Milliseconds for which the bus, the edges and this process have waited for a processor so far,
+   * as the operating system counts them; 0 where it does not tell.
    */
   waits(): Promise<number[]> {
     const pids = [process.pid, this.#bus.pid, ...this.edges.map(({ pid }) => pid)];
@@ -208,8 +238,15 @@ export class World {
 
   async #ask<T>(object: string, method: string, args: unknown[]): Promise<T> {
     const headers = { connection: 'close', [OBJECT]: object };
-    const answer = await fetch(`${this.bus}/call/${method}`, { method: 'POST', headers, body: JSON.stringify(args) });
-    if (!answer.ok) throw new Error(`${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`);
+    const answer = await fetch(`${this.bus}/call/${method}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(args),
+    });
+    if (!answer.ok)
+      throw new Error(
+        `${method} was answered with ${answer.status} ${answer.headers.get('x-thrown')}`,
+      );
     const text = await answer.text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
@@ -238,11 +275,18 @@ export interface Holding {
   timers: number;
   /** Sockets on the wire. */
   tunnels: number;
-  /** Sockets of all the processes, as the operating system counts them; 0 where it does not tell. */
+  /**
+   * Sockets of all the processes, as the operating system counts them; 0 where it does not tell.
+   */
   descriptors: number;
 }
 
-function startBus(bundle: string, text: Record<string, string>, stateDir: string, busPort: number): Promise<Workerd> {
+function startBus(
+  bundle: string,
+  text: Record<string, string>,
+  stateDir: string,
+  busPort: number,
+): Promise<Workerd> {
   const v8Flags = ['--expose-gc'];
   return startWorkerd({
     ...{ bundle, durableObjects, edges: 0, text, stateDir, busPort, v8Flags },
@@ -261,13 +305,17 @@ function bundleOf(fixture: string): Promise<string> {
 async function socketsOf(pid: number): Promise<number> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);
-  const targets = await Promise.all(names.map((name) => readlink(join(folder, name)).catch(() => '')));
+  const targets = await Promise.all(
+    names.map((name) => readlink(join(folder, name)).catch(() => '')),
+  );
   return targets.filter((target) => target.startsWith('socket:')).length;
 }
 
 /** Linux alone tells how long a process could run and did not, in nanoseconds. */
 async function waitOf(pid: number): Promise<number> {
-  const [, ns = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(' ');
+  const [, ns = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(
+    ' ',
+  );
   return Number(ns) / 1e6;
 }
 

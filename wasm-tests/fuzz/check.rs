@@ -1,5 +1,6 @@
-//! Searches for inputs that break the core, for as long as is asked: `npm run check:fuzz -- --seconds 60`. What is found is
-//! shrunk, written beside the crashers that there are, and ends the run with 1.
+//! Searches for inputs that break the core, for as long as is asked: `npm run check:fuzz --
+//! --seconds 60`. What is found is shrunk, written beside the crashers that there are, and ends the
+//! run with 1.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -62,7 +63,8 @@ fn main() -> ExitCode {
     outcome
 }
 
-/// Tries the crashers that are known, then new inputs until the time is over; tells what was tried, or what was found.
+/// Tries the crashers that are known, then new inputs until the time is over; tells what was tried,
+/// or what was found.
 fn check(target: &Target, share: Duration) -> Result<String, String> {
     let known = crashers::of(target.name);
     for (name, bytes) in &known {

@@ -1,6 +1,7 @@
-//! The reader of JSON against `serde_json`. They differ on purpose in three things: ours tells of keys that are named twice, and
-//! keeps the first, where `serde_json` keeps the last; ours bounds depth where it is told to, `serde_json` at 128; and ours keeps
-//! numbers as text, so that it takes those that no double holds, as `1e999`.
+//! The reader of JSON against `serde_json`. They differ on purpose in three things: ours tells of
+//! keys that are named twice, and keeps the first, where `serde_json` keeps the last; ours bounds
+//! depth where it is told to, `serde_json` at 128; and ours keeps numbers as text, so that it takes
+//! those that no double holds, as `1e999`.
 
 use mcp_listen::json::{self, Node, ReadError, Value};
 

@@ -14,7 +14,8 @@ use mcp_listen::{
 
 use crate::any::{id, is_of_same_key, task, task_id, updated, uri};
 
-/// The acknowledgment first, then cues in the order in which they became pending, then the result; and nothing after the end.
+/// The acknowledgment first, then cues in the order in which they became pending, then the result;
+/// and nothing after the end.
 pub fn stream(steps: &[u8]) {
     let mut life = StreamLife::new();
     for (now, step) in (0u64..).zip(steps) {

@@ -1,4 +1,5 @@
-//! Every crasher that was ever found, and a short run of each target: `npm run check:fuzz` runs them for as long as is asked.
+//! Every crasher that was ever found, and a short run of each target: `npm run check:fuzz` runs
+//! them for as long as is asked.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -47,7 +47,8 @@ pub fn filter(bytes: &[u8]) {
     }
 }
 
-/// Whoever asks gets a verdict; what is refused is told in JSON, and the id is the one that was written.
+/// Whoever asks gets a verdict; what is refused is told in JSON, and the id is the one that was
+/// written.
 pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
@@ -67,8 +68,8 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Any request, with the header fields of a client or with any, is decided after each thing was asked once at most; a listen that is opened
-/// is one that is judged so by itself.
+/// Any request, with the header fields of a client or with any, is decided after each thing was
+/// asked once at most; a listen that is opened is one that is judged so by itself.
 pub fn exchange(bytes: &[u8]) {
     let (head, body) = bytes.split_at(bytes.len() / 2);
     let head = String::from_utf8_lossy(head);

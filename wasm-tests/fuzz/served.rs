@@ -22,9 +22,9 @@ use crate::{
     tending::tend,
 };
 
-/// Whatever requests come, in whichever order their streams are published to, polled and closed: each stream is well-formed
-/// server-sent events, begins with its acknowledgment, and says nothing that it does not honor, under no other id, and nothing after
-/// its end.
+/// Whatever requests come, in whichever order their streams are published to, polled and closed:
+/// each stream is well-formed server-sent events, begins with its acknowledgment, and says nothing
+/// that it does not honor, under no other id, and nothing after its end.
 pub fn served(bytes: &[u8]) {
     let mut server = Server::new();
     for record in bytes.split(|byte| *byte == SEPARATOR) {

@@ -23,7 +23,8 @@ use crate::{
     frames,
 };
 
-/// A frame that is read is written as it reads, whoever it is for; and nobody breaks who is sent any.
+/// A frame that is read is written as it reads, whoever it is for; and nobody breaks who is sent
+/// any.
 pub fn bus_frames(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -160,7 +161,8 @@ pub fn sse_out(bytes: &[u8]) {
     assert_eq!(decoder.last_event_id(), Some("7"));
 }
 
-/// Where lines are cut changes nothing, and whatever a client says, it is answered in whole lines of JSON.
+/// Where lines are cut changes nothing, and whatever a client says, it is answered in whole lines
+/// of JSON.
 pub fn stdio(bytes: &[u8]) {
     let lines = |chunk: usize| {
         let mut lines = Lines::new(60);
@@ -212,7 +214,8 @@ fn written(channel: &mut Channel) {
     }
 }
 
-/// Whatever a server answers, its client is told in order: the acknowledgment, changes of what is honored, one end.
+/// Whatever a server answers, its client is told in order: the acknowledgment, changes of what is
+/// honored, one end.
 pub fn client(bytes: &[u8]) {
     let (head, body) = bytes.split_first().unwrap_or((&0, &[]));
     let (status, headers) = HEADS[usize::from(*head) % HEADS.len()];

@@ -28,7 +28,11 @@ const capabilities = {
   resources: { listChanged: true, subscribe: true },
 };
 const bus = broadcastChannelBus({ onError });
-const server = createListenHandler(() => new Response(), { bus, server: declaring(capabilities), onError });
+const server = createListenHandler(() => new Response(), {
+  bus,
+  server: declaring(capabilities),
+  onError,
+});
 const streams = new Map<number, AbortController>();
 
 globalThis.member = {

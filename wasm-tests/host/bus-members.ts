@@ -34,7 +34,8 @@ export class BusMembers {
       open: (filter) => this.#open(ask, filter),
       async publish(...events) {
         const code = await ask('publish', events);
-        if (code !== undefined && code !== null) throw Object.assign(new Error('not published'), { code });
+        if (code !== undefined && code !== null)
+          throw Object.assign(new Error('not published'), { code });
       },
       stats: () => ask('stats'),
     };

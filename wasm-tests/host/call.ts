@@ -13,7 +13,11 @@ export interface ToolResult {
 }
 
 /** Sends one request to the endpoint at `url` as revision 2026-07-28 has it. */
-export async function call<Result>(url: string, method: string, params: Params = {}): Promise<Answer<Result>> {
+export async function call<Result>(
+  url: string,
+  method: string,
+  params: Params = {},
+): Promise<Answer<Result>> {
   const response = await fetch(callRequest(url, method, params));
   return { status: response.status, ...((await response.json()) as object) };
 }
@@ -28,7 +32,11 @@ export function callRequest(url: string, method: string, params: Params = {}): R
 }
 
 /** Calls a tool and answers its result; throws when the server answers with an error instead. */
-export async function callTool(url: string, name: string, args: Record<string, unknown> = {}): Promise<ToolResult> {
+export async function callTool(
+  url: string,
+  name: string,
+  args: Record<string, unknown> = {},
+): Promise<ToolResult> {
   const { result, error } = await call<ToolResult>(url, 'tools/call', { name, arguments: args });
   if (result === undefined) throw new Error(`${name} was answered with ${JSON.stringify(error)}`);
   return result;

@@ -31,7 +31,11 @@ export function legacyCorpusFor(host: 'node' | 'workerd'): { file: string; cases
     return {
       file,
       cases: cases
-        .map(({ options = {}, ...one }) => ({ ...DEFAULTS, ...one, options: namedForServers(options) }))
+        .map(({ options = {}, ...one }) => ({
+          ...DEFAULTS,
+          ...one,
+          options: namedForServers(options),
+        }))
         .filter(({ notOn }) => !(host in notOn)),
     };
   });
@@ -80,20 +84,33 @@ class Conversation {
     for (const stream of this.#streams) stream.drop();
   }
 
-  async #ask({ body, headers = this.#fields, method = 'POST' }: Step, wanted: Expected): Promise<void> {
+  async #ask(
+    { body, headers = this.#fields, method = 'POST' }: Step,
+    wanted: Expected,
+  ): Promise<void> {
     const fields = headers.map(([name, value]): Field => [name, this.#filled(value)]);
     const bytes = bytesOf(body);
     const abort = new AbortController();
     const init = { method, headers: fields, signal: abort.signal };
-    const response = await this.#host.send(method === 'POST' ? { ...init, body: new Uint8Array(bytes) } : init);
+    const response = await this.#host.send(
+      method === 'POST' ? { ...init, body: new Uint8Array(bytes) } : init,
+    );
     if (wanted.events !== undefined) this.#opened(new WireStream(response, abort));
     else if (wanted.status !== undefined) await this.#answered(response, wanted);
-    else expectPassed({ method, headers: fields, body: bytes }, passedIn(await response.text()), droppedIn(wanted));
+    else
+      expectPassed(
+        { method, headers: fields, body: bytes },
+        passedIn(await response.text()),
+        droppedIn(wanted),
+      );
   }
 
   async #answered(response: Response, wanted: Expected): Promise<void> {
     const text = await response.text();
-    expect({ status: response.status, text }).toEqual({ status: wanted.status, text: expect.anything() });
+    expect({ status: response.status, text }).toEqual({
+      status: wanted.status,
+      text: expect.anything(),
+    });
     this.#begun(response, wanted.session === true);
     expectWords(text);
     expectOurs(wanted, response.headers, text);
@@ -130,7 +147,11 @@ class Conversation {
   }
 }
 
-function expectOurs({ body, code, data, id, message }: Expected, headers: Headers, text: string): void {
+function expectOurs(
+  { body, code, data, id, message }: Expected,
+  headers: Headers,
+  text: string,
+): void {
   if (code === undefined) expect(text).toBe(textOf(body));
   else expectError({ code, data, id }, { headers, text });
   expect(text).toContain(message ?? '');

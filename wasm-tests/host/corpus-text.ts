@@ -7,7 +7,9 @@ export type WireBody = Text | { base64: string };
 /** The text as it stands on the wire. */
 export function textOf(text: Text = ''): string {
   if (typeof text === 'string') return text;
-  return text.map((piece) => (typeof piece === 'string' ? piece : piece[0].repeat(piece[1]))).join('');
+  return text
+    .map((piece) => (typeof piece === 'string' ? piece : piece[0].repeat(piece[1])))
+    .join('');
 }
 
 /** The bytes of a body. */

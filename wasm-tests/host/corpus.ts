@@ -52,7 +52,10 @@ export function corpusFor(host: 'node' | 'workerd'): { file: string; cases: Case
   return KINDS.flatMap((kind) =>
     filesOf(kind, host).map((name) => {
       const cases = JSON.parse(readFileSync(join(FOLDER, kind, name), 'utf8')) as WireCase[];
-      return { file: `${kind}/${name}`, cases: cases.map(caseOf).filter(({ notOn }) => notOn[host] === undefined) };
+      return {
+        file: `${kind}/${name}`,
+        cases: cases.map(caseOf).filter(({ notOn }) => notOn[host] === undefined),
+      };
     }),
   );
 }
@@ -72,7 +75,8 @@ export function passedIn(text: string): Passed | undefined {
 /** Checks that an answer is the one that the case expects. */
 export function expectAnswer(wanted: Case, answer: CaseAnswer): void {
   const { ack, dropped, headers = {}, status } = wanted.expect;
-  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name), name).toBe(value);
+  for (const [name, value] of Object.entries(headers))
+    expect(answer.headers.get(name), name).toBe(value);
   if (ack === undefined && status === undefined) expectPassed(wanted, answer.passed, dropped);
   else expectOurs(wanted.expect, answer);
 }
@@ -83,7 +87,9 @@ function expectOurs({ ack, code, data, id, status }: Case['expect'], answer: Cas
   expect(answer.headers.get('mcp-session-id')).toBeNull();
   if (ack !== undefined) {
     const [first] = answer.text.split('\n\n', 1);
-    expect(first).toBe(`event: message\ndata: ${acknowledged(textOf(id), JSON.parse(textOf(ack)))}`);
+    expect(first).toBe(
+      `event: message\ndata: ${acknowledged(textOf(id), JSON.parse(textOf(ack)))}`,
+    );
   } else if (code === undefined) {
     expect(answer.text).toBe('');
   } else {
@@ -114,7 +120,9 @@ export function expectPassed(
 ): void {
   expect(passed?.method).toBe(method);
   for (const [name, value] of headers)
-    expect(passed?.headers[name.toLowerCase()], name).toBe(dropped.includes(name) ? undefined : value);
+    expect(passed?.headers[name.toLowerCase()], name).toBe(
+      dropped.includes(name) ? undefined : value,
+    );
   expect(body.equals(passed?.body ?? Buffer.of(0))).toBe(true);
 }
 

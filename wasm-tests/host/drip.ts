@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A request on a connection of its own whose body is announced and comes byte by byte, as the test says. */
+/**
+ * A request on a connection of its own whose body is announced and comes byte by byte, as the test
+ * says.
+ */
 export class Drip {
   readonly #socket: Socket;
   /** The answer up to where the test looks: its bytes as text. */
@@ -17,11 +20,17 @@ export class Drip {
   }
 
   /** Sends the head of a POST whose body has 1,000 bytes, and `start` of these. */
-  static async begin(url: string, headers: Record<string, string>, start = '{"json'): Promise<Drip> {
+  static async begin(
+    url: string,
+    headers: Record<string, string>,
+    start = '{"json',
+  ): Promise<Drip> {
     const { hostname, host, pathname, port, search } = new URL(url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    const fields = Object.entries({ host, 'content-length': '1000', ...headers }).map((field) => field.join(': '));
+    const fields = Object.entries({ host, 'content-length': '1000', ...headers }).map((field) =>
+      field.join(': '),
+    );
     const drip = new Drip(socket);
     socket.write([`POST ${pathname}${search} HTTP/1.1`, ...fields, '', start].join('\r\n'));
     return drip;

@@ -30,12 +30,23 @@ export class Fixture {
     return this.subscribeAt(this.mcp(edge), filter, init);
   }
 
-  /** Opens a subscription that a server of its own holds in an edge isolate, one for each set of options. */
-  subscribeWith(edge: number, options: object, filter: unknown, init?: ListenInit): Promise<WireStream> {
+  /**
+   * Opens a subscription that a server of its own holds in an edge isolate, one for each set of
+   * options.
+   */
+  subscribeWith(
+    edge: number,
+    options: object,
+    filter: unknown,
+    init?: ListenInit,
+  ): Promise<WireStream> {
     return this.subscribeAt(this.#with(edge, options, ''), filter, init);
   }
 
-  /** Asks the server with these options: `stats`, or to `drain` all or `count` streams over `windowMs`. */
+  /**
+   * Asks the server with these options: `stats`, or to `drain` all or `count` streams over
+   * `windowMs`.
+   */
   async ask<T>(edge: number, options: object, question: string): Promise<T> {
     return (await (await fetch(this.#with(edge, options, `&ask=${question}`))).json()) as T;
   }
@@ -70,7 +81,8 @@ export class Fixture {
 
   /** Sends MCP requests to an edge isolate, with further header fields. */
   via(edge: number, headers: Record<string, string> = {}): Send {
-    return (init) => fetch(this.mcp(edge), { ...init, headers: { ...(init.headers as object), ...headers } });
+    return (init) =>
+      fetch(this.mcp(edge), { ...init, headers: { ...(init.headers as object), ...headers } });
   }
 
   /** Begins a session of 2025-11-25 at an edge isolate. */
@@ -98,7 +110,10 @@ export class Fixture {
 
   /** Calls one of the fixture's own routes. */
   async post(edge: number, path: string, body?: string): Promise<Response> {
-    return await fetch(`${this.#workerd.edges[edge]}${path}`, { method: 'POST', body: body ?? null });
+    return await fetch(`${this.#workerd.edges[edge]}${path}`, {
+      method: 'POST',
+      body: body ?? null,
+    });
   }
 
   /** Sends any request to an edge isolate. */
@@ -121,7 +136,10 @@ export class Fixture {
     return (await (await this.post(edge, '/stats')).json()) as ListenStats;
   }
 
-  /** Asks the bus for a socket, with its key; resolves with the HTTP status. `raw-socket` sends no key. */
+  /**
+   * Asks the bus for a socket, with its key; resolves with the HTTP status. `raw-socket` sends no
+   * key.
+   */
   upgrade(edge: number, query = '', route = 'socket'): Promise<number> {
     return upgradeStatus(`${this.#workerd.edges[edge]}/bus/${route}${query}`, {});
   }
@@ -134,30 +152,40 @@ export class Fixture {
   /** Resolves once the bus knows just so many streams and has no other socket. */
   async attached(count: number, timeout = 20_000): Promise<void> {
     const stats = () => this.bus('stats');
-    await expect.poll(stats, { timeout }).toMatchObject({ attached: count, sockets: count, shards: [] });
+    await expect
+      .poll(stats, { timeout })
+      .toMatchObject({ attached: count, sockets: count, shards: [] });
   }
 
-  /** Has the bus object, or a shard, hibernate, as it does after ten seconds without anything to do: once no timer keeps it awake. */
+  /**
+   * Has the bus object, or a shard, hibernate, as it does after ten seconds without anything to do:
+   * once no timer keeps it awake.
+   */
   async hibernated(shard?: number): Promise<void> {
     const query = shard === undefined ? '' : `?shard=${shard}`;
     await expect.poll(() => this.bus(`timers${query}`)).toMatchObject({ armed: 0 });
     expect((await this.post(1, `/bus/evict${query}`)).status).toBe(200);
   }
 
-  /** Drops all streams; resolves once the bus has forgotten them: of a shard that was reset it learns so with the next event. */
+  /**
+   * Drops all streams; resolves once the bus has forgotten them: of a shard that was reset it
+   * learns so with the next event.
+   */
   async dropAll(): Promise<void> {
     for (const stream of this.#streams) stream.drop();
     this.#streams = [];
     await this.attached(0, 10_000).catch(async () => {
-      for (const list of ['tools', 'prompts', 'resources']) await this.publish(0, { kind: `${list}_list_changed` });
+      for (const list of ['tools', 'prompts', 'resources'])
+        await this.publish(0, { kind: `${list}_list_changed` });
       await this.attached(0);
     });
   }
 }
 
 /**
- * Starts the fixture for a file of tests, each of which begins without a stream. How streams reach the bus is up to the package, as
- * users get it; vitest.config.ts lists the files that run with a socket for each stream as well.
+ * Starts the fixture for a file of tests, each of which begins without a stream. How streams reach
+ * the bus is up to the package, as users get it; vitest.config.ts lists the files that run with a
+ * socket for each stream as well.
  */
 export function useFixture(text: Record<string, string> = {}, edges = 2): () => Fixture {
   let workerd: Workerd | undefined;

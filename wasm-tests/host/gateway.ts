@@ -32,7 +32,10 @@ export class GatewayFixture {
   }
 
   /** Opens a subscription for the test that runs. */
-  async subscribe(filter: unknown, { edge = 0, tenant = '', ...init }: Where & ListenInit = {}): Promise<WireStream> {
+  async subscribe(
+    filter: unknown,
+    { edge = 0, tenant = '', ...init }: Where & ListenInit = {},
+  ): Promise<WireStream> {
     const stream = await listen(this.mcp(edge, tenant), filter, init);
     onTestFinished(() => stream.drop());
     return stream;
@@ -68,7 +71,9 @@ export class GatewayFixture {
 
   /** How many streams are attached to the default bus. */
   async attached(): Promise<number> {
-    const stats = (await (await fetch(`${this.origin()}/stats`)).json()) as { bus: { attached: number } };
+    const stats = (await (await fetch(`${this.origin()}/stats`)).json()) as {
+      bus: { attached: number };
+    };
     return stats.bus.attached;
   }
 

@@ -7,7 +7,11 @@ import { portOf } from './port.ts';
 export type Rights = Record<string, { uris?: string[]; taskIds?: string[] }>;
 
 /** Answers a request in place of the server; false: the server answers. */
-export type Trick = (incoming: IncomingMessage, outgoing: ServerResponse, method: string) => boolean;
+export type Trick = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  method: string,
+) => boolean;
 
 interface Filter {
   toolsListChanged?: boolean;
@@ -21,7 +25,10 @@ interface Listener {
   outgoing: ServerResponse;
 }
 
-/** A server of 2026-07-28 that refuses callers it does not know, and notifies each about tools and what it may read alone. */
+/**
+ * A server of 2026-07-28 that refuses callers it does not know, and notifies each about tools and
+ * what it may read alone.
+ */
 export class GuardedServer {
   readonly #server: Server;
   readonly #listeners = new Set<Listener>();
@@ -51,7 +58,8 @@ export class GuardedServer {
   /** Notifies the streams that may hear of it that a resource changed. */
   update(uri: string): void {
     for (const { honored, id, outgoing } of this.#listeners)
-      if (honored.resourceSubscriptions?.includes(uri)) outgoing.write(`data: ${updated(id, uri)}\n\n`);
+      if (honored.resourceSubscriptions?.includes(uri))
+        outgoing.write(`data: ${updated(id, uri)}\n\n`);
   }
 
   /** Notifies the streams that may hear of it of the state of a task. */
@@ -85,7 +93,12 @@ export class GuardedServer {
     this.log.push(`${caller} ${method}${filter === undefined ? '' : ` ${JSON.stringify(filter)}`}`);
     if (method === 'subscriptions/listen') this.#listen(caller, id ?? '0', filter ?? {}, outgoing);
     else if (id === undefined) outgoing.writeHead(202).end();
-    else json(outgoing, 200, `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(RESULTS[method] ?? {})}}`);
+    else
+      json(
+        outgoing,
+        200,
+        `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(RESULTS[method] ?? {})}}`,
+      );
   }
 
   #listen(caller: string, id: string, filter: Filter, outgoing: ServerResponse): void {

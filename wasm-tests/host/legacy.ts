@@ -30,7 +30,10 @@ export class LegacySession {
   }
 
   /** Initializes a session, without saying that the client is ready. */
-  static async initialize(send: Send, headers: Record<string, string> = {}): Promise<LegacySession> {
+  static async initialize(
+    send: Send,
+    headers: Record<string, string> = {},
+  ): Promise<LegacySession> {
     const response = await post(send, INITIALIZE, headers);
     const id = response.headers.get('mcp-session-id');
     if (id === null) throw new Error(`no session, but ${response.status} ${await response.text()}`);
@@ -63,7 +66,10 @@ export class LegacySession {
   /** Opens the session's stream. */
   async open(lastEventId?: string): Promise<WireStream> {
     const abort = new AbortController();
-    const response = await this.get(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }, abort.signal);
+    const response = await this.get(
+      lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+      abort.signal,
+    );
     return new WireStream(response, abort);
   }
 
@@ -83,15 +89,27 @@ export class LegacySession {
 }
 
 /** Posts one message of 2025-11-25. */
-export function post(send: Send, message: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  const fields = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
+export function post(
+  send: Send,
+  message: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const fields = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...headers,
+  };
   const body = typeof message === 'string' ? message : JSON.stringify(message);
   return send({ method: 'POST', headers: fields, body });
 }
 
 /** An `initialize` request that asks for a protocol version. */
 export function initialize(protocolVersion: unknown): object {
-  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } };
+  const params = {
+    protocolVersion,
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1.0.0' },
+  };
   return { jsonrpc: '2.0', id: 1, method: 'initialize', params };
 }
 

@@ -47,14 +47,17 @@ export const LIMIT_EDGES: LimitEdge[] = [
     name: 'URIs of a stream',
     limit: 256,
     body: (uris) =>
-      listenBody({ resourceSubscriptions: Array.from({ length: uris }, (_, place) => `note://${place}`) }),
+      listenBody({
+        resourceSubscriptions: Array.from({ length: uris }, (_, place) => `note://${place}`),
+      }),
     refusal: { status: 400, code: -32_602 },
   },
   {
     name: 'bytes of a URI',
     limit: 2_048,
     // Half of the bytes are those of characters of two.
-    body: (bytes) => listenBody({ resourceSubscriptions: ['ä'.repeat(512) + 'x'.repeat(bytes - 1_024)] }),
+    body: (bytes) =>
+      listenBody({ resourceSubscriptions: ['ä'.repeat(512) + 'x'.repeat(bytes - 1_024)] }),
     refusal: { status: 400, code: -32_602 },
   },
 ];

@@ -24,7 +24,9 @@ export class WireStream {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** The next block up to its blank line, which is left out; `undefined` when the stream has ended. */
+  /**
+   * The next block up to its blank line, which is left out; `undefined` when the stream has ended.
+   */
   async block(): Promise<string | undefined> {
     for (;;) {
       const end = this.#text.indexOf('\n\n');
@@ -76,9 +78,15 @@ export const LISTEN_HEADERS = {
 };
 
 /** Opens a subscription at `url`. */
-export async function listen(url: string, filter: unknown, init: ListenInit = {}): Promise<WireStream> {
+export async function listen(
+  url: string,
+  filter: unknown,
+  init: ListenInit = {},
+): Promise<WireStream> {
   const abort = new AbortController();
-  const fields = Object.entries({ ...LISTEN_HEADERS, ...init.headers }).filter(([, value]) => value !== undefined);
+  const fields = Object.entries({ ...LISTEN_HEADERS, ...init.headers }).filter(
+    ([, value]) => value !== undefined,
+  );
   const response = await fetch(url, {
     method: 'POST',
     headers: Object.fromEntries(fields) as Record<string, string>,

@@ -1,4 +1,5 @@
-// The example on stdio, with a bus that may lose events, as one between processes may: at SIGUSR2. At SIGHUP it is closed.
+// The example on stdio, with a bus that may lose events, as one between processes may: at SIGUSR2.
+// At SIGHUP it is closed.
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { InMemoryBus, publishChanges } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
@@ -19,7 +20,9 @@ class LosingBus extends InMemoryBus {
 const bus = new LosingBus();
 serveListenStdio(
   (stdin, stdout) =>
-    serveStdio(publishChanges(notesServer, bus), { transport: new StdioServerTransport(stdin, stdout) }),
+    serveStdio(publishChanges(notesServer, bus), {
+      transport: new StdioServerTransport(stdin, stdout),
+    }),
   { bus, onError: () => {} },
 );
 process.on('SIGUSR2', () => bus.lose());

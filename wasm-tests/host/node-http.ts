@@ -34,10 +34,17 @@ export async function serveOnNode(fetch: Fetch): Promise<NodeServer> {
   };
 }
 
-/** Keeps each request until its connection ends: once Node has collected one, its signal aborts no more. */
+/**
+ * Keeps each request until its connection ends: once Node has collected one, its signal aborts no
+ * more.
+ */
 const underWay = new Set<Request>();
 
-async function exchange(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function exchange(
+  fetch: Fetch,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
   const gone = new AbortController();
   const request = requestOf(incoming, gone.signal);
   underWay.add(request);
@@ -49,12 +56,16 @@ async function exchange(fetch: Fetch, incoming: IncomingMessage, outgoing: Serve
   outgoing.writeHead(response.status, Object.fromEntries(response.headers)).flushHeaders();
   if (response.body === null) outgoing.end();
   // A client that leaves ends its stream: nobody is left to be told.
-  else await pipeline(Readable.fromWeb(response.body as NodeReadableStream), outgoing).catch(() => {});
+  else
+    await pipeline(Readable.fromWeb(response.body as NodeReadableStream), outgoing).catch(() => {});
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { headers, method = 'GET', url = '/' } = incoming;
-  const fields = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+  const fields = Object.entries(headers).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
   const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(incoming);
   // Node takes a stream as a body only with `duplex`, which the type does not know.
   const init = { method, headers: fields, body, signal, duplex: 'half' };

@@ -1,6 +1,14 @@
-import type { DeclaredServer, ListenCapabilities, ListenHandlerOptions, PrincipalAnswer } from 'mcp-listen';
+import type {
+  DeclaredServer,
+  ListenCapabilities,
+  ListenHandlerOptions,
+  PrincipalAnswer,
+} from 'mcp-listen';
 
-/** Options of `createListenHandler` as JSON has them: for `principal` stands what it answers, or that it throws. */
+/**
+ * Options of `createListenHandler` as JSON has them: for `principal` stands what it answers, or
+ * that it throws.
+ */
 export interface WrittenOptions extends Omit<ListenHandlerOptions, 'principal'> {
   principal?: PrincipalAnswer | { throws: true };
 }

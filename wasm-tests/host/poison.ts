@@ -2,8 +2,8 @@ import { initSync as initClient } from '../../pkg/client/mcp_listen_client.js';
 import { initSync } from '../../pkg/mcp_listen.js';
 
 /**
- * Spoils the memory of the core that this process or isolate has, so that the next call which allocates traps, as the
- * engine makes it. The core is there already: `initSync` answers with it.
+ * Spoils the memory of the core that this process or isolate has, so that the next call which
+ * allocates traps, as the engine makes it. The core is there already: `initSync` answers with it.
  */
 export function poison(): void {
   spoil(initSync({ module: new Uint8Array() }).memory);

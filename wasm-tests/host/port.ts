@@ -10,8 +10,9 @@ export function portOf(server: Server): number {
 }
 
 /**
- * A free port for a server that ends and comes back on it. It is none that the system gives to servers and connections that
- * ask for any, so that a test that runs at the same time does not get it in between.
+ * A free port for a server that ends and comes back on it. It is none that the system gives to
+ * servers and connections that ask for any, so that a test that runs at the same time does not get
+ * it in between.
  */
 export async function lastingPort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {

@@ -19,18 +19,28 @@ export async function whilePublishing(
   }
 }
 
-/** Opens streams while others publish: after the acknowledgment nothing is lost, and nothing comes before it. */
-export async function openWhilePublishing(fixture: Fixture, edgeOf: (round: number) => number): Promise<void> {
+/**
+ * Opens streams while others publish: after the acknowledgment nothing is lost, and nothing comes
+ * before it.
+ */
+export async function openWhilePublishing(
+  fixture: Fixture,
+  edgeOf: (round: number) => number,
+): Promise<void> {
   await whilePublishing(
     () => fixture.publish(1, { kind: 'tools_list_changed' }),
     async () => {
-      for (let round = 0; round < 50; round += 1) await openedInTime(fixture, edgeOf(round), `race://${round}`);
+      for (let round = 0; round < 50; round += 1)
+        await openedInTime(fixture, edgeOf(round), `race://${round}`);
     },
   );
 }
 
 async function openedInTime(fixture: Fixture, edge: number, uri: string): Promise<void> {
-  const stream = await fixture.subscribe(edge, { toolsListChanged: true, resourceSubscriptions: [uri] });
+  const stream = await fixture.subscribe(edge, {
+    toolsListChanged: true,
+    resourceSubscriptions: [uri],
+  });
   expect(await stream.message()).toContain('acknowledged');
   await fixture.publish(1 - edge, { kind: 'resource_updated', uri });
   let message = await stream.message();

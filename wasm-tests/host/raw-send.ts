@@ -2,11 +2,14 @@ import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Send } from './legacy.ts';
 
-/** Sends requests to `url` with just the header fields that are given: `fetch` adds some of its own. */
+/**
+ * Sends requests to `url` with just the header fields that are given: `fetch` adds some of its own.
+ */
 export function rawSend(url: string): Send {
   return ({ body, headers, method = 'GET', signal }) => {
     const fields = Object.entries(Object.fromEntries(new Headers(headers)));
-    const bytes = body instanceof Uint8Array ? body : Buffer.from((body as string | null | undefined) ?? '');
+    const bytes =
+      body instanceof Uint8Array ? body : Buffer.from((body as string | null | undefined) ?? '');
     if (method === 'POST') fields.push(['content-length', String(bytes.byteLength)]);
     return new Promise((resolve, reject) => {
       const asked = request(url, {

@@ -22,7 +22,9 @@ export async function sessionKeeper() {
   const node = await serveOnNode(async (request) => {
     const { id, ...seen } = await read(request);
     reached.push(seen);
-    return seen.authorization?.startsWith('Bearer good-') === true ? answer(seen, id) : unauthorized();
+    return seen.authorization?.startsWith('Bearer good-') === true
+      ? answer(seen, id)
+      : unauthorized();
   });
   const keeper = {
     url: `${node.origin}/mcp`,
@@ -40,7 +42,9 @@ export async function sessionKeeper() {
     const { called, method, session } = seen;
     if (called === 'initialize') return begun(id);
     if (session !== null && !sessions.has(session)) return new Response(null, { status: 404 });
-    return method === 'POST' ? echo(seen, id) : new Response(null, { status: method === 'DELETE' ? keeper.ends : 405 });
+    return method === 'POST'
+      ? echo(seen, id)
+      : new Response(null, { status: method === 'DELETE' ? keeper.ends : 405 });
   }
 
   function echo({ called, session }: Reached, id: unknown): Response {
@@ -53,7 +57,10 @@ export async function sessionKeeper() {
   function begun(id: unknown): Response {
     const session = newId();
     sessions.add(session);
-    return Response.json({ jsonrpc: '2.0', id, result: INITIALIZED }, { headers: { 'mcp-session-id': session } });
+    return Response.json(
+      { jsonrpc: '2.0', id, result: INITIALIZED },
+      { headers: { 'mcp-session-id': session } },
+    );
   }
 
   return keeper;
@@ -63,12 +70,17 @@ async function read(request: Request): Promise<Reached & { id: unknown }> {
   const { headers, method } = request;
   const text = await request.text();
   const { id, method: called } = JSON.parse(text || '{}') as { id?: unknown; method?: string };
-  const [authorization = null, session = null, lastEvent = null] = FIELDS.map((name) => headers.get(name));
+  const [authorization = null, session = null, lastEvent = null] = FIELDS.map((name) =>
+    headers.get(name),
+  );
   return { method, called, authorization, session, lastEvent, id };
 }
 
 function unauthorized(): Response {
-  return new Response(null, { status: 401, headers: { 'www-authenticate': 'Bearer realm="behind"' } });
+  return new Response(null, {
+    status: 401,
+    headers: { 'www-authenticate': 'Bearer realm="behind"' },
+  });
 }
 
 function newId(): string {

@@ -51,7 +51,10 @@ class Rig {
 
   async refuses(limits: ListenLimits, who: Who): Promise<void> {
     const response = await post(this.#serve(limits, who), initialize('2025-11-25'));
-    expect([response.status, response.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([
+      503,
+      expect.any(String),
+    ]);
     expect(response.headers.get('mcp-session-id')).toBeNull();
   }
 
@@ -147,7 +150,8 @@ function testUris(rig: Rig): void {
 
   test('are bounded in bytes, and give their room back', async () => {
     const session = await rig.begin(limits, ANN);
-    for (const name of ['a', 'b', 'a']) expect(await watch(session, uri(name))).toEqual({ result: {} });
+    for (const name of ['a', 'b', 'a'])
+      expect(await watch(session, uri(name))).toEqual({ result: {} });
     expect(await watch(session, uri('c'))).toEqual({ error: tooMany(200) });
     expect(await watch(session, 'c')).toEqual({ error: tooMany(200) });
     for (const name of ['b', 'z']) await session.ask('resources/unsubscribe', { uri: uri(name) });
@@ -192,7 +196,11 @@ async function open(session: LegacySession): Promise<WireStream> {
 }
 
 async function watch(session: LegacySession, uri: string): Promise<object> {
-  const { id: _id, jsonrpc: _version, ...answer } = (await session.ask('resources/subscribe', { uri })) as Watching;
+  const {
+    id: _id,
+    jsonrpc: _version,
+    ...answer
+  } = (await session.ask('resources/subscribe', { uri })) as Watching;
   return answer;
 }
 

@@ -10,7 +10,11 @@ export interface SessionScript {
 }
 
 /** A server of 2025-11-25 whose streams are scripted; `seen` has what came, one line a request. */
-export async function sessionScript({ stream, refused = [], capabilities = CAPABILITIES }: SessionScript) {
+export async function sessionScript({
+  stream,
+  refused = [],
+  capabilities = CAPABILITIES,
+}: SessionScript) {
   const seen: string[] = [];
   let streams = 0;
   const play = (turn: Turn) => {
@@ -24,7 +28,8 @@ export async function sessionScript({ stream, refused = [], capabilities = CAPAB
       return stream(turn, streams);
     }
     if (called === 'server/discover') return turn.refuse(400);
-    if (called === 'initialize') return turn.answer(initialized(capabilities), { 'mcp-session-id': 'session-1' });
+    if (called === 'initialize')
+      return turn.answer(initialized(capabilities), { 'mcp-session-id': 'session-1' });
     if (called === 'resources/subscribe')
       return turn.answer(subscribed(refused.some((uri) => turn.body.includes(uri))));
     return turn.refuse(202);
@@ -34,7 +39,11 @@ export async function sessionScript({ stream, refused = [], capabilities = CAPAB
 }
 
 function initialized(capabilities: object): string {
-  const result = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'script', version: '1.0.0' } };
+  const result = {
+    protocolVersion: '2025-11-25',
+    capabilities,
+    serverInfo: { name: 'script', version: '1.0.0' },
+  };
   return `"result":${JSON.stringify(result)}`;
 }
 

@@ -18,7 +18,15 @@ export interface Signing {
 
 /** The header fields of a signed publish. */
 export function signed(signing: Signing): Record<string, string> {
-  const { agoSeconds = 0, at = Date.now(), body, bus = 'mcp-listen', key, method = 'POST', secret = SECRET } = signing;
+  const {
+    agoSeconds = 0,
+    at = Date.now(),
+    body,
+    bus = 'mcp-listen',
+    key,
+    method = 'POST',
+    secret = SECRET,
+  } = signing;
   const timestamp = String(Math.floor(at / 1_000) - agoSeconds);
   const text = [method, bus, timestamp, key ?? '', body].join('\n');
   return {

@@ -26,7 +26,10 @@ export async function npmStart(): Promise<Started> {
     }
   });
   const ended = once(child, 'exit');
-  await Promise.race([serving, ended.then(() => Promise.reject(new Error(`npm start ended\n${said}`)))]);
+  await Promise.race([
+    serving,
+    ended.then(() => Promise.reject(new Error(`npm start ended\n${said}`))),
+  ]);
   return {
     url: said.match(/http:\S+\/mcp/)?.[0] ?? '',
     console: said.match(/http:\S+\/#publish=\S+/)?.[0] ?? '',

@@ -83,6 +83,8 @@ export function cancelLine(id: string): string {
 /** The result that ends subscription `id`, with the name of the example. */
 export function resultLine(id: string, serverInfo?: object): string {
   const stamp = `"io.modelcontextprotocol/subscriptionId":${id}`;
-  const info = serverInfo ? `,"io.modelcontextprotocol/serverInfo":${JSON.stringify(serverInfo)}` : '';
+  const info = serverInfo
+    ? `,"io.modelcontextprotocol/serverInfo":${JSON.stringify(serverInfo)}`
+    : '';
   return `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","_meta":{${stamp}${info}}}}`;
 }

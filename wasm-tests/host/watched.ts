@@ -34,7 +34,8 @@ export class WatchedServer {
   }
 
   async #answer(request: Request): Promise<Response> {
-    if (request.headers.get('mcp-method') !== 'subscriptions/listen') return this.#handler.fetch(request);
+    if (request.headers.get('mcp-method') !== 'subscriptions/listen')
+      return this.#handler.fetch(request);
     if (this.isShut) return new Response(null, { status: 503 });
     this.listens += 1;
     this.#listening += 1;

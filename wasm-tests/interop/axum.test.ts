@@ -9,7 +9,8 @@ import { root } from '../../scripts/process/project.mjs';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { Heard, typescriptClient } from './typescript-client.ts';
 
-// A change that never comes must not hold the lane for a minute; compiling the server may take some.
+// A change that never comes must not hold the lane for a minute; compiling the server may take
+// some.
 vi.setConfig({ testTimeout: 15_000, hookTimeout: 600_000 });
 
 const EVERYTHING = {
@@ -25,9 +26,18 @@ let client: Client;
 let heard: Heard;
 
 beforeAll(async () => {
-  await run('cargo', ['build', '--manifest-path', 'examples/axum/Cargo.toml', '--target-dir', 'target']);
+  await run('cargo', [
+    'build',
+    '--manifest-path',
+    'examples/axum/Cargo.toml',
+    '--target-dir',
+    'target',
+  ]);
   const program = join(root, 'target', 'debug', 'mcp-listen-axum');
-  server = spawn(program, { env: { ...environment, PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  server = spawn(program, {
+    env: { ...environment, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (server.stdout === null) throw new Error('the server says nothing');
   [url] = await once(createInterface(server.stdout), 'line');
   client = await typescriptClient(url);
@@ -41,7 +51,11 @@ afterAll(async () => {
 
 async function publish(event: object, changed: Record<string, string> = {}): Promise<number> {
   const headers = { 'Content-Type': 'application/json', ...changed };
-  const { status } = await fetch(new URL('/publish', url), { method: 'POST', headers, body: JSON.stringify(event) });
+  const { status } = await fetch(new URL('/publish', url), {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(event),
+  });
   return status;
 }
 
@@ -65,7 +79,9 @@ test('what is no event is not published', async () => {
 test('a page does not publish: neither with a request that needs no leave, nor with JSON', async () => {
   const subscription = await client.listen({ toolsListChanged: true });
   const event = { kind: 'tools_list_changed' };
-  expect(await publish(event, { Origin: 'https://evil.example', 'Content-Type': 'text/plain' })).toBe(403);
+  expect(
+    await publish(event, { Origin: 'https://evil.example', 'Content-Type': 'text/plain' }),
+  ).toBe(403);
   expect(await publish(event, { Origin: 'https://evil.example' })).toBe(403);
   expect(await publish(event, { 'Content-Type': 'text/plain' })).toBe(415);
   const preflight = await fetch(new URL('/publish', url), {
@@ -80,7 +96,10 @@ test('a page does not publish: neither with a request that needs no leave, nor w
 });
 
 test('foreign pages, other hosts and malformed listens are refused as everywhere', async () => {
-  const listen = (changed: Record<string, string>, body = listenBody({ toolsListChanged: true })) => {
+  const listen = (
+    changed: Record<string, string>,
+    body = listenBody({ toolsListChanged: true }),
+  ) => {
     const headers = new Headers(LISTEN_HEADERS);
     for (const [name, value] of Object.entries(changed)) headers.set(name, value);
     return fetch(url, { method: 'POST', headers, body });

@@ -31,7 +31,11 @@ async function callTool(name: string, args: Record<string, unknown> = {}): Promi
 }
 
 describe('the Python client hears what the TypeScript client changes', () => {
-  const all = { tools_list_changed: true, prompts_list_changed: true, resources_list_changed: true };
+  const all = {
+    tools_list_changed: true,
+    prompts_list_changed: true,
+    resources_list_changed: true,
+  };
 
   beforeAll(async () => {
     const honored = await python.listen('all', { ...all, resource_subscriptions: ['note://todo'] });
@@ -121,7 +125,11 @@ describe('the TypeScript client hears what the Python client changes', () => {
 describe('the TypeScript client opens a subscription by itself', () => {
   test('for the lists it is to keep, and refreshes them when the Python client changes them', async () => {
     const kept = { tools: new Kept(), prompts: new Kept(), resources: new Kept() };
-    const listChanged = { tools: kept.tools.options, prompts: kept.prompts.options, resources: kept.resources.options };
+    const listChanged = {
+      tools: kept.tools.options,
+      prompts: kept.prompts.options,
+      resources: kept.resources.options,
+    };
     const client = await typescriptClient(server.url, { listChanged });
     expect(client.autoOpenedSubscription?.honoredFilter).toEqual({
       toolsListChanged: true,
@@ -133,7 +141,9 @@ describe('the TypeScript client opens a subscription by itself', () => {
     await python.callTool('add_prompt', { name: 'kept', text: 'Keep.' });
     expect(await kept.prompts.next).toContainEqual(expect.objectContaining({ name: 'kept' }));
     await python.callTool('edit_note', { name: 'kept', text: '' });
-    expect(await kept.resources.next).toContainEqual(expect.objectContaining({ uri: 'note://kept' }));
+    expect(await kept.resources.next).toContainEqual(
+      expect.objectContaining({ uri: 'note://kept' }),
+    );
     await client.close();
   });
 });
@@ -163,10 +173,15 @@ describe('subscriptions of one client', () => {
 
 describe('the honored filter', () => {
   test('leaves out what was not asked for', async () => {
-    const subscription = await typescript.listen({ toolsListChanged: true, promptsListChanged: false });
+    const subscription = await typescript.listen({
+      toolsListChanged: true,
+      promptsListChanged: false,
+    });
     expect(subscription.honoredFilter).toEqual({ toolsListChanged: true });
     await subscription.close();
-    expect(await python.listen('narrow', { tools_list_changed: true })).toEqual({ toolsListChanged: true });
+    expect(await python.listen('narrow', { tools_list_changed: true })).toEqual({
+      toolsListChanged: true,
+    });
     await python.close('narrow');
   });
 
@@ -188,7 +203,11 @@ describe('a bad filter', () => {
     ['URIs that are one text', { resourceSubscriptions: 'note://todo' }],
     ['an empty URI', { resourceSubscriptions: [''] }],
   ])('%s is refused with -32602', async (_, filter) => {
-    const response = await fetch(server.url, { method: 'POST', headers: LISTEN_HEADERS, body: listenBody(filter) });
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body: listenBody(filter),
+    });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ id: 1, error: { code: -32602 } });
   });
@@ -199,7 +218,9 @@ describe('a bad filter', () => {
   });
 
   test('reaches the user of the Python client as an error', async () => {
-    await expect(python.listen('bad', { resource_subscriptions: [''] })).rejects.toThrow('MCPError -32602');
+    await expect(python.listen('bad', { resource_subscriptions: [''] })).rejects.toThrow(
+      'MCPError -32602',
+    );
   });
 });
 
@@ -211,6 +232,8 @@ class Kept {
   constructor() {
     const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
     this.next = promise;
-    this.options = { onChanged: (error, items) => (error === null ? resolve(items ?? []) : reject(error)) };
+    this.options = {
+      onChanged: (error, items) => (error === null ? resolve(items ?? []) : reject(error)),
+    };
   }
 }

@@ -49,7 +49,10 @@ async function run(command: string, name: string, code: string): Promise<string>
 }
 
 async function listening() {
-  const stream = await gate.subscribe({ toolsListChanged: true, resourceSubscriptions: ['note://todo'] });
+  const stream = await gate.subscribe({
+    toolsListChanged: true,
+    resourceSubscriptions: ['note://todo'],
+  });
   await stream.message();
   return stream;
 }
@@ -62,7 +65,9 @@ test('curl publishes, with the secret and signed', async () => {
   expect(await stream.message()).toBe(updated('1', 'note://todo'));
   // It has an idempotency key.
   expect(JSON.parse(await run('sh', 'bearer.sh', bearer))).toEqual(first);
-  expect(JSON.parse(await run('sh', 'signed.sh', signed))).toEqual({ position: first.position + 1 });
+  expect(JSON.parse(await run('sh', 'signed.sh', signed))).toEqual({
+    position: first.position + 1,
+  });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
@@ -86,9 +91,13 @@ const goCode = () => {
 test('Go signs as the page says', () => {
   const code = goCode();
   expect(code).toContain('hmac.New(sha256.New, []byte(os.Getenv("PUBLISH_TOKEN")))');
-  expect(code).toContain(String.raw`fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%s", bus, timestamp, key, body)`);
+  expect(code).toContain(
+    String.raw`fmt.Fprintf(mac, "POST\n%s\n%s\n%s\n%s", bus, timestamp, key, body)`,
+  );
   expect(code).toContain('request.Header.Set("MCP-Listen-Timestamp", timestamp)');
-  expect(code).toContain('request.Header.Set("MCP-Listen-Signature", fmt.Sprintf("v2=%x", mac.Sum(nil)))');
+  expect(code).toContain(
+    'request.Header.Set("MCP-Listen-Signature", fmt.Sprintf("v2=%x", mac.Sum(nil)))',
+  );
 });
 
 test('Go publishes as the page says', async ({ skip }) => {
@@ -103,8 +112,11 @@ test('Go publishes as the page says', async ({ skip }) => {
 test('the page has a vector of the signature', () => {
   const vector =
     /The secret `(.+?)`, the bus `(.+?)`, the timestamp `(.+?)`, the key `(.+?)` and the body `(.+?)` give `v2=(\w+)`/;
-  const [, secret, bus, timestamp, key, body, wanted] = page.replace(/\s+/g, ' ').match(vector) ?? [];
-  const signature = createHmac('sha256', secret ?? '').update(['POST', bus, timestamp, key, body].join('\n'));
+  const [, secret, bus, timestamp, key, body, wanted] =
+    page.replace(/\s+/g, ' ').match(vector) ?? [];
+  const signature = createHmac('sha256', secret ?? '').update(
+    ['POST', bus, timestamp, key, body].join('\n'),
+  );
   expect(wanted).toBe(signature.digest('hex'));
 });
 

@@ -22,72 +22,79 @@ async function pythonServer(...args: string[]): Promise<[ChildProcessWithoutNull
   return [server, url];
 }
 
-describe.each([['with sessions'], ['stateless']])('a gateway in front of the Python SDK, %s', (kind) => {
-  let server: ChildProcessWithoutNullStreams;
-  let gate: GatewayFixture;
+describe.each([['with sessions'], ['stateless']])(
+  'a gateway in front of the Python SDK, %s',
+  (kind) => {
+    let server: ChildProcessWithoutNullStreams;
+    let gate: GatewayFixture;
 
-  beforeAll(async () => {
-    let url: string;
-    [server, url] = await pythonServer(...(kind === 'stateless' ? ['stateless'] : []));
-    gate = await GatewayFixture.start(url);
-  });
+    beforeAll(async () => {
+      let url: string;
+      [server, url] = await pythonServer(...(kind === 'stateless' ? ['stateless'] : []));
+      gate = await GatewayFixture.start(url);
+    });
 
-  afterAll(async () => {
-    await gate?.stop();
-    server?.kill('SIGKILL');
-  });
+    afterAll(async () => {
+      await gate?.stop();
+      server?.kill('SIGKILL');
+    });
 
-  test('forwards requests of both eras, and of clients of both SDKs', async () => {
-    const modern = await typescriptClient(gate.mcp(0));
-    const session = await SessionClient.connect(gate.mcp(1));
-    for (const { listTools, callTool } of [bound(modern), bound(session.client)]) {
-      expect((await listTools()).tools).toMatchObject([{ name: 'touch' }]);
-      expect(await callTool({ name: 'touch', arguments: {} })).toMatchObject({ content: [{ text: 'touched' }] });
-    }
-    await modern.close();
-    await session.client.close();
-    for (const mode of ['auto', 'legacy'] as const) {
-      const client = new PythonClient(gate.mcp(0), mode);
-      expect(await client.list('tools')).toEqual(['touch']);
-      expect(await client.callTool('touch')).toBe('touched');
-      expect(await client.read('note://a')).toBe('a');
-      await client.stop();
-    }
-  });
+    test('forwards requests of both eras, and of clients of both SDKs', async () => {
+      const modern = await typescriptClient(gate.mcp(0));
+      const session = await SessionClient.connect(gate.mcp(1));
+      for (const { listTools, callTool } of [bound(modern), bound(session.client)]) {
+        expect((await listTools()).tools).toMatchObject([{ name: 'touch' }]);
+        expect(await callTool({ name: 'touch', arguments: {} })).toMatchObject({
+          content: [{ text: 'touched' }],
+        });
+      }
+      await modern.close();
+      await session.client.close();
+      for (const mode of ['auto', 'legacy'] as const) {
+        const client = new PythonClient(gate.mcp(0), mode);
+        expect(await client.list('tools')).toEqual(['touch']);
+        expect(await client.callTool('touch')).toBe('touched');
+        expect(await client.read('note://a')).toBe('a');
+        await client.stop();
+      }
+    });
 
-  test('tells streams of 2026 and sessions of 2025 what the server announces', async () => {
-    const modern = await typescriptClient(gate.mcp(0));
-    const heard = new Heard(modern);
-    const subscription = await modern.listen(FILTER);
-    const session = await SessionClient.connect(gate.mcp(1));
-    for (const uri of FILTER.resourceSubscriptions) await session.client.subscribeResource({ uri });
-    // What they are told because nobody knows what was missed before the watch comes before the marker.
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    await gate.publish({ kind: 'resource_updated', uri: 'note://marker' });
-    await until(heard, 'resources/updated note://marker');
-    await until(session, 'resources/updated note://marker');
-    await modern.callTool({ name: 'touch', arguments: {} });
-    await until(heard, 'resources/updated note://a');
-    await until(session, 'resources/updated note://a');
-    await subscription.close();
-    await modern.close();
-    await session.client.close();
-  });
+    test('tells streams of 2026 and sessions of 2025 what the server announces', async () => {
+      const modern = await typescriptClient(gate.mcp(0));
+      const heard = new Heard(modern);
+      const subscription = await modern.listen(FILTER);
+      const session = await SessionClient.connect(gate.mcp(1));
+      for (const uri of FILTER.resourceSubscriptions)
+        await session.client.subscribeResource({ uri });
+      // What they are told because nobody knows what was missed before the watch comes before the
+      // marker.
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      await gate.publish({ kind: 'resource_updated', uri: 'note://marker' });
+      await until(heard, 'resources/updated note://marker');
+      await until(session, 'resources/updated note://marker');
+      await modern.callTool({ name: 'touch', arguments: {} });
+      await until(heard, 'resources/updated note://a');
+      await until(session, 'resources/updated note://a');
+      await subscription.close();
+      await modern.close();
+      await session.client.close();
+    });
 
-  test('tells them what is published over HTTP', async () => {
-    const modern = await typescriptClient(gate.mcp(0));
-    const heard = new Heard(modern);
-    const subscription = await modern.listen({ resourceSubscriptions: ['note://b'] });
-    const session = await SessionClient.connect(gate.mcp(1));
-    await session.client.subscribeResource({ uri: 'note://b' });
-    await gate.publish({ kind: 'ResourceUpdated', uri: 'note://b' });
-    await until(heard, 'resources/updated note://b');
-    await until(session, 'resources/updated note://b');
-    await subscription.close();
-    await modern.close();
-    await session.client.close();
-  });
-});
+    test('tells them what is published over HTTP', async () => {
+      const modern = await typescriptClient(gate.mcp(0));
+      const heard = new Heard(modern);
+      const subscription = await modern.listen({ resourceSubscriptions: ['note://b'] });
+      const session = await SessionClient.connect(gate.mcp(1));
+      await session.client.subscribeResource({ uri: 'note://b' });
+      await gate.publish({ kind: 'ResourceUpdated', uri: 'note://b' });
+      await until(heard, 'resources/updated note://b');
+      await until(session, 'resources/updated note://b');
+      await subscription.close();
+      await modern.close();
+      await session.client.close();
+    });
+  },
+);
 
 interface Caller {
   listTools(): Promise<{ tools: unknown[] }>;

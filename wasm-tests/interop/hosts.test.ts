@@ -28,11 +28,15 @@ describe.each([
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
     for (const state of ['on', 'off']) {
-      expect((await other.callTool({ name: 'switch', arguments: {} })).content).toMatchObject([{ text: state }]);
+      expect((await other.callTool({ name: 'switch', arguments: {} })).content).toMatchObject([
+        { text: state },
+      ]);
       const changes = [await heard.next(), await heard.next()];
       expect(changes.sort()).toEqual(['resources/updated lamp://desk', 'tools/list_changed']);
       const { tools } = await listener.listTools();
-      expect(tools.map(({ name }) => name).sort()).toEqual(state === 'on' ? ['dim', 'switch'] : ['switch']);
+      expect(tools.map(({ name }) => name).sort()).toEqual(
+        state === 'on' ? ['dim', 'switch'] : ['switch'],
+      );
       const { contents } = await listener.readResource({ uri: 'lamp://desk' });
       expect(contents).toMatchObject([{ text: state }]);
     }
@@ -59,7 +63,9 @@ describe.each([
   });
 });
 
-/** Addresses of this machine but the one of the examples: those under which others reach it, too. */
+/**
+ * Addresses of this machine but the one of the examples: those under which others reach it, too.
+ */
 function elsewhere(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const outer = all.filter(({ family, internal }) => family === 'IPv4' && !internal);
@@ -79,7 +85,11 @@ afterEach(async () => {
 });
 
 /** Starts an example on a free port; resolves when it answers. */
-async function started(example: string, command: string, args: string[]): Promise<{ child: Child; url: string }> {
+async function started(
+  example: string,
+  command: string,
+  args: string[],
+): Promise<{ child: Child; url: string }> {
   const port = await freePort();
   const child = spawn(command, args, {
     cwd: join(root, 'examples', example),

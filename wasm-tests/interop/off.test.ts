@@ -13,8 +13,9 @@ import { typescriptClient } from './typescript-client.ts';
 type Asked = string[];
 
 /**
- * Serves an SDK server that announces changes, where no streams are held. Where it `announces` them, its answer to
- * `server/discover` reaches clients as it was: so they ask for a stream all the same.
+ * Serves an SDK server that announces changes, where no streams are held. Where it `announces`
+ * them, its answer to `server/discover` reaches clients as it was: so they ask for a stream all the
+ * same.
  */
 async function serving(announces: boolean): Promise<{ url: string; asked: Asked }> {
   const handler = createMcpHandler(() => announcing());
@@ -29,7 +30,10 @@ async function serving(announces: boolean): Promise<{ url: string; asked: Asked 
 }
 
 function announcing(): McpServer {
-  const capabilities = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
+  const capabilities = {
+    tools: { listChanged: true },
+    resources: { listChanged: true, subscribe: true },
+  };
   const server = new McpServer({ name: 'behind', version: '1.0.0' }, { capabilities });
   server.registerTool('hello', {}, () => ({ content: [] }));
   return server;
@@ -66,7 +70,9 @@ test('the Python client that asks all the same asks once, and goes on', async ()
   const { asked, url } = await serving(true);
   const client = new PythonClient(url);
   onTestFinished(() => client.stop());
-  await expect(client.listen('tools', { tools_list_changed: true })).rejects.toThrow('MCPError -32601');
+  await expect(client.listen('tools', { tools_list_changed: true })).rejects.toThrow(
+    'MCPError -32601',
+  );
   expect(await client.list('tools')).toEqual(['hello']);
   expect(listens(asked)).toBe(1);
 });
@@ -86,7 +92,9 @@ test('the TypeScript client of 2025 asks for a stream once, for no subscription,
   const { client } = await SessionClient.connect(url, 0);
   onTestFinished(() => client.close());
   expect(client.getServerCapabilities()).toEqual({ tools: {}, resources: {} });
-  await expect(client.subscribeResource({ uri: 'note://a' })).rejects.toMatchObject({ code: -32601 });
+  await expect(client.subscribeResource({ uri: 'note://a' })).rejects.toMatchObject({
+    code: -32601,
+  });
   expect((await client.listTools()).tools).toMatchObject([{ name: 'hello' }]);
   expect(asked.filter((what) => what.startsWith('GET'))).toHaveLength(1);
 });

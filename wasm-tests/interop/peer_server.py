@@ -41,7 +41,8 @@ async def unsubscribe(_: ServerRequestContext, params: UnsubscribeRequestParams)
     return EmptyResult()
 
 
-# MCPServer leaves it to the server beneath it to declare the changes of 2025, and to take its subscriptions.
+# MCPServer leaves it to the server beneath it to declare the changes of 2025, and to take its
+# subscriptions.
 beneath = server._lowlevel_server
 declared = NotificationOptions(tools_changed=True)
 beneath.create_initialization_options = functools.partial(beneath.create_initialization_options, declared)

@@ -23,15 +23,21 @@ export class PythonClient {
   #last = 0;
 
   /**
-   * Starts a client of the server at a URL, or of a program on stdio with its arguments; it connects before it
-   * answers its first command.
+   * Starts a client of the server at a URL, or of a program on stdio with its arguments; it
+   * connects before it answers its first command.
    */
   constructor(server: string | string[], mode: 'auto' | 'legacy' = 'auto') {
-    this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [SCRIPT, mode, ...[server].flat()]);
+    this.#process = spawn(join(root, '.tools', 'python', 'bin', 'python'), [
+      SCRIPT,
+      mode,
+      ...[server].flat(),
+    ]);
     this.#process.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints += text;
     });
-    createInterface({ input: this.#process.stdout }).on('line', (line) => this.#settle(JSON.parse(line) as Answer));
+    createInterface({ input: this.#process.stdout }).on('line', (line) =>
+      this.#settle(JSON.parse(line) as Answer),
+    );
     this.#process.once('close', () => this.#giveUp());
   }
 
@@ -106,7 +112,8 @@ export class PythonClient {
   }
 
   #giveUp(): void {
-    for (const id of [...this.#waiting.keys()]) this.#settle({ id, error: `the client ended\n${this.#complaints}` });
+    for (const id of [...this.#waiting.keys()])
+      this.#settle({ id, error: `the client ended\n${this.#complaints}` });
   }
 }
 

@@ -58,7 +58,10 @@ describe('our client and a server of the Python SDK', () => {
     expect(subscription.era).toBe(version);
     expect(subscription.honored).toEqual(BOTH);
     await touch();
-    expect(await firstTwo(subscription)).toEqual(['resource_updated note://a', 'tools_list_changed']);
+    expect(await firstTwo(subscription)).toEqual([
+      'resource_updated note://a',
+      'tools_list_changed',
+    ]);
   });
 });
 

@@ -16,7 +16,10 @@ export class SessionClient {
   #lastEventIds: (string | null)[] = [];
   #changed: () => void = () => {};
 
-  /** Connects to the server at `url`; resolves once so many streams are open: that of the session, or none. */
+  /**
+   * Connects to the server at `url`; resolves once so many streams are open: that of the session,
+   * or none.
+   */
   static async connect(url: string, streams: 0 | 1 = 1): Promise<SessionClient> {
     const session = new SessionClient();
     session.#listen();
@@ -29,7 +32,8 @@ export class SessionClient {
         maxRetries: 2,
       },
     });
-    // With exactOptionalPropertyTypes, the SDK's own transport is not its Transport: sessionId may be undefined.
+    // With exactOptionalPropertyTypes, the SDK's own transport is not its Transport: sessionId may
+    // be undefined.
     await session.client.connect(transport as Parameters<Client['connect']>[0]);
     await session.streams(streams);
     return session;
@@ -58,7 +62,10 @@ export class SessionClient {
     this.#streams.at(-1)?.abort();
   }
 
-  /** The oldest notification not taken yet: its method without the prefix and, for an update, the URI. */
+  /**
+   * The oldest notification not taken yet: its method without the prefix and, for an update, the
+   * URI.
+   */
   async next(): Promise<string> {
     for (;;) {
       const entry = this.#entries.shift();

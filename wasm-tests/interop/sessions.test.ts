@@ -28,7 +28,9 @@ afterAll(async () => {
 });
 
 async function edit(name: string, text: string): Promise<void> {
-  expect(await modern.callTool({ name: 'edit_note', arguments: { name, text } })).not.toHaveProperty('isError');
+  expect(
+    await modern.callTool({ name: 'edit_note', arguments: { name, text } }),
+  ).not.toHaveProperty('isError');
 }
 
 test('the 2025 client of the TypeScript SDK is told what the server notifies about', () => {
@@ -70,7 +72,10 @@ test('changes of lists reach every session', async () => {
 });
 
 test('a session changes things itself, and hears of them', async () => {
-  await session.client.callTool({ name: 'edit_note', arguments: { name: 'todo', text: 'by a session' } });
+  await session.client.callTool({
+    name: 'edit_note',
+    arguments: { name: 'todo', text: 'by a session' },
+  });
   expect(await session.next()).toBe('resources/updated note://todo');
   expect(await python.nextNotification()).toBe('resources/updated note://todo');
 });

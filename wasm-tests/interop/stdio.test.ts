@@ -29,22 +29,29 @@ describe('the TypeScript client on stdio', () => {
 
   afterEach(() => client.close());
 
-  const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+  const call = (name: string, args: Record<string, unknown>) =>
+    client.callTool({ name, arguments: args });
 
   test('hears every kind of change, and reads it again', async () => {
     const subscription = await client.listen(EVERYTHING);
     expect(subscription.honoredFilter).toEqual(EVERYTHING);
     await call('add_tool', { name: 'greet' });
     expect(await heard.next()).toBe('tools/list_changed');
-    expect((await client.listTools()).tools).toContainEqual(expect.objectContaining({ name: 'greet' }));
+    expect((await client.listTools()).tools).toContainEqual(
+      expect.objectContaining({ name: 'greet' }),
+    );
     await call('add_prompt', { name: 'greet' });
     expect(await heard.next()).toBe('prompts/list_changed');
-    expect((await client.listPrompts()).prompts).toContainEqual(expect.objectContaining({ name: 'greet' }));
+    expect((await client.listPrompts()).prompts).toContainEqual(
+      expect.objectContaining({ name: 'greet' }),
+    );
     await call('edit_note', { name: 'new', text: 'hello' });
     expect(await heard.next()).toBe('resources/list_changed');
     await call('edit_note', { name: 'todo', text: 'written' });
     expect(await heard.next()).toBe('resources/updated note://todo');
-    expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([{ text: 'written' }]);
+    expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([
+      { text: 'written' },
+    ]);
   });
 
   test('closes one subscription and keeps the other', async () => {
@@ -59,7 +66,10 @@ describe('the TypeScript client on stdio', () => {
   });
 
   test('is told of a graceful end', async () => {
-    const [one, other] = [await client.listen(EVERYTHING), await client.listen({ toolsListChanged: true })];
+    const [one, other] = [
+      await client.listen(EVERYTHING),
+      await client.listen({ toolsListChanged: true }),
+    ];
     process.kill(transport.pid ?? 0, 'SIGTERM');
     expect(await Promise.all([one.closed, other.closed])).toEqual(['graceful', 'graceful']);
   });
@@ -82,18 +92,21 @@ describe('the TypeScript client on stdio', () => {
   });
 });
 
-test.each(['auto', 'legacy'] as const)('the TypeScript client connects on stdio in mode %s', async (mode) => {
-  const transport = new StdioClientTransport({ command: process.execPath, args: [STDIO_SERVER] });
-  const client = await typescriptClient(transport, { versionNegotiation: { mode } });
-  const { tools } = await client.listTools();
-  expect(tools).toContainEqual(expect.objectContaining({ name: 'add_tool' }));
-  const opened = client.listen({ toolsListChanged: true }).then(
-    () => 'open',
-    () => 'refused',
-  );
-  expect(await opened).toBe(mode === 'auto' ? 'open' : 'refused');
-  await client.close();
-});
+test.each(['auto', 'legacy'] as const)(
+  'the TypeScript client connects on stdio in mode %s',
+  async (mode) => {
+    const transport = new StdioClientTransport({ command: process.execPath, args: [STDIO_SERVER] });
+    const client = await typescriptClient(transport, { versionNegotiation: { mode } });
+    const { tools } = await client.listTools();
+    expect(tools).toContainEqual(expect.objectContaining({ name: 'add_tool' }));
+    const opened = client.listen({ toolsListChanged: true }).then(
+      () => 'open',
+      () => 'refused',
+    );
+    expect(await opened).toBe(mode === 'auto' ? 'open' : 'refused');
+    await client.close();
+  },
+);
 
 describe('the Python client on stdio', () => {
   let python: PythonClient;
@@ -104,10 +117,16 @@ describe('the Python client on stdio', () => {
 
   afterEach(() => python.stop());
 
-  const all = { tools_list_changed: true, prompts_list_changed: true, resources_list_changed: true };
+  const all = {
+    tools_list_changed: true,
+    prompts_list_changed: true,
+    resources_list_changed: true,
+  };
 
   test('hears every kind of change, and reads it again', async () => {
-    expect(await python.listen('all', { ...all, resource_subscriptions: ['note://todo'] })).toEqual(EVERYTHING);
+    expect(await python.listen('all', { ...all, resource_subscriptions: ['note://todo'] })).toEqual(
+      EVERYTHING,
+    );
     await python.callTool('add_tool', { name: 'greet' });
     expect(await python.nextEvent('all')).toEqual({ event: 'ToolsListChanged' });
     expect(await python.list('tools')).toContain('greet');
@@ -141,11 +160,14 @@ describe('the Python client on stdio', () => {
   });
 
   test('is refused a bad filter', async () => {
-    await expect(python.listen('bad', { resource_subscriptions: [''] })).rejects.toThrow('MCPError -32602');
+    await expect(python.listen('bad', { resource_subscriptions: [''] })).rejects.toThrow(
+      'MCPError -32602',
+    );
   });
 });
 
-// publishChanges hands to the bus what the SDK's server announces by itself, so that each change is heard once.
+// publishChanges hands to the bus what the SDK's server announces by itself, so that each change is
+// heard once.
 const LISTS = [
   ['add_tool', { name: 'greet' }, 'tools/list_changed'],
   ['add_prompt', { name: 'greet' }, 'prompts/list_changed'],
@@ -156,7 +178,8 @@ const NOTE_CHANGED = 'resources/updated note://todo';
 test('the TypeScript client of 2025 on stdio hears the lists, and the resources that it watches', async () => {
   const session = await SessionClient.start(STDIO_SERVER);
   const { client } = session;
-  const call = (name: string, args: Record<string, unknown>) => client.callTool({ name, arguments: args });
+  const call = (name: string, args: Record<string, unknown>) =>
+    client.callTool({ name, arguments: args });
   expect(await client.subscribeResource({ uri: 'note://todo' })).toEqual({});
   for (const [tool, args, list] of LISTS) {
     await call(tool, args);
@@ -164,7 +187,9 @@ test('the TypeScript client of 2025 on stdio hears the lists, and the resources 
   }
   await call('edit_note', { name: 'todo', text: 'written' });
   expect(await session.next()).toBe(NOTE_CHANGED);
-  expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([{ text: 'written' }]);
+  expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([
+    { text: 'written' },
+  ]);
   expect(await client.unsubscribeResource({ uri: 'note://todo' })).toEqual({});
   await call('edit_note', { name: 'todo', text: 'unheard' });
   await call('add_tool', { name: 'heard' });
@@ -190,7 +215,10 @@ test('the Python client of 2025 on stdio hears the lists, and the resources that
 
 describe('a bus that may have lost events', () => {
   test('ends no subscription of the TypeScript client, which hears of everything once', async () => {
-    const transport = new StdioClientTransport({ command: process.execPath, args: [LOSING_SERVER] });
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [LOSING_SERVER],
+    });
     const client = await typescriptClient(transport);
     const heard = new Heard(client);
     const listening = await client.listen({ toolsListChanged: true });
@@ -217,20 +245,32 @@ describe('a bus that may have lost events', () => {
     await session.client.subscribeResource({ uri: 'note://todo' });
     const { content } = await session.client.callTool({ name: 'process_id' });
     process.kill(Number((content as [{ text: string }])[0].text), 'SIGUSR2');
-    const cues = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed', NOTE_CHANGED];
+    const cues = [
+      'tools/list_changed',
+      'prompts/list_changed',
+      'resources/list_changed',
+      NOTE_CHANGED,
+    ];
     const heard: string[] = [];
     while (heard.length < cues.length) heard.push(await session.next());
     expect(heard.sort()).toEqual(cues.sort());
-    await session.client.callTool({ name: 'edit_note', arguments: { name: 'todo', text: 'written' } });
+    await session.client.callTool({
+      name: 'edit_note',
+      arguments: { name: 'todo', text: 'written' },
+    });
     expect(await session.next()).toBe(NOTE_CHANGED);
     await session.client.close();
   });
 });
 
-// What the server cannot go on with it cancels (2026-07-28, Cancellation); neither SDK takes that for a graceful end.
+// What the server cannot go on with it cancels (2026-07-28, Cancellation); neither SDK takes that
+// for a graceful end.
 describe('a bus that is closed', () => {
   test('ends the subscriptions of the TypeScript client', async () => {
-    const transport = new StdioClientTransport({ command: process.execPath, args: [LOSING_SERVER] });
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [LOSING_SERVER],
+    });
     const client = await typescriptClient(transport);
     const listening = await client.listen({ toolsListChanged: true });
     process.kill(transport.pid ?? 0, 'SIGHUP');

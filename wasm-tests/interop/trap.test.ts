@@ -18,7 +18,10 @@ const WITHIN = { timeout: 15_000 };
 const KEEP_ALIVE_MS = 500;
 const CHANGED = { kind: 'tools_list_changed' } as const;
 
-/** A client that knows the list of tools, as it read that after the last notification or when it came back. */
+/**
+ * A client that knows the list of tools, as it read that after the last notification or when it
+ * came back.
+ */
 interface Returning {
   tools(): Promise<string[]>;
   stop(): Promise<void>;
@@ -26,8 +29,15 @@ interface Returning {
 
 /** What the core is called for when it traps. */
 const CALLS: [string, (server: ListenHandler, url: string) => Promise<unknown>][] = [
-  ['a publish', ({ bus }) => expect(bus.publish(CHANGED)).rejects.toMatchObject({ code: 'core-trapped' })],
-  ['an open', async (_, url) => expect((await listen(url, { toolsListChanged: true })).response.status).toBe(503)],
+  [
+    'a publish',
+    ({ bus }) => expect(bus.publish(CHANGED)).rejects.toMatchObject({ code: 'core-trapped' }),
+  ],
+  [
+    'an open',
+    async (_, url) =>
+      expect((await listen(url, { toolsListChanged: true })).response.status).toBe(503),
+  ],
   // Nothing else calls the core: it is a keep-alive that is due.
   ['a timer', () => expect.poll(() => told, WITHIN).toMatchObject([{ code: 'core-trapped' }])],
 ];
@@ -72,7 +82,8 @@ describe.each(CALLS)('after a trap in %s', (_, trap) => {
     const clients = await Promise.all(
       Object.entries(RETURNING).map(async ([name, connect]) => [name, await connect(url)] as const),
     );
-    const known = async () => Promise.all(clients.map(async ([name, client]) => [name, await client.tools()]));
+    const known = async () =>
+      Promise.all(clients.map(async ([name, client]) => [name, await client.tools()]));
     const all = () => clients.map(([name]) => [name, [`change_${change}`]]);
     try {
       await changed();
@@ -120,7 +131,10 @@ async function changed(): Promise<void> {
 
 /** A server whose only tool has the number of the last change in its name. */
 function numbered(): McpServer {
-  const mcp = new McpServer({ name: 'numbered', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
+  const mcp = new McpServer(
+    { name: 'numbered', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true } } },
+  );
   mcp.registerTool(`change_${change}`, { description: 'Does nothing' }, () => ({ content: [] }));
   return mcp;
 }

@@ -6,8 +6,12 @@ import {
 } from '@modelcontextprotocol/client';
 
 /** A client of the TypeScript SDK that speaks 2026-07-28, connected to a URL or by a transport. */
-export async function typescriptClient(server: string | Transport, options: ClientOptions = {}): Promise<Client> {
-  const transport = typeof server === 'string' ? new StreamableHTTPClientTransport(new URL(server)) : server;
+export async function typescriptClient(
+  server: string | Transport,
+  options: ClientOptions = {},
+): Promise<Client> {
+  const transport =
+    typeof server === 'string' ? new StreamableHTTPClientTransport(new URL(server)) : server;
   const client = new Client(
     { name: 'interop', version: '1.0.0' },
     { versionNegotiation: { mode: { pin: '2026-07-28' } }, ...options },
@@ -16,7 +20,10 @@ export async function typescriptClient(server: string | Transport, options: Clie
   return client;
 }
 
-/** What a client hears, in order: each entry is the method without its prefix and, for an update, the URI. */
+/**
+ * What a client hears, in order: each entry is the method without its prefix and, for an update,
+ * the URI.
+ */
 export class Heard {
   readonly #entries: string[] = [];
   #wake: () => void = () => {};
@@ -24,7 +31,9 @@ export class Heard {
   /** Listens to everything that `client` is notified of from now on. */
   constructor(client: Client) {
     for (const list of ['tools', 'prompts', 'resources'] as const) {
-      client.setNotificationHandler(`notifications/${list}/list_changed`, () => this.#add(`${list}/list_changed`));
+      client.setNotificationHandler(`notifications/${list}/list_changed`, () =>
+        this.#add(`${list}/list_changed`),
+      );
     }
     client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
       this.#add(`resources/updated ${params.uri}`),

@@ -18,8 +18,8 @@ impl Absence {
         }
     }
 
-    /// Whether the bus will be found soon: the attempts of an edge whose bus is away for long, or says that it
-    /// is overloaded, are spread wider.
+    /// Whether the bus will be found soon: the attempts of an edge whose bus is away for long, or
+    /// says that it is overloaded, are spread wider.
     pub(crate) fn is_soon(&self, now: Millis) -> bool {
         !self.is_hanging && !self.is_overloaded && now - self.since <= NOT_LONG
     }

@@ -203,7 +203,8 @@ impl World {
         Ok(())
     }
 
-    /// A session's client opens its stream again, from what it has read; where its session is over it begins another one.
+    /// A session's client opens its stream again, from what it has read; where its session is over
+    /// it begins another one.
     pub(crate) fn come_back(&mut self, at: usize) -> Result<(), Violation> {
         for _ in 0..2 {
             if !self.clients[at].can(Act::Return) {

@@ -18,8 +18,8 @@ use crate::{
 
 pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
-/// The object around a [`bus::Bus`]: writes the log before it sends, keeps what it needs to know of each socket with the
-/// socket, sleeps and is woken, is reset, loses its disk and is away.
+/// The object around a [`bus::Bus`]: writes the log before it sends, keeps what it needs to know of
+/// each socket with the socket, sleeps and is woken, is reset, loses its disk and is away.
 #[derive(Debug)]
 pub(crate) struct Bus {
     disk: Disk,

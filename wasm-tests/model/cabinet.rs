@@ -10,7 +10,8 @@ use mcp_listen::{
     uri::Uri,
 };
 
-/// The sessions on the disk of a bus: each life of the bus reads and writes them through a clone of this.
+/// The sessions on the disk of a bus: each life of the bus reads and writes them through a clone of
+/// this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cabinet(Rc<RefCell<Rows>>);
 
@@ -37,7 +38,8 @@ impl Cabinet {
         self.0.borrow()
     }
 
-    /// Does something while the disk fails after so many writes. What was written before a failure is undone, as in a transaction.
+    /// Does something while the disk fails after so many writes. What was written before a failure
+    /// is undone, as in a transaction.
     pub(crate) fn failing<T>(
         &self,
         after: Option<u8>,

@@ -83,7 +83,8 @@ impl World {
             .iter()
             .map(|line| {
                 let is_back = line.absence.is_none_or(|absence| absence.is_soon(now));
-                // Where all requests were spent, none has the socket until another one looks for it.
+                // Where all requests were spent, none has the socket until another one looks for
+                // it.
                 let is_soon = is_back && line.is_served();
                 (line.socket, is_soon)
             })
@@ -132,8 +133,9 @@ impl World {
             .collect()
     }
 
-    /// Lets streams have `span`. Calls between root and shards that failed, or were never answered, are made
-    /// again after a pause: that comes on top, and who waited for it at a shard has the whole of `span` after that.
+    /// Lets streams have `span`. Calls between root and shards that failed, or were never answered,
+    /// are made again after a pause: that comes on top, and who waited for it at a shard has the
+    /// whole of `span` after that.
     fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
         if self.is_quiet() && !self.setup.has_shards {
             return self.pass(span);
@@ -271,7 +273,8 @@ impl Host {
 
 /// As long as shards are opened and closed.
 const MAX_MOVES: usize = 5;
-/// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at most.
+/// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at
+/// most.
 const LONGEST_PAUSE: Millis = Millis(20_000);
 const SHORT: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);

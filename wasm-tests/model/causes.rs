@@ -59,14 +59,15 @@ impl World {
         is_idle && is_up && self.network.is_calm() && self.is_quiet()
     }
 
-    /// Whether root and shards have nothing to say to each other: calls that failed are made again later.
+    /// Whether root and shards have nothing to say to each other: calls that failed are made again
+    /// later.
     pub(crate) fn is_quiet(&mut self) -> bool {
         !self.setup.has_shards
             || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_told()
     }
 
-    /// Whether the bus may be unable to say what was missed: its log is another one, or does not reach
-    /// back, or one of the ends is of the version before, which notices nothing.
+    /// Whether the bus may be unable to say what was missed: its log is another one, or does not
+    /// reach back, or one of the ends is of the version before, which notices nothing.
     fn has_forgotten(&self) -> bool {
         self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.is_old()
     }

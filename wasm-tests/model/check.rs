@@ -1,5 +1,6 @@
-//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with 1, and the trace, where
-//! a promise is broken. Where `scripts/mutants/planted.mjs` has put the bugs in, `--bug N` plants one: a trace to look at.
+//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with 1, and
+//! the trace, where a promise is broken. Where `scripts/mutants/planted.mjs` has put the bugs in,
+//! `--bug N` plants one: a trace to look at.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

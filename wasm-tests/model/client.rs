@@ -30,7 +30,8 @@ pub(crate) struct Client {
     pub(crate) wanted: Keys,
     /// For each key, the event after which it was promised to hear of every one.
     pub(crate) promised: [Option<usize>; KEYS],
-    /// For each key, up to which event the publisher had come when the last cue that it read was written.
+    /// For each key, up to which event the publisher had come when the last cue that it read was
+    /// written.
     pub(crate) read: [usize; KEYS],
     pub(crate) last_id: Option<String>,
     /// Up to which event the publisher had come when what it read last was written.
@@ -214,8 +215,9 @@ impl Client {
         )
     }
 
-    /// Everything that was promised and published has been heard, by the cue that the client read last. A watch is promised what is
-    /// published after it was live for the first time: before, its client knows of no stream.
+    /// Everything that was promised and published has been heard, by the cue that the client read
+    /// last. A watch is promised what is published after it was live for the first time: before,
+    /// its client knows of no stream.
     pub(crate) fn check_heard(&self, ledger: &Ledger) -> Result<(), Violation> {
         for key in self.wanted.iter() {
             let last = ledger.last(key);

@@ -21,7 +21,8 @@ pub(crate) struct Tell {
     pub(crate) is_awaited: bool,
 }
 
-/// The sessions that the object keeps, as `js/cloudflare/object/bus/sessions.ts` has them. The disk fails after so many writes.
+/// The sessions that the object keeps, as `js/cloudflare/object/bus/sessions.ts` has them. The disk
+/// fails after so many writes.
 impl Bus {
     /// Begins a session; the answer is whether there was room.
     pub(crate) fn begin_session(

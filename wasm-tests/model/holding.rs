@@ -7,7 +7,8 @@ use crate::{
     world::World,
 };
 
-/// What the requests of the streams do about the socket that they share: what the lease of the core says.
+/// What the requests of the streams do about the socket that they share: what the lease of the core
+/// says.
 impl World {
     /// Something happens to the requests that share a connection.
     pub(crate) fn move_request(&mut self, step: Step) -> Result<(), Violation> {
@@ -30,7 +31,8 @@ impl World {
         Ok(())
     }
 
-    /// The request of a stream does nothing from now on, or goes on with what it was asked to do meanwhile.
+    /// The request of a stream does nothing from now on, or goes on with what it was asked to do
+    /// meanwhile.
     pub(crate) fn set_stalled(
         &mut self,
         place: usize,
@@ -94,7 +96,8 @@ impl World {
         self.check_taken(place, edge)
     }
 
-    /// The request of a stream looks after the one that has the socket; the answer is whether anything but a question came of it.
+    /// The request of a stream looks after the one that has the socket; the answer is whether
+    /// anything but a question came of it.
     pub(crate) fn look(&mut self, place: usize, edge: StreamId) -> Result<bool, Violation> {
         let (now, random) = (self.now, self.random());
         let lease = self.isolates[place].core.lease();
@@ -102,7 +105,8 @@ impl World {
         self.lease(place)
     }
 
-    /// Timers of requests come, up to this moment or until something has come of one, which is the answer.
+    /// Timers of requests come, up to this moment or until something has come of one, which is the
+    /// answer.
     pub(crate) fn keep_watch(&mut self, until: Millis) -> Result<bool, Violation> {
         loop {
             let isolates = self.isolates.iter_mut().enumerate();
@@ -169,7 +173,8 @@ impl World {
         isolate.idle_since = None;
     }
 
-    /// All requests are spent: some of the oldest streams end, and their clients come back with fresh ones.
+    /// All requests are spent: some of the oldest streams end, and their clients come back with
+    /// fresh ones.
     fn shed(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
         self.check_shed(place, edges)?;
         let now = self.now;

@@ -13,7 +13,8 @@ use crate::{
     wire::{Read, Reader, Said},
 };
 
-/// What holds one stream in its isolate: its place there, and the one write that its reader has yet to take.
+/// What holds one stream in its isolate: its place there, and the one write that its reader has yet
+/// to take.
 #[derive(Debug)]
 pub(crate) struct Host {
     reader: Reader,
@@ -134,7 +135,8 @@ impl Host {
         self.pending.handle(told, stream)
     }
 
-    /// Whether its client goes on from where it was: then it is told of what was published before it came back.
+    /// Whether its client goes on from where it was: then it is told of what was published before
+    /// it came back.
     pub(crate) fn is_of_session(&self) -> bool {
         self.is_of_session
     }

@@ -9,8 +9,9 @@ use mcp_listen::{
 
 use crate::{absence::Absence, host::ATTACH, network::SocketId};
 
-/// Streams of one isolate on a connection to the bus, as `js/streams/connection/shared-connection.ts` holds
-/// them: the core's part, the requests of the streams, and the one among them that has the socket.
+/// Streams of one isolate on a connection to the bus, as
+/// `js/streams/connection/shared-connection.ts` holds them: the core's part, the requests of the
+/// streams, and the one among them that has the socket.
 #[derive(Debug)]
 pub(crate) struct Isolate {
     pub(crate) core: isolate::Isolate,
@@ -36,7 +37,8 @@ pub(crate) struct Isolate {
     /// What the trial has shown: whether requests can write to streams of others.
     pub(crate) verdict: Option<bool>,
     pub(crate) trials: u8,
-    /// Since when the same request, or none, has the socket and does nothing, while another one runs.
+    /// Since when the same request, or none, has the socket and does nothing, while another one
+    /// runs.
     pub(crate) idle_since: Option<Millis>,
     /// When streams were shed last.
     pub(crate) shed_at: Option<Millis>,

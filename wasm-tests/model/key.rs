@@ -48,7 +48,8 @@ impl Key {
         Uri::new(self.name(), 16).unwrap()
     }
 
-    /// The change of this key that is published as event `number`; only the state of a task tells the number.
+    /// The change of this key that is published as event `number`; only the state of a task tells
+    /// the number.
     pub(crate) fn event(self, number: usize) -> ServerEvent {
         match self.0 {
             0 => ServerEvent::ToolsListChanged,

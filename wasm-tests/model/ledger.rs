@@ -13,7 +13,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Writes down what has a place on disk now: in one epoch each event has the position after the one before.
+    /// Writes down what has a place on disk now: in one epoch each event has the position after the
+    /// one before.
     pub(crate) fn write(&mut self, key: Key, mark: Mark) -> Result<(), Violation> {
         let former = self.events.last().filter(|last| last.epoch == mark.epoch);
         let expected = former.map_or(1, |former| former.position.0 + 1);
@@ -39,7 +40,8 @@ impl Ledger {
         self.last[key.index()]
     }
 
-    /// The same, where a stream that stands at `mark` has it behind it. What came before may have collapsed into it.
+    /// The same, where a stream that stands at `mark` has it behind it. What came before may have
+    /// collapsed into it.
     pub(crate) fn last_up_to(&self, key: Key, mark: &Mark) -> Option<usize> {
         let last = self.last(key);
         let event = self.events.get(last.checked_sub(1)?)?;

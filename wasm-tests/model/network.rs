@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
-/// The sockets between edges and their bus. A pipe that is held keeps what is sent until it is delivered
-/// by hand; faults meet what waits there, or else what is sent next.
+/// The sockets between edges and their bus. A pipe that is held keeps what is sent until it is
+/// delivered by hand; faults meet what waits there, or else what is sent next.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     sockets: BTreeMap<SocketId, Socket>,
@@ -21,7 +21,8 @@ pub(crate) struct SocketId(pub(crate) usize);
 pub(crate) struct Socket {
     /// Whether one of its ends is of a version that cannot notice what is missing.
     pub(crate) is_blind: bool,
-    /// Whether the edge may have missed a frame without anything that tells it so until the next one.
+    /// Whether the edge may have missed a frame without anything that tells it so until the next
+    /// one.
     pub(crate) has_hole: bool,
     /// Whether anything happened to a frame.
     pub(crate) is_hurt: bool,
@@ -225,7 +226,8 @@ impl Network {
         }
     }
 
-    /// Something happens to a frame; where none waits, to the next one. The answer is what it happened to.
+    /// Something happens to a frame; where none waits, to the next one. The answer is what it
+    /// happened to.
     pub(crate) fn hurt(
         &mut self,
         id: SocketId,

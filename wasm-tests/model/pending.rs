@@ -15,7 +15,8 @@ pub(crate) enum Told {
     Change(Key),
 }
 
-/// What should wait in a stream: at most one cue for each key, in the order in which each key first became pending.
+/// What should wait in a stream: at most one cue for each key, in the order in which each key first
+/// became pending.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     queue: VecDeque<Key>,

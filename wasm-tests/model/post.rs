@@ -16,7 +16,8 @@ use crate::{
     world::World,
 };
 
-/// The shards of a bus, and the calls between them and their root, which arrive late, twice, or not at all.
+/// The shards of a bus, and the calls between them and their root, which arrive late, twice, or not
+/// at all.
 #[derive(Debug, Default)]
 pub(crate) struct Shards {
     pub(crate) objects: BTreeMap<ShardId, ShardObject>,
@@ -29,7 +30,8 @@ pub(crate) struct Shards {
     spared_until: Millis,
     /// How often the root has begun anew.
     life: usize,
-    /// The calls about sessions that are under way, with the life of the root that made them, and the number of the last one.
+    /// The calls about sessions that are under way, with the life of the root that made them, and
+    /// the number of the last one.
     tickets: BTreeMap<u32, (Tell, usize)>,
     ticket: u32,
 }
@@ -95,7 +97,8 @@ impl Shards {
 }
 
 impl World {
-    /// Seats a socket: where its host was before, or where the root says. The answer is whether it was taken.
+    /// Seats a socket: where its host was before, or where the root says. The answer is whether it
+    /// was taken.
     pub(crate) fn seat(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
         if let Some(shard) = known
             && self.shards.enter(socket, shard)
@@ -359,7 +362,8 @@ impl World {
         self.fail_visits(Some(ticket))
     }
 
-    /// Posts what the root has to tell shards of sessions; the answer is the calls that are awaited.
+    /// Posts what the root has to tell shards of sessions; the answer is the calls that are
+    /// awaited.
     pub(crate) fn post_tells(&mut self) -> BTreeSet<u32> {
         let mut awaited = BTreeSet::new();
         for tell in self.bus.take_tells() {

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl World {
-    /// What holds after every step: a stream that stands at a mark has heard all that was promised up to it, and a request that runs has
-    /// its connection before long.
+    /// What holds after every step: a stream that stands at a mark has heard all that was promised
+    /// up to it, and a request that runs has its connection before long.
     pub(crate) fn check(&mut self) -> Result<(), Violation> {
         for at in 0..self.clients.len() {
             let Some((host, mut driven)) = self.driven(at) else {

@@ -37,7 +37,8 @@ struct Entry {
 }
 
 impl Register {
-    /// Holds that a session makes room at the expense of its own caller alone, whose least recently used ones go.
+    /// Holds that a session makes room at the expense of its own caller alone, whose least recently
+    /// used ones go.
     pub(crate) fn begin(
         &mut self,
         id: &str,
@@ -127,7 +128,8 @@ impl Register {
         Ok(())
     }
 
-    /// What changed since: streams that came and went, sessions that were swept, a bus that began anew.
+    /// What changed since: streams that came and went, sessions that were swept, a bus that began
+    /// anew.
     pub(crate) fn observe(&mut self, bus: &Bus, now: Millis) -> Result<(), Violation> {
         let rows = bus.disk().cabinet.rows();
         let seen = (bus.lives, bus.moves, rows.version);

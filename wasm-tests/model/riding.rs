@@ -99,7 +99,8 @@ impl World {
         }
     }
 
-    /// A frame of the bus came. Those that come in one turn are served together, or each is a turn of its own.
+    /// A frame of the bus came. Those that come in one turn are served together, or each is a turn
+    /// of its own.
     pub(crate) fn hear_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  isolate {place} hears {}", frame.text));

@@ -2,8 +2,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{invariant::Violation, schedule::Schedule, world::World};
 
-/// Runs a schedule to its end: its steps, then the calm in which everything has to come true. The answer is how many events were
-/// published.
+/// Runs a schedule to its end: its steps, then the calm in which everything has to come true. The
+/// answer is how many events were published.
 pub(crate) fn run(schedule: &Schedule) -> Result<u64, Violation> {
     let mut world = World::new(schedule.setup, false);
     drive(&mut world, schedule)?;

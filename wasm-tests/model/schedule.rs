@@ -1,7 +1,8 @@
 use crate::seed::Seed;
 
-/// Everything that a run decides: how its world is set up, and what happens there, one step after the other.
-/// Nothing else is drawn while it runs, so the same schedule runs the same again, and so does what is left of it.
+/// Everything that a run decides: how its world is set up, and what happens there, one step after
+/// the other. Nothing else is drawn while it runs, so the same schedule runs the same again, and so
+/// does what is left of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     pub(crate) setup: Setup,
@@ -38,11 +39,13 @@ pub(crate) struct Setup {
     pub(crate) keeps_behind: bool,
     /// What sessions may take, from much to little.
     pub(crate) bounds: u8,
-    /// The keys that there are, as a bit mask; none means all. With few of them more happens to each.
+    /// The keys that there are, as a bit mask; none means all. With few of them more happens to
+    /// each.
     pub(crate) keys: u8,
 }
 
-/// One step; `who`, `what` and `spin` are read as the act needs them, and one that finds nothing to act on does nothing.
+/// One step; `who`, `what` and `spin` are read as the act needs them, and one that finds nothing to
+/// act on does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) act: Act,
@@ -143,8 +146,8 @@ impl Act {
 }
 
 impl Schedule {
-    /// The schedule that `seed` names. Each has its own mix of acts: what never happens in one happens
-    /// the more often in another.
+    /// The schedule that `seed` names. Each has its own mix of acts: what never happens in one
+    /// happens the more often in another.
     pub(crate) fn of_seed(seed: u64) -> Self {
         let mut seed = Seed::new(seed);
         let parts = [
@@ -212,7 +215,8 @@ fn step(seed: &mut Seed, mix: &[(Act, usize)]) -> Step {
     }
 }
 
-/// The acts, how often each happens in a schedule that has it, and the part of the world that it is about.
+/// The acts, how often each happens in a schedule that has it, and the part of the world that it is
+/// about.
 const ACTS: [(Act, usize, Part); 40] = [
     (Act::Publish, 20, Part::Every),
     (Act::Open, 9, Part::Every),

@@ -123,8 +123,8 @@ impl Client {
         }
     }
 
-    /// Its session begins, in place of an earlier one: it watches nothing yet, and of the lists everything is
-    /// promised from now on.
+    /// Its session begins, in place of an earlier one: it watches nothing yet, and of the lists
+    /// everything is promised from now on.
     pub(crate) fn begin_anew(&mut self, id: Box<str>, published: usize) {
         if let Some(session) = self.session_mut() {
             session.id = Some(id);

@@ -155,7 +155,8 @@ impl ShardObject {
         out
     }
 
-    /// The root tells something about a session; the ticket is among [`Self::take_done`] once that is done.
+    /// The root tells something about a session; the ticket is among [`Self::take_done`] once that
+    /// is done.
     pub(crate) fn tell_session(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
         let told = self.life().shard.handle_session_call(ticket, text);
         told.map_err(|_| Violation::new("calls are understood", text.to_owned()))

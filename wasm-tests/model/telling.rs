@@ -121,7 +121,8 @@ impl World {
         Ok(())
     }
 
-    /// Who waited for the answer of the bus takes nothing at or before the head that the answer names.
+    /// Who waited for the answer of the bus takes nothing at or before the head that the answer
+    /// names.
     fn check_head(&self, rider: &Rider, events: &[Published]) -> Result<(), Violation> {
         let client = &self.clients[rider.client];
         let Some(host) = &client.host else {
@@ -169,7 +170,8 @@ fn writes(output: &IsolateOutput) -> usize {
     }
 }
 
-/// Those of these events that a stream hears of: what stands at or before the head of its acknowledgment is not for it.
+/// Those of these events that a stream hears of: what stands at or before the head of its
+/// acknowledgment is not for it.
 fn heard_of(events: &[Published], pending: &Pending, stream: &ServerStream) -> Vec<Told> {
     let honored = stream.honored();
     let mut heard: Vec<&Published> = events

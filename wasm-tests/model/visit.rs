@@ -17,7 +17,8 @@ use crate::{
     request::{Asks, Request, URL},
 };
 
-/// One request on its way through a server, as `js/listen-handler.ts` and `js/sessions/session-handler.ts` lead it.
+/// One request on its way through a server, as `js/listen-handler.ts` and
+/// `js/sessions/session-handler.ts` lead it.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) at: usize,

@@ -34,7 +34,8 @@ impl Said {
     }
 }
 
-/// Reads frames as a client does: one of a subscription by its stamp, one of a session by its id to resume from.
+/// Reads frames as a client does: one of a subscription by its stamp, one of a session by its id to
+/// resume from.
 #[derive(Debug)]
 pub(crate) enum Reader {
     Subscription(RequestId),
@@ -109,7 +110,8 @@ fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
     }))
 }
 
-/// Of a session nothing of a subscription is on the wire, so the message is read by putting a stamp on.
+/// Of a session nothing of a subscription is on the wire, so the message is read by putting a stamp
+/// on.
 fn plain(text: &str, message: &str) -> Result<Read, Violation> {
     let id = text
         .strip_prefix("id: ")

@@ -64,7 +64,8 @@ impl World {
         }
     }
 
-    /// Opens a stream: on the connection that its isolate shares, where it may, or on one of its own.
+    /// Opens a stream: on the connection that its isolate shares, where it may, or on one of its
+    /// own.
     pub(crate) fn connect(&mut self, at: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
@@ -92,8 +93,8 @@ impl World {
         Ok(())
     }
 
-    /// The trial says whether streams share a connection here. One that takes too long says nothing but
-    /// that this stream goes alone, until it has been so a few times.
+    /// The trial says whether streams share a connection here. One that takes too long says nothing
+    /// but that this stream goes alone, until it has been so a few times.
     pub(crate) fn decide(&mut self, at: usize) -> Result<(), Violation> {
         let (works, _) = self.trial();
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {

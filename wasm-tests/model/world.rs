@@ -265,7 +265,8 @@ impl World {
         budget(self.setup)
     }
 
-    /// How many isolates there are whose streams may share a connection; those of streams that are alone come after them.
+    /// How many isolates there are whose streams may share a connection; those of streams that are
+    /// alone come after them.
     pub(crate) fn shared_isolates(&self) -> usize {
         isolates(self.setup)
     }

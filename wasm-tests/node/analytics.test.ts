@@ -13,7 +13,11 @@ test('what was counted since the last writing is written, so that sums over isol
   const { server } = watched();
   const { points, sums } = recorded();
   const write = analyticsWriter(points, server.stats);
-  const stream = await open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
+  const stream = await open(
+    server,
+    { resourceSubscriptions: ['note://secret'] },
+    { id: '"private"' },
+  );
   await stream.message();
   write();
   for (let round = 0; round < 3; round += 1) {
@@ -27,9 +31,9 @@ test('what was counted since the last writing is written, so that sums over isol
   expect([events, notifications, opened, refused.request]).toEqual([3, 3, 1, 3]);
   expect(sums('streams').slice(2)).toEqual([1, 0, 0, 0, 0, 3, 3, 0, server.stats().writeDelayMs]);
   expect(sums('refused')).toEqual([0, 0, 0, 3, 0, 0, 0, 0, 0]);
-  expect(points.written.filter(({ blobs }) => blobs[0] === 'streams').map(({ doubles }) => doubles[0])).toEqual([
-    1, 1, 1, 1,
-  ]);
+  expect(
+    points.written.filter(({ blobs }) => blobs[0] === 'streams').map(({ doubles }) => doubles[0]),
+  ).toEqual([1, 1, 1, 1]);
   expect(JSON.stringify(points.written)).not.toMatch(/secret|private/);
 });
 
@@ -57,7 +61,10 @@ test('a server at rest writes nothing, and every point keeps to the limits of a 
   expect(points.written.length).toBeGreaterThan(0);
   for (const { blobs, doubles, indexes } of points.written) {
     expect(doubles.length).toBeLessThanOrEqual(20);
-    expect([indexes, blobs]).toEqual([[blobs[0]], [expect.stringMatching(/^(streams|refused|ended|written)$/)]]);
+    expect([indexes, blobs]).toEqual([
+      [blobs[0]],
+      [expect.stringMatching(/^(streams|refused|ended|written)$/)],
+    ]);
   }
   stream.drop();
 });
@@ -65,7 +72,10 @@ test('a server at rest writes nothing, and every point keeps to the limits of a 
 /** A dataset that keeps its points, and each group's doubles added up. */
 function recorded() {
   const written: Parameters<AnalyticsDataset['writeDataPoint']>[0][] = [];
-  const points = { written, writeDataPoint: (point: (typeof written)[number]) => void written.push(point) };
+  const points = {
+    written,
+    writeDataPoint: (point: (typeof written)[number]) => void written.push(point),
+  };
   const sums = (group: string): number[] =>
     written
       .filter(({ blobs }) => blobs[0] === group)

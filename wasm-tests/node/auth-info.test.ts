@@ -14,7 +14,9 @@ function info(more: Partial<AuthInfo> = {}): AuthInfo {
 /** What `authorize` learns where `principal` answers so. */
 async function learned(answer: AuthInfo): Promise<AuthorizeContext> {
   const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
-  const response = await serving({ principal: () => answer, authorize }).fetch(listenRequest(TOOLS));
+  const response = await serving({ principal: () => answer, authorize }).fetch(
+    listenRequest(TOOLS),
+  );
   expect(response.status).toBe(200);
   return authorize.mock.calls[0]?.[0] as AuthorizeContext;
 }
@@ -28,7 +30,11 @@ test.each([
   ['its userId', { userId: 'bob' }, 'bob'],
   ['its userId where sub is empty', { sub: '', userId: 'bob' }, 'bob'],
   ['its userId where sub is a number', { sub: 7, userId: 'bob' }, 'bob'],
-  ['the digest of its token where both are something else', { sub: null, userId: ['bob'] }, sha256('secret')],
+  [
+    'the digest of its token where both are something else',
+    { sub: null, userId: ['bob'] },
+    sha256('secret'),
+  ],
   ['the digest of its token where there is nothing more', {}, sha256('secret')],
 ])('a token names its caller by %s', async (_, extra, name) => {
   expect((await learned(info({ extra }))).principal).toBe(name);
@@ -81,16 +87,22 @@ test.each([
   const onError = vi.fn();
   const server = serving({ principal: () => answer as AuthInfo, onError });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-  expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-failed' }));
+  expect(onError).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ code: 'authorizer-failed' }),
+  );
 });
 
 test("the SDK's requireBearerAuth is a principal as it is", async () => {
   const verifyAccessToken = async (token: string): Promise<AuthInfo> => {
-    if (token === 'good') return info({ token, expiresAt: Date.now() / 1_000 + 60, extra: { sub: 'ann' } });
+    if (token === 'good')
+      return info({ token, expiresAt: Date.now() / 1_000 + 60, extra: { sub: 'ann' } });
     throw new OAuthError(OAuthErrorCode.InvalidToken, 'not this one');
   };
   const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
-  const server = serving({ principal: requireBearerAuth({ verifier: { verifyAccessToken } }), authorize });
+  const server = serving({
+    principal: requireBearerAuth({ verifier: { verifyAccessToken } }),
+    authorize,
+  });
   const listen = (token: string) =>
     server.fetch(listenRequest(TOOLS, { headers: { authorization: `Bearer ${token}` } }));
   expect((await listen('good')).status).toBe(200);
@@ -106,28 +118,45 @@ const DENIERS: [name: string, denying: (answer: () => Response) => ListenHandler
   ['authorize', (answer) => ({ authorize: answer })],
 ];
 
-test.each(DENIERS)('a Response of %s denies with its status and two header fields', async (_, denying) => {
-  for (const [status, field] of [
-    [401, 'www-authenticate'],
-    [403, 'www-authenticate'],
-    [503, 'retry-after'],
-  ] as const) {
-    const headers = { [field]: '7', 'x-secret': 'yes', 'set-cookie': 'a=b' };
-    const answer = new Response('a secret', { status, headers });
-    const response = await serving(denying(() => answer)).fetch(listenRequest(TOOLS));
-    expect(response.status).toBe(status);
-    expect(response.headers.get(field)).toBe('7');
-    expect([response.headers.get('x-secret'), response.headers.get('set-cookie')]).toEqual([null, null]);
-    expect(await response.text()).not.toContain('secret');
-    expect(answer.bodyUsed).toBe(true);
-  }
-});
+test.each(DENIERS)(
+  'a Response of %s denies with its status and two header fields',
+  async (_, denying) => {
+    for (const [status, field] of [
+      [401, 'www-authenticate'],
+      [403, 'www-authenticate'],
+      [503, 'retry-after'],
+    ] as const) {
+      const headers = { [field]: '7', 'x-secret': 'yes', 'set-cookie': 'a=b' };
+      const answer = new Response('a secret', { status, headers });
+      const response = await serving(denying(() => answer)).fetch(listenRequest(TOOLS));
+      expect(response.status).toBe(status);
+      expect(response.headers.get(field)).toBe('7');
+      expect([response.headers.get('x-secret'), response.headers.get('set-cookie')]).toEqual([
+        null,
+        null,
+      ]);
+      expect(await response.text()).not.toContain('secret');
+      expect(answer.bodyUsed).toBe(true);
+    }
+  },
+);
 
-test.each(DENIERS)('a Response of %s that is no denial is a 503, and reported', async (_, denying) => {
-  for (const answer of [new Response(), Response.json({}, { status: 500 }), Response.redirect('https://a.example/')]) {
-    const onError = vi.fn();
-    const server = serving({ ...denying(() => answer), onError });
-    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-failed' }));
-  }
-});
+test.each(DENIERS)(
+  'a Response of %s that is no denial is a 503, and reported',
+  async (_, denying) => {
+    for (const answer of [
+      new Response(),
+      Response.json({}, { status: 500 }),
+      Response.redirect('https://a.example/'),
+    ]) {
+      const onError = vi.fn();
+      const server = serving({ ...denying(() => answer), onError });
+      expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({
+        status: 503,
+      });
+      expect(onError).toHaveBeenCalledExactlyOnceWith(
+        expect.objectContaining({ code: 'authorizer-failed' }),
+      );
+    }
+  },
+);

@@ -24,10 +24,13 @@ describe('the client of the benchmarks', () => {
 });
 
 describe('an audience over the network', () => {
-  test.each(['\n', '\r\n'])('counts events and passes over comments where lines end with %j', async (end) => {
-    const audience = await opened(end, [event('a'), ': alive', event('b')]);
-    expect(() => audience.verify(2, 'b')).not.toThrow();
-  });
+  test.each(['\n', '\r\n'])(
+    'counts events and passes over comments where lines end with %j',
+    async (end) => {
+      const audience = await opened(end, [event('a'), ': alive', event('b')]);
+      expect(() => audience.verify(2, 'b')).not.toThrow();
+    },
+  );
 
   test.each([
     ['an event is missing', [event('b')], 'got 1 events, not 2'],

@@ -17,11 +17,14 @@ describe('a fan-out', () => {
     await fanOut.leave();
   });
 
-  test.each(['listen', 'sdk', 'enqueue'] as const)('of %s reaches just the streams that match', async (name) => {
-    const fanOut = await FanOut.start(await serverOf(name), { ...SCENARIO, matching: 2 });
-    await expect(fanOut.round()).resolves.toBeDefined();
-    await fanOut.leave();
-  });
+  test.each(['listen', 'sdk', 'enqueue'] as const)(
+    'of %s reaches just the streams that match',
+    async (name) => {
+      const fanOut = await FanOut.start(await serverOf(name), { ...SCENARIO, matching: 2 });
+      await expect(fanOut.round()).resolves.toBeDefined();
+      await fanOut.leave();
+    },
+  );
 
   test('fails where a stream hears what it does not watch', async () => {
     const { fetch, publish } = await serverOf('enqueue');
@@ -92,7 +95,9 @@ describe('a scenario', () => {
     expect(all.filter((stream) => matches(scenario, stream))).toHaveLength(10);
     const bodies = all.map((stream) => JSON.parse(listenOf(scenario, stream)) as Listen);
     expect(new Set(bodies.map(({ id }) => JSON.stringify(id))).size).toBe(7);
-    expect(new Set(bodies.flatMap(({ params }) => params.notifications.resourceSubscriptions)).size).toBe(3 * 991);
+    expect(
+      new Set(bodies.flatMap(({ params }) => params.notifications.resourceSubscriptions)).size,
+    ).toBe(3 * 991);
   });
 });
 

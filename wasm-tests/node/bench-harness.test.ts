@@ -34,7 +34,10 @@ describe('statistics', () => {
 describe('a comparison', () => {
   test('interleaves the rounds, each with another contender first, and counts no warm-up', async () => {
     const turns: string[] = [];
-    const outcome = await compare(experiment([steady('a', 1, turns), steady('b', 2, turns)], { warmUps: 1 }), silent());
+    const outcome = await compare(
+      experiment([steady('a', 1, turns), steady('b', 2, turns)], { warmUps: 1 }),
+      silent(),
+    );
     expect(turns).toEqual(['b', 'a', 'a', 'b', 'b', 'a', 'a', 'b']);
     expect(outcome.contenders.map(({ points }) => points[0]?.rounds)).toEqual([
       [{ rate: 1 }, { rate: 1 }, { rate: 1 }],
@@ -50,7 +53,10 @@ describe('a comparison', () => {
   });
 
   test('takes ratios round by round', async () => {
-    const outcome = await compare(experiment([varying('a', [2, 20, 6]), varying('b', [1, 10, 2])]), silent());
+    const outcome = await compare(
+      experiment([varying('a', [2, 20, 6]), varying('b', [1, 10, 2])]),
+      silent(),
+    );
     expect(ratioAt(outcome, RATE, 0, ['a', 'b'])).toEqual({ median: 2, min: 2, max: 3 });
   });
 
@@ -79,7 +85,10 @@ describe('a promise', () => {
   test.each([
     ['one condition does not', dense(8.9, 1.3)],
     ['another condition does not', dense(9, 1.31)],
-    ['one condition was not measured', { ...dense(9, 1.3), contenders: dense(9, 1.3).contenders.slice(0, 2) }],
+    [
+      'one condition was not measured',
+      { ...dense(9, 1.3), contenders: dense(9, 1.3).contenders.slice(0, 2) },
+    ],
   ])('does not hold where %s', (_, outcome) => {
     expect(verdicts([outcome])['S1']?.holds).toBe(false);
   });
@@ -90,7 +99,9 @@ describe('a promise', () => {
       includes: '',
       points: [{ x: 0, rounds: [{ instantiate: ms }] }],
     });
-    const metrics: [Metric] = [{ id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' }];
+    const metrics: [Metric] = [
+      { id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' },
+    ];
     const hosts = {
       ...dense(1, 1),
       name: 'instantiate',
@@ -101,16 +112,25 @@ describe('a promise', () => {
     const slowest = (outcome: Outcome) => verdicts([outcome])['S7']?.conditions.at(-1);
     expect(slowest(hosts)).toMatchObject({ holds: false, value: 7 });
     const failed = { name: 'c', includes: '', points: [], failed: 'there is no such host' };
-    expect(slowest({ ...hosts, contenders: [host('a', 1), failed] })).toMatchObject({ holds: false, value: null });
+    expect(slowest({ ...hosts, contenders: [host('a', 1), failed] })).toMatchObject({
+      holds: false,
+      value: null,
+    });
   });
 
   test('on an acknowledgment allows what the SDK takes and 1.2 round trips to an object', () => {
     const metrics: [Metric] = [{ id: 'ack', title: 'ack', unit: 'ms', better: 'less' }];
-    const standing = (name: string, ack: number) => ({ name, includes: '', points: [{ x: 0, rounds: [{ ack }] }] });
+    const standing = (name: string, ack: number) => ({
+      name,
+      includes: '',
+      points: [{ x: 0, rounds: [{ ack }] }],
+    });
     const judged = (ours: number) => {
       const peers = [standing('TypeScript SDK', 2), standing('a round trip to an object', 1)];
       const contenders = [standing('mcp-listen', ours), ...peers];
-      const conditions = verdicts([{ ...dense(1, 1), name: 'ack-new', proves: ['S8'], metrics, contenders }])['S8'];
+      const conditions = verdicts([
+        { ...dense(1, 1), name: 'ack-new', proves: ['S8'], metrics, contenders },
+      ])['S8'];
       return conditions?.conditions.find(({ what }) => what.includes('new topic'));
     };
     expect(judged(3.2)).toMatchObject({ holds: true, value: 1 });
@@ -186,12 +206,24 @@ describe('a part of a run', () => {
     const outcome = (name: string, title: string): Outcome => ({ ...dense(1, 1), name, title });
     const before = [outcome('c', 'before'), outcome('a', 'before'), outcome('gone', 'before')];
     const all = merged(['a', 'b', 'c'], before, [outcome('c', 'now'), outcome('b', 'now')]);
-    expect(all.map(({ name, title }) => `${name} ${title}`)).toEqual(['a before', 'b now', 'c now']);
+    expect(all.map(({ name, title }) => `${name} ${title}`)).toEqual([
+      'a before',
+      'b now',
+      'c now',
+    ]);
   });
 
   test('is written where results are committed, a quick one is not', () => {
-    expect(argumentsOf(['--only', 'S1,S5'])).toMatchObject({ only: ['S1', 'S5'], out: 'bench', rest: false });
-    expect(argumentsOf(['--quick', '--rest'])).toMatchObject({ size: 'quick', out: '.build/bench', rest: true });
+    expect(argumentsOf(['--only', 'S1,S5'])).toMatchObject({
+      only: ['S1', 'S5'],
+      out: 'bench',
+      rest: false,
+    });
+    expect(argumentsOf(['--quick', '--rest'])).toMatchObject({
+      size: 'quick',
+      out: '.build/bench',
+      rest: true,
+    });
   });
 });
 
@@ -211,13 +243,21 @@ describe('what is written', () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const points = [0, 10, 1_000].map((x) => ({ x, rounds: [{ rate: x }, { rate: 2 * x }] }));
-    const curve: Outcome = { ...dense(1, 1), name: 'curve', proves: [], axis: 'streams <&>', contenders: [] };
+    const curve: Outcome = {
+      ...dense(1, 1),
+      name: 'curve',
+      proves: [],
+      axis: 'streams <&>',
+      contenders: [],
+    };
     curve.contenders.push({ name: 'mcp-listen', includes: 'all', points });
     await save(folder, judged('quick', MACHINE, [dense(9, 1.3), curve]));
     await report(folder);
     const text = await readFile(join(folder, 'RESULTS.md'), 'utf8');
     expect(text).toContain('| S1 | dense fan-out, of the SDK | at least 9 x | 9 | 9 | 9 | holds |');
-    expect(text).toContain('| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |');
+    expect(text).toContain(
+      '| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |',
+    );
     expect(await readdir(join(folder, 'plots'))).toEqual([
       'curve-cpu.svg',
       'curve-rate.svg',
@@ -245,7 +285,15 @@ describe('what is written', () => {
 
 const USED_US = 200_000;
 const MACHINE = {
-  ...{ date: '2026-11-21T00:00:00Z', cpu: 'cpu', cores: 2, memoryGb: 8, kernel: '6', node: 'v24', versions: {} },
+  ...{
+    date: '2026-11-21T00:00:00Z',
+    cpu: 'cpu',
+    cores: 2,
+    memoryGb: 8,
+    kernel: '6',
+    node: 'v24',
+    versions: {},
+  },
   fsyncMs: 1,
 };
 
@@ -263,7 +311,16 @@ function dense(ours: number, cost: number): Outcome {
 }
 
 function experiment(entrants: Entrant[], options: Partial<Experiment> = {}): Experiment {
-  return { name: 'test', title: 'test', proves: [], metrics: [RATE], entrants, warmUps: 0, rounds: 3, ...options };
+  return {
+    name: 'test',
+    title: 'test',
+    proves: [],
+    metrics: [RATE],
+    entrants,
+    warmUps: 0,
+    rounds: 3,
+    ...options,
+  };
 }
 
 function steady(name: string, rate: number, turns: string[] = []): Entrant {

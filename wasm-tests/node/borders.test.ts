@@ -12,8 +12,16 @@ const LINKS = 'every link in Markdown leads to a file, and to a heading where it
 
 test.each([
   ['src/ names no bindings of JavaScript', 'src/vocabulary/uri.rs', 'use js_sys::Date;'],
-  ['src/ reads no clock and no random source', 'src/vocabulary/uri.rs', 'use std::time::{Duration, Instant};'],
-  ['src/ reads no clock and no random source', 'src/vocabulary/uri.rs', 'let seed = rand::random();'],
+  [
+    'src/ reads no clock and no random source',
+    'src/vocabulary/uri.rs',
+    'use std::time::{Duration, Instant};',
+  ],
+  [
+    'src/ reads no clock and no random source',
+    'src/vocabulary/uri.rs',
+    'let seed = rand::random();',
+  ],
   [
     'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
     'js/listen-handler.ts',
@@ -29,17 +37,33 @@ test.each([
     'js/listen-handler.ts',
     "const fs = await import('node:fs');",
   ],
-  ['in js/ only cloudflare/ imports cloudflare:', 'js/listen-handler.ts', "import { env } from 'cloudflare:workers';"],
+  [
+    'in js/ only cloudflare/ imports cloudflare:',
+    'js/listen-handler.ts',
+    "import { env } from 'cloudflare:workers';",
+  ],
   [
     'only js/adapters imports the SDK and the frameworks that it adapts to',
     'js/sdk/own.ts',
     "import { McpServer } from '@modelcontextprotocol/server';",
   ],
   ['no file of js/wasm/modules has more than 15 lines', 'js/wasm/modules/deno.ts', '\n'.repeat(15)],
-  ['the rooms of js/ import what their table allows', 'js/bus/own.ts', "import { open } from '../streams/manager.js';"],
-  ['the rooms of js/ import what their table allows', 'js/model/own.ts', "export type { Bus } from '../bus/bus.js';"],
+  [
+    'the rooms of js/ import what their table allows',
+    'js/bus/own.ts',
+    "import { open } from '../streams/manager.js';",
+  ],
+  [
+    'the rooms of js/ import what their table allows',
+    'js/model/own.ts',
+    "export type { Bus } from '../bus/bus.js';",
+  ],
   ['the rooms of js/ import what their table allows', 'js/corner/own.ts', ''],
-  ['the rooms of src/ import what their table allows', 'src/vocabulary/topic/own.rs', 'use crate::bus::Bus;'],
+  [
+    'the rooms of src/ import what their table allows',
+    'src/vocabulary/topic/own.rs',
+    'use crate::bus::Bus;',
+  ],
   [
     'the rooms of src/ import what their table allows',
     'src/vocabulary/uri.rs',
@@ -114,7 +138,9 @@ describe('a lock of npm', async () => {
         ['      "integrity": "",'],
       ]) {
         const text = lock.toSpliced(place, 1, ...line).join('\n');
-        expect(await crossings('package-lock.json', text)).toEqual(['package-lock.json verifies every package']);
+        expect(await crossings('package-lock.json', text)).toEqual([
+          'package-lock.json verifies every package',
+        ]);
       }
     }
   });
@@ -123,17 +149,24 @@ describe('a lock of npm', async () => {
     const [listed = ''] = unserved;
     const start = lock.indexOf(`    "${listed}": {`);
     const digest = `      "integrity": "sha512-${'a'.repeat(86)}==",`;
-    expect(unverified(lock.toSpliced(start + 1, 0, digest))).toEqual([`${listed} is listed without need`]);
+    expect(unverified(lock.toSpliced(start + 1, 0, digest))).toEqual([
+      `${listed} is listed without need`,
+    ]);
   });
 });
 
-test.each(Object.entries(rooms))('a room of %s/ stands after all that it may import', (_, table) => {
-  const order = Object.keys(table);
-  const forward = Object.entries(table).flatMap(([room, allowed]) =>
-    words(allowed).filter((other) => order.indexOf(other) < 0 || order.indexOf(other) >= order.indexOf(room)),
-  );
-  expect(forward).toEqual([]);
-});
+test.each(Object.entries(rooms))(
+  'a room of %s/ stands after all that it may import',
+  (_, table) => {
+    const order = Object.keys(table);
+    const forward = Object.entries(table).flatMap(([room, allowed]) =>
+      words(allowed).filter(
+        (other) => order.indexOf(other) < 0 || order.indexOf(other) >= order.indexOf(room),
+      ),
+    );
+    expect(forward).toEqual([]);
+  },
+);
 
 test('a rule of prose has no exception without need', async () => {
   const files = await sourceFiles();
@@ -143,14 +176,26 @@ test('a rule of prose has no exception without need', async () => {
 
 test.each(rules)('an exception without need is found: $name', (rule) => {
   const files = [{ path: 'docs/clean.md', lines: ['A sentence.'] }];
-  expect(unneeded({ ...rule, except: ['docs/clean.md', 'js/'] }, files)).toEqual(['docs/clean.md', 'js/']);
+  expect(unneeded({ ...rule, except: ['docs/clean.md', 'js/'] }, files)).toEqual([
+    'docs/clean.md',
+    'js/',
+  ]);
 });
 
 test('a page of the book that does not lead to the next one is found', async () => {
-  const contents = '| [One](one.md) | |\n| [Two](two.md) | |\n| [Three](three.md) | |\n\nNext: [one](one.md).';
+  const contents =
+    '| [One](one.md) | |\n| [Two](two.md) | |\n| [Three](three.md) | |\n\nNext: [one](one.md).';
   const found = async (one: string) => {
-    const texts = { README: contents, one, two: '# Two\n\nNext: [three](three.md), the last.', three: '# Three' };
-    const files = Object.entries(texts).map(([name, text]) => ({ path: `docs/${name}.md`, lines: text.split('\n') }));
+    const texts = {
+      README: contents,
+      one,
+      two: '# Two\n\nNext: [three](three.md), the last.',
+      three: '# Three',
+    };
+    const files = Object.entries(texts).map(([name, text]) => ({
+      path: `docs/${name}.md`,
+      lines: text.split('\n'),
+    }));
     return (await Promise.all(checks.map(([, find]) => find(files)))).flat();
   };
   expect(await found('# One\n\nNext: [two](two.md).')).toEqual([]);
@@ -161,7 +206,10 @@ test('a page of the book that does not lead to the next one is found', async () 
 });
 
 test('a folder with too many files is found', async () => {
-  const files = Array.from({ length: 13 }, (_, place) => ({ path: `js/web/file-${place}.ts`, lines: [] }));
+  const files = Array.from({ length: 13 }, (_, place) => ({
+    path: `js/web/file-${place}.ts`,
+    lines: [],
+  }));
   const found = await Promise.all(checks.map(([, find]) => find(files)));
   expect(checks.filter((_, place) => found[place]?.length).map(([name]) => name)).toEqual([
     'no folder of js/, src/, console/ or scripts/ has more than 12 files',
@@ -170,7 +218,9 @@ test('a folder with too many files is found', async () => {
 
 /** The checks that find something in a repository of this one file and the core as it is built. */
 async function crossings(path: string, text: string): Promise<string[]> {
-  const found = await Promise.all(checks.map(([, find]) => find([{ path, lines: text.split('\n') }])));
+  const found = await Promise.all(
+    checks.map(([, find]) => find([{ path, lines: text.split('\n') }])),
+  );
   return checks.flatMap(([name], index) => (found[index]?.length ? [name] : []));
 }
 

@@ -1,5 +1,10 @@
 import { InMemoryBus, type ServerEvent } from 'mcp-listen';
-import type { AttachableBus, AttachmentListener, AttachOptions, BusConnection } from '../../dist/bus/attachable-bus.js';
+import type {
+  AttachableBus,
+  AttachmentListener,
+  AttachOptions,
+  BusConnection,
+} from '../../dist/bus/attachable-bus.js';
 import type { Opening } from '../../dist/bus/opening.js';
 import { ConnectionPool } from '../../dist/cloudflare/edge/connection-pool.js';
 import { FULL, OUTDATED } from '../../dist/cloudflare/wire/close-codes.js';
@@ -25,7 +30,12 @@ export class BreakableBus implements AttachableBus {
   readonly #lines: ConnectionPool;
 
   constructor(sockets: 'each' | 'shared' = 'each') {
-    this.#lines = new ConnectionPool({ doors: this.small.doors, onError: () => {}, onLog: () => {}, sockets });
+    this.#lines = new ConnectionPool({
+      doors: this.small.doors,
+      onError: () => {},
+      onLog: () => {},
+      sockets,
+    });
   }
 
   /** The sockets of listen streams, the last one last. */

@@ -1,4 +1,9 @@
-import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  InMemoryServerEventBus,
+  McpServer,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
 import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
@@ -21,7 +26,12 @@ describe.each([
 ])('%s', (_name, make) => {
   test('carries all four events to the streams that asked for them', async () => {
     const server = serving({ bus: make(() => {}) });
-    const all = { ...TOOLS, promptsListChanged: true, resourcesListChanged: true, resourceSubscriptions: ['note://a'] };
+    const all = {
+      ...TOOLS,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions: ['note://a'],
+    };
     const stream = await open(server, all);
     await stream.message();
     await server.notify.toolsChanged();
@@ -38,8 +48,13 @@ describe.each([
     const server = serving({ bus: make(() => {}), onError: () => {} });
     const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
     await stream.message();
-    const events: ServerEvent[] = [{ kind: 'resource_updated', uri: 'note://a' }, { kind: 'tools_list_changed' }];
-    await expect(server.bus.publishAll([...events, { kind: 'x' } as unknown as ServerEvent])).rejects.toThrow();
+    const events: ServerEvent[] = [
+      { kind: 'resource_updated', uri: 'note://a' },
+      { kind: 'tools_list_changed' },
+    ];
+    await expect(
+      server.bus.publishAll([...events, { kind: 'x' } as unknown as ServerEvent]),
+    ).rejects.toThrow();
     await server.bus.publishAll([]);
     await server.bus.publishAll(events.toReversed());
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -129,7 +144,9 @@ describe('the in-memory bus', () => {
   test.each([{ logEvents: 0 }, { logEvents: 1.5 }, { logAgeMs: 0 }, { logAgeMs: Number.NaN }])(
     'refuses a log of %o',
     (options) => {
-      expect(() => new InMemoryBus(options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+      expect(() => new InMemoryBus(options)).toThrow(
+        expect.objectContaining({ code: 'invalid-options' }),
+      );
     },
   );
 
@@ -177,9 +194,15 @@ describe('a bus written for the SDK', () => {
 
   test('may carry params with an event, as the SDK has it: the change is heard, without them', async () => {
     const bus = new InMemoryServerEventBus();
-    const stream = await open(serving({ bus: bus as ServerEventBus }), { resourceSubscriptions: ['note://a'] });
+    const stream = await open(serving({ bus: bus as ServerEventBus }), {
+      resourceSubscriptions: ['note://a'],
+    });
     await stream.message();
-    bus.publish({ kind: 'resource_updated', uri: 'note://a', params: { uri: 'note://b', _meta: { own: true } } });
+    bus.publish({
+      kind: 'resource_updated',
+      uri: 'note://a',
+      params: { uri: 'note://b', _meta: { own: true } },
+    });
     expect(await stream.message()).toBe(updated('1', 'note://a'));
   });
 
@@ -196,8 +219,14 @@ describe('a bus written for the SDK', () => {
   });
 });
 
-/** Where an edge goes on that has heard everything up to `since`, and how many events come after that. */
-function attachedAt(bus: InMemoryBus, since?: string): { epoch: string; position: number; replayed: number } {
+/**
+ * Where an edge goes on that has heard everything up to `since`, and how many events come after
+ * that.
+ */
+function attachedAt(
+  bus: InMemoryBus,
+  since?: string,
+): { epoch: string; position: number; replayed: number } {
   const frames: string[] = [];
   const [, position, epoch] = /^(\d+)-(.+)$/.exec(since ?? '') ?? [];
   const heard = position === undefined ? {} : { since: Number(position), epoch };
@@ -205,7 +234,11 @@ function attachedAt(bus: InMemoryBus, since?: string): { epoch: string; position
   const follow = { v: 1, type: 'follow', seq: 1, fresh: true, add: ['tools', 'prompts'], ...heard };
   bus.connect(JSON.stringify(follow), link).leave();
   const [answer, ...batches] = frames.map((frame) => JSON.parse(frame));
-  return { epoch: answer.epoch, position: answer.after, replayed: batches.flatMap(({ events }) => events).length };
+  return {
+    epoch: answer.epoch,
+    position: answer.after,
+    replayed: batches.flatMap(({ events }) => events).length,
+  };
 }
 
 function notebook(): McpServer {

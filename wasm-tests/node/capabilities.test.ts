@@ -16,7 +16,9 @@ describe('capabilities', () => {
       return handler.fetch(request);
     });
     const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions: ['note://a'] };
-    const response = await server.fetch(listenRequest(filter, { headers: { authorization: 'Bearer t' } }));
+    const response = await server.fetch(
+      listenRequest(filter, { headers: { authorization: 'Bearer t' } }),
+    );
     expect(asked).toEqual(['server/discover', 'Bearer t']);
     const stream = new WireStream(response, new AbortController());
     expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
@@ -44,9 +46,12 @@ describe('capabilities', () => {
     const onError = vi.fn();
     let isBroken = true;
     const handler = createMcpHandler(notebook);
-    const server = createListenHandler((request: Request) => (isBroken ? broken() : handler.fetch(request)), {
-      onError,
-    });
+    const server = createListenHandler(
+      (request: Request) => (isBroken ? broken() : handler.fetch(request)),
+      {
+        onError,
+      },
+    );
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
       status: 503,
       code: -32603,
@@ -82,8 +87,11 @@ describe('capabilities', () => {
 describe('legacy', () => {
   test('is told as it is in effect', () => {
     const bus = new InMemoryBus();
-    const shared = Object.assign(new InMemoryBus(), { sessions: { ...bus.sessions, isShared: true } });
-    const effective = (options: ListenHandlerOptions) => createListenHandler(() => new Response(), options).legacy;
+    const shared = Object.assign(new InMemoryBus(), {
+      sessions: { ...bus.sessions, isShared: true },
+    });
+    const effective = (options: ListenHandlerOptions) =>
+      createListenHandler(() => new Response(), options).legacy;
     expect(effective({ bus })).toBe('stateless');
     expect(effective({ bus: shared })).toBe('sessions');
     expect(effective({ bus: shared, listen: 'off' })).toBe('stateless');
@@ -91,9 +99,9 @@ describe('legacy', () => {
   });
 
   test('that is none is refused', () => {
-    expect(() => createListenHandler(() => new Response(), { legacy: 'session' as 'sessions' })).toThrow(
-      expect.objectContaining({ code: 'invalid-options' }),
-    );
+    expect(() =>
+      createListenHandler(() => new Response(), { legacy: 'session' as 'sessions' }),
+    ).toThrow(expect.objectContaining({ code: 'invalid-options' }));
   });
 });
 
@@ -107,16 +115,27 @@ describe('capabilities at initialize', () => {
         throw new Error('broken');
       },
     ],
-    ['breaks off', 1, () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) }))],
-  ])('of a handler that %s when it is asked: its own answer counts, errors told: %i', async (_name, told, asked) => {
-    const onError = vi.fn();
-    const behind = createMcpHandler(notebook);
-    const handler = (request: Request) =>
-      request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
-    const session = await LegacySession.begin(sendTo(createListenHandler(handler, { legacy: 'sessions', onError })));
-    expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
-    expect(onError.mock.calls.map(([error]) => error.code)).toEqual(Array(told).fill('discover-failed'));
-  });
+    [
+      'breaks off',
+      1,
+      () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) })),
+    ],
+  ])(
+    'of a handler that %s when it is asked: its own answer counts, errors told: %i',
+    async (_name, told, asked) => {
+      const onError = vi.fn();
+      const behind = createMcpHandler(notebook);
+      const handler = (request: Request) =>
+        request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
+      const session = await LegacySession.begin(
+        sendTo(createListenHandler(handler, { legacy: 'sessions', onError })),
+      );
+      expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
+      expect(onError.mock.calls.map(([error]) => error.code)).toEqual(
+        Array(told).fill('discover-failed'),
+      );
+    },
+  );
 });
 
 describe('what the handler told', () => {
@@ -149,15 +168,18 @@ describe('what the handler told', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test.each([{ cacheScope: 'private' }, {}])('is for one caller alone where it is %o', async (scope) => {
-    const { asked, listen } = telling({ ttlMs: 60_000, ...scope });
-    await listen('Bearer a');
-    await listen('Bearer a');
-    await listen('Bearer b');
-    await listen('Bearer b', 'session=1');
-    await listen('Bearer b', 'session=1');
-    expect(asked).toEqual(['Bearer a', 'Bearer b', 'Bearer b']);
-  });
+  test.each([{ cacheScope: 'private' }, {}])(
+    'is for one caller alone where it is %o',
+    async (scope) => {
+      const { asked, listen } = telling({ ttlMs: 60_000, ...scope });
+      await listen('Bearer a');
+      await listen('Bearer a');
+      await listen('Bearer b');
+      await listen('Bearer b', 'session=1');
+      await listen('Bearer b', 'session=1');
+      expect(asked).toEqual(['Bearer a', 'Bearer b', 'Bearer b']);
+    },
+  );
 
   test('is taken anew: what the server no longer notifies about is no longer honored', async () => {
     const answer = { ttlMs: 0, capabilities: { tools: { listChanged: true } } };
@@ -186,7 +208,9 @@ function telling(answer: object) {
     return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities, ...answer } });
   });
   const listen = async (authorization = '', cookie = '') => {
-    const response = await server.fetch(listenRequest(TOOLS, { headers: { authorization, cookie } }));
+    const response = await server.fetch(
+      listenRequest(TOOLS, { headers: { authorization, cookie } }),
+    );
     return new WireStream(response, new AbortController()).message();
   };
   return { asked, listen };

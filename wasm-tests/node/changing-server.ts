@@ -25,7 +25,10 @@ export interface Kit {
 /** What a tool does when it is called. */
 export type Change = (kit: Kit) => unknown;
 
-/** The factory of servers with something of each kind, and with the tool `change`, which makes `change`. */
+/**
+ * The factory of servers with something of each kind, and with the tool `change`, which makes
+ * `change`.
+ */
 export function changingServer(change: Change): () => McpServer {
   return () => {
     const server = new McpServer(
@@ -63,7 +66,10 @@ export function calling(era: '2026-07-28' | '2025-11-25'): Request {
   });
 }
 
-/** What a call of `change` has published by the time that it is answered, call of the bus by call, and the answer. */
+/**
+ * What a call of `change` has published by the time that it is answered, call of the bus by call,
+ * and the answer.
+ */
 export async function published(change: Change, era: '2026-07-28' | '2025-11-25' = '2026-07-28') {
   const { bus, told } = recording();
   const handler = createMcpHandler(publishChanges(changingServer(change), bus));

@@ -31,17 +31,23 @@ async function first(subscription: Subscription): Promise<string | undefined> {
 }
 
 describe('a server on stdio', () => {
-  test.each(['auto', '2026-07-28', '2025'] as const)('is started and listened to (%s)', async (era) => {
-    const sent: string[] = [];
-    const subscription = await listen(stdio(SERVER), FILTER, {
-      era,
-      onMessage: ({ direction, text }) => direction === 'out' && sent.push(JSON.parse(text).method),
-    });
-    expect(subscription.honored).toEqual(FILTER);
-    expect(subscription.era).toBe(era === '2025' ? '2025-11-25' : '2026-07-28');
-    await subscription.close();
-    expect(sent.at(-1)).toBe(era === '2025' ? 'resources/unsubscribe' : 'notifications/cancelled');
-  });
+  test.each(['auto', '2026-07-28', '2025'] as const)(
+    'is started and listened to (%s)',
+    async (era) => {
+      const sent: string[] = [];
+      const subscription = await listen(stdio(SERVER), FILTER, {
+        era,
+        onMessage: ({ direction, text }) =>
+          direction === 'out' && sent.push(JSON.parse(text).method),
+      });
+      expect(subscription.honored).toEqual(FILTER);
+      expect(subscription.era).toBe(era === '2025' ? '2025-11-25' : '2026-07-28');
+      await subscription.close();
+      expect(sent.at(-1)).toBe(
+        era === '2025' ? 'resources/unsubscribe' : 'notifications/cancelled',
+      );
+    },
+  );
 
   test('that runs already is shared with its other clients', async () => {
     const child = spawn(SERVER.command, SERVER.args);
@@ -85,12 +91,18 @@ describe('a server on stdio', () => {
     const file = join(folder, 'said');
     const program = `process.stdin.resume().on('end', () => require('fs').writeFileSync(${JSON.stringify(file)}, 'bye'))`;
     const silent = stdio({ command: process.execPath, args: ['-e', program] });
-    await expect(listen(silent, FILTER, { ackTimeoutMs: 1_000 })).rejects.toMatchObject({ code: 'ack-timeout' });
-    await expect.poll(() => readFile(file, 'utf8').catch(() => ''), { timeout: 10_000 }).toBe('bye');
+    await expect(listen(silent, FILTER, { ackTimeoutMs: 1_000 })).rejects.toMatchObject({
+      code: 'ack-timeout',
+    });
+    await expect
+      .poll(() => readFile(file, 'utf8').catch(() => ''), { timeout: 10_000 })
+      .toBe('bye');
   });
 
   test('that cannot be started is a loss', async () => {
-    await expect(listen(stdio({ command: 'no-such-program' }), FILTER)).rejects.toMatchObject({ code: 'disconnected' });
+    await expect(listen(stdio({ command: 'no-such-program' }), FILTER)).rejects.toMatchObject({
+      code: 'disconnected',
+    });
   });
 });
 

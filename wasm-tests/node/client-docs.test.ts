@@ -95,7 +95,9 @@ test('a process is watched', async () => {
 });
 
 test('a client of the SDK lends its transport', async () => {
-  const { watchWith } = await compiled<{ watchWith(client: object, changed: () => void): Watch }>('sdk');
+  const { watchWith } = await compiled<{ watchWith(client: object, changed: () => void): Watch }>(
+    'sdk',
+  );
   const client = await typescriptClient(host.url);
   await hears(
     (changed) => watchWith(client, changed),

@@ -1,6 +1,19 @@
-import { AckTimeout, type ClientListenOptions, listen, SubscriptionLost, SubscriptionRefused } from 'mcp-listen/client';
+import {
+  AckTimeout,
+  type ClientListenOptions,
+  listen,
+  SubscriptionLost,
+  SubscriptionRefused,
+} from 'mcp-listen/client';
 import { afterEach, describe, expect, test } from 'vitest';
-import { acknowledgment, hostile, result, type Turn, toolsChanged, updated } from '../host/hostile.ts';
+import {
+  acknowledgment,
+  hostile,
+  result,
+  type Turn,
+  toolsChanged,
+  updated,
+} from '../host/hostile.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -39,9 +52,12 @@ describe('before the acknowledgment a hostile server', () => {
   });
 
   test('acknowledges another id', async () => {
-    const { error } = await told((turn) => turn.begin().acknowledge('"mcp-listen:99"').change('"mcp-listen:99"'), {
-      ackTimeoutMs: 100,
-    });
+    const { error } = await told(
+      (turn) => turn.begin().acknowledge('"mcp-listen:99"').change('"mcp-listen:99"'),
+      {
+        ackTimeoutMs: 100,
+      },
+    );
     expect(error).toBeInstanceOf(AckTimeout);
   });
 
@@ -68,9 +84,11 @@ describe('before the acknowledgment a hostile server', () => {
   });
 
   test('sends garbage', async () => {
-    const page = (turn: Turn) => turn.response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>');
+    const page = (turn: Turn) =>
+      turn.response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>');
     expect((await told(page)).events).toEqual(['invalid-answer']);
-    const binary = (turn: Turn) => turn.begin().response.end(Buffer.from([0, 255, 13, 10, 13, 254]));
+    const binary = (turn: Turn) =>
+      turn.begin().response.end(Buffer.from([0, 255, 13, 10, 13, 254]));
     expect((await told(binary)).events).toEqual(['disconnected']);
   });
 
@@ -113,7 +131,9 @@ describe('on an open stream a hostile server', () => {
   test('sends half frames', async () => {
     const mode = async (turn: Turn) => {
       turn.begin();
-      for (const byte of Buffer.from(`data: ${acknowledgment(turn.id)}\r\n\r\ndata: ${toolsChanged(turn.id)}\r\r`)) {
+      for (const byte of Buffer.from(
+        `data: ${acknowledgment(turn.id)}\r\n\r\ndata: ${toolsChanged(turn.id)}\r\r`,
+      )) {
         turn.response.write(Buffer.of(byte));
         await new Promise(setImmediate);
       }
@@ -133,7 +153,9 @@ describe('on an open stream a hostile server', () => {
   });
 
   test('sends events of other ids', async () => {
-    const { events } = await told((turn) => turn.begin().acknowledge().change('"another"').change('7').finish());
+    const { events } = await told((turn) =>
+      turn.begin().acknowledge().change('"another"').change('7').finish(),
+    );
     expect(events).toEqual(['honored 2', 'graceful']);
   });
 
@@ -187,7 +209,9 @@ describe('on an open stream a hostile server', () => {
   });
 
   test('tells of a part of a resource that was asked for', async () => {
-    const { events } = await told((turn) => turn.begin().acknowledge().say(updated(turn.id, 'note://a/part')).finish());
+    const { events } = await told((turn) =>
+      turn.begin().acknowledge().say(updated(turn.id, 'note://a/part')).finish(),
+    );
     expect(events).toEqual(['honored 2', 'resource_updated', 'graceful']);
   });
 });

@@ -11,7 +11,8 @@ afterEach(async () => {
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const TOOLS = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
-const UPDATED = '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://a"}}';
+const UPDATED =
+  '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note://a"}}';
 
 async function events(subscription: Subscription, most: number): Promise<string[]> {
   const kinds: string[] = [];
@@ -106,7 +107,8 @@ describe('the stream of a session', () => {
       },
     });
     const subscription = await listen(url, FILTER, {
-      onMessage: ({ direction, text }) => direction === 'out' && !text.includes('"method"') && answers.push(text),
+      onMessage: ({ direction, text }) =>
+        direction === 'out' && !text.includes('"method"') && answers.push(text),
     });
     ends.push(() => subscription.close());
     await expect

@@ -15,5 +15,11 @@ export async function served(options: ListenHandlerOptions = {}) {
     requests += 1;
     return server.fetch(request);
   });
-  return { bus, server, url: `${node.origin}/mcp`, stop: () => node.stop(), requests: () => requests };
+  return {
+    bus,
+    server,
+    url: `${node.origin}/mcp`,
+    stop: () => node.stop(),
+    requests: () => requests,
+  };
 }

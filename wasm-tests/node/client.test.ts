@@ -38,8 +38,14 @@ async function drained(subscription: Subscription): Promise<string[]> {
 
 describe('a subscription', () => {
   test('resolves at the acknowledgment with what is honored, the id and the revision', async () => {
-    const { subscription } = await listening({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
-    expect(subscription.honored).toEqual({ toolsListChanged: true, resourceSubscriptions: ['note://a'] });
+    const { subscription } = await listening({
+      toolsListChanged: true,
+      resourceSubscriptions: ['note://a'],
+    });
+    expect(subscription.honored).toEqual({
+      toolsListChanged: true,
+      resourceSubscriptions: ['note://a'],
+    });
     expect(subscription.id).toBe('"mcp-listen:2"');
     expect(subscription.era).toBe('2026-07-28');
   });
@@ -63,7 +69,10 @@ describe('a subscription', () => {
   });
 
   test('collapses what nobody takes', async () => {
-    const { subscription, server } = await listening({ toolsListChanged: true, resourcesListChanged: true });
+    const { subscription, server } = await listening({
+      toolsListChanged: true,
+      resourcesListChanged: true,
+    });
     for (let count = 0; count < 50; count += 1) await server.notify.toolsChanged();
     await server.notify.resourcesChanged();
     await server.close();
@@ -104,7 +113,10 @@ describe('a subscription that', () => {
       asked.push(request);
       return await fetch(request);
     }) as typeof fetch;
-    const { subscription, url, server } = await listening({ toolsListChanged: true }, { fetch: recording });
+    const { subscription, url, server } = await listening(
+      { toolsListChanged: true },
+      { fetch: recording },
+    );
     const other = await listen(url, { toolsListChanged: true }, { fetch: recording });
     const sent = asked.length;
     await subscription.close();
@@ -125,7 +137,11 @@ describe('a client', () => {
     const subscription = await listen(url, { toolsListChanged: true });
     expect(subscription.honored).toEqual({});
     expect(await drained(subscription)).toEqual([]);
-    const answer = { jsonrpc: '2.0', id: 'mcp-listen:1', error: { code: -32601, message: 'no such method' } };
+    const answer = {
+      jsonrpc: '2.0',
+      id: 'mcp-listen:1',
+      error: { code: -32601, message: 'no such method' },
+    };
     const none = () => Promise.resolve(Response.json(answer, { status: 404 }));
     const refused = listen(url, { toolsListChanged: true }, { fetch: none, era: '2026-07-28' });
     await expect(refused).rejects.toBeInstanceOf(SubscriptionsNotSupported);
@@ -140,12 +156,15 @@ describe('a client', () => {
     await expect(refused).rejects.toBeInstanceOf(ListenError);
   });
 
-  test.each([{ ackTimeoutMs: -1 }, { maxSilenceMs: Number.NaN }])('refuses the timeout %o', async (options) => {
-    const url = 'http://localhost/mcp';
-    const fault = expect.objectContaining({ code: 'invalid-options' });
-    await expect(listen(url, {}, options)).rejects.toThrow(fault);
-    expect(() => watch(url, {}, () => {}, options)).toThrow(fault);
-  });
+  test.each([{ ackTimeoutMs: -1 }, { maxSilenceMs: Number.NaN }])(
+    'refuses the timeout %o',
+    async (options) => {
+      const url = 'http://localhost/mcp';
+      const fault = expect.objectContaining({ code: 'invalid-options' });
+      await expect(listen(url, {}, options)).rejects.toThrow(fault);
+      expect(() => watch(url, {}, () => {}, options)).toThrow(fault);
+    },
+  );
 
   test('a token provider is asked again after a 401', async () => {
     const tokens = ['of the question before', 'stale', 'fresh'];
@@ -157,7 +176,11 @@ describe('a client', () => {
         return given === 'Bearer fresh' ? 'me' : { denied: 401 };
       },
     });
-    const subscription = await listen(url, { toolsListChanged: true }, { token: () => tokens.shift() ?? 'fresh' });
+    const subscription = await listen(
+      url,
+      { toolsListChanged: true },
+      { token: () => tokens.shift() ?? 'fresh' },
+    );
     ends.push(() => subscription.close());
     expect(asked).toContain('Bearer stale');
     expect(asked.at(-1)).toBe('Bearer fresh');
@@ -167,7 +190,10 @@ describe('a client', () => {
     const shown: string[] = [];
     await listening(
       { toolsListChanged: true },
-      { onMessage: ({ direction, text }) => shown.push(`${direction} ${JSON.parse(text).method ?? 'answer'}`) },
+      {
+        onMessage: ({ direction, text }) =>
+          shown.push(`${direction} ${JSON.parse(text).method ?? 'answer'}`),
+      },
     );
     expect(shown).toEqual([
       'out server/discover',

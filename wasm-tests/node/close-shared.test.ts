@@ -30,7 +30,10 @@ test('a drain waits for what is on its way to a stream, which ends without a res
   bus.muted = 1;
   await server.notify.toolsChanged();
   const drained = server.drain({ windowMs: 0 });
-  expect([await streams[0]?.message(), await streams[0]?.message()]).toEqual([listChanged('1', 'tools'), undefined]);
+  expect([await streams[0]?.message(), await streams[0]?.message()]).toEqual([
+    listChanged('1', 'tools'),
+    undefined,
+  ]);
   await drained;
 });
 

@@ -65,7 +65,9 @@ test('a publish has arrived when all who listen have heard, or when it is of no 
 });
 
 test('the scale ends at a round number, the median is one of those measured', () => {
-  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(ceiling)).toEqual([1, 1, 2, 5, 10, 10, 20, 100, 200]);
+  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(ceiling)).toEqual([
+    1, 1, 2, 5, 10, 10, 20, 100, 200,
+  ]);
   expect(median([9, 1, 5])).toBe(5);
 });
 

@@ -4,7 +4,14 @@ import { frameOf } from '../../console/mcp/frame.ts';
 import { answerIn } from '../../console/mcp/wire.ts';
 import { Statistics } from '../../console/numbers/statistics.ts';
 import { History } from '../../console/timeline/history.ts';
-import { acknowledged, listChanged, listenBody, taskNotification, taskState, updated } from '../host/listen.ts';
+import {
+  acknowledged,
+  listChanged,
+  listenBody,
+  taskNotification,
+  taskState,
+  updated,
+} from '../host/listen.ts';
 
 describe('a frame', () => {
   test.each([
@@ -13,8 +20,22 @@ describe('a frame', () => {
     [listChanged('7', 'tools'), 'cue', 'tools/list_changed', '', 'tools', '7'],
     [updated('7', 'note://a'), 'cue', 'resources/updated', 'note://a', 'note://a', '7'],
     [taskNotification('7', taskState('t')), 'cue', 'tasks', 'task t', 'task t', '7'],
-    ['{"id":1,"method":"tools/call","params":{"name":"edit"}}', 'request', 'tools/call', 'edit', undefined, undefined],
-    ['{"id":1,"error":{"code":-32600,"message":"no"}}', 'error', 'error -32600', 'no', undefined, undefined],
+    [
+      '{"id":1,"method":"tools/call","params":{"name":"edit"}}',
+      'request',
+      'tools/call',
+      'edit',
+      undefined,
+      undefined,
+    ],
+    [
+      '{"id":1,"error":{"code":-32600,"message":"no"}}',
+      'error',
+      'error -32600',
+      'no',
+      undefined,
+      undefined,
+    ],
     ['{"id":1,"result":{}}', 'answer', 'result', '', undefined, undefined],
     [
       '{"id":7,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}',
@@ -33,7 +54,8 @@ describe('a frame', () => {
 
   test('that is an answer is named by what it answers, once', () => {
     const conversation = new Conversation();
-    const say = (text: string) => conversation.frame({ at: 0, source: 'page', direction: 'in', text }).title;
+    const say = (text: string) =>
+      conversation.frame({ at: 0, source: 'page', direction: 'in', text }).title;
     say('{"id":"1","method":"tools/list"}');
     expect(say('{"id":1,"result":{}}')).toBe('result');
     expect(say('{"id":"1","result":{}}')).toBe('result of tools/list');
@@ -59,22 +81,36 @@ describe('an answer', () => {
     ['', 401, 'unauthorized', false],
     ['<html>', 502, 'unreadable', false],
     ['', 405, 'unreadable', true],
-  ])('%j with %i is an error, and may or may not come from an older server', async (body, status, code, mayBeOlder) => {
-    const older = status === 200 ? true : mayBeOlder;
-    await expect(answered(body, { status })).rejects.toMatchObject({ code, status, mayBeOlder: older });
-  });
+  ])(
+    '%j with %i is an error, and may or may not come from an older server',
+    async (body, status, code, mayBeOlder) => {
+      const older = status === 200 ? true : mayBeOlder;
+      await expect(answered(body, { status })).rejects.toMatchObject({
+        code,
+        status,
+        mayBeOlder: older,
+      });
+    },
+  );
 });
 
 test('isolates that answer in turn are put together, and what they counted before is no rise', () => {
   const statistics = new Statistics();
   const answer = (isolate: string, collapsed: number, position: number) =>
-    statistics.take({ isolate, streams: { collapsed, resyncs: 0 }, bus: { attached: 2, position } });
+    statistics.take({
+      isolate,
+      streams: { collapsed, resyncs: 0 },
+      bus: { attached: 2, position },
+    });
   expect(answer('a', 100, 10).rise).toEqual({ streams: 0, events: 0, collapsed: 0, resyncs: 0 });
   expect(answer('b', 50, 14)).toMatchObject({
     totals: { collapsed: 150, events: 14 },
     rise: { events: 4, collapsed: 0 },
   });
-  expect(answer('a', 103, 14)).toMatchObject({ totals: { collapsed: 153 }, rise: { events: 0, collapsed: 3 } });
+  expect(answer('a', 103, 14)).toMatchObject({
+    totals: { collapsed: 153 },
+    rise: { events: 0, collapsed: 3 },
+  });
   expect(() => statistics.take({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
 });
 

@@ -1,6 +1,12 @@
 import { createListenHandler } from 'mcp-listen';
 import { describe, test } from 'vitest';
-import { type Case, type CaseAnswer, corpusFor, expectAnswer, type Passed } from '../host/corpus.ts';
+import {
+  type Case,
+  type CaseAnswer,
+  corpusFor,
+  expectAnswer,
+  type Passed,
+} from '../host/corpus.ts';
 import { declaring, optionsOf } from '../host/options.ts';
 import { CAPABILITIES } from './serving.ts';
 
@@ -18,7 +24,11 @@ async function ask(wanted: Case): Promise<CaseAnswer> {
     passed = { method: request.method, headers: Object.fromEntries(request.headers), body };
     return new Response();
   };
-  const server = createListenHandler(handler, { server: declaring(EVERYTHING), onError() {}, ...optionsOf(options) });
+  const server = createListenHandler(handler, {
+    server: declaring(EVERYTHING),
+    onError() {},
+    ...optionsOf(options),
+  });
   const headers = new Headers();
   for (const [name, value] of fields) headers.append(name, value);
   const hasBody = method !== 'GET' && method !== 'HEAD';
@@ -26,5 +36,10 @@ async function ask(wanted: Case): Promise<CaseAnswer> {
     new Request(url, { method, headers, body: hasBody ? new Uint8Array(body) : null }),
   );
   const { value } = (await response.body?.getReader().read()) ?? {};
-  return { status: response.status, headers: response.headers, text: new TextDecoder().decode(value), passed };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: new TextDecoder().decode(value),
+    passed,
+  };
 }

@@ -7,7 +7,9 @@ import { billOf, EXAMPLE, monthOf } from '../../bench/cost/month.ts';
 import { root } from '../../scripts/process/project.mjs';
 
 test('docs/cost.md says what was counted', async () => {
-  const results = JSON.parse(await readFile(join(root, 'bench', 'cost', 'results.json'), 'utf8')) as CostResults;
+  const results = JSON.parse(
+    await readFile(join(root, 'bench', 'cost', 'results.json'), 'utf8'),
+  ) as CostResults;
   const page = await readFile(join(root, 'docs', 'cost.md'), 'utf8');
   expect(withBlock(page, documentOf(results))).toBe(page);
 });
@@ -41,7 +43,15 @@ test('a month is every stream that comes, every change, and every time that obje
 
 test('a bill is what goes beyond what the plan includes', () => {
   const bill = billOf(
-    { ...NONE, calls: 2e6, messages: 20e6, rowsWritten: 51e6, runMs: 3e9, timerMs: 1e9, waits: 1e8 },
+    {
+      ...NONE,
+      calls: 2e6,
+      messages: 20e6,
+      rowsWritten: 51e6,
+      runMs: 3e9,
+      timerMs: 1e9,
+      waits: 1e8,
+    },
     EXAMPLE,
   );
   // 3 M requests, 51 M rows, 640,000 GB-s and 300,000 listens.

@@ -12,7 +12,10 @@ const { run } = RequestContext.prototype;
 beforeEach(() => {
   errands = [];
   isWaiting = false;
-  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (this: RequestContext, task) {
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
+    this: RequestContext,
+    task,
+  ) {
     if (isWaiting) errands.push(() => run.call(this, task));
     else run.call(this, task);
   });
@@ -61,7 +64,10 @@ test('a chunk that waits for the request of its stream is written before what is
   const closed = server.close();
   await atHome();
   await closed;
-  expect([await stream.message(), await stream.message()]).toEqual([listChanged('1', 'tools'), RESULT]);
+  expect([await stream.message(), await stream.message()]).toEqual([
+    listChanged('1', 'tools'),
+    RESULT,
+  ]);
 });
 
 /** A stream that waits for what comes, on a connection that it shares. */

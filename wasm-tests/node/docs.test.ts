@@ -15,7 +15,9 @@ beforeAll(async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
   for (const page of ['concepts', 'jwt', 'migration']) {
-    for (const [, name = '', code = ''] of (await textOf(page)).matchAll(/^```ts\n\/\/ (\S+)\n(.*?)^```$/gms)) {
+    for (const [, name = '', code = ''] of (await textOf(page)).matchAll(
+      /^```ts\n\/\/ (\S+)\n(.*?)^```$/gms,
+    )) {
       await writeFile(join(FOLDER, name), code);
     }
   }
@@ -35,30 +37,40 @@ test('the program of docs/concepts.md prints what the page says', async () => {
 
 test('jwt-groups.ts tells callers of their tenant, and no others', async () => {
   const issuer = await tokenIssuer();
-  const { byTenant } = await import(/* @vite-ignore */ pathToFileURL(join(FOLDER, 'jwt-groups.js')).href);
+  const { byTenant } = await import(
+    /* @vite-ignore */ pathToFileURL(join(FOLDER, 'jwt-groups.js')).href
+  );
   const handler = () => new Response('{"result":{"capabilities":{"tools":{"listChanged":true}}}}');
   const server = byTenant(handler, { issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks });
   const opened = async (tenant: unknown) => {
     const headers = { authorization: `Bearer ${await issuer.token({ tenant })}` };
-    const stream = new WireStream(await server.fetch(listenRequest(TOOLS, { headers })), new AbortController());
+    const stream = new WireStream(
+      await server.fetch(listenRequest(TOOLS, { headers })),
+      new AbortController(),
+    );
     expect(await stream.message()).toBe(acknowledged('1', TOOLS));
     return stream;
   };
   const [acme, bolt] = [await opened('acme'), await opened('bolt'), await opened(['acme'])];
   await server.toolsChanged('acme');
   await server.toolsChanged('bolt');
-  for (const stream of [acme, bolt]) expect(await stream?.message()).toBe(listChanged('1', 'tools'));
+  for (const stream of [acme, bolt])
+    expect(await stream?.message()).toBe(listChanged('1', 'tools'));
   expect(server.stats()).toMatchObject({ open: 3, notifications: 2 });
 });
 
 test('the book leads to each of its pages, and every link in it leads somewhere', async () => {
   const pages = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'));
   const index = await textOf('README');
-  for (const page of pages.filter((name) => name !== 'README.md')) expect(index).toContain(`](${page})`);
+  for (const page of pages.filter((name) => name !== 'README.md'))
+    expect(index).toContain(`](${page})`);
   for (const page of pages) {
     const text = await readFile(join(root, 'docs', page), 'utf8');
     for (const [, link = ''] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
-      await expect(stat(join(root, 'docs', link)), `${page} leads to ${link}`).resolves.toBeDefined();
+      await expect(
+        stat(join(root, 'docs', link)),
+        `${page} leads to ${link}`,
+      ).resolves.toBeDefined();
     }
   }
 });

@@ -27,7 +27,11 @@ test('who reads after close gets what was pending and the result, and delays nob
   expect(attached()).toBe(0);
   expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 1, aborted: 0 } });
   await server.notify.toolsChanged();
-  expect(await messagesOf(response)).toEqual([acknowledged('1', TOOLS), listChanged('1', 'tools'), RESULT]);
+  expect(await messagesOf(response)).toEqual([
+    acknowledged('1', TOOLS),
+    listChanged('1', 'tools'),
+    RESULT,
+  ]);
 });
 
 test('close delivers what the bus still has on its way', async () => {
@@ -153,7 +157,11 @@ test('a thousand streams, opened and dropped in one tick, leave nothing behind a
 async function messagesOf(response: Response): Promise<string[]> {
   const stream = new WireStream(response, new AbortController());
   const messages: string[] = [];
-  for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
+  for (
+    let message = await stream.message();
+    message !== undefined;
+    message = await stream.message()
+  ) {
     messages.push(message);
   }
   return messages;

@@ -57,7 +57,9 @@ describe('an estimate', () => {
   });
 
   test('refuses steps that wait for one another in a circle', () => {
-    expect(() => new Estimate([step('one', 1, 'two'), step('two', 1, 'one')], 2).left(0)).toThrow('circle');
+    expect(() => new Estimate([step('one', 1, 'two'), step('two', 1, 'one')], 2).left(0)).toThrow(
+      'circle',
+    );
   });
 
   test.each([
@@ -92,7 +94,11 @@ describe('side by side', () => {
 
   test('a part that fails is reported, and what waits for it does not begin', async () => {
     const log: string[] = [];
-    const failing: Part = { name: 'one', label: 'one', work: () => Promise.reject(new Error('no network')) };
+    const failing: Part = {
+      name: 'one',
+      label: 'one',
+      work: () => Promise.reject(new Error('no network')),
+    };
     const costs = [step('one', 1), step('two', 1, 'one')];
     await expect(sideBySide([failing, logged('two', log)], costs)).rejects.toThrow('no network');
     expect(log).toEqual([]);

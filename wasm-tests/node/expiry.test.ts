@@ -41,17 +41,21 @@ describe.each([
     await vi.advanceTimersByTimeAsync(1_001);
     expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
     const said: string[] = [];
-    for (let text = await stream.message(); text !== undefined; text = await stream.message()) said.push(text);
+    for (let text = await stream.message(); text !== undefined; text = await stream.message())
+      said.push(text);
     expect(said.filter((text) => text.includes('list_changed')).length).toBeLessThanOrEqual(1);
     expect(said.join()).not.toContain('result');
   });
 
-  test.each([1e15, Number.POSITIVE_INFINITY])('a token that expires in %s ms ends nothing', async (ms) => {
-    const server = serving({ bus: busOf(), principal: expiring(ms), keepAliveMs: 0 });
-    await open(server, TOOLS);
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(server.stats().open).toBe(1);
-  });
+  test.each([1e15, Number.POSITIVE_INFINITY])(
+    'a token that expires in %s ms ends nothing',
+    async (ms) => {
+      const server = serving({ bus: busOf(), principal: expiring(ms), keepAliveMs: 0 });
+      await open(server, TOOLS);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(server.stats().open).toBe(1);
+    },
+  );
 });
 
 test('a stream ends at the moment of a Date', async () => {
@@ -106,16 +110,25 @@ test.each([
   ['the last millisecond of 2000', Date.UTC(2001) - 1],
   ['zero', 0],
   ['no moment at all', Number.NEGATIVE_INFINITY],
-])('an expiry before 2001 names nobody, and the error says what it should be: %s', async (_, expiresAt) => {
-  expect(await errorsOf({ name: 'ann', expiresAt })).toMatchObject([
-    { code: 'authorizer-failed', message: expect.stringContaining('milliseconds since 1970, not seconds') },
-  ]);
-});
+])(
+  'an expiry before 2001 names nobody, and the error says what it should be: %s',
+  async (_, expiresAt) => {
+    expect(await errorsOf({ name: 'ann', expiresAt })).toMatchObject([
+      {
+        code: 'authorizer-failed',
+        message: expect.stringContaining('milliseconds since 1970, not seconds'),
+      },
+    ]);
+  },
+);
 
 /** What is reported of an answer that is refused with 503. */
 async function errorsOf(answer: unknown): Promise<Error[]> {
   const errors: Error[] = [];
-  const server = serving({ principal: () => answer as never, onError: (error) => errors.push(error) });
+  const server = serving({
+    principal: () => answer as never,
+    onError: (error) => errors.push(error),
+  });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   return errors;
 }

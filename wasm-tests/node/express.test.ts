@@ -52,7 +52,12 @@ describe('`auth` of a request by Express', () => {
    */
   const authenticate: RequestHandler = (request, _response, next) => {
     const token = request.headers.authorization?.replace('Bearer ', '');
-    const auth: AuthInfo = { token: token ?? '', clientId: 'app', scopes: ['mcp'], extra: { sub: token } };
+    const auth: AuthInfo = {
+      token: token ?? '',
+      clientId: 'app',
+      scopes: ['mcp'],
+      extra: { sub: token },
+    };
     if (token !== undefined) Object.assign(request, { auth });
     next();
   };
@@ -67,7 +72,8 @@ describe('`auth` of a request by Express', () => {
       },
       {
         server: { info: { name: 'express', version: '1' }, capabilities: CAPABILITIES },
-        principal: (_request, options) => options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' },
+        principal: (_request, options) =>
+          options?.authInfo ?? { denied: 401, wwwAuthenticate: 'Bearer' },
         authorize: (context) => {
           asked.push(context);
           return context.requested;

@@ -53,8 +53,12 @@ test('a bus is asked for its events once, whatever the number of streams, and le
 
 test('each of many streams hears of its own subjects, under its own id as it was written', async () => {
   const { server } = watched();
-  const ids = Array.from({ length: 300 }, (_, number) => (number % 2 === 0 ? `${number}` : `"${number}"`));
-  const filters = ids.map((_, number) => ({ resourceSubscriptions: ['note://all', `note://${number % 7}`] }));
+  const ids = Array.from({ length: 300 }, (_, number) =>
+    number % 2 === 0 ? `${number}` : `"${number}"`,
+  );
+  const filters = ids.map((_, number) => ({
+    resourceSubscriptions: ['note://all', `note://${number % 7}`],
+  }));
   const streams = await Promise.all(ids.map((id, number) => open(server, filters[number], { id })));
   for (const [number, stream] of streams.entries()) {
     expect(await stream.message()).toBe(acknowledged(ids[number] as string, filters[number]));

@@ -15,9 +15,17 @@ function asked(answer: Response, origin = PAGE): Promise<Response> {
 
 describe('a page that may ask', () => {
   test('may read what the handler answers', async () => {
-    const answer = new Response('x', { status: 418, statusText: 'Teapot', headers: { 'x-handler': 'yes' } });
+    const answer = new Response('x', {
+      status: 418,
+      statusText: 'Teapot',
+      headers: { 'x-handler': 'yes' },
+    });
     const response = await asked(answer);
-    expect([response.status, response.statusText, await response.text()]).toEqual([418, 'Teapot', 'x']);
+    expect([response.status, response.statusText, await response.text()]).toEqual([
+      418,
+      'Teapot',
+      'x',
+    ]);
     expect(Object.fromEntries(response.headers)).toEqual({
       'access-control-allow-origin': PAGE,
       'access-control-expose-headers': EXPOSED,
@@ -36,7 +44,8 @@ describe('a page that may ask', () => {
 
   test('may read streams and refusals', async () => {
     const server = serving({ limits: { maxSubscriptions: 1 } });
-    const ask = (filter: unknown) => server.fetch(listenRequest(filter, { headers: { origin: PAGE } }));
+    const ask = (filter: unknown) =>
+      server.fetch(listenRequest(filter, { headers: { origin: PAGE } }));
     const answers = [await ask(TOOLS), await ask(TOOLS), await ask(7)];
     expect(answers.map(({ status }) => status)).toEqual([200, 503, 400]);
     for (const { headers } of answers) {
@@ -47,11 +56,17 @@ describe('a page that may ask', () => {
   });
 
   test('is told what the handler tells it, where that says something of its own', async () => {
-    const own = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'X-Own', vary: 'Accept' };
+    const own = {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'X-Own',
+      vary: 'Accept',
+    };
     const response = await asked(new Response(null, { headers: own }));
     expect(Object.fromEntries(response.headers)).toEqual({ ...own, vary: 'Accept, Origin' });
     for (const vary of ['*', 'accept, ORIGIN']) {
-      expect((await asked(new Response(null, { headers: { vary } }))).headers.get('vary')).toBe(vary);
+      expect((await asked(new Response(null, { headers: { vary } }))).headers.get('vary')).toBe(
+        vary,
+      );
     }
   });
 });
@@ -66,10 +81,13 @@ test('what no page of elsewhere asks is answered with the very answer of the han
 test('the handler never sees what is refused or asked before a request', async () => {
   const handler = vi.fn(() => new Response());
   const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
-  const send = (method: string, headers: Record<string, string>) => server.fetch(new Request(URL, { method, headers }));
+  const send = (method: string, headers: Record<string, string>) =>
+    server.fetch(new Request(URL, { method, headers }));
   expect((await send('PUT', {})).status).toBe(405);
   expect((await send('GET', { origin: 'http://evil.example' })).status).toBe(403);
-  expect((await send('OPTIONS', { origin: PAGE, 'access-control-request-method': 'POST' })).status).toBe(204);
+  expect(
+    (await send('OPTIONS', { origin: PAGE, 'access-control-request-method': 'POST' })).status,
+  ).toBe(204);
   expect(handler).not.toHaveBeenCalled();
 });
 
@@ -97,7 +115,10 @@ describe('a body that is not wanted is not read', () => {
       given = request;
       return new Response();
     });
-    const { pull, request } = streaming({ 'content-type': 'application/json', 'content-length': '65537' });
+    const { pull, request } = streaming({
+      'content-type': 'application/json',
+      'content-length': '65537',
+    });
     await server.fetch(request);
     expect(given).toBe(request);
     expect(pull).not.toHaveBeenCalled();
@@ -114,9 +135,16 @@ test('a body that someone else reads is left to that one', async () => {
 /** A request whose body never ends, 8 KiB at a time. */
 function streaming(headers: Record<string, string>) {
   const cancel = vi.fn();
-  const pull = vi.fn((controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(8_192)));
+  const pull = vi.fn((controller: ReadableStreamDefaultController) =>
+    controller.enqueue(new Uint8Array(8_192)),
+  );
   const body = new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
-  const request = new Request(URL, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+  const request = new Request(URL, {
+    method: 'POST',
+    headers,
+    body,
+    duplex: 'half',
+  } as RequestInit);
   return { cancel, pull, request };
 }
 

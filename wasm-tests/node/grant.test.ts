@@ -33,7 +33,11 @@ function changeable() {
   return rights;
 }
 
-const FAILURES: [why: string, answer: () => Authorization | Promise<Authorization>, code: string | undefined][] = [
+const FAILURES: [
+  why: string,
+  answer: () => Authorization | Promise<Authorization>,
+  code: string | undefined,
+][] = [
   ['denies', () => ({ denied: 403 }), undefined],
   ['allows less', () => ({}), undefined],
   ['throws', () => Promise.reject(new Error('secret')), 'authorizer-failed'],
@@ -47,7 +51,8 @@ const BUSES: [name: string, busOf: () => ListenBus][] = [
 ];
 
 describe.each(BUSES)('on %s', (_, busOf) => {
-  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) =>
+    serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('nobody is asked again within 30 seconds, nor without a cue', async () => {
     const rights = changeable();
@@ -97,14 +102,21 @@ describe.each(BUSES)('on %s', (_, busOf) => {
       const next = stream.message();
       await vi.advanceTimersByTimeAsync(2_000);
       expect(await next).toBeUndefined();
-      expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1, closed: 0 } });
-      expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
+      expect(server.stats()).toMatchObject({
+        open: 0,
+        notifications: 0,
+        ended: { denied: 1, closed: 0 },
+      });
+      expect(onError.mock.calls).toEqual(
+        code === undefined ? [] : [[expect.objectContaining({ code })]],
+      );
     },
   );
 });
 
 describe.each(BUSES)('a stream on %s', (_, busOf) => {
-  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) =>
+    serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('whose client leaves while somebody is asked is one that left', async () => {
     const rights = changeable();
@@ -129,7 +141,10 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
       await new Promise((resolve) => setTimeout(resolve, ms));
       return answer;
     };
-    const server = served({ principal: () => slowly('ann'), authorize: ({ requested }) => slowly(requested) });
+    const server = served({
+      principal: () => slowly('ann'),
+      authorize: ({ requested }) => slowly(requested),
+    });
     const opening = open(server, TOOLS);
     await vi.advanceTimersByTimeAsync(10);
     const stream = await opening;
@@ -142,7 +157,11 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     await vi.advanceTimersByTimeAsync(3_000);
     await closed;
     expect(await rest).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1, closed: 0 } });
+    expect(server.stats()).toMatchObject({
+      open: 0,
+      notifications: 0,
+      ended: { denied: 1, closed: 0 },
+    });
   });
 
   test('that closes waits for the answer', async () => {

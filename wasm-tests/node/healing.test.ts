@@ -33,19 +33,22 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
   expect(server.stats()).toMatchObject({ away: 0, outages: 1, healed: 1, gaps: 0, resyncs: 0 });
 });
 
-test.each(['shut', 'overloaded', 'silent'] as const)('a stream tries again while its bus is %s', async (door) => {
-  const { bus, server, stream } = await opened({ timeouts: { attachMs: 1_000 } });
-  bus.door = door;
-  bus.lose();
-  await server.notify.toolsChanged();
-  await vi.advanceTimersByTimeAsync(20_000);
-  expect(server.stats().away).toBe(1);
-  bus.door = 'open';
-  await vi.advanceTimersByTimeAsync(door === 'overloaded' ? 30_000 : 3_000);
-  expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  expect(bus.sockets.slice(0, -1).every(({ isClosed }) => isClosed)).toBe(true);
-  expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
-});
+test.each(['shut', 'overloaded', 'silent'] as const)(
+  'a stream tries again while its bus is %s',
+  async (door) => {
+    const { bus, server, stream } = await opened({ timeouts: { attachMs: 1_000 } });
+    bus.door = door;
+    bus.lose();
+    await server.notify.toolsChanged();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(server.stats().away).toBe(1);
+    bus.door = 'open';
+    await vi.advanceTimersByTimeAsync(door === 'overloaded' ? 30_000 : 3_000);
+    expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    expect(bus.sockets.slice(0, -1).every(({ isClosed }) => isClosed)).toBe(true);
+    expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
+  },
+);
 
 test('keep-alives go on while the bus is away', async () => {
   const { bus, stream } = await opened({ keepAliveMs: 1_000 });
@@ -89,7 +92,9 @@ test('a former socket is not heard any more, whatever it still says', async () =
   former?.hear('{"v":1,"type":"followed","seq":2,"epoch":"x","position":0,"after":0,"events":[]}');
   await vi.advanceTimersByTimeAsync(2_000);
   former?.break();
-  former?.hear('{"v":1,"type":"batch","through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]}');
+  former?.hear(
+    '{"v":1,"type":"batch","through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]}',
+  );
   await vi.advanceTimersByTimeAsync(10);
   expect(server.stats()).toMatchObject({ away: 0, healed: 1 });
   await closed(server);
@@ -137,7 +142,10 @@ test('close waits a second for a bus that is away, cues what may have been misse
 });
 
 test('close receives what was published before it, then gives the result, without any time going by', async () => {
-  const { bus, server, stream } = await opened({}, { toolsListChanged: true, promptsListChanged: true });
+  const { bus, server, stream } = await opened(
+    {},
+    { toolsListChanged: true, promptsListChanged: true },
+  );
   bus.muted = 1;
   await server.notify.toolsChanged();
   await closed(server);
@@ -226,7 +234,10 @@ async function closed(server: ListenHandler): Promise<void> {
 }
 
 /** A server with a bus that can be broken, and a stream of it that was acknowledged. */
-async function opened(options: ListenHandlerOptions & { bus?: BreakableBus } = {}, filter: object = TOOLS) {
+async function opened(
+  options: ListenHandlerOptions & { bus?: BreakableBus } = {},
+  filter: object = TOOLS,
+) {
   const { bus = new BreakableBus() } = options;
   const server = serving({ ...options, bus });
   const opening = open(server, filter);

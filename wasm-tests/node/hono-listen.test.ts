@@ -5,7 +5,14 @@ import { type HonoListenOptions, listen as listenMiddleware } from 'mcp-listen/h
 import { expect, test, vi } from 'vitest';
 import { served } from '../host/http-server.ts';
 import { LegacySession } from '../host/legacy.ts';
-import { acknowledged, LISTEN_HEADERS, listChanged, listen, listenBody, updated } from '../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listChanged,
+  listen,
+  listenBody,
+  updated,
+} from '../host/listen.ts';
 import { CAPABILITIES, TOOLS } from './serving.ts';
 
 const DECLARED = { info: { name: 'hono', version: '1' }, capabilities: CAPABILITIES };
@@ -13,7 +20,10 @@ const DECLARED = { info: { name: 'hono', version: '1' }, capabilities: CAPABILIT
 type Known = { Variables: { user: string } };
 
 /** An app whose first middleware knows the caller by a header field. */
-function routed(options: HonoListenOptions<Known>, behind = () => new Response('from the handler')) {
+function routed(
+  options: HonoListenOptions<Known>,
+  behind = () => new Response('from the handler'),
+) {
   const mcp = listenMiddleware<Known>((request, c) => handled(request, c.get('user'), behind), {
     server: DECLARED,
     onError: () => {},
@@ -65,11 +75,15 @@ test('names callers by the context of their request, again while a stream is ope
 test('asks what a caller may receive with its context', async () => {
   const options: HonoListenOptions<Known> = {
     authorize: ({ c, requested }) => ({
-      resourceSubscriptions: (requested.resourceSubscriptions ?? []).filter((uri) => uri.endsWith(c.get('user'))),
+      resourceSubscriptions: (requested.resourceSubscriptions ?? []).filter((uri) =>
+        uri.endsWith(c.get('user')),
+      ),
     }),
   };
   const app = routed(options);
-  const stream = await openedBy('ann', app, { resourceSubscriptions: ['note://ann', 'note://eve'] });
+  const stream = await openedBy('ann', app, {
+    resourceSubscriptions: ['note://ann', 'note://eve'],
+  });
   expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: ['note://ann'] }));
   await app.mcp.notify.resourceUpdated('note://ann');
   expect(await stream.message()).toBe(updated('1', 'note://ann'));
@@ -80,25 +94,42 @@ test('names callers of sessions too', async () => {
   const initialized = () => Response.json({ jsonrpc: '2.0', id: 1, result: INITIALIZED });
   const { hono } = routed({ legacy: 'sessions', principal: (c) => c.get('user') }, initialized);
   const send = (user: string) => async (init: RequestInit) =>
-    hono.request('http://localhost/mcp', { ...init, headers: { ...(init.headers as object), 'x-user': user } });
+    hono.request('http://localhost/mcp', {
+      ...init,
+      headers: { ...(init.headers as object), 'x-user': user },
+    });
   const session = await LegacySession.begin(send('ann'));
-  const watch = { jsonrpc: '2.0', id: 2, method: 'resources/subscribe', params: { uri: 'note://a' } };
+  const watch = {
+    jsonrpc: '2.0',
+    id: 2,
+    method: 'resources/subscribe',
+    params: { uri: 'note://a' },
+  };
   expect((await session.post(watch)).status).toBe(200);
   expect((await session.via(send('eve')).post(watch)).status).toBe(404);
 });
 
 test('passes on what is not its own, and leaves the answer to the middleware around it', async () => {
   const { hono } = routed({});
-  const init = { method: 'POST', headers: { 'x-user': 'ann', 'content-type': 'application/json' }, body: '{}' };
+  const init = {
+    method: 'POST',
+    headers: { 'x-user': 'ann', 'content-type': 'application/json' },
+    body: '{}',
+  };
   const answer = await hono.request('http://localhost/mcp', init);
   expect(await answer.text()).toBe('from the handler');
-  expect([answer.headers.get('x-handled'), answer.headers.get('x-seen')]).toEqual(['POST for ann', 'yes']);
+  expect([answer.headers.get('x-handled'), answer.headers.get('x-seen')]).toEqual([
+    'POST for ann',
+    'yes',
+  ]);
 });
 
 test('serves an object with fetch, which gets the request alone', async () => {
   const fetch = vi.fn(() => new Response('from fetch'));
   const hono = new Hono().all('/mcp', listenMiddleware({ fetch }));
-  expect(await (await hono.request('http://localhost/mcp', { method: 'POST', body: '{}' })).text()).toBe('from fetch');
+  expect(
+    await (await hono.request('http://localhost/mcp', { method: 'POST', body: '{}' })).text(),
+  ).toBe('from fetch');
   expect(fetch.mock.calls).toEqual([[expect.any(Request)]]);
 });
 

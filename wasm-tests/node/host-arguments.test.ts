@@ -29,7 +29,11 @@ const ENV: Env = { secret: 'yes' };
 const ANN: Ctx = { props: { user: 'ann' } };
 const BOB: Ctx = { props: { user: 'bob' } };
 const DECLARED = { info: { name: 'hosted', version: '1' }, capabilities: CAPABILITIES };
-const DISCOVERED = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: CAPABILITIES };
+const DISCOVERED = {
+  resultType: 'complete',
+  supportedVersions: ['2026-07-28'],
+  capabilities: CAPABILITIES,
+};
 const INITIALIZED = {
   protocolVersion: '2025-11-25',
   capabilities: CAPABILITIES,
@@ -41,12 +45,17 @@ function hosted(options: ListenHandlerOptions<Host> = {}) {
   const handled: [method: string, ...Host][] = [];
   const handler = async (request: Request, ...rest: Host): Promise<Response> => {
     const text = await request.text();
-    const { id, method } = JSON.parse(text === '' ? '{}' : text) as { id?: unknown; method?: string };
+    const { id, method } = JSON.parse(text === '' ? '{}' : text) as {
+      id?: unknown;
+      method?: string;
+    };
     handled.push([method ?? request.method, ...rest]);
     const result = method === 'initialize' ? INITIALIZED : DISCOVERED;
     return Response.json({ jsonrpc: '2.0', id, result });
   };
-  const principal = vi.fn((_request: Request, _env: Env, { props }: Ctx): string | Identity => props.user);
+  const principal = vi.fn(
+    (_request: Request, _env: Env, { props }: Ctx): string | Identity => props.user,
+  );
   const authorize = vi.fn(({ requested }: AuthorizeContext<Host>) => requested);
   const server = createListenHandler(handler, { principal, authorize, keepAliveMs: 0, ...options });
   return { server, handled, principal, authorize };
@@ -59,7 +68,11 @@ describe('what the host passes after a request', () => {
     expect(principal.mock.calls.map(([, ...rest]) => rest)).toEqual([[ENV, ANN]]);
     const asked = authorize.mock.calls[0]?.[0];
     expect(asked?.principal).toBe('ann');
-    expect([asked?.args.length, asked?.args[0] === ENV, asked?.args[1] === ANN]).toEqual([2, true, true]);
+    expect([asked?.args.length, asked?.args[0] === ENV, asked?.args[1] === ANN]).toEqual([
+      2,
+      true,
+      true,
+    ]);
     expect(handled).toEqual([['server/discover', ENV, ANN]]);
     expect(handled[0]?.[2]).toBe(ANN);
   });
@@ -72,7 +85,10 @@ describe('what the host passes after a request', () => {
   ])('reaches the handler behind %s', async (_, options) => {
     const { handled, server } = hosted(options);
     const headers = { 'content-type': 'application/json', 'mcp-method': 'server/discover' };
-    for (const message of [initialize('2025-11-25'), { jsonrpc: '2.0', id: 1, method: 'server/discover' }]) {
+    for (const message of [
+      initialize('2025-11-25'),
+      { jsonrpc: '2.0', id: 1, method: 'server/discover' },
+    ]) {
       const init = { method: 'POST', headers, body: JSON.stringify(message) };
       expect((await server.fetch(new Request(URL, init), ENV, BOB)).status).toBe(200);
     }
@@ -83,7 +99,9 @@ describe('what the host passes after a request', () => {
   test('reaches principal and authorize at each request of a session, and those of each request alone', async () => {
     const { authorize, principal, server } = hosted({ legacy: 'sessions', server: DECLARED });
     let ctx = { ...ANN };
-    const session = await LegacySession.begin((init) => server.fetch(new Request(URL, init), ENV, ctx));
+    const session = await LegacySession.begin((init) =>
+      server.fetch(new Request(URL, init), ENV, ctx),
+    );
     principal.mockClear();
     ctx = { ...ANN };
     await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -98,7 +116,9 @@ describe('what the host passes after a request', () => {
   test('names another caller where it says so, who has no part in the session', async () => {
     const { server } = hosted({ legacy: 'sessions', server: DECLARED });
     let ctx = ANN;
-    const session = await LegacySession.begin((init) => server.fetch(new Request(URL, init), ENV, ctx));
+    const session = await LegacySession.begin((init) =>
+      server.fetch(new Request(URL, init), ENV, ctx),
+    );
     ctx = BOB;
     const response = await session.post({ jsonrpc: '2.0', id: 9, method: 'tools/list' });
     expect(response.status).toBe(404);
@@ -121,7 +141,8 @@ describe.each<[string, () => ListenBus]>([
     for (const reader of [stream, other]) await reader.message();
     await vi.advanceTimersByTimeAsync(TTL_MS);
     await server.notify.toolsChanged();
-    for (const reader of [stream, other]) expect(await reader.message()).toBe(listChanged('1', 'tools'));
+    for (const reader of [stream, other])
+      expect(await reader.message()).toBe(listChanged('1', 'tools'));
     expect(isOpen).toEqual([false, false, true, true]);
     const users = principal.mock.calls.map(([, , ctx]) => ctx);
     expect([users[2] === ANN, users[3] === BOB]).toEqual([true, true]);
@@ -140,7 +161,9 @@ test('the stream of a session passes what came with its GET', async () => {
     return props.user;
   });
   let ctx = { ...ANN };
-  const session = await LegacySession.begin((init) => server.fetch(new Request(URL, init), ENV, ctx));
+  const session = await LegacySession.begin((init) =>
+    server.fetch(new Request(URL, init), ENV, ctx),
+  );
   const ofGet = { ...ANN };
   ctx = ofGet;
   const stream = await session.open();

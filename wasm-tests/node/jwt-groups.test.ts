@@ -20,10 +20,15 @@ async function bearer(issuer: TokenIssuer, claims: object): Promise<{ authorizat
 }
 
 describe('a caller hears of the groups', () => {
-  const CASES: [where: string, option: JwtOptions['groups'], claims: (group: string) => object][] = [
-    ['that its claim names', undefined, (group) => claimed(group)],
-    ['that an option reads', ({ org }) => [String(org)], (org) => ({ ...claimed('acme', 'bolt'), org })],
-  ];
+  const CASES: [where: string, option: JwtOptions['groups'], claims: (group: string) => object][] =
+    [
+      ['that its claim names', undefined, (group) => claimed(group)],
+      [
+        'that an option reads',
+        ({ org }) => [String(org)],
+        (org) => ({ ...claimed('acme', 'bolt'), org }),
+      ],
+    ];
 
   test.each(CASES)('%s, and of no others', async (_, option, claims) => {
     const issuer = await tokenIssuer();
@@ -31,7 +36,10 @@ describe('a caller hears of the groups', () => {
     const filter = { ...TOOLS, promptsListChanged: true };
     const opened = async (group: string) => {
       const headers = await bearer(issuer, claims(group));
-      const stream = new WireStream(await server.fetch(listenRequest(filter, { headers })), new AbortController());
+      const stream = new WireStream(
+        await server.fetch(listenRequest(filter, { headers })),
+        new AbortController(),
+      );
       await stream.message();
       return stream;
     };
@@ -47,7 +55,10 @@ test('a token that names none hears of what is for everybody alone', async () =>
   const issuer = await tokenIssuer();
   const headers = await bearer(issuer, {});
   const server = serving({ ...authorizer(issuer) });
-  const stream = new WireStream(await server.fetch(listenRequest(TOOLS, { headers })), new AbortController());
+  const stream = new WireStream(
+    await server.fetch(listenRequest(TOOLS, { headers })),
+    new AbortController(),
+  );
   await stream.message();
   await server.notify.toolsChanged({ group: '*' });
   await server.notify.toolsChanged();

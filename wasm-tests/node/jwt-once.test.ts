@@ -21,7 +21,11 @@ function verifications() {
 }
 
 async function opened(issuer: TokenIssuer, token: string) {
-  const server = serving({ ...authorizerOf(issuer), authorizationTtlMs: TTL_MS, onError: () => {} });
+  const server = serving({
+    ...authorizerOf(issuer),
+    authorizationTtlMs: TTL_MS,
+    onError: () => {},
+  });
   const headers = { authorization: `Bearer ${token}` };
   const response = await server.fetch(listenRequest(TOOLS, { headers }));
   expect(response.status).toBe(200);
@@ -55,12 +59,17 @@ test('a stream whose key is withdrawn is asked about with what its token is wort
   const { importJWK } = await import('jose');
   const jwks = ({ kid }: { kid?: string }) => {
     const known = keys.find((key) => key.kid === kid);
-    return known === undefined ? Promise.reject(new Error('unknown key')) : importJWK(known, 'ES256');
+    return known === undefined
+      ? Promise.reject(new Error('unknown key'))
+      : importJWK(known, 'ES256');
   };
   const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: jwks as never });
   const server = serving({ ...authorization, authorizationTtlMs: TTL_MS, onError: () => {} });
   const headers = { authorization: `Bearer ${await issuer.token()}` };
-  const stream = new WireStream(await server.fetch(listenRequest(TOOLS, { headers })), new AbortController());
+  const stream = new WireStream(
+    await server.fetch(listenRequest(TOOLS, { headers })),
+    new AbortController(),
+  );
   await stream.message();
   keys = [];
   await outdated();
@@ -88,7 +97,13 @@ test('claims that another authorizer verified, or that have expired meanwhile, a
   const headers = { authorization: `Bearer ${await issuer.token({ exp: seconds(30) })}` };
   const request = () => new Request(AUDIENCE, { headers });
   const { claims } = (await one.principal(request())) as { claims: unknown };
-  const asked: AuthorizeContext = { request: request(), args: [], principal: 'ann', requested: TOOLS, claims };
+  const asked: AuthorizeContext = {
+    request: request(),
+    args: [],
+    principal: 'ann',
+    requested: TOOLS,
+    claims,
+  };
   const verify = verifications();
   expect(await one.authorize(asked)).toMatchObject(TOOLS);
   expect(verify).not.toHaveBeenCalled();

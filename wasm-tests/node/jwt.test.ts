@@ -5,7 +5,14 @@ import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { acknowledged, WireStream } from '../host/listen.ts';
 import { listenRequest, serving, TOOLS } from './serving.ts';
-import { AUDIENCE, claimsOf, ISSUER, seconds, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
+import {
+  AUDIENCE,
+  claimsOf,
+  ISSUER,
+  seconds,
+  type TokenIssuer,
+  tokenIssuer,
+} from './token-issuer.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -29,13 +36,18 @@ function told({ headers, status }: Response) {
 
 /** A token that is refused for this reason. */
 function invalid(why: string) {
-  return { status: 401, challenge: `Bearer error="invalid_token", error_description="${why}", ${METADATA}` };
+  return {
+    status: 401,
+    challenge: `Bearer error="invalid_token", error_description="${why}", ${METADATA}`,
+  };
 }
 
 /** A token that nobody signed, or that was signed with `secret`. */
 function forged(alg: string, kid: string, secret?: string): string {
   const hash = alg.replace('HS', 'sha');
-  const parts = [{ alg, kid }, claimsOf()].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const parts = [{ alg, kid }, claimsOf()].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
   const signed = parts.join('.');
   return `${signed}.${secret === undefined ? '' : createHmac(hash, secret).update(signed).digest('base64url')}`;
 }
@@ -52,7 +64,9 @@ test('a caller hears what its token says of what it asks for', async () => {
   const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions };
   const stream = await heardOf(await listen(await issuer.token(), filter));
   const honored = { ...TOOLS, resourceSubscriptions: ['note://a', 'note://ann/1'] };
-  expect(JSON.parse((await stream.message()) ?? '')).toEqual(JSON.parse(acknowledged('1', honored)));
+  expect(JSON.parse((await stream.message()) ?? '')).toEqual(
+    JSON.parse(acknowledged('1', honored)),
+  );
 });
 
 test('its name is the subject of the token, until that expires', async () => {
@@ -65,21 +79,32 @@ test('its name is the subject of the token, until that expires', async () => {
   const claims = expect.objectContaining({ sub: 'ann', exp });
   expect(await principal(request())).toEqual({ name: 'ann', expiresAt: exp * 1_000, claims });
   const tolerant = jwtAuthorizer({ ...options, clockToleranceMs: 2_500 });
-  expect(await tolerant.principal(request())).toEqual({ name: 'ann', expiresAt: exp * 1_000 + 2_500, claims });
+  expect(await tolerant.principal(request())).toEqual({
+    name: 'ann',
+    expiresAt: exp * 1_000 + 2_500,
+    claims,
+  });
 });
 
-test.each(['RS256', 'PS256', 'ES384', 'EdDSA'])('a token that is signed with %s is good', async (algorithm) => {
-  const issuer = await tokenIssuer(algorithm);
-  const { listen } = guarded(new URL(issuer.jwks));
-  await heardOf(await listen(await issuer.token()));
-});
+test.each(['RS256', 'PS256', 'ES384', 'EdDSA'])(
+  'a token that is signed with %s is good',
+  async (algorithm) => {
+    const issuer = await tokenIssuer(algorithm);
+    const { listen } = guarded(new URL(issuer.jwks));
+    await heardOf(await listen(await issuer.token()));
+  },
+);
 
 test('who has no bearer token is told where to get one', async () => {
-  const { listen, server } = guarded('http://localhost:1/none', { scopes: ['mcp:listen', 'mcp:more'] });
+  const { listen, server } = guarded('http://localhost:1/none', {
+    scopes: ['mcp:listen', 'mcp:more'],
+  });
   const expected = { status: 401, challenge: `Bearer ${METADATA}, scope="mcp:listen mcp:more"` };
   expect(told(await listen(undefined))).toEqual(expected);
   for (const authorization of ['Basic YTpi', 'Bearer', 'Bearerx']) {
-    expect(told(await server.fetch(listenRequest(TOOLS, { headers: { authorization } })))).toEqual(expected);
+    expect(told(await server.fetch(listenRequest(TOOLS, { headers: { authorization } })))).toEqual(
+      expected,
+    );
   }
 });
 
@@ -124,21 +149,37 @@ describe('a token is refused', () => {
   });
 });
 
-test.each(['HS256', 'HS512'])('a shared secret is never good, whoever finds it: %s', async (alg) => {
-  const secret = 'x'.repeat(64);
-  const { listen } = guarded(() => new TextEncoder().encode(secret));
-  expect(told(await listen(forged(alg, 'first', secret)))).toEqual(invalid('The token is not valid'));
-});
+test.each(['HS256', 'HS512'])(
+  'a shared secret is never good, whoever finds it: %s',
+  async (alg) => {
+    const secret = 'x'.repeat(64);
+    const { listen } = guarded(() => new TextEncoder().encode(secret));
+    expect(told(await listen(forged(alg, 'first', secret)))).toEqual(
+      invalid('The token is not valid'),
+    );
+  },
+);
 
 test('clocks may differ by as much as is allowed', async () => {
   const issuer = await tokenIssuer();
   const { listen } = guarded(issuer.jwks, { clockToleranceMs: 30_000 });
   await heardOf(await listen(await issuer.token({ exp: seconds(-10), nbf: seconds(10) })));
-  expect(told(await listen(await issuer.token({ exp: seconds(-31) })))).toEqual(invalid('The token has expired'));
+  expect(told(await listen(await issuer.token({ exp: seconds(-31) })))).toEqual(
+    invalid('The token has expired'),
+  );
 });
 
 const NO_RIGHTS: { claim: unknown }[] = [
-  ...[undefined, null, true, '*', ['*'], { resourceSubscriptions: '*' }, { taskIds: [7] }, { toolsListChanged: 'yes' }],
+  ...[
+    undefined,
+    null,
+    true,
+    '*',
+    ['*'],
+    { resourceSubscriptions: '*' },
+    { taskIds: [7] },
+    { toolsListChanged: 'yes' },
+  ],
   ...[{ groups: 'acme' }, { groups: [7] }],
 ].map((claim) => ({ claim }));
 
@@ -156,7 +197,9 @@ test('the claim may have another name, and claims that mean something here alone
   const issuer = await tokenIssuer();
   const claim = 'https://mcp.example/listen';
   const { listen } = guarded(issuer.jwks, { claim });
-  const stream = await heardOf(await listen(await issuer.token({ [claim]: TOOLS, denied: 401, 'mcp.listen': {} })));
+  const stream = await heardOf(
+    await listen(await issuer.token({ [claim]: TOOLS, denied: 401, 'mcp.listen': {} })),
+  );
   expect(await stream.message()).toBe(acknowledged('1', TOOLS));
 });
 
@@ -179,7 +222,12 @@ test.each([
   for (const names of ['resourceSubscriptions', 'taskIds']) {
     const authorization = `Bearer ${await issuer.token({ 'mcp.listen': { [names]: [pattern] } })}`;
     const request = new Request(AUDIENCE, { headers: { authorization } });
-    const allowed = await authorize({ request, args: [], principal: 'ann', requested: { [names]: URIS } });
+    const allowed = await authorize({
+      request,
+      args: [],
+      principal: 'ann',
+      requested: { [names]: URIS },
+    });
     expect(allowed).toMatchObject({ toolsListChanged: false, [names]: expected });
   }
 });
@@ -242,7 +290,9 @@ describe('keys', () => {
 test('a stream ends when its token expires, without a result', async () => {
   const issuer = await tokenIssuer();
   vi.useFakeTimers({ now: 1_800_000_000_000 });
-  const { listen, server } = guarded(() => importJWK(issuer.keys[0] ?? {}, 'ES256'), { keepAliveMs: 0 });
+  const { listen, server } = guarded(() => importJWK(issuer.keys[0] ?? {}, 'ES256'), {
+    keepAliveMs: 0,
+  });
   const stream = await heardOf(await listen(await issuer.token({ exp: seconds(60) })));
   await stream.message();
   await vi.advanceTimersByTimeAsync(59_999);
@@ -266,8 +316,15 @@ test.each([
   { clockToleranceMs: -1 },
   { clockToleranceMs: Number.NaN },
 ])('%j cannot be meant', (wrong) => {
-  const options = { issuer: ISSUER, audience: AUDIENCE, jwks: 'https://login.example/jwks', ...wrong };
-  expect(() => jwtAuthorizer(options as JwtOptions)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  const options = {
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwks: 'https://login.example/jwks',
+    ...wrong,
+  };
+  expect(() => jwtAuthorizer(options as JwtOptions)).toThrow(
+    expect.objectContaining({ code: 'invalid-options' }),
+  );
 });
 
 /** A public key as text, as many servers hold it. */

@@ -90,5 +90,7 @@ describe('lanes side by side', () => {
 
 test('each lane has a script, and each script but what they share and what runs them is a lane', async () => {
   const files = (await readdir(join(root, '.ci'))).filter((name) => !name.includes('.'));
-  expect(lanes.map(({ name }) => name).sort()).toEqual(files.filter((name) => !/^(prepare|run)$/.test(name)).sort());
+  expect(lanes.map(({ name }) => name).sort()).toEqual(
+    files.filter((name) => !/^(prepare|run)$/.test(name)).sort(),
+  );
 });

@@ -1,5 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { type AuthorizeContext, InMemoryBus, type ListenHandler, type SubscriptionFilter } from 'mcp-listen';
+import {
+  type AuthorizeContext,
+  InMemoryBus,
+  type ListenHandler,
+  type SubscriptionFilter,
+} from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { change, fields, heard, LegacySession, listChange } from '../host/legacy.ts';
 import { declaring } from '../host/options.ts';
@@ -89,7 +94,8 @@ describe('a session whose stream comes later', () => {
     const bus = new InMemoryBus({ logEvents: 10 });
     const { send } = sessionServer({ bus, server: declaring({ tools: { listChanged: true } }) });
     const session = await LegacySession.begin(send);
-    for (let count = 0; count <= 10; count += 1) await bus.publish({ kind: 'prompts_list_changed' });
+    for (let count = 0; count <= 10; count += 1)
+      await bus.publish({ kind: 'prompts_list_changed' });
     const stream = await session.open();
     expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
     expect(await heard(stream)).toEqual(listChange('tools'));
@@ -127,7 +133,10 @@ describe('authorize, asked again for each stream', () => {
     const session = await LegacySession.begin(sessionServer({ authorize }).send);
     for (const uri of ['a', 'b']) await session.ask('resources/subscribe', { uri });
     await session.open();
-    expect(authorize.mock.lastCall?.[0].requested).toEqual({ ...ALL, resourceSubscriptions: ['a', 'b'] });
+    expect(authorize.mock.lastCall?.[0].requested).toEqual({
+      ...ALL,
+      resourceSubscriptions: ['a', 'b'],
+    });
   });
 
   test('takes away what was permitted once, and gives it back', async () => {
@@ -186,7 +195,9 @@ describe('authorize, asked again for each stream', () => {
     const authorize = () => ({ toolsListChanged: 1 }) as unknown as SubscriptionFilter;
     const session = await LegacySession.begin(sessionServer({ authorize, onError }).send);
     expect(await refusal(await session.get())).toMatchObject({ status: 503, code: -32_603 });
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'invalid-filter' }));
+    expect(onError).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ code: 'invalid-filter' }),
+    );
   });
 });
 

@@ -53,7 +53,10 @@ test('the id of a session cannot be guessed: 122 bits of it are as often set as 
   expect(random.length).toBe(122);
 });
 
-/** Whether a bit is set in so many of some 400 numbers as a coin would show: 200, give or take six times the deviation of 10. */
+/**
+ * Whether a bit is set in so many of some 400 numbers as a coin would show: 200, give or take six
+ * times the deviation of 10.
+ */
 function evenly(numbers: bigint[], bit: bigint): boolean {
   const count = numbers.filter((number) => (number >> bit) & 1n).length;
   return count > 140 && count < 260;
@@ -66,13 +69,19 @@ test('a handler that keeps no sessions gets no session id', async () => {
     seen.push(request);
     return handler.fetch(request);
   };
-  const session = await LegacySession.begin(sendTo(createListenHandler(watched, { legacy: 'sessions' })));
+  const session = await LegacySession.begin(
+    sendTo(createListenHandler(watched, { legacy: 'sessions' })),
+  );
   expect(await session.ask('tools/list')).toMatchObject({ result: { tools: [{ name: 'hello' }] } });
   const fields = { mcp_session_id: session.id, 'last-event-id': '7' };
-  expect((await session.post({ jsonrpc: '2.0', id: 8, method: 'tools/list' }, fields)).status).toBe(200);
-  expect(seen.map(({ headers }) => [...headers].filter(([, value]) => value === session.id || value === '7'))).toEqual(
-    seen.map(() => []),
+  expect((await session.post({ jsonrpc: '2.0', id: 8, method: 'tools/list' }, fields)).status).toBe(
+    200,
   );
+  expect(
+    seen.map(({ headers }) =>
+      [...headers].filter(([, value]) => value === session.id || value === '7'),
+    ),
+  ).toEqual(seen.map(() => []));
 });
 
 test('the SDK behind serves the other requests of a session, its header and all', async () => {
@@ -80,7 +89,9 @@ test('the SDK behind serves the other requests of a session, its header and all'
   expect(await session.ask('tools/call', { name: 'hello' })).toMatchObject({
     result: { content: [{ text: 'Hello.' }] },
   });
-  expect(await session.ask('resources/list')).toMatchObject({ result: { resources: [{ uri: 'note://a' }] } });
+  expect(await session.ask('resources/list')).toMatchObject({
+    result: { resources: [{ uri: 'note://a' }] },
+  });
   expect(await session.ask('ping')).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
 });
 
@@ -106,13 +117,18 @@ test('requests without a session reach the server behind', async () => {
   const { send } = sessionServer();
   const response = await post(send, { jsonrpc: '2.0', id: 1, method: 'tools/list' });
   expect(await response.text()).toContain('hello');
-  expect((await send({ method: 'GET', headers: { accept: 'text/event-stream' } })).status).toBe(405);
+  expect((await send({ method: 'GET', headers: { accept: 'text/event-stream' } })).status).toBe(
+    405,
+  );
   expect((await send({ method: 'DELETE' })).status).toBe(405);
 });
 
 test('a session that nobody uses is over, and makes room for another', async () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
-  const { send, bus } = sessionServer({ limits: { sessions: 1 }, timeouts: { sessionIdleMs: 1_000 } });
+  const { send, bus } = sessionServer({
+    limits: { sessions: 1 },
+    timeouts: { sessionIdleMs: 1_000 },
+  });
   const session = await LegacySession.begin(send);
   expect(await refusal(await post(send, initialize('2025-11-25')))).toEqual({
     status: 503,

@@ -1,5 +1,10 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
-import { createListenHandler, InMemoryBus, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
+import {
+  createListenHandler,
+  InMemoryBus,
+  type ListenHandler,
+  type ListenHandlerOptions,
+} from 'mcp-listen';
 import type { Send } from '../host/legacy.ts';
 import { URL } from './serving.ts';
 
@@ -23,11 +28,17 @@ export function sdkServer(): McpServer {
   const server = new McpServer(
     { name: 'behind', version: '1.2.3' },
     {
-      capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true }, logging: {} },
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
+        logging: {},
+      },
       instructions: 'Ask me.',
     },
   );
-  server.registerResource('a', 'note://a', {}, () => ({ contents: [{ uri: 'note://a', text: 'A' }] }));
+  server.registerResource('a', 'note://a', {}, () => ({
+    contents: [{ uri: 'note://a', text: 'A' }],
+  }));
   server.registerTool('hello', {}, () => ({ content: [{ type: 'text', text: 'Hello.' }] }));
   return server;
 }

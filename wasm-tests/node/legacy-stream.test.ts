@@ -82,7 +82,10 @@ test('a stream that comes back hears once of each subject that changed meanwhile
 
 test('an event id that has left the log cues every subject once', async () => {
   const bus = new InMemoryBus({ logEvents: 10 });
-  const { send, server } = sessionServer({ bus, server: declaring({ tools: { listChanged: true } }) });
+  const { send, server } = sessionServer({
+    bus,
+    server: declaring({ tools: { listChanged: true } }),
+  });
   const session = await LegacySession.begin(send);
   const stream = await session.open();
   const { id } = fields(await stream.event());
@@ -130,7 +133,9 @@ test('what waits is written as soon as its reader reads on', async () => {
     await server.notify.toolsChanged();
     await server.notify.resourcesChanged();
     for (const method of ['resources/updated', 'tools/list_changed', 'resources/list_changed']) {
-      expect(fields(await stream.event())).toMatchObject({ data: { method: `notifications/${method}` } });
+      expect(fields(await stream.event())).toMatchObject({
+        data: { method: `notifications/${method}` },
+      });
     }
   }
 });
@@ -186,7 +191,11 @@ test('a handler that does not know server/discover tells its capabilities to ini
     Response.json({
       jsonrpc: '2.0',
       id: 1,
-      result: { protocolVersion: '2025-06-18', capabilities: { prompts: { listChanged: true } }, serverInfo: {} },
+      result: {
+        protocolVersion: '2025-06-18',
+        capabilities: { prompts: { listChanged: true } },
+        serverInfo: {},
+      },
     });
   const server = createListenHandler(
     async (request: Request) =>
@@ -194,7 +203,9 @@ test('a handler that does not know server/discover tells its capabilities to ini
     { legacy: 'sessions' },
   );
   const session = await LegacySession.begin(sendTo(server));
-  expect(session.initialized.result).toMatchObject({ capabilities: { prompts: { listChanged: true } } });
+  expect(session.initialized.result).toMatchObject({
+    capabilities: { prompts: { listChanged: true } },
+  });
   const stream = await session.open();
   await stream.event();
   await server.notify.toolsChanged();
@@ -210,7 +221,10 @@ function change(uri: string): unknown {
   return { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
 }
 
-async function modernStream(fetch: (request: Request) => Promise<Response>, filter: unknown): Promise<WireStream> {
+async function modernStream(
+  fetch: (request: Request) => Promise<Response>,
+  filter: unknown,
+): Promise<WireStream> {
   return new WireStream(await fetch(listenRequest(filter)), new AbortController());
 }
 

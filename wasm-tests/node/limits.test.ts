@@ -18,12 +18,14 @@ describe.each(LIMIT_EDGES)('$name: $limit', ({ body, limit, refusal: expected })
 test('an isolate holds 4,000 streams and not one more', async () => {
   const server = serving({ keepAliveMs: 0 });
   for (let count = 0; count < 3_998; count += 1) await server.fetch(listenRequest(TOOLS));
-  for (const status of [200, 200, 503]) expect((await server.fetch(listenRequest(TOOLS))).status).toBe(status);
+  for (const status of [200, 200, 503])
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(status);
   expect(server.stats().open).toBe(4_000);
 });
 
 describe('authorize has two seconds', () => {
-  const authorizing = (ms: number) => () => new Promise<object>((resolve) => setTimeout(() => resolve(TOOLS), ms));
+  const authorizing = (ms: number) => () =>
+    new Promise<object>((resolve) => setTimeout(() => resolve(TOOLS), ms));
 
   test.each([
     [1_999, 200],
@@ -48,7 +50,9 @@ describe('authorize has two seconds', () => {
       expect(answered).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
       expect(await refusal(await response)).toMatchObject({ status: 503, code: -32_603 });
-      expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'authorizer-timeout' }));
+      expect(onError).toHaveBeenCalledExactlyOnceWith(
+        expect.objectContaining({ code: 'authorizer-timeout' }),
+      );
       expect(server.stats()).toMatchObject({ opened: 0, open: 0 });
     },
   );
@@ -60,7 +64,10 @@ describe('a timeout of 0 waits for as long as it takes', () => {
 
   test.each([
     ['authorizeMs', () => ({ authorize: () => late(TOOLS) })],
-    ['attachMs', () => ({ bus: Object.assign(new InMemoryBus(), { ready: () => late(undefined) }) })],
+    [
+      'attachMs',
+      () => ({ bus: Object.assign(new InMemoryBus(), { ready: () => late(undefined) }) }),
+    ],
   ])('%s', async (name, options) => {
     vi.useFakeTimers();
     const server = serving({ ...options(), keepAliveMs: 0, timeouts: { [name]: 0 } });

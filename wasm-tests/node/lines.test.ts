@@ -20,7 +20,10 @@ test('a request that has the socket and is gone without a word is replaced withi
   const { bus, heard, line } = await lined(3);
   const { context, member } = line.holder ?? {};
   const { run } = RequestContext.prototype;
-  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (this: RequestContext, task) {
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
+    this: RequestContext,
+    task,
+  ) {
     if (this !== context && this !== member?.context) run.call(this, task);
   });
   bus.fallSilent();
@@ -61,7 +64,10 @@ test('a request that was only slow to show that it lives lets go of the socket t
   const { context } = line.holder ?? {};
   const { run } = RequestContext.prototype;
   const late: (() => void)[] = [];
-  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (this: RequestContext, task) {
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
+    this: RequestContext,
+    task,
+  ) {
     if (this === context) late.push(task);
     else run.call(this, task);
   });
@@ -195,7 +201,9 @@ test('what comes in one turn of the event loop is written to all streams togethe
   for (const event of [EVENT, TOOLS, PROMPTS, EVENT]) bus.publish(event);
   for (const frames of heard) expect(frames).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(0);
-  const chunks = enqueue.mock.calls.map(([chunk]) => chunk).filter((chunk) => chunk instanceof Uint8Array);
+  const chunks = enqueue.mock.calls
+    .map(([chunk]) => chunk)
+    .filter((chunk) => chunk instanceof Uint8Array);
   expect(new Set(chunks.slice(0, 3)).size).toBe(1);
   await vi.advanceTimersByTimeAsync(10);
   for (const frames of heard) expect(frames).toHaveLength(4);
@@ -224,7 +232,10 @@ test('a log is told that the streams of a line lost the bus, and have it again, 
   ]);
 });
 
-/** A line with three streams, whose requests have all written as much as they may, and which of them had the socket. */
+/**
+ * A line with three streams, whose requests have all written as much as they may, and which of them
+ * had the socket.
+ */
 async function spent(writes: number) {
   budget(writes);
   const { attach, bus, leave, line, lost, server } = await lined(3);
@@ -290,7 +301,8 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
   const bus = new SmallBus();
   const refused: string[] = [];
   const line = new SharedConnection({
-    connect: (frame, link) => new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
+    connect: (frame, link) =>
+      new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
     waitUntil: bus.doors.waitUntil,
     attachMs,
     busProbeIntervalMs: 0,
@@ -319,18 +331,36 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
   const heard = Array.from({ length: count }, () => attach());
   await vi.advanceTimersByTimeAsync(isEarly ? 0 : 10);
   if (!isEarly) for (const frames of heard) expect(frames).toHaveLength(1);
-  return { attach, bus, heard, line, lost, records, refused, server, leave: (place: number) => aborts[place]?.abort() };
+  return {
+    attach,
+    bus,
+    heard,
+    line,
+    lost,
+    records,
+    refused,
+    server,
+    leave: (place: number) => aborts[place]?.abort(),
+  };
 }
 
 /** Reads a stream to its end. */
-async function read(server: ListenHandler, abort: AbortController, frames: string[], filter: object): Promise<void> {
+async function read(
+  server: ListenHandler,
+  abort: AbortController,
+  frames: string[],
+  filter: object,
+): Promise<void> {
   try {
     const stream = await open(server, filter, { abort });
-    for (let frame = await stream.message(); frame !== undefined; frame = await stream.message()) frames.push(frame);
+    for (let frame = await stream.message(); frame !== undefined; frame = await stream.message())
+      frames.push(frame);
   } catch (error) {
     if (!abort.signal.aborted) throw error;
   }
 }
 
 const FILTER = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [URI] };
-const [TOOLS, PROMPTS] = ['tools', 'prompts'].map((list) => JSON.stringify({ kind: `${list}_list_changed` }));
+const [TOOLS, PROMPTS] = ['tools', 'prompts'].map((list) =>
+  JSON.stringify({ kind: `${list}_list_changed` }),
+);

@@ -45,7 +45,9 @@ test('a log is told why requests are refused', async () => {
   await server.fetch(listenRequest({ promptsListChanged: true }));
   await server.close();
   await server.fetch(listenRequest(TOOLS));
-  expect(records).toEqual(['request', 'http', 'forbidden', 'closing'].map((reason) => ({ event: 'refuse', reason })));
+  expect(records).toEqual(
+    ['request', 'http', 'forbidden', 'closing'].map((reason) => ({ event: 'refuse', reason })),
+  );
 });
 
 test.each([

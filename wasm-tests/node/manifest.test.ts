@@ -14,18 +14,41 @@ import {
 import { documentOf } from '../../scripts/lint/requirements.mjs';
 import { root } from '../../scripts/process/project.mjs';
 
-const ROW: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.', by: 'ours', tests: ['rust id::works'] };
+const ROW: Row = {
+  id: 'A01',
+  level: 'MUST',
+  spec: 'Base',
+  text: 'It works.',
+  by: 'ours',
+  tests: ['rust id::works'],
+};
 const RUNS: SuiteRun[] = [
-  { subject: 'worker-2025-11-25', scenarios: { passed: 3, failed: ['a', 'b'] }, checks: { passed: 7, failed: 2 } },
+  {
+    subject: 'worker-2025-11-25',
+    scenarios: { passed: 3, failed: ['a', 'b'] },
+    checks: { passed: 7, failed: 2 },
+  },
 ];
 const ATTRIBUTED = 'every requirement with tests says who shows it';
 const UNTESTED: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.' };
 
 test.each<[string, Row[], string]>([
   ['no ground', [UNTESTED], 'every requirement is proven by tests or says why it is not'],
-  ['no test', [{ ...UNTESTED, tests: [] }], 'every requirement is proven by tests or says why it is not'],
-  ['two grounds', [{ ...ROW, notYet: 'soon' }], 'every requirement is proven by tests or says why it is not'],
-  ['an empty reason', [{ ...UNTESTED, notOurs: '' }], 'every requirement is proven by tests or says why it is not'],
+  [
+    'no test',
+    [{ ...UNTESTED, tests: [] }],
+    'every requirement is proven by tests or says why it is not',
+  ],
+  [
+    'two grounds',
+    [{ ...ROW, notYet: 'soon' }],
+    'every requirement is proven by tests or says why it is not',
+  ],
+  [
+    'an empty reason',
+    [{ ...UNTESTED, notOurs: '' }],
+    'every requirement is proven by tests or says why it is not',
+  ],
   ['nobody who shows it', [{ ...UNTESTED, tests: ROW.tests ?? [] }], ATTRIBUTED],
   ['another word for who shows it', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
   ['a part of which nothing is said', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
@@ -39,8 +62,16 @@ test.each<[string, Row[], string]>([
     'every requirement has one id, a level, a source and a wording',
   ],
   ['an id of another', [ROW, ROW], 'every requirement has one id, a level, a source and a wording'],
-  ['no source', [{ ...ROW, spec: '' }], 'every requirement has one id, a level, a source and a wording'],
-  ['a test that is none', [{ ...ROW, tests: ['rust id::work'] }], 'every test that the manifest names exists'],
+  [
+    'no source',
+    [{ ...ROW, spec: '' }],
+    'every requirement has one id, a level, a source and a wording',
+  ],
+  [
+    'a test that is none',
+    [{ ...ROW, tests: ['rust id::work'] }],
+    'every test that the manifest names exists',
+  ],
 ])('a row with %s is found', (_name, rows, check) => {
   expect(failing(evidence(rows))).toEqual([check]);
 });
@@ -59,7 +90,9 @@ test('the tables count what is ours, partly ours and by the server behind apart,
   expect(document).toContain('| *partly*: one half<br>`rust id::works` |');
   expect(document).toContain('| *by the server behind*: all<br>`rust id::works` |');
   expect(document).toContain('| Base | `rust id::works` |');
-  expect(document).toContain('| 2025-11-25, a Worker of two isolates | 3 of 5 | 7 of 9 | `a`, `b` |');
+  expect(document).toContain(
+    '| 2025-11-25, a Worker of two isolates | 3 of 5 | 7 of 9 | `a`, `b` |',
+  );
 });
 
 test('a page that is behind the manifest is found', () => {
@@ -72,7 +105,9 @@ test('a page that is behind the manifest is found', () => {
 test('every requirement that was gathered is in the manifest', async ({ skip }) => {
   const gathered = join(root, '..', 'shared', 'PROTOCOL.md');
   skip(!existsSync(gathered), 'the gathered requirements are not beside this clone');
-  const ids = [...(await readFile(gathered, 'utf8')).matchAll(/^\| ([A-F]\d\d|G\d+\w?) \|/gm)].map(([, id]) => id);
+  const ids = [...(await readFile(gathered, 'utf8')).matchAll(/^\| ([A-F]\d\d|G\d+\w?) \|/gm)].map(
+    ([, id]) => id,
+  );
   expect(ids.length).toBeGreaterThan(100);
   const known = rowsOf(await parts()).map(({ id }) => id);
   const further = known.filter((id) => !ids.includes(id));

@@ -7,10 +7,15 @@ import { listenRequest, open, serving, TOOLS, watched } from './serving.ts';
 test('a server and its bus object tell at most 40 series, whatever streams name', async () => {
   const { server } = watched();
   const streams = Array.from({ length: 30 }, (_, number) =>
-    open(server, { resourceSubscriptions: [`note://secret/${number}`] }, { id: `"private-${number}"` }),
+    open(
+      server,
+      { resourceSubscriptions: [`note://secret/${number}`] },
+      { id: `"private-${number}"` },
+    ),
   );
   for (const stream of await Promise.all(streams)) await stream.message();
-  for (let number = 0; number < 30; number += 1) await server.notify.resourceUpdated(`note://secret/${number}`);
+  for (let number = 0; number < 30; number += 1)
+    await server.notify.resourceUpdated(`note://secret/${number}`);
   await server.fetch(listenRequest('nonsense', { id: '"private"' }));
   const text = metricsText(server.stats(), BUS);
   const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -35,9 +40,17 @@ test('a parser of the format reads every number that the server counted', async 
     type: 'COUNTER',
     values: { left: 1, closed: 0 },
   });
-  expect(families.get('mcp_listen_requests_refused_total')).toMatchObject({ values: { request: 1, http: 0 } });
-  expect(families.get('mcp_listen_notifications_total')).toEqual({ type: 'COUNTER', values: { '': 1 } });
-  expect(families.get('mcp_listen_bus_events_total')).toEqual({ type: 'COUNTER', values: { '': 12 } });
+  expect(families.get('mcp_listen_requests_refused_total')).toMatchObject({
+    values: { request: 1, http: 0 },
+  });
+  expect(families.get('mcp_listen_notifications_total')).toEqual({
+    type: 'COUNTER',
+    values: { '': 1 },
+  });
+  expect(families.get('mcp_listen_bus_events_total')).toEqual({
+    type: 'COUNTER',
+    values: { '': 12 },
+  });
   expect(families.get('mcp_listen_bus_sessions')).toEqual({ type: 'GAUGE', values: { '': 1 } });
 });
 
@@ -55,7 +68,9 @@ test('how long notifications took is a histogram: its buckets add up, and its su
       },
     ],
   });
-  const told = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) => Number(le?.replace('+Inf', 'Infinity')));
+  const told = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) =>
+    Number(le?.replace('+Inf', 'Infinity')),
+  );
   expect(told).toEqual([...told].sort((one, other) => one - other));
 });
 
@@ -82,7 +97,12 @@ test('the sum of what notifications took is the time from their publishes', asyn
 test('only whoever bears the token reads the numbers, by GET', async () => {
   const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const ask = async (authorization?: string, method = 'GET'): Promise<Response> =>
-    endpoint(new Request('http://localhost/metrics', { method, headers: authorization ? { authorization } : {} }));
+    endpoint(
+      new Request('http://localhost/metrics', {
+        method,
+        headers: authorization ? { authorization } : {},
+      }),
+    );
   for (const wrong of [
     undefined,
     'Bearer',
@@ -93,7 +113,11 @@ test('only whoever bears the token reads the numbers, by GET', async () => {
     'Basic sesame',
   ]) {
     const response = await ask(wrong);
-    expect([wrong, response.status, response.headers.get('www-authenticate')]).toEqual([wrong, 401, 'Bearer']);
+    expect([wrong, response.status, response.headers.get('www-authenticate')]).toEqual([
+      wrong,
+      401,
+      'Bearer',
+    ]);
     expect(await response.text()).toBe('');
   }
   expect((await ask('Bearer sesame', 'POST')).status).toBe(405);
@@ -110,7 +134,9 @@ test('every byte of the token is compared, whatever came before', async () => {
     const headers = { authorization: `Bearer ${guess}` };
     await endpoint(new Request('http://localhost/metrics', { headers }));
   }
-  expect(compared.mock.contexts.map((digest) => (digest as Uint8Array).length)).toEqual([32, 32, 32]);
+  expect(compared.mock.contexts.map((digest) => (digest as Uint8Array).length)).toEqual([
+    32, 32, 32,
+  ]);
   compared.mockRestore();
 });
 
@@ -129,7 +155,9 @@ test('where the bus cannot be asked, the server tells its own numbers', async ()
     bus,
     onError: (error) => errors.push(error),
   });
-  const text = await (await endpoint(new Request('http://x/', { headers: { authorization: 'Bearer t' } }))).text();
+  const text = await (
+    await endpoint(new Request('http://x/', { headers: { authorization: 'Bearer t' } }))
+  ).text();
   expect(text).toContain('mcp_listen_streams_open 0');
   expect(text).not.toContain('mcp_listen_bus');
   expect(errors).toEqual([new Error('no bus')]);
@@ -146,7 +174,9 @@ function read(text: string): Map<string, { type: string; values: Record<string, 
       name,
       {
         type,
-        values: Object.fromEntries(samples.map(({ labels, value }) => [labels?.['reason'] ?? '', Number(value)])),
+        values: Object.fromEntries(
+          samples.map(({ labels, value }) => [labels?.['reason'] ?? '', Number(value)]),
+        ),
       },
     ]),
   );

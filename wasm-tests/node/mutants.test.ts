@@ -14,7 +14,10 @@ describe('the mutations that are kept', async () => {
   const all = await mutants();
 
   test.each(all)('$name applies to this tree', ({ file }) => {
-    const { status, stderr } = spawnSync('git', ['apply', '--check', file], { cwd: root, encoding: 'utf8' });
+    const { status, stderr } = spawnSync('git', ['apply', '--check', file], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     expect(stderr).toBe('');
     expect(status).toBe(0);
   });
@@ -32,7 +35,9 @@ describe('the mutations that are kept', async () => {
 
   test('are all patches, and their survivors have reasons', async () => {
     const data = ['core.json', 'rules.json', 'survivors.json'];
-    const others = (await readdir(folder)).filter((file) => !file.endsWith('.patch') && !data.includes(file));
+    const others = (await readdir(folder)).filter(
+      (file) => !file.endsWith('.patch') && !data.includes(file),
+    );
     expect(others).toEqual([]);
     const { core, patches } = await survivors();
     const names = all.map(({ name }) => name);
@@ -63,7 +68,10 @@ describe('a patch', () => {
 });
 
 describe('mutants of the core', () => {
-  const outcome = (name: string, summary: string) => ({ scenario: { Mutant: { name, file: 'src/a.rs' } }, summary });
+  const outcome = (name: string, summary: string) => ({
+    scenario: { Mutant: { name, file: 'src/a.rs' } },
+    summary,
+  });
 
   test('keep their names where lines move, and are told apart where they are alike', () => {
     const names = ['src/a.rs:1:2: replace a with ()', 'src/a.rs:3:4: replace a with ()'];
@@ -89,8 +97,13 @@ describe('mutants of the core', () => {
 
   test('are split by files', () => {
     const files = ['a', 'b', 'c'];
-    expect([partOf(files, '0/2'), partOf(files, '1/2'), partOf(files)]).toEqual([['a', 'c'], ['b'], files]);
-    for (const shard of ['2/2', '1', 'a/b', '0/0']) expect(() => partOf(files, shard)).toThrow('--shard');
+    expect([partOf(files, '0/2'), partOf(files, '1/2'), partOf(files)]).toEqual([
+      ['a', 'c'],
+      ['b'],
+      files,
+    ]);
+    for (const shard of ['2/2', '1', 'a/b', '0/0'])
+      expect(() => partOf(files, shard)).toThrow('--shard');
   });
 });
 

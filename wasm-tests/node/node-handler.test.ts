@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  type IncomingMessage,
+  type RequestListener,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { toNodeHandler as sdkNodeHandler } from '@modelcontextprotocol/node';
@@ -20,7 +26,9 @@ const BIG_ID = '12345678901234567890';
 describe('a listen stream by node:http', () => {
   test('is acknowledged, hears a change, and ends with its result', async () => {
     const server = serving();
-    const stream = await listen(`${await served(toNodeHandler(server))}/mcp`, TOOLS, { id: BIG_ID });
+    const stream = await listen(`${await served(toNodeHandler(server))}/mcp`, TOOLS, {
+      id: BIG_ID,
+    });
     expect(await stream.message()).toBe(acknowledged(BIG_ID, TOOLS));
     await server.notify.toolsChanged();
     expect(await stream.message()).toBe(listChanged(BIG_ID, 'tools'));
@@ -48,7 +56,9 @@ describe('a listen stream by node:http', () => {
   });
 
   test('is not flushed in time where its client does not read', async () => {
-    const handler = toNodeHandler(streaming((controller) => controller.enqueue(new Uint8Array(CHUNK))));
+    const handler = toNodeHandler(
+      streaming((controller) => controller.enqueue(new Uint8Array(CHUNK))),
+    );
     expect(await handler.flushed(0)).toBe(true);
     const client = await asking(await served(handler), '{}');
     await expect.poll(() => handler.flushed(0)).toBe(false);
@@ -100,7 +110,9 @@ describe('an answer by node:http', () => {
   test('has its header fields sent before there is anything to read', async () => {
     const cancelled = vi.fn();
     const body = new ReadableStream({ cancel: cancelled });
-    const origin = await served(toNodeHandler({ fetch: () => new Response(body, { headers: { 'x-own': 'yes' } }) }));
+    const origin = await served(
+      toNodeHandler({ fetch: () => new Response(body, { headers: { 'x-own': 'yes' } }) }),
+    );
     const abort = new AbortController();
     const response = await fetch(origin, { signal: abort.signal });
     expect(response.headers.get('x-own')).toBe('yes');
@@ -113,7 +125,9 @@ describe('an answer by node:http', () => {
       ['set-cookie', 'a=1'],
       ['set-cookie', 'b=2'],
     ]);
-    const response = await fetch(await served(toNodeHandler({ fetch: () => new Response(null, { headers }) })));
+    const response = await fetch(
+      await served(toNodeHandler({ fetch: () => new Response(null, { headers }) })),
+    );
     expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
   });
 
@@ -138,7 +152,11 @@ describe('the body of a request by node:http', () => {
           Response.json({ url: request.url, ...((await (await echo(request)).json()) as object) }),
       }),
     );
-    const response = await fetch(`${origin}/mcp?a=1`, { method: 'POST', headers: { 'x-own': 'yes' }, body: bytes });
+    const response = await fetch(`${origin}/mcp?a=1`, {
+      method: 'POST',
+      headers: { 'x-own': 'yes' },
+      body: bytes,
+    });
     expect(await response.json()).toMatchObject({
       url: `${origin}/mcp?a=1`,
       headers: { 'x-own': 'yes' },
@@ -198,22 +216,26 @@ describe('a request by node:http', () => {
     await expect.poll(() => signal?.aborted).toBe(true);
   });
 
-  test.each(['http://elsewhere.example/mcp', '*', '//elsewhere.example'])('for %s is refused', async (target) => {
-    const fetched = vi.fn(() => new Response('served'));
-    const origin = await served(toNodeHandler({ fetch: fetched }));
-    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-    socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: here.example\r\nconnection: close\r\n\r\n`);
-    const answer = await text(socket);
-    expect(answer).toContain('400 Bad Request');
-    expect(fetched).not.toHaveBeenCalled();
-  });
+  test.each(['http://elsewhere.example/mcp', '*', '//elsewhere.example'])(
+    'for %s is refused',
+    async (target) => {
+      const fetched = vi.fn(() => new Response('served'));
+      const origin = await served(toNodeHandler({ fetch: fetched }));
+      const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+      socket.write(`OPTIONS ${target} HTTP/1.1\r\nhost: here.example\r\nconnection: close\r\n\r\n`);
+      const answer = await text(socket);
+      expect(answer).toContain('400 Bad Request');
+      expect(fetched).not.toHaveBeenCalled();
+    },
+  );
 
   test('brings what a middleware says of its token', async () => {
     const fetched = vi.fn(() => new Response());
     const handler = toNodeHandler({ fetch: fetched });
     await fetch(
       await served(
-        (incoming, outgoing) => void handler(Object.assign(incoming, { auth: { clientId: 'a' } }), outgoing),
+        (incoming, outgoing) =>
+          void handler(Object.assign(incoming, { auth: { clientId: 'a' } }), outgoing),
       ),
     );
     expect(fetched).toHaveBeenCalledWith(expect.anything(), { authInfo: { clientId: 'a' } });
@@ -223,7 +245,9 @@ describe('a request by node:http', () => {
 const CHUNK = 65_536;
 const CHUNKS = 1_000;
 
-function streaming(pull: (controller: ReadableStreamDefaultController<Uint8Array>) => void): WebHandler {
+function streaming(
+  pull: (controller: ReadableStreamDefaultController<Uint8Array>) => void,
+): WebHandler {
   return { fetch: () => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })) };
 }
 
@@ -236,7 +260,11 @@ async function settled(count: () => number): Promise<void> {
 }
 
 async function post(origin: string, agent: Agent, headers: Record<string, string>, body: string) {
-  const asked = request(origin, { method: 'POST', agent, headers: { ...headers, 'content-length': body.length } });
+  const asked = request(origin, {
+    method: 'POST',
+    agent,
+    headers: { ...headers, 'content-length': body.length },
+  });
   asked.end(body);
   const [response] = (await once(asked, 'response')) as [IncomingMessage];
   const port = response.socket.localPort;

@@ -20,7 +20,11 @@ const INITIALIZE = {
   jsonrpc: '2.0',
   id: 1,
   method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  },
 };
 
 /** A server of the official SDK, which announces all changes, behind one that holds no streams. */
@@ -32,8 +36,14 @@ function off(options: ListenHandlerOptions = {}): ListenHandler {
 }
 
 function post({ fetch }: ListenHandler, message: object, headers: object = {}): Promise<Response> {
-  const fields = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
-  return fetch(new Request(URL, { method: 'POST', headers: fields, body: JSON.stringify(message) }));
+  const fields = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    ...headers,
+  };
+  return fetch(
+    new Request(URL, { method: 'POST', headers: fields, body: JSON.stringify(message) }),
+  );
 }
 
 async function told(response: Response): Promise<unknown> {
@@ -53,7 +63,9 @@ test('a listen is refused in one answer, as a method that is not there', async (
 
 test('server/discover announces nothing to listen to, and the rest of what the handler says', async () => {
   const [said, withheld] = await Promise.all(
-    [createMcpHandler(() => sdkServer()), off()].map(({ fetch }) => discovered(fetch as ListenHandler['fetch'])),
+    [createMcpHandler(() => sdkServer()), off()].map(({ fetch }) =>
+      discovered(fetch as ListenHandler['fetch']),
+    ),
   );
   const { capabilities, ...others } = withheld as Discovery;
   const { capabilities: own, ...rest } = said as Discovery;
@@ -100,7 +112,10 @@ test('whatever else is asked reaches the handler as it came', async () => {
 test('an answer that cannot be read, or is none, stays as it is', async () => {
   const texts = ['{', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'];
   for (const text of texts) {
-    const server = createListenHandler(() => new Response(text, { headers: { 'x-own': '1' } }), OFF);
+    const server = createListenHandler(
+      () => new Response(text, { headers: { 'x-own': '1' } }),
+      OFF,
+    );
     const response = await post(server, INITIALIZE);
     expect(await response.text()).toBe(text);
     expect(response.headers.get('x-own')).toBe('1');
@@ -148,9 +163,14 @@ test('what a server without streams publishes reaches those of the same bus that
   expect(heard).toEqual([{ kind: 'tools_list_changed' }]);
 });
 
-test.each([{ listen: 'none' }, { listen: 'off', legacy: 'sessions' }])('%j cannot be meant', (options) => {
-  expect(() => serving(options as ListenHandlerOptions)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
-});
+test.each([{ listen: 'none' }, { listen: 'off', legacy: 'sessions' }])(
+  '%j cannot be meant',
+  (options) => {
+    expect(() => serving(options as ListenHandlerOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  },
+);
 
 interface Discovery {
   capabilities: object;

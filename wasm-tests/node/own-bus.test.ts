@@ -1,4 +1,10 @@
-import { type Broker, type BrokerListener, brokerBus, type ListenBus, type ServerEvent } from 'mcp-listen';
+import {
+  type Broker,
+  type BrokerListener,
+  brokerBus,
+  type ListenBus,
+  type ServerEvent,
+} from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../host/listen.ts';
 import { open, serving, TOOLS } from './serving.ts';
@@ -58,7 +64,10 @@ test('a bus that has the public methods and no others serves streams', async () 
   const server = serving({ bus });
   const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
   await stream.message();
-  const events: ServerEvent[] = [{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }];
+  const events: ServerEvent[] = [
+    { kind: 'tools_list_changed' },
+    { kind: 'resource_updated', uri: 'note://a' },
+  ];
   await server.bus.publishAll(events);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(updated('1', 'note://a'));

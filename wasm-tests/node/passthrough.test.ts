@@ -22,7 +22,11 @@ function recording() {
   return { seen, server: createListenHandler(handler, { server: declaring(CAPABILITIES) }) };
 }
 
-const JSON_HEADERS = { 'content-type': 'application/json', 'x-custom': 'a, b', authorization: 'Bearer t' };
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  'x-custom': 'a, b',
+  authorization: 'Bearer t',
+};
 
 const JSON_TYPE = 'application/json';
 const NEEDED = { requiredCapabilities: { sampling: {} } };
@@ -49,7 +53,10 @@ describe('what is not a listen reaches the handler as it came', () => {
     ['a tool call', '{ "jsonrpc" : "2.0", "id":1,\n"method":"tools/call" }'],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'],
     ['a posted response', '{"jsonrpc":"2.0","id":1,"result":{}}'],
-    ['a listen of an earlier revision', '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}'],
+    [
+      'a listen of an earlier revision',
+      '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}',
+    ],
     ['nonsense', 'not json'],
     ['nothing', ''],
     ['a body of the largest size that is read', ' '.repeat(65_536)],
@@ -95,7 +102,11 @@ describe('what is not a listen reaches the handler as it came', () => {
       given = request;
       return new Response();
     });
-    const request = new Request(URL, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' });
+    const request = new Request(URL, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: 'x',
+    });
     await server.fetch(request);
     expect(given).toBe(request);
     expect(request.bodyUsed).toBe(false);
@@ -107,7 +118,11 @@ describe('what is not a listen reaches the handler as it came', () => {
       given = request;
       return new Response();
     });
-    const request = new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body: listenBody({}) });
+    const request = new Request(URL, {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body: listenBody({}),
+    });
     await request.text();
     await server.fetch(request);
     expect(given).toBe(request);
@@ -115,18 +130,54 @@ describe('what is not a listen reaches the handler as it came', () => {
 });
 
 describe('what the handler behind answers reaches the client as it came', () => {
-  test.each<[name: string, method: string, status: number, type: string | undefined, body: string]>([
-    ['202 without a body to a notification', 'notifications/cancelled', 202, undefined, ''],
-    ['404 to an unknown method', 'nonsense', 404, JSON_TYPE, answer(error(-32601))],
-    ['404 to a removed method', 'ping', 404, JSON_TYPE, answer(error(-32601))],
-    ['200 to a method that is unknown to an earlier revision', 'nonsense', 200, JSON_TYPE, answer(error(-32601))],
-    ['400 to a client without a capability', 'tools/call', 400, JSON_TYPE, answer(error(-32021, NEEDED))],
-    ['400 to a name in the header that is not in the body', 'tools/call', 400, JSON_TYPE, answer(error(-32020))],
-    ['400 to initialize', 'initialize', 400, JSON_TYPE, answer(error(-32022, { supported: ['2026-07-28'] }))],
-    ['what it discovers of itself', 'server/discover', 200, JSON_TYPE, answer({ result: DISCOVERED })],
-    ['a stream with a log and a result', 'tools/call', 200, 'text/event-stream', LOGGED],
-  ])('%s', async (_name, method, status, type, body) => {
-    const request = { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }) };
+  test.each<[name: string, method: string, status: number, type: string | undefined, body: string]>(
+    [
+      ['202 without a body to a notification', 'notifications/cancelled', 202, undefined, ''],
+      ['404 to an unknown method', 'nonsense', 404, JSON_TYPE, answer(error(-32601))],
+      ['404 to a removed method', 'ping', 404, JSON_TYPE, answer(error(-32601))],
+      [
+        '200 to a method that is unknown to an earlier revision',
+        'nonsense',
+        200,
+        JSON_TYPE,
+        answer(error(-32601)),
+      ],
+      [
+        '400 to a client without a capability',
+        'tools/call',
+        400,
+        JSON_TYPE,
+        answer(error(-32021, NEEDED)),
+      ],
+      [
+        '400 to a name in the header that is not in the body',
+        'tools/call',
+        400,
+        JSON_TYPE,
+        answer(error(-32020)),
+      ],
+      [
+        '400 to initialize',
+        'initialize',
+        400,
+        JSON_TYPE,
+        answer(error(-32022, { supported: ['2026-07-28'] })),
+      ],
+      [
+        'what it discovers of itself',
+        'server/discover',
+        200,
+        JSON_TYPE,
+        answer({ result: DISCOVERED }),
+      ],
+      ['a stream with a log and a result', 'tools/call', 200, 'text/event-stream', LOGGED],
+    ],
+  )('%s', async (_name, method, status, type, body) => {
+    const request = {
+      method: 'POST',
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
+    };
     const headers = { 'x-handler': 'yes', ...(type === undefined ? {} : { 'content-type': type }) };
     const answers = async (asked: Request) => {
       expect(await asked.text()).toBe(request.body);
@@ -154,6 +205,8 @@ test('a handler is a function or an object with fetch, and keeps its this', asyn
 
 test('an error of the handler is its own: it is neither swallowed nor changed', async () => {
   const problem = new Error('broken');
-  const server = createListenHandler(() => Promise.reject(problem), { server: declaring(CAPABILITIES) });
+  const server = createListenHandler(() => Promise.reject(problem), {
+    server: declaring(CAPABILITIES),
+  });
   await expect(server.fetch(new Request(URL))).rejects.toBe(problem);
 });

@@ -10,7 +10,8 @@ const ANN = { 'x-user': 'ann' };
 const INIT: RequestInit = { method: 'POST', headers: { 'content-type': 'application/json' } };
 
 /** Names who says so, and denies all others. */
-const principal: Principal = (request) => request.headers.get('x-user') ?? { denied: 401, wwwAuthenticate: 'Bearer' };
+const principal: Principal = (request) =>
+  request.headers.get('x-user') ?? { denied: 401, wwwAuthenticate: 'Bearer' };
 
 describe('a listen', () => {
   test('is asked about once, and authorize is told the name', async () => {
@@ -36,20 +37,31 @@ describe('a listen', () => {
   test('may be of nobody in particular, with claims for authorize', async () => {
     const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
     const claims = { plan: 'free' };
-    const stream = await open(serving({ principal: () => ({ claims }), authorize, onError: () => {} }), TOOLS);
+    const stream = await open(
+      serving({ principal: () => ({ claims }), authorize, onError: () => {} }),
+      TOOLS,
+    );
     expect(await stream.message()).toContain('acknowledged');
-    expect(authorize).toHaveBeenCalledWith(expect.objectContaining({ principal: undefined, claims }));
+    expect(authorize).toHaveBeenCalledWith(
+      expect.objectContaining({ principal: undefined, claims }),
+    );
   });
 
-  test.each([401, 403] as const)('is denied with %s before anything is read of it', async (denied) => {
-    const authorize = vi.fn(() => ({}));
-    const server = serving({ principal: async () => ({ denied, wwwAuthenticate: 'Bearer' }), authorize });
-    const response = await server.fetch(listenRequest(TOOLS));
-    expect(response.headers.get('www-authenticate')).toBe('Bearer');
-    expect(await response.clone().text()).not.toContain('"id"');
-    expect(await refusal(response)).toEqual({ status: denied, code: -32_600, retryAfter: null });
-    expect(authorize).not.toHaveBeenCalled();
-  });
+  test.each([401, 403] as const)(
+    'is denied with %s before anything is read of it',
+    async (denied) => {
+      const authorize = vi.fn(() => ({}));
+      const server = serving({
+        principal: async () => ({ denied, wwwAuthenticate: 'Bearer' }),
+        authorize,
+      });
+      const response = await server.fetch(listenRequest(TOOLS));
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(await response.clone().text()).not.toContain('"id"');
+      expect(await refusal(response)).toEqual({ status: denied, code: -32_600, retryAfter: null });
+      expect(authorize).not.toHaveBeenCalled();
+    },
+  );
 
   test('is not asked about where HTTP alone refuses it', async () => {
     const named = vi.fn(principal);
@@ -61,21 +73,28 @@ describe('a listen', () => {
       { headers: { 'content-length': '65537' } },
       { headers: { origin: 'http://evil.example' } },
     ]) {
-      const request = new Request(URL, { method: 'POST', headers: { ...LISTEN_HEADERS, ...init.headers }, body: '{' });
+      const request = new Request(URL, {
+        method: 'POST',
+        headers: { ...LISTEN_HEADERS, ...init.headers },
+        body: '{',
+      });
       statuses.push((await server.fetch(request)).status);
     }
     expect(statuses).toEqual([415, 406, 413, 403]);
     expect(named).not.toHaveBeenCalled();
   });
 
-  test.each(failures())('is a 503 that tells nothing where principal %s', async (_name, principal, code) => {
-    const onError = vi.fn();
-    const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
-    const response = await server.fetch(listenRequest(TOOLS));
-    expect(await response.clone().text()).not.toMatch(/secret|"id"/);
-    expect(await refusal(response)).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
-  });
+  test.each(failures())(
+    'is a 503 that tells nothing where principal %s',
+    async (_name, principal, code) => {
+      const onError = vi.fn();
+      const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
+      const response = await server.fetch(listenRequest(TOOLS));
+      expect(await response.clone().text()).not.toMatch(/secret|"id"/);
+      expect(await refusal(response)).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
+      expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
+    },
+  );
 
   test('whose client has left is an error of nobody', async () => {
     const onError = vi.fn();
@@ -93,7 +112,11 @@ describe('what is no listen and nothing of a session', () => {
   test.each([
     ['a tool list', {}, { jsonrpc: '2.0', id: 1, method: 'tools/list' }],
     ['a ping of nobody', {}, PING],
-    ['an envelope of 2026-07-28, whatever session it names', { 'mcp-session-id': 'x' }, enveloped()],
+    [
+      'an envelope of 2026-07-28, whatever session it names',
+      { 'mcp-session-id': 'x' },
+      enveloped(),
+    ],
   ])('%s reaches the handler, and nobody is asked', async (_name, headers, message) => {
     const named = vi.fn(principal);
     const handler = vi.fn(() => new Response());
@@ -132,7 +155,10 @@ describe('a session', () => {
 
   test.each<[string, (send: Send, session: Named) => Promise<Response>]>([
     ['initialize', (send) => posted(send, initialize('2025-11-25'))],
-    ['an initialize that is none', (send) => posted(send, { ...initialize('2025-11-25'), id: null })],
+    [
+      'an initialize that is none',
+      (send) => posted(send, { ...initialize('2025-11-25'), id: null }),
+    ],
     ['a batch', (send) => posted(send, [PING])],
     ['a subscription of no session', (send) => posted(send, subscribing('a'))],
     ...inSession(),
@@ -145,31 +171,50 @@ describe('a session', () => {
     expect(await refusal(response)).toMatchObject({ status: 401, code: -32_600 });
   });
 
-  test.each(inSession())('that was never begun is unknown before anybody is asked: %s', async (_name, ask) => {
-    const named = vi.fn(principal);
-    const response = await ask(sessionServer({ principal: named }).send, { 'mcp-session-id': 'x' });
-    expect(await refusal(response)).toMatchObject({ status: 404, code: -32_001 });
-    expect(named).not.toHaveBeenCalled();
-  });
+  test.each(inSession())(
+    'that was never begun is unknown before anybody is asked: %s',
+    async (_name, ask) => {
+      const named = vi.fn(principal);
+      const response = await ask(sessionServer({ principal: named }).send, {
+        'mcp-session-id': 'x',
+      });
+      expect(await refusal(response)).toMatchObject({ status: 404, code: -32_001 });
+      expect(named).not.toHaveBeenCalled();
+    },
+  );
 
   test.each([
     ['of another method', { method: 'PUT', body: '{}' }, 405],
-    ['of a foreign page', { headers: { origin: 'http://evil.example', 'mcp-session-id': 'x' } }, 403],
-    ['for something else than a stream', { headers: { accept: 'text/html', 'mcp-session-id': 'x' } }, 406],
-  ])('is refused by HTTP alone before anybody is asked: a request %s', async (_name, init, status) => {
-    const named = vi.fn(principal);
-    expect((await sessionServer({ principal: named }).send(init)).status).toBe(status);
-    expect(named).not.toHaveBeenCalled();
-  });
+    [
+      'of a foreign page',
+      { headers: { origin: 'http://evil.example', 'mcp-session-id': 'x' } },
+      403,
+    ],
+    [
+      'for something else than a stream',
+      { headers: { accept: 'text/html', 'mcp-session-id': 'x' } },
+      406,
+    ],
+  ])(
+    'is refused by HTTP alone before anybody is asked: a request %s',
+    async (_name, init, status) => {
+      const named = vi.fn(principal);
+      expect((await sessionServer({ principal: named }).send(init)).status).toBe(status);
+      expect(named).not.toHaveBeenCalled();
+    },
+  );
 
-  test.each(failures())('is a 503 that tells nothing where principal %s', async (_name, principal, code) => {
-    const onError = vi.fn();
-    const { send } = sessionServer({ principal, onError, timeouts: { authorizeMs: 20 } });
-    const response = await posted(send, initialize('2025-11-25'));
-    expect(await response.clone().text()).not.toMatch(/secret|"id"/);
-    expect(await refusal(response)).toMatchObject({ status: 503, code: -32_603 });
-    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
-  });
+  test.each(failures())(
+    'is a 503 that tells nothing where principal %s',
+    async (_name, principal, code) => {
+      const onError = vi.fn();
+      const { send } = sessionServer({ principal, onError, timeouts: { authorizeMs: 20 } });
+      const response = await posted(send, initialize('2025-11-25'));
+      expect(await response.clone().text()).not.toMatch(/secret|"id"/);
+      expect(await refusal(response)).toMatchObject({ status: 503, code: -32_603 });
+      expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
+    },
+  );
 });
 
 test('principal cannot take the body from those who have to read it', async () => {
@@ -202,7 +247,11 @@ function failures(): [name: string, principal: Principal, code: string][] {
     ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
     ['answers with null', () => null as unknown as undefined, 'authorizer-failed'],
     ['answers with a number', () => 7 as unknown as string, 'authorizer-failed'],
-    ['answers with something else', () => ({ user: 'ann' }) as unknown as string, 'authorizer-failed'],
+    [
+      'answers with something else',
+      () => ({ user: 'ann' }) as unknown as string,
+      'authorizer-failed',
+    ],
   ];
 }
 
@@ -215,16 +264,26 @@ function inSession(): [name: string, ask: (send: Send, session: Named) => Promis
   return [
     ['no JSON in a session', (send, session) => posted(send, '{', session)],
     ['a ping', (send, session) => posted(send, PING, session)],
-    ['an unknown version', (send, session) => posted(send, PING, { ...session, 'mcp-protocol-version': 'y' })],
+    [
+      'an unknown version',
+      (send, session) => posted(send, PING, { ...session, 'mcp-protocol-version': 'y' }),
+    ],
     ['the end of a session', (send, session) => send({ method: 'DELETE', headers: session })],
     ['a stream', (send, session) => send({ headers: { accept: 'text/event-stream', ...session } })],
-    ['a text that names a session', (send, session) => posted(send, 'x', { 'content-type': 'text/plain', ...session })],
+    [
+      'a text that names a session',
+      (send, session) => posted(send, 'x', { 'content-type': 'text/plain', ...session }),
+    ],
     ['another charset', (send, session) => posted(send, PING, { ...latin1, ...session })],
     ['another method', (send, session) => send({ method: 'OPTIONS', headers: session })],
   ];
 }
 
-function posted(send: Send, message: unknown, headers: Record<string, string> = {}): Promise<Response> {
+function posted(
+  send: Send,
+  message: unknown,
+  headers: Record<string, string> = {},
+): Promise<Response> {
   const body = typeof message === 'string' ? message : JSON.stringify(message);
   return send({ ...INIT, headers: { ...INIT.headers, ...headers }, body });
 }

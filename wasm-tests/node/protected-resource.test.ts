@@ -1,28 +1,36 @@
 import { protectedResource } from 'mcp-listen/jwt';
 import { expect, test } from 'vitest';
 
-const OPTIONS = { resource: 'https://mcp.example/mcp', authorizationServers: ['https://login.example'] };
+const OPTIONS = {
+  resource: 'https://mcp.example/mcp',
+  authorizationServers: ['https://login.example'],
+};
 const ROOT = '/.well-known/oauth-protected-resource';
 
 function asked(path: string, init: RequestInit = {}): Request {
   return new Request(`http://localhost:8787${path}`, init);
 }
 
-test.each([ROOT, `${ROOT}/mcp`])('the metadata of the resource are at %s, for every page', async (path) => {
-  const response = protectedResource({ ...OPTIONS, scopes: ['mcp:listen'] })(asked(path));
-  expect(response?.status).toBe(200);
-  expect(response?.headers.get('content-type')).toBe('application/json');
-  expect(response?.headers.get('access-control-allow-origin')).toBe('*');
-  expect(await response?.json()).toEqual({
-    resource: 'https://mcp.example/mcp',
-    authorization_servers: ['https://login.example'],
-    scopes_supported: ['mcp:listen'],
-    bearer_methods_supported: ['header'],
-  });
-});
+test.each([ROOT, `${ROOT}/mcp`])(
+  'the metadata of the resource are at %s, for every page',
+  async (path) => {
+    const response = protectedResource({ ...OPTIONS, scopes: ['mcp:listen'] })(asked(path));
+    expect(response?.status).toBe(200);
+    expect(response?.headers.get('content-type')).toBe('application/json');
+    expect(response?.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await response?.json()).toEqual({
+      resource: 'https://mcp.example/mcp',
+      authorization_servers: ['https://login.example'],
+      scopes_supported: ['mcp:listen'],
+      bearer_methods_supported: ['header'],
+    });
+  },
+);
 
 test('scopes are left out where there are none', async () => {
-  expect(await protectedResource(OPTIONS)(asked(ROOT))?.json()).not.toHaveProperty('scopes_supported');
+  expect(await protectedResource(OPTIONS)(asked(ROOT))?.json()).not.toHaveProperty(
+    'scopes_supported',
+  );
 });
 
 test('HEAD has no body, and a preflight is answered', async () => {
@@ -33,12 +41,16 @@ test('HEAD has no body, and a preflight is answered', async () => {
   expect(preflight?.headers.get('access-control-allow-methods')).toBe('GET');
 });
 
-test.each(['/mcp', '/', `${ROOT}/`, `${ROOT}/other`, `${ROOT}/mcp/`, '/a/.well-known/oauth-protected-resource'])(
-  'whoever asks for %s is left to others',
-  (path) => {
-    expect(protectedResource(OPTIONS)(asked(path))).toBeUndefined();
-  },
-);
+test.each([
+  '/mcp',
+  '/',
+  `${ROOT}/`,
+  `${ROOT}/other`,
+  `${ROOT}/mcp/`,
+  '/a/.well-known/oauth-protected-resource',
+])('whoever asks for %s is left to others', (path) => {
+  expect(protectedResource(OPTIONS)(asked(path))).toBeUndefined();
+});
 
 test('whoever posts is left to others', () => {
   expect(protectedResource(OPTIONS)(asked(ROOT, { method: 'POST' }))).toBeUndefined();
@@ -50,8 +62,11 @@ test('a resource at the root has one place', () => {
   expect(answer(asked(`${ROOT}/`))).toBeUndefined();
 });
 
-test.each(['mcp', 'https://mcp.example/#', 'ftp://mcp.example/'])('%s is no resource', (resource) => {
-  expect(() => protectedResource({ ...OPTIONS, resource })).toThrow(
-    expect.objectContaining({ code: 'invalid-options' }),
-  );
-});
+test.each(['mcp', 'https://mcp.example/#', 'ftp://mcp.example/'])(
+  '%s is no resource',
+  (resource) => {
+    expect(() => protectedResource({ ...OPTIONS, resource })).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  },
+);

@@ -19,9 +19,16 @@ async function origin(answer: Answer): Promise<string> {
   return `http://127.0.0.1:${portOf(server)}/mcp`;
 }
 
-function ask(handler: (request: Request) => Promise<Response>, init: RequestInit = {}): Promise<Response> {
+function ask(
+  handler: (request: Request) => Promise<Response>,
+  init: RequestInit = {},
+): Promise<Response> {
   return handler(
-    new Request('https://gateway.example:8443/acme/mcp?profile=a', { method: 'POST', body: '{}', ...init }),
+    new Request('https://gateway.example:8443/acme/mcp?profile=a', {
+      method: 'POST',
+      body: '{}',
+      ...init,
+    }),
   );
 }
 
@@ -60,7 +67,14 @@ describe('a request', () => {
       'x-forwarded-proto': 'https',
       'accept-encoding': 'identity',
     });
-    for (const name of ['origin', 'sec-fetch-site', 'te', 'proxy-authorization', 'x-forwarded-for', 'forwarded']) {
+    for (const name of [
+      'origin',
+      'sec-fetch-site',
+      'te',
+      'proxy-authorization',
+      'x-forwarded-for',
+      'forwarded',
+    ]) {
       expect(seen?.headers, name).not.toHaveProperty(name);
     }
   });
@@ -70,14 +84,20 @@ describe('a request', () => {
     const fetch = (request: Request) => {
       requests.push(request);
       return Promise.resolve(
-        new Response(null, { status: 202, headers: { connection: 'x-hop', 'x-hop': '1', 'x-own': '2' } }),
+        new Response(null, {
+          status: 202,
+          headers: { connection: 'x-hop', 'x-hop': '1', 'x-own': '2' },
+        }),
       );
     };
     const response = await ask(createProxy('https://origin.example/mcp', { fetch }));
     expect(requests.map(({ url, redirect }) => [url, redirect])).toEqual([
       ['https://origin.example/mcp?profile=a', 'manual'],
     ]);
-    expect([response.status, Object.fromEntries(response.headers)]).toEqual([202, { 'x-own': '2' }]);
+    expect([response.status, Object.fromEntries(response.headers)]).toEqual([
+      202,
+      { 'x-own': '2' },
+    ]);
   });
 
   test('of a client that leaves is ended upstream', async () => {
@@ -89,7 +109,9 @@ describe('a request', () => {
     });
     const errors: Error[] = [];
     const abort = new AbortController();
-    const answer = ask(createProxy(url, { onError: (error) => errors.push(error) }), { signal: abort.signal });
+    const answer = ask(createProxy(url, { onError: (error) => errors.push(error) }), {
+      signal: abort.signal,
+    });
     await arrived.promise;
     abort.abort();
     await gone.promise;
@@ -109,8 +131,12 @@ test.each([
     told.push(request.headers.get('x-forwarded-for'), request.headers.get('cf-connecting-ip'));
     return Promise.resolve(new Response());
   };
-  const request = new Request('https://gateway.example/mcp', { headers: { 'cf-connecting-ip': '6.6.6.6' } });
-  await createProxy('https://origin.example/mcp', { fetch, ...options })(Object.assign(request, { cf }));
+  const request = new Request('https://gateway.example/mcp', {
+    headers: { 'cf-connecting-ip': '6.6.6.6' },
+  });
+  await createProxy('https://origin.example/mcp', { fetch, ...options })(
+    Object.assign(request, { cf }),
+  );
   expect(told).toEqual([expected, null]);
 });
 
@@ -129,7 +155,9 @@ test.each([
   const fetch = vi.fn(async (_: Request) => new Response());
   const request = new Request(`https://gateway.example/mcp?${name}=b&other_id=c&tenant[ids=d`);
   await createProxy('https://origin.example/mcp?tenant_id=a', { fetch })(request);
-  expect(fetch.mock.calls.map(([{ url }]) => new URL(url).search)).toEqual(['?tenant_id=a&other_id=c&tenant[ids=d']);
+  expect(fetch.mock.calls.map(([{ url }]) => new URL(url).search)).toEqual([
+    '?tenant_id=a&other_id=c&tenant[ids=d',
+  ]);
 });
 
 describe('an answer', () => {
@@ -150,19 +178,22 @@ describe('an answer', () => {
     await gone.promise;
   });
 
-  test.each([301, 302, 303, 307, 308])('that redirects (%d) is a 502, and nobody is sent anywhere', async (status) => {
-    let asked = 0;
-    const url = await origin((_incoming, outgoing) => {
-      asked += 1;
-      outgoing.writeHead(status, { location: '/elsewhere' }).end();
-    });
-    const codes: unknown[] = [];
-    const response = await ask(
-      createProxy(url, { onError: (error) => codes.push((error as { code?: unknown }).code) }),
-    );
-    expect([response.status, response.headers.get('location'), asked]).toEqual([502, null, 1]);
-    expect(codes).toEqual(['upstream-redirected']);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    'that redirects (%d) is a 502, and nobody is sent anywhere',
+    async (status) => {
+      let asked = 0;
+      const url = await origin((_incoming, outgoing) => {
+        asked += 1;
+        outgoing.writeHead(status, { location: '/elsewhere' }).end();
+      });
+      const codes: unknown[] = [];
+      const response = await ask(
+        createProxy(url, { onError: (error) => codes.push((error as { code?: unknown }).code) }),
+      );
+      expect([response.status, response.headers.get('location'), asked]).toEqual([502, null, 1]);
+      expect(codes).toEqual(['upstream-redirected']);
+    },
+  );
 
   test('that does not come is a 502, one that does not come in time a 504', async () => {
     const errors: unknown[] = [];
@@ -171,13 +202,19 @@ describe('an answer', () => {
     expect([nobody.status, nobody.headers.get('retry-after'), await nobody.json()]).toEqual([
       502,
       '2',
-      { jsonrpc: '2.0', error: { code: -32603, message: 'The server behind this gateway cannot be reached' } },
+      {
+        jsonrpc: '2.0',
+        error: { code: -32603, message: 'The server behind this gateway cannot be reached' },
+      },
     ]);
     const url = await origin(() => {});
     const late = await ask(createProxy(url, { timeoutMs: 50, onError }));
     expect([late.status, await late.json()]).toEqual([
       504,
-      { jsonrpc: '2.0', error: { code: -32603, message: 'The server behind this gateway took too long' } },
+      {
+        jsonrpc: '2.0',
+        error: { code: -32603, message: 'The server behind this gateway took too long' },
+      },
     ]);
     expect(errors).toEqual(['upstream-unreachable', 'upstream-timeout']);
   });
@@ -195,9 +232,12 @@ describe('an answer', () => {
   });
 });
 
-test.each(['', 'origin.example', '/mcp', 'ftp://origin.example', 'https://user:secret@origin.example/mcp'])(
-  'an upstream that is %j is refused',
-  (url) => {
-    expect(() => createProxy(url)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
-  },
-);
+test.each([
+  '',
+  'origin.example',
+  '/mcp',
+  'ftp://origin.example',
+  'https://user:secret@origin.example/mcp',
+])('an upstream that is %j is refused', (url) => {
+  expect(() => createProxy(url)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+});

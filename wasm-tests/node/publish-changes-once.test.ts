@@ -42,7 +42,11 @@ test('a client of 2025 on stdio hears a change of a handle once', async () => {
 test('a client with a session of the SDK hears a change there once, and the bus takes it once', async () => {
   const { bus, told } = recording();
   const sessions = await sdkSessions(publishChanges(subscribable, bus));
-  const subscription = await listen(sessions.url, { resourceSubscriptions: ['note://a', 'note://b'] }, { era: '2025' });
+  const subscription = await listen(
+    sessions.url,
+    { resourceSubscriptions: ['note://a', 'note://b'] },
+    { era: '2025' },
+  );
   const heard: string[] = [];
   await sessions.update('note://a');
   await sessions.update('note://b');
@@ -67,7 +71,8 @@ function onStdio() {
     bus,
   );
   serveListenStdio(
-    (input, output) => void serveStdio(factory, { transport: new StdioServerTransport(input, output) }),
+    (input, output) =>
+      void serveStdio(factory, { transport: new StdioServerTransport(input, output) }),
     { bus, stdin, stdout },
   );
   return { send: (line: string) => stdin.write(`${line}\n`), lines: new LineReader(stdout) };

@@ -17,7 +17,10 @@ import {
 import { open, TOOLS } from './serving.ts';
 
 const UPDATED = { kind: 'resource_updated', uri: 'note://a' };
-const NOTIFICATION = { method: 'notifications/resources/updated', params: { uri: 'note://a' } } as const;
+const NOTIFICATION = {
+  method: 'notifications/resources/updated',
+  params: { uri: 'note://a' },
+} as const;
 
 describe.each(['2026-07-28', '2025-11-25'] as const)(
   'what a tool changes for a client of %s is published once',
@@ -32,15 +35,27 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       ['tools', 'sendToolListChanged below', ({ server }) => server.server.sendToolListChanged()],
       ['prompts', 'registerPrompt', ({ server }) => server.registerPrompt('new', {}, asked)],
       ['prompts', 'disable', ({ prompt }) => prompt.disable()],
-      ['prompts', 'sendPromptListChanged below', ({ server }) => server.server.sendPromptListChanged()],
-      ['resources', 'registerResource', ({ server }) => server.registerResource('new', 'note://new', {}, read)],
+      [
+        'prompts',
+        'sendPromptListChanged below',
+        ({ server }) => server.server.sendPromptListChanged(),
+      ],
+      [
+        'resources',
+        'registerResource',
+        ({ server }) => server.registerResource('new', 'note://new', {}, read),
+      ],
       [
         'resources',
         'registerResource of a template',
         ({ server }) => server.registerResource('t', template(), {}, read),
       ],
       ['resources', 'remove', ({ resource }) => resource.remove()],
-      ['resources', 'sendResourceListChanged below', ({ server }) => server.server.sendResourceListChanged()],
+      [
+        'resources',
+        'sendResourceListChanged below',
+        ({ server }) => server.server.sendResourceListChanged(),
+      ],
     ])('%s: %s', async (list, _, change) => {
       const { told, answer } = await published(change, era);
       expect(told).toEqual([[{ kind: `${list}_list_changed` }]]);
@@ -48,7 +63,10 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
     });
 
     test.each<[string, Change]>([
-      ['sendResourceUpdated', ({ server }) => server.server.sendResourceUpdated({ uri: 'note://a' })],
+      [
+        'sendResourceUpdated',
+        ({ server }) => server.server.sendResourceUpdated({ uri: 'note://a' }),
+      ],
       ['a notification of its own', ({ server }) => server.server.notification(NOTIFICATION)],
       ['a notification about the request', ({ context }) => context.mcpReq.notify(NOTIFICATION)],
     ])('a resource: %s', async (_, change) => {
@@ -66,7 +84,9 @@ describe('changes', () => {
       for (const name of ['one', 'two', 'three']) server.registerTool(name, {}, said);
       tool.remove();
       prompt.enable();
-      return Promise.all(['a', 'b', 'a'].map((name) => server.server.sendResourceUpdated({ uri: `note://${name}` })));
+      return Promise.all(
+        ['a', 'b', 'a'].map((name) => server.server.sendResourceUpdated({ uri: `note://${name}` })),
+      );
     });
     expect(told).toEqual([
       [
@@ -84,7 +104,10 @@ describe('changes', () => {
       await server.server.sendResourceUpdated({ uri: 'note://a' });
       tool.enable();
     });
-    expect(told).toEqual([[{ kind: 'tools_list_changed' }, UPDATED], [{ kind: 'tools_list_changed' }]]);
+    expect(told).toEqual([
+      [{ kind: 'tools_list_changed' }, UPDATED],
+      [{ kind: 'tools_list_changed' }],
+    ]);
   });
 
   test('are none that the factory makes, and none where nothing changes', async () => {
@@ -115,19 +138,25 @@ describe('changes', () => {
   test('of a server that the factory answers again are published once', async () => {
     const { bus, told } = recording();
     const { factory, server, handler } = shared(({ tool }) => tool.disable(), bus);
-    for (let call = 0; call < 2; call += 1) await (await handler.fetch(calling('2026-07-28'))).text();
+    for (let call = 0; call < 2; call += 1)
+      await (await handler.fetch(calling('2026-07-28'))).text();
     const { connect } = server.server;
     await factory();
     expect(server.server.connect).toBe(connect);
     server.registerTool('between', {}, said);
-    await expect.poll(() => told).toEqual(Array.from({ length: 3 }, () => [{ kind: 'tools_list_changed' }]));
+    await expect
+      .poll(() => told)
+      .toEqual(Array.from({ length: 3 }, () => [{ kind: 'tools_list_changed' }]));
   });
 
   test('reach a bus of the SDK, and other notifications the caller', async () => {
     const { bus, told } = recordingSdkBus();
     const change: Change = async ({ context, tool }) => {
       tool.disable();
-      await context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 'told', progress: 1 } });
+      await context.mcpReq.notify({
+        method: 'notifications/progress',
+        params: { progressToken: 'told', progress: 1 },
+      });
     };
     const handler = createMcpHandler(publishChanges(changingServer(change), bus));
     expect(await (await handler.fetch(calling('2025-11-25'))).text()).toContain('told');
@@ -142,7 +171,10 @@ test('a stream hears each change once', async () => {
     tool.enable();
     await server.server.sendResourceUpdated({ uri: 'note://a' });
   };
-  const server = createListenHandler(createMcpHandler(publishChanges(changingServer(change), bus)), { bus });
+  const server = createListenHandler(
+    createMcpHandler(publishChanges(changingServer(change), bus)),
+    { bus },
+  );
   const filter = { ...TOOLS, resourceSubscriptions: ['note://a'] };
   const stream = await open(server, filter);
   expect(await stream.message()).toBe(acknowledged('1', filter));

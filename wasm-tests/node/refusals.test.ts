@@ -27,21 +27,31 @@ describe('a listen that cannot be served', () => {
     ['no filter that is one', listenBody({ toolsListChanged: 1 }), 400, -32602],
     ['a body that is too large', listenBody({}) + ' '.repeat(65_537), 413, -32600],
   ])('%s', async (_name, body, status, code) => {
-    const response = await serving().fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
+    const response = await serving().fetch(
+      new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }),
+    );
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await refusal(response)).toEqual({ status, code, retryAfter: null });
   });
 
   test('limits are options', async () => {
     const server = serving({ limits: { uris: 1, maxRequestBodySize: 1_000, idBytes: 2 } });
-    expect(await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a', 'b'] })))).toMatchObject({
+    expect(
+      await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a', 'b'] }))),
+    ).toMatchObject({
       code: -32602,
     });
     expect(
-      await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a'.repeat(1_000)] }))),
+      await refusal(
+        await server.fetch(listenRequest({ resourceSubscriptions: ['a'.repeat(1_000)] })),
+      ),
     ).toMatchObject({ status: 413 });
-    expect(await refusal(await server.fetch(listenRequest({}, { id: '"abc"' })))).toMatchObject({ code: -32600 });
-    expect((await server.fetch(listenRequest({ resourceSubscriptions: ['a'] }, { id: '"ab"' }))).status).toBe(200);
+    expect(await refusal(await server.fetch(listenRequest({}, { id: '"abc"' })))).toMatchObject({
+      code: -32600,
+    });
+    expect(
+      (await server.fetch(listenRequest({ resourceSubscriptions: ['a'] }, { id: '"ab"' }))).status,
+    ).toBe(200);
   });
 
   test('options that are none are told at once', () => {
@@ -56,7 +66,10 @@ describe('a listen that cannot be served', () => {
 test.each(LIMITS)('a limit %s that is not a number from 0 is refused', (name) => {
   for (const limit of NO_AMOUNTS) {
     expect(() => serving({ limits: { [name]: limit } })).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: `limits.${name} is not a number from 0` }),
+      expect.objectContaining({
+        code: 'invalid-options',
+        message: `limits.${name} is not a number from 0`,
+      }),
     );
   }
 });
@@ -64,7 +77,10 @@ test.each(LIMITS)('a limit %s that is not a number from 0 is refused', (name) =>
 test.each(TIMEOUTS)('a timeout %s that is not a number from 0 is refused', (name) => {
   for (const ms of NO_AMOUNTS) {
     expect(() => serving({ timeouts: { [name]: ms } })).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: `timeouts.${name} is not a number from 0` }),
+      expect.objectContaining({
+        code: 'invalid-options',
+        message: `timeouts.${name} is not a number from 0`,
+      }),
     );
   }
 });
@@ -72,7 +88,10 @@ test.each(TIMEOUTS)('a timeout %s that is not a number from 0 is refused', (name
 test.each(INTERVALS)('an interval %s that is not a number from 0 is refused', (name) => {
   for (const ms of NO_AMOUNTS) {
     expect(() => serving({ [name]: ms })).toThrow(
-      expect.objectContaining({ code: 'invalid-options', message: `${name} is not a number from 0` }),
+      expect.objectContaining({
+        code: 'invalid-options',
+        message: `${name} is not a number from 0`,
+      }),
     );
   }
 });
@@ -80,7 +99,10 @@ test.each(INTERVALS)('an interval %s that is not a number from 0 is refused', (n
 /** A misspelt limit would not hold. */
 test.each(['limits', 'timeouts'])('a name that %s do not have is refused', (place) => {
   expect(() => serving({ [place]: { streams: 1 } })).toThrow(
-    expect.objectContaining({ code: 'invalid-options', message: `there is no option ${place}.streams` }),
+    expect.objectContaining({
+      code: 'invalid-options',
+      message: `there is no option ${place}.streams`,
+    }),
   );
 });
 
@@ -175,7 +197,10 @@ describe('a bus that fails', () => {
       throw new ListenError('bus-unavailable', 'down');
     });
     const server = serving({ bus, onError });
-    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({
+      status: 503,
+      retryAfter: '2',
+    });
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'bus-unavailable' }));
     expect(server.stats().open).toBe(0);
     feed.mockRestore();
@@ -193,7 +218,9 @@ describe('authorize', () => {
       },
     });
     const filter = { promptsListChanged: true, resourceSubscriptions: ['a', 'b'] };
-    const stream = await server.fetch(listenRequest(filter, { headers: { authorization: 'Bearer t' } }));
+    const stream = await server.fetch(
+      listenRequest(filter, { headers: { authorization: 'Bearer t' } }),
+    );
     expect(await stream.body?.getReader().read()).toMatchObject({ done: false });
     expect(requests).toEqual([['Bearer t', filter]]);
     const wire = await open(server, filter);
@@ -218,7 +245,9 @@ describe('authorize', () => {
   });
 
   test.each([401, 403] as const)('denies with %s', async (denied) => {
-    const server = serving({ authorize: async () => ({ denied, wwwAuthenticate: 'Bearer realm="x"' }) });
+    const server = serving({
+      authorize: async () => ({ denied, wwwAuthenticate: 'Bearer realm="x"' }),
+    });
     const response = await server.fetch(listenRequest(TOOLS));
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="x"');
     expect(await refusal(response)).toEqual({ status: denied, code: -32600, retryAfter: null });
@@ -235,7 +264,11 @@ describe('authorize', () => {
     ['rejects', () => Promise.reject(new Error('secret path')), 'authorizer-failed'],
     ['never settles', () => new Promise<never>(() => {}), 'authorizer-timeout'],
     ['answers with no filter', () => undefined as unknown as object, 'authorizer-failed'],
-    ['answers with a filter of wrong types', () => ({ toolsListChanged: 1 }) as unknown as object, 'invalid-filter'],
+    [
+      'answers with a filter of wrong types',
+      () => ({ toolsListChanged: 1 }) as unknown as object,
+      'invalid-filter',
+    ],
   ])('that %s is a 503 that tells nothing', async (_name, authorize, code) => {
     const onError = vi.fn();
     const server = serving({ authorize, onError, timeouts: { authorizeMs: 20 } });
@@ -259,6 +292,9 @@ test('what reaches the caller of a server without onError is in the log', async 
     authorize: () => Promise.reject(new Error('x')),
   });
   await server.fetch(listenRequest(TOOLS));
-  expect(log).toHaveBeenCalledWith('mcp-listen:', expect.objectContaining({ code: 'authorizer-failed' }));
+  expect(log).toHaveBeenCalledWith(
+    'mcp-listen:',
+    expect.objectContaining({ code: 'authorizer-failed' }),
+  );
   log.mockRestore();
 });

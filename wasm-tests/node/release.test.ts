@@ -14,7 +14,8 @@ const STATING = [
 
 let folder: string;
 
-// A repository with the files of ours that state a version, prepared for 1.2.0 and committed on main.
+// A repository with the files of ours that state a version, prepared for 1.2.0 and committed on
+// main.
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcp-listen-releasable-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -25,8 +26,16 @@ beforeEach(async () => {
   await cp(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true });
   await write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something new.\n');
   await prepare(folder, '1.2.0', '2026-11-30');
-  await replace('package.json', /^{/, '{ "repository": { "url": "git+https://example.com/mcp-listen.git" },');
-  await replace('Cargo.toml', '[package]', '[package]\nrepository = "https://example.com/mcp-listen"');
+  await replace(
+    'package.json',
+    /^{/,
+    '{ "repository": { "url": "git+https://example.com/mcp-listen.git" },',
+  );
+  await replace(
+    'Cargo.toml',
+    '[package]',
+    '[package]\nrepository = "https://example.com/mcp-listen"',
+  );
   await git('init', '--quiet', '--initial-branch', 'main');
   await commit();
 });
@@ -39,7 +48,11 @@ describe('a version that is prepared and committed on main', () => {
   test('is in every manifest and lock, and has the section that was Unreleased', async () => {
     const [npm, crate] = [JSON.parse(await read('package.json')), await read('Cargo.toml')];
     const lock = JSON.parse(await read('package-lock.json'));
-    expect([npm.version, lock.version, lock.packages[''].version]).toEqual(['1.2.0', '1.2.0', '1.2.0']);
+    expect([npm.version, lock.version, lock.packages[''].version]).toEqual([
+      '1.2.0',
+      '1.2.0',
+      '1.2.0',
+    ]);
     expect(crate).toContain('version = "1.2.0"');
     expect(await read('CHANGELOG.md')).toBe(
       '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-30\n\n- Something new.\n',
@@ -63,25 +76,33 @@ describe('a release is refused', () => {
     await replace('CHANGELOG.md', '## 1.2.0 - 2026-11-30\n', '');
     await commit();
     const [problem, ...others] = await problems(folder, '1.2.0');
-    expect(problem).toBe('CHANGELOG.md has no section for 1.2.0, only "Unreleased": --prepare gives it that title');
+    expect(problem).toBe(
+      'CHANGELOG.md has no section for 1.2.0, only "Unreleased": --prepare gives it that title',
+    );
     expect(others).toEqual([]);
   });
 
   test('where its section is empty', async () => {
     await replace('CHANGELOG.md', '- Something new.', '');
     await commit();
-    expect(await problems(folder, '1.2.0')).toEqual(['the section for 1.2.0 in CHANGELOG.md is empty']);
+    expect(await problems(folder, '1.2.0')).toEqual([
+      'the section for 1.2.0 in CHANGELOG.md is empty',
+    ]);
   });
 
   test('where entries were added after its section was made', async () => {
     await replace('CHANGELOG.md', '## Unreleased\n', '## Unreleased\n\n- Another.\n');
     await commit();
-    expect(await problems(folder, '1.2.0')).toEqual([expect.stringContaining('entries under "Unreleased"')]);
+    expect(await problems(folder, '1.2.0')).toEqual([
+      expect.stringContaining('entries under "Unreleased"'),
+    ]);
   });
 
   test('where a change is not committed', async () => {
     await write('new.txt', '');
-    expect(await problems(folder, '1.2.0')).toEqual([expect.stringMatching(/not committed:\n\?\? new\.txt/)]);
+    expect(await problems(folder, '1.2.0')).toEqual([
+      expect.stringMatching(/not committed:\n\?\? new\.txt/),
+    ]);
   });
 
   test('on another branch than main', async () => {
@@ -92,12 +113,19 @@ describe('a release is refused', () => {
   test('where no repository is named, which provenance needs', async () => {
     await replace('package.json', '"repository"', '"home"');
     await commit();
-    expect(await problems(folder, '1.2.0')).toEqual([expect.stringContaining('package.json names no repository')]);
+    expect(await problems(folder, '1.2.0')).toEqual([
+      expect.stringContaining('package.json names no repository'),
+    ]);
   });
 
-  test.each(['1.2', 'v1.2.0', '1.2.0; rm', '01.2.0'])('of %j, which is no version', async (version) => {
-    expect(await problems(folder, version)).toEqual([expect.stringContaining('is not a version')]);
-  });
+  test.each(['1.2', 'v1.2.0', '1.2.0; rm', '01.2.0'])(
+    'of %j, which is no version',
+    async (version) => {
+      expect(await problems(folder, version)).toEqual([
+        expect.stringContaining('is not a version'),
+      ]);
+    },
+  );
 });
 
 describe('npm run release', () => {
@@ -118,17 +146,23 @@ describe('npm run release', () => {
   });
 
   test('publishes nothing where provenance cannot be signed', async () => {
-    await expect(release('1.2.0', '--confirm', '1.2.0')).rejects.toThrow('no CI gives this process an identity');
+    await expect(release('1.2.0', '--confirm', '1.2.0')).rejects.toThrow(
+      'no CI gives this process an identity',
+    );
   });
 
   test('writes the version where it is asked to prepare it', async () => {
     await release('1.3.0', '--prepare');
     expect(JSON.parse(await read('package.json')).version).toBe('1.3.0');
-    expect(await problems(folder, '1.3.0')).toContainEqual(expect.stringContaining('section for 1.3.0'));
+    expect(await problems(folder, '1.3.0')).toContainEqual(
+      expect.stringContaining('section for 1.3.0'),
+    );
   });
 });
 
-/** Runs the script of the repository that was made, without what gives a process in CI its identity. */
+/**
+ * Runs the script of the repository that was made, without what gives a process in CI its identity.
+ */
 function release(...args: string[]): Promise<string> {
   const { ACTIONS_ID_TOKEN_REQUEST_URL: _, SIGSTORE_ID_TOKEN: __, ...env } = process.env;
   return run(process.execPath, ['scripts/release/release.mjs', ...args], { cwd: folder, env });

@@ -76,7 +76,10 @@ test('a drain refuses what is new, and spreads the ends of what is open over its
   const ends = await endsOf(server, 100);
   const began = performance.now();
   const drained = server.drain({ windowMs: 10_000 });
-  expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503, retryAfter: '2' });
+  expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({
+    status: 503,
+    retryAfter: '2',
+  });
   await vi.advanceTimersByTimeAsync(10_002);
   await drained;
   expect(attached()).toBe(0);

@@ -27,9 +27,16 @@ const principal: ListenHandlerOptions['principal'] = (request) => {
   return name === '' ? undefined : { name, groups };
 };
 
-async function opened(server: ListenHandler, user: string, filter: object = TOOLS): Promise<WireStream> {
+async function opened(
+  server: ListenHandler,
+  user: string,
+  filter: object = TOOLS,
+): Promise<WireStream> {
   const headers = user === '' ? {} : { 'x-user': user };
-  const stream = new WireStream(await server.fetch(listenRequest(filter, { headers })), new AbortController());
+  const stream = new WireStream(
+    await server.fetch(listenRequest(filter, { headers })),
+    new AbortController(),
+  );
   await stream.message();
   return stream;
 }
@@ -39,7 +46,9 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     const server = serving({ bus: busOf(), principal });
     const filter = { ...TOOLS, ...PROMPTS };
     const streams = await Promise.all(
-      ['ann@acme', 'ben@acme@bolt', 'cid@bolt', 'dan', ''].map((user) => opened(server, user, filter)),
+      ['ann@acme', 'ben@acme@bolt', 'cid@bolt', 'dan', ''].map((user) =>
+        opened(server, user, filter),
+      ),
     );
     await server.notify.toolsChanged({ group: 'acme' });
     await server.notify.promptsChanged();
@@ -50,7 +59,12 @@ describe.each(BUSES)('on %s', (_, busOf) => {
 
   test('nobody gets a group by asking for it', async () => {
     const server = serving({ bus: busOf(), principal });
-    const stream = await opened(server, '', { ...TOOLS, ...PROMPTS, groups: ['acme'], principals: ['ann'] });
+    const stream = await opened(server, '', {
+      ...TOOLS,
+      ...PROMPTS,
+      groups: ['acme'],
+      principals: ['ann'],
+    });
     await server.notify.toolsChanged({ group: 'acme' });
     await server.disconnect('ann');
     await server.notify.promptsChanged();
@@ -74,7 +88,10 @@ describe.each(BUSES)('on %s', (_, busOf) => {
 
   test('who loses a group is told nothing more', async () => {
     let groups = ['acme'];
-    const authorize: ListenHandlerOptions['authorize'] = ({ requested }) => ({ ...requested, groups });
+    const authorize: ListenHandlerOptions['authorize'] = ({ requested }) => ({
+      ...requested,
+      groups,
+    });
     const server = serving({ bus: busOf(), principal, authorize, authorizationTtlMs: 1 });
     const stream = await opened(server, 'ann');
     groups = [];
@@ -86,7 +103,11 @@ describe.each(BUSES)('on %s', (_, busOf) => {
 
   test('all streams of a caller that is disconnected end without a result, and no others', async () => {
     const server = serving({ bus: busOf(), principal });
-    const streams = [await opened(server, 'ann'), await opened(server, 'ann'), await opened(server, 'ben')];
+    const streams = [
+      await opened(server, 'ann'),
+      await opened(server, 'ann'),
+      await opened(server, 'ben'),
+    ];
     await server.disconnect('ann');
     expect(await streams[0]?.message()).toBeUndefined();
     expect(await streams[1]?.message()).toBeUndefined();
@@ -105,14 +126,20 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
     expect(response.status).toBe(beyond === 1 ? 429 : 200);
     if (beyond < 1) return;
     expect(await refusal(response)).toEqual({ status: 429, code: -32_603, retryAfter: '2' });
-    expect((await server.fetch(listenRequest(TOOLS, { headers: { 'x-user': 'ben' } }))).status).toBe(200);
+    expect(
+      (await server.fetch(listenRequest(TOOLS, { headers: { 'x-user': 'ben' } }))).status,
+    ).toBe(200);
     await server.disconnect('ann');
     expect(await streams[0]?.message()).toBeUndefined();
     await opened(server, 'ann');
   });
 
   test('is none for a caller without a name', async () => {
-    const server = serving({ bus: busOf(), principal, limits: { maxSubscriptionsPerPrincipal: 1 } });
+    const server = serving({
+      bus: busOf(),
+      principal,
+      limits: { maxSubscriptionsPerPrincipal: 1 },
+    });
     for (let count = 0; count < 3; count += 1) await opened(server, '');
     expect(server.stats().open).toBe(3);
   });
@@ -143,15 +170,23 @@ test('a server of the SDK on the same bus passes over what is for one group, and
   const response = await fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
   const stream = new WireStream(response, new AbortController());
   await stream.message();
-  const { disconnect, notify } = createListenHandler(() => new Response(), { bus, server: declaring(CAPABILITIES) });
+  const { disconnect, notify } = createListenHandler(() => new Response(), {
+    bus,
+    server: declaring(CAPABILITIES),
+  });
   await notify.toolsChanged({ group: 'acme' });
   await disconnect('ann');
   await notify.resourcesChanged();
   expect(await stream.message()).toContain('resources/list_changed');
 });
 
-test.each(['', 'a\nb', 'x'.repeat(2_049)])('what is no name cannot be disconnected, nor be a group', async (name) => {
-  const server = serving({ bus: new InMemoryBus({ onError: () => {} }) });
-  await expect(server.disconnect(name)).rejects.toMatchObject({ code: 'invalid-principal' });
-  await expect(server.notify.toolsChanged({ group: name })).rejects.toMatchObject({ code: 'invalid-group' });
-});
+test.each(['', 'a\nb', 'x'.repeat(2_049)])(
+  'what is no name cannot be disconnected, nor be a group',
+  async (name) => {
+    const server = serving({ bus: new InMemoryBus({ onError: () => {} }) });
+    await expect(server.disconnect(name)).rejects.toMatchObject({ code: 'invalid-principal' });
+    await expect(server.notify.toolsChanged({ group: name })).rejects.toMatchObject({
+      code: 'invalid-group',
+    });
+  },
+);

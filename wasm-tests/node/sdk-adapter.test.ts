@@ -7,11 +7,20 @@ import {
 import { InMemoryBus } from 'mcp-listen';
 import { createMcpHandler } from 'mcp-listen/sdk';
 import { describe, expect, test, vi } from 'vitest';
-import { acknowledged, LISTEN_HEADERS, listChanged, listenBody, updated, WireStream } from '../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listChanged,
+  listenBody,
+  updated,
+  WireStream,
+} from '../host/listen.ts';
 import { recordingSdkBus } from './changing-server.ts';
 import { listenRequest, TOOLS, URL } from './serving.ts';
 
-const CAPABILITIES = { capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } };
+const CAPABILITIES = {
+  capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+};
 
 /** A server whose tool says who called it, and changes a note. */
 const factory: McpServerFactory = ({ authInfo }) => {
@@ -30,9 +39,15 @@ function toolCall() {
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
     'io.modelcontextprotocol/clientCapabilities': {},
   };
-  const parsedBody = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { _meta, name: 'write', arguments: {} } };
+  const parsedBody = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { _meta, name: 'write', arguments: {} },
+  };
   const headers = { ...LISTEN_HEADERS, 'mcp-method': 'tools/call', 'mcp-name': 'write' };
-  const request = () => new Request(URL, { method: 'POST', headers, body: JSON.stringify(parsedBody) });
+  const request = () =>
+    new Request(URL, { method: 'POST', headers, body: JSON.stringify(parsedBody) });
   return { headers, parsedBody, request };
 }
 
@@ -49,7 +64,12 @@ describe.each([
 
   test('has the same members, which may be detached', async () => {
     const bus = new InMemoryServerEventBus();
-    const { bus: used, close, fetch, notify } = create(factory, { bus, maxSubscriptions: 1, keepAliveMs: 0 });
+    const {
+      bus: used,
+      close,
+      fetch,
+      notify,
+    } = create(factory, { bus, maxSubscriptions: 1, keepAliveMs: 0 });
     const response = await fetch(listenRequest(TOOLS));
     const stream = new WireStream(response, new AbortController());
     expect(await parsed(stream)).toEqual(JSON.parse(acknowledged('1', TOOLS)));
@@ -58,7 +78,9 @@ describe.each([
     notify.toolsChanged();
     expect(await parsed(stream)).toEqual(JSON.parse(listChanged('1', 'tools')));
     expect(heard).toHaveBeenCalledWith({ kind: 'tools_list_changed' });
-    expect(await (await fetch(listenRequest(TOOLS))).json()).toMatchObject({ error: { code: -32_603 } });
+    expect(await (await fetch(listenRequest(TOOLS))).json()).toMatchObject({
+      error: { code: -32_603 },
+    });
     await close();
     expect(await stream.message()).toContain('"resultType":"complete"');
   });
@@ -113,7 +135,10 @@ describe('createMcpHandler of mcp-listen/sdk', () => {
     expect(handler.stats()).toMatchObject({ open: 0 });
     const sessions = createMcpHandler(factory, { legacy: 'sessions' });
     const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: INITIALIZE };
-    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
     const request = new Request(URL, { method: 'POST', headers, body: JSON.stringify(body) });
     expect((await sessions.fetch(request)).headers.get('mcp-session-id')).not.toBeNull();
   });

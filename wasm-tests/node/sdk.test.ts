@@ -12,8 +12,12 @@ describe('a stream beside the other requests of a client', () => {
     const server = everything();
     const stream = await open(server, TOOLS);
     const call = { progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'debug' };
-    expect(await (await callTool(server, 'test_tool_with_logging', call)).text()).toContain('notifications/message');
-    expect(await (await callTool(server, 'test_tool_with_progress', call)).text()).toContain('notifications/progress');
+    expect(await (await callTool(server, 'test_tool_with_logging', call)).text()).toContain(
+      'notifications/message',
+    );
+    expect(await (await callTool(server, 'test_tool_with_progress', call)).text()).toContain(
+      'notifications/progress',
+    );
     await callTool(server, 'test_trigger_tool_change');
     expect(await stream.message()).toBe(acknowledged('1', TOOLS));
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -22,25 +26,39 @@ describe('a stream beside the other requests of a client', () => {
   test('carries notifications and its result: no request, no cancellation, no event id', async () => {
     const server = everything();
     const stream = await open(server, { ...TOOLS, promptsListChanged: true });
-    for (const tool of ['test_streaming_elicitation', 'test_trigger_tool_change', 'test_trigger_prompt_change']) {
+    for (const tool of [
+      'test_streaming_elicitation',
+      'test_trigger_tool_change',
+      'test_trigger_prompt_change',
+    ]) {
       await callTool(server, tool);
     }
     void server.close();
     const events = await all(stream);
     expect(events.filter((event) => !/^event: message\ndata: .+$/.test(event))).toEqual([]);
-    expect(events.map((event) => JSON.parse(event.slice('event: message\ndata: '.length)))).toEqual([
-      { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: expect.anything() },
-      { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: expect.anything() },
-      { jsonrpc: '2.0', method: 'notifications/prompts/list_changed', params: expect.anything() },
-      { jsonrpc: '2.0', id: 1, result: expect.anything() },
-    ]);
+    expect(events.map((event) => JSON.parse(event.slice('event: message\ndata: '.length)))).toEqual(
+      [
+        {
+          jsonrpc: '2.0',
+          method: 'notifications/subscriptions/acknowledged',
+          params: expect.anything(),
+        },
+        { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: expect.anything() },
+        { jsonrpc: '2.0', method: 'notifications/prompts/list_changed', params: expect.anything() },
+        { jsonrpc: '2.0', id: 1, result: expect.anything() },
+      ],
+    );
   });
 
   test('goes on when its id is cancelled by a notification of another request', async () => {
     const server = everything();
     const stream = await open(server, TOOLS);
     await stream.message();
-    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1, _meta: META } };
+    const cancelled = {
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: 1, _meta: META },
+    };
     const response = await server.fetch(post(cancelled));
     expect(response.status).toBe(202);
     expect(await response.text()).toBe('');
@@ -69,7 +87,9 @@ describe('a listen request', () => {
     expect(response.status).toBe(200);
     expect(response.headers.has('mcp-session-id')).toBe(false);
     const { value } = (await response.body?.getReader().read()) ?? {};
-    expect(new TextDecoder().decode(value)).toBe(`event: message\ndata: ${acknowledged('1', TOOLS)}\n\n`);
+    expect(new TextDecoder().decode(value)).toBe(
+      `event: message\ndata: ${acknowledged('1', TOOLS)}\n\n`,
+    );
   });
 });
 
@@ -92,7 +112,10 @@ describe("the SDK's client", () => {
     expect([heard.waiting, server.stats().open]).toEqual([0, 0]);
     read();
     expect(await subscription.closed).toBe('graceful');
-    expect([await heard.next(), await heard.next()]).toEqual(['tools/list_changed', 'prompts/list_changed']);
+    expect([await heard.next(), await heard.next()]).toEqual([
+      'tools/list_changed',
+      'prompts/list_changed',
+    ]);
     expect(heard.waiting).toBe(0);
     await client.close();
   });
@@ -128,11 +151,19 @@ describe('between the revisions', () => {
     expect(await response.json()).toMatchObject({ error: { data: { supported: ['2026-07-28'] } } });
   });
 
-  test.each(['2026-07-28', '1999-01-01'])('initialize with %s is answered with 2025-11-25', async (protocolVersion) => {
-    const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { ...INITIALIZE, protocolVersion } };
-    const response = await everything().fetch(post(initialize, BARE));
-    expect(await response.text()).toContain('"protocolVersion":"2025-11-25"');
-  });
+  test.each(['2026-07-28', '1999-01-01'])(
+    'initialize with %s is answered with 2025-11-25',
+    async (protocolVersion) => {
+      const initialize = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { ...INITIALIZE, protocolVersion },
+      };
+      const response = await everything().fetch(post(initialize, BARE));
+      expect(await response.text()).toContain('"protocolVersion":"2025-11-25"');
+    },
+  );
 });
 
 /** A stream of which nothing is read after the acknowledgment until `reading` resolves. */
@@ -161,11 +192,17 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-const INITIALIZE = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } };
+const INITIALIZE = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'test', version: '1.0.0' },
+};
 
 /** The fixture of the official suite, served by the official SDK behind us. */
 function everything(options: CreateMcpHandlerOptions = {}): ListenHandler {
-  const server: ListenHandler = createListenHandler(createMcpHandler(() => everythingServer(server.notify), options));
+  const server: ListenHandler = createListenHandler(
+    createMcpHandler(() => everythingServer(server.notify), options),
+  );
   return server;
 }
 
@@ -186,6 +223,7 @@ function post(
 
 async function all(stream: WireStream): Promise<string[]> {
   const events: string[] = [];
-  for (let event = await stream.event(); event !== undefined; event = await stream.event()) events.push(event);
+  for (let event = await stream.event(); event !== undefined; event = await stream.event())
+    events.push(event);
   return events;
 }

@@ -1,4 +1,9 @@
-import { createListenHandler, InMemoryBus, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
+import {
+  createListenHandler,
+  InMemoryBus,
+  type ListenHandler,
+  type ListenHandlerOptions,
+} from 'mcp-listen';
 import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
 import { declaring } from '../host/options.ts';
 
@@ -62,5 +67,9 @@ export async function refusal(
   response: Response,
 ): Promise<{ status: number; code: number; retryAfter: string | null }> {
   const { error } = (await response.json()) as { error: { code: number } };
-  return { status: response.status, code: error.code, retryAfter: response.headers.get('retry-after') };
+  return {
+    status: response.status,
+    code: error.code,
+    retryAfter: response.headers.get('retry-after'),
+  };
 }

@@ -7,7 +7,10 @@ export const URI = 'note://a';
 /** One of its events. */
 export const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });
 
-/** A bus with all that it ever told, and the sockets to it, between which and their streams anything can happen. */
+/**
+ * A bus with all that it ever told, and the sockets to it, between which and their streams anything
+ * can happen.
+ */
 export class SmallBus {
   readonly sockets: SmallSocket[] = [];
   /** What requests were asked to live for. */
@@ -51,7 +54,10 @@ export class SmallBus {
     for (const socket of this.sockets) socket.isSilent = true;
   }
 
-  /** What is sent on the sockets that there are arrives later in the same turn from now on, as over a network. */
+  /**
+   * What is sent on the sockets that there are arrives later in the same turn from now on, as over
+   * a network.
+   */
   delay(): void {
     for (const socket of this.sockets) {
       const { send } = socket;
@@ -147,7 +153,8 @@ export class SmallSocket {
 
   addEventListener(type: string, hear: (message: { data: string }) => void): void {
     if (type === 'message') this.#hear = hear;
-    else if (type === 'close') this.#close = hear as unknown as (event: { code: number; reason: string }) => void;
+    else if (type === 'close')
+      this.#close = hear as unknown as (event: { code: number; reason: string }) => void;
   }
 
   #close: (event: { code: number; reason: string }) => void = () => {};

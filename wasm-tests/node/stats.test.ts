@@ -32,8 +32,14 @@ test('streams that were opened and requests that were refused are counted, these
   const refused = async (request: Request) => (await server.fetch(request)).status;
   const { body } = await server.fetch(listenRequest(TOOLS, { headers }));
   expect(await refused(new Request(URL, { method: 'PUT' }))).toBe(405);
-  expect(await refused(listenRequest(TOOLS, { headers: { ...headers, accept: 'text/html' } }))).toBe(406);
-  expect(await refused(listenRequest(TOOLS, { headers: { ...headers, origin: 'https://evil.example' } }))).toBe(403);
+  expect(
+    await refused(listenRequest(TOOLS, { headers: { ...headers, accept: 'text/html' } })),
+  ).toBe(406);
+  expect(
+    await refused(
+      listenRequest(TOOLS, { headers: { ...headers, origin: 'https://evil.example' } }),
+    ),
+  ).toBe(403);
   expect(await refused(listenRequest(TOOLS, { headers, id: `"${'x'.repeat(2_000)}"` }))).toBe(413);
   expect(await refused(listenRequest('nonsense', { headers }))).toBe(400);
   expect(await refused(listenRequest(TOOLS))).toBe(401);

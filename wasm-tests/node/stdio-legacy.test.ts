@@ -77,7 +77,10 @@ test('where its bus may have lost events, everything is cued', async () => {
   const { client, server } = await begun({ bus });
   await client.subscribe('note://a');
   for (const feed of feeds) feed.gap();
-  expect([await client.lines.next(), await client.lines.next()].sort()).toEqual([updated('note://a'), LIST]);
+  expect([await client.lines.next(), await client.lines.next()].sort()).toEqual([
+    updated('note://a'),
+    LIST,
+  ]);
   await server.notify.resourceUpdated('note://a');
   expect(await client.lines.next()).toBe(updated('note://a'));
   expect(bus.attached).toBe(2);
@@ -100,7 +103,9 @@ test('authorize is asked for the lists, and for each resource', async () => {
   expect(await client.lines.next()).toBe(updated('note://mine'));
   expect(asked.mock.calls.flat()).toEqual([
     { toolsListChanged: true },
-    ...['note://yours', 'note://mine', 'note://denied'].map((uri) => ({ resourceSubscriptions: [uri] })),
+    ...['note://yours', 'note://mine', 'note://denied'].map((uri) => ({
+      resourceSubscriptions: [uri],
+    })),
   ]);
 });
 
@@ -114,7 +119,10 @@ test('close gives what is pending, and leaves the bus', async () => {
   expect(bus.attached).toBe(0);
 });
 
-/** A session up to `notifications/initialized`, with this test as the server behind too: it has no subscriptions. */
+/**
+ * A session up to `notifications/initialized`, with this test as the server behind too: it has no
+ * subscriptions.
+ */
 async function begun(options: StdioListenOptions = {}) {
   const connection = connected(options, {});
   const behind = new LineReader(connection.received);
@@ -133,7 +141,12 @@ async function begun(options: StdioListenOptions = {}) {
     saying.write('{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}}\n');
     return lines.next();
   };
-  const client = { lines, send, subscribe: ask('resources/subscribe'), unsubscribe: ask('resources/unsubscribe') };
+  const client = {
+    lines,
+    send,
+    subscribe: ask('resources/subscribe'),
+    unsubscribe: ask('resources/unsubscribe'),
+  };
   return { ...connection, behind, client };
 }
 

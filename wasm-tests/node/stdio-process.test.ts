@@ -47,14 +47,21 @@ test('every kind of change reaches a client that asked for it', async () => {
   await open('1', EVERYTHING);
   expect(await call('add_tool', { name: 'greet' })).toEqual([listChanged('1', 'tools')]);
   expect(await call('add_prompt', { name: 'greet' })).toEqual([listChanged('1', 'prompts')]);
-  expect(await call('edit_note', { name: 'new', text: '' })).toEqual([listChanged('1', 'resources')]);
-  expect(await call('edit_note', { name: 'todo', text: '' })).toEqual([updated('1', 'note://todo')]);
+  expect(await call('edit_note', { name: 'new', text: '' })).toEqual([
+    listChanged('1', 'resources'),
+  ]);
+  expect(await call('edit_note', { name: 'todo', text: '' })).toEqual([
+    updated('1', 'note://todo'),
+  ]);
 });
 
 test('subscriptions share the pipe, and a cancel ends exactly one of them', async () => {
   await open('1', TOOLS);
   await open('"1"', TOOLS);
-  expect(await call('add_tool', { name: 'a' })).toEqual([listChanged('1', 'tools'), listChanged('"1"', 'tools')]);
+  expect(await call('add_tool', { name: 'a' })).toEqual([
+    listChanged('1', 'tools'),
+    listChanged('"1"', 'tools'),
+  ]);
   server.send(cancelLine('1'));
   expect(await call('add_tool', { name: 'b' })).toEqual([listChanged('"1"', 'tools')]);
   server.send(cancelLine('"1"'));
@@ -67,7 +74,8 @@ test('nothing is said without a listen', async () => {
 
 test('garbage and cancels of nothing are survived in silence', async () => {
   await open('1', TOOLS);
-  for (const line of ['', 'garbage', '[]', cancelLine('7'), cancelLine('null'), cancelLine('{}')]) server.send(line);
+  for (const line of ['', 'garbage', '[]', cancelLine('7'), cancelLine('null'), cancelLine('{}')])
+    server.send(line);
   expect(await call('add_tool', { name: 'a' })).toEqual([listChanged('1', 'tools')]);
 });
 
@@ -112,10 +120,19 @@ test('a client that reads no more ends the process at once, without a complaint'
 });
 
 test('a connection of an earlier revision has no listens', async () => {
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'old', version: '1' },
+  };
   server.send(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }));
-  expect(JSON.parse((await server.next()) ?? '')).toMatchObject({ id: 0, result: { protocolVersion: '2025-11-25' } });
+  expect(JSON.parse((await server.next()) ?? '')).toMatchObject({
+    id: 0,
+    result: { protocolVersion: '2025-11-25' },
+  });
   server.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-  server.send('{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}');
+  server.send(
+    '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}',
+  );
   expect(JSON.parse((await server.next()) ?? '')).toMatchObject({ id: 1, error: { code: -32601 } });
 });

@@ -15,9 +15,20 @@ export function connected(options: StdioListenOptions = {}, known = KNOWN) {
   const bus = new InMemoryBus();
   const onError: Mock = vi.fn();
   const behind: { stdin?: Readable; stdout?: Writable } = {};
-  const serve = (input: Readable, output: Writable) => void Object.assign(behind, { stdin: input, stdout: output });
+  const serve = (input: Readable, output: Writable) =>
+    void Object.assign(behind, { stdin: input, stdout: output });
   const server = serveListenStdio(serve, { ...known, bus, onError, stdin, stdout, ...options });
   const { stdin: received, stdout: saying } = behind as { stdin: Readable; stdout: Writable };
   const send = (line: string) => stdin.write(`${line}\n`);
-  return { bus, onError, received, saying, send, server, stdin, stdout, lines: new LineReader(stdout) };
+  return {
+    bus,
+    onError,
+    received,
+    saying,
+    send,
+    server,
+    stdin,
+    stdout,
+    lines: new LineReader(stdout),
+  };
 }

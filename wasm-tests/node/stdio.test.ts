@@ -87,7 +87,9 @@ describe('a subscription', () => {
     await connection.server.notify.toolsChanged();
     const closed = connection.server.close();
     expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
-    expect(await connection.lines.next()).toBe(resultLine('1', { name: 'tests', version: '1.0.0' }));
+    expect(await connection.lines.next()).toBe(
+      resultLine('1', { name: 'tests', version: '1.0.0' }),
+    );
     await closed;
     expect(connection.bus.attached).toBe(0);
     await connection.server.close();
@@ -128,7 +130,10 @@ describe('the bus of a subscription', () => {
   test('is not ready in time, or throws: the request is refused', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => new Promise<void>(() => {}));
-    const { lines, onError, send } = connected({ bus: Object.assign(bus, { ready }), timeouts: { attachMs: 10 } });
+    const { lines, onError, send } = connected({
+      bus: Object.assign(bus, { ready }),
+      timeouts: { attachMs: 10 },
+    });
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
     expect(onError).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
@@ -144,7 +149,10 @@ describe('the bus of a subscription', () => {
   test('feeds what is open while a further request waits for it', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => Promise.resolve());
-    const connection = connected({ bus: Object.assign(bus, { ready }), timeouts: { attachMs: 10 } });
+    const connection = connected({
+      bus: Object.assign(bus, { ready }),
+      timeouts: { attachMs: 10 },
+    });
     await open(connection, '1');
     ready.mockReturnValueOnce(new Promise(() => {}));
     connection.send(listenBody(TOOLS, '2'));
@@ -173,7 +181,9 @@ describe('authorize', () => {
   const both = { toolsListChanged: true, promptsListChanged: true };
 
   test('narrows the filter', async () => {
-    const { lines, send } = connected({ authorize: ({ requested }) => ({ ...requested, promptsListChanged: false }) });
+    const { lines, send } = connected({
+      authorize: ({ requested }) => ({ ...requested, promptsListChanged: false }),
+    });
     send(listenBody(both, '1'));
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   });
@@ -221,7 +231,9 @@ describe('capabilities', () => {
     send(listenBody(TOOLS, '2'));
     const question = (await questions.next()) ?? '';
     expect(JSON.parse(question)).toMatchObject({ method: 'server/discover' });
-    saying.write(`{"before":1}\n${answer(question, { tools: { listChanged: true } })}{"after":1}\n`);
+    saying.write(
+      `{"before":1}\n${answer(question, { tools: { listChanged: true } })}{"after":1}\n`,
+    );
     const said = [await lines.next(), await lines.next(), await lines.next(), await lines.next()];
     expect(said.slice(0, 2)).toEqual(['{"before":1}', '{"after":1}']);
     expect(said.slice(2)).toEqual([acknowledged('1', TOOLS), acknowledged('2', TOOLS)]);
@@ -237,7 +249,9 @@ describe('capabilities', () => {
     const asked = vi.fn();
     received.setEncoding('utf8').on('data', (question: string) => {
       asked();
-      saying.write(answer(question, CAPABILITIES).replace('"result":{', `"result":{"ttlMs":${ttlMs},`));
+      saying.write(
+        answer(question, CAPABILITIES).replace('"result":{', `"result":{"ttlMs":${ttlMs},`),
+      );
     });
     for (const id of ['1', '2']) {
       send(listenBody(TOOLS, id));
@@ -280,7 +294,11 @@ describe('a client that reads slowly', () => {
     saying.write('"last"\n');
     expect(stdout.writableLength).toBe(written);
     stdout.uncork();
-    const said = [await connection.lines.next(), await connection.lines.next(), await connection.lines.next()];
+    const said = [
+      await connection.lines.next(),
+      await connection.lines.next(),
+      await connection.lines.next(),
+    ];
     expect(said[0]).toBe(filler);
     expect(said.slice(1).sort()).toEqual(['"last"', listChanged('1', 'tools')]);
   });
@@ -314,7 +332,9 @@ describe('a client that reads slowly', () => {
 
 describe('a client that is gone', () => {
   test.each(['EPIPE', 'ECONNRESET'])('with %s ends the connection quietly', async (code) => {
-    const stdout = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })) });
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
+    });
     const { bus, onError, received, saying, send, server } = connected({ stdout });
     send(listenBody(TOOLS, '1'));
     expect(await received.toArray()).toEqual([]);
@@ -364,6 +384,12 @@ test('a server behind that cannot be started is told', async () => {
   ).toThrow('no');
   const onError = vi.fn();
   const stdin = new PassThrough();
-  serveListenStdio(() => Promise.reject(new Error('later')), { onError, stdin, stdout: new PassThrough() });
-  await expect.poll(() => onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'later' }));
+  serveListenStdio(() => Promise.reject(new Error('later')), {
+    onError,
+    stdin,
+    stdout: new PassThrough(),
+  });
+  await expect
+    .poll(() => onError)
+    .toHaveBeenCalledWith(expect.objectContaining({ message: 'later' }));
 });

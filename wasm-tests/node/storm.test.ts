@@ -26,7 +26,9 @@ describe('10,000 changes of one subject within a second, and a reader of one fra
   });
 
   test('a task: 15 frames at most, the last of them with the last state', async () => {
-    const server = serving({ server: declaring({ extensions: { 'io.modelcontextprotocol/tasks': {} } }) });
+    const server = serving({
+      server: declaring({ extensions: { 'io.modelcontextprotocol/tasks': {} } }),
+    });
     const stream = await open(server, { taskIds: ['t'] }, { capabilities: WITH_TASKS });
     await stream.message();
     const last = taskNotification('1', stateOf(CHANGES - 1));
@@ -46,10 +48,14 @@ function stateOf(change: number): TaskState {
 }
 
 /** Publishes within a second, in a hundred bursts. */
-async function storm(publish: (event: ServerEvent) => void, eventOf: (change: number) => ServerEvent): Promise<void> {
+async function storm(
+  publish: (event: ServerEvent) => void,
+  eventOf: (change: number) => ServerEvent,
+): Promise<void> {
   const began = performance.now();
   for (let change = 0; change < CHANGES; change += 1) {
-    if (change % BURST === 0) await setTimeout(Math.max(began + (change / CHANGES) * STORM_MS - performance.now(), 0));
+    if (change % BURST === 0)
+      await setTimeout(Math.max(began + (change / CHANGES) * STORM_MS - performance.now(), 0));
     publish(eventOf(change));
   }
 }

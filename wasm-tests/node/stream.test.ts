@@ -32,7 +32,11 @@ describe('a stream', () => {
     }
     void server.close();
     const messages: string[] = [];
-    for (let message = await stream.message(); message !== undefined; message = await stream.message())
+    for (
+      let message = await stream.message();
+      message !== undefined;
+      message = await stream.message()
+    )
       messages.push(message);
     expect(messages[0]).toContain('acknowledged');
     expect(messages.at(-1)).toBe(RESULT);
@@ -76,12 +80,15 @@ describe('keep-alives', () => {
     }
   });
 
-  test.each([0, Number.POSITIVE_INFINITY, 2 ** 31])('an interval of %s means none', async (keepAliveMs) => {
-    const { server } = watched({ keepAliveMs });
-    const stream = await open(server, TOOLS);
-    await stream.block();
-    expect(vi.getTimerCount()).toBe(0);
-  });
+  test.each([0, Number.POSITIVE_INFINITY, 2 ** 31])(
+    'an interval of %s means none',
+    async (keepAliveMs) => {
+      const { server } = watched({ keepAliveMs });
+      const stream = await open(server, TOOLS);
+      await stream.block();
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
 
   test('and all other timers go when the stream ends', async () => {
     const { server } = watched();

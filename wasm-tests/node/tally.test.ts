@@ -26,7 +26,11 @@ ok 3 - c # SKIP no tool
 `;
 
 test.each([
-  ['cargo', CARGO, { passed: 7, failed: 2, skipped: 1, failures: FAILURES, skips: ['wire::reads_a_book'] }],
+  [
+    'cargo',
+    CARGO,
+    { passed: 7, failed: 2, skipped: 1, failures: FAILURES, skips: ['wire::reads_a_book'] },
+  ],
   ['tap', TAP, { passed: 1, failed: 1, skipped: 1, failures: ['not ok 2 - b'], skips: ['c'] }],
   ['check', '', { passed: 1, failed: 0, skipped: 0 }],
 ])('counts what %s reports, and ends as its command does', async (format, report, counted) => {
@@ -50,13 +54,20 @@ test('what failed in vitest is named with its reason, and what was skipped', asy
           { fullName: 'c works', status: 'skipped', failureMessages: [] },
         ],
       },
-      { name: join(root, 'wasm-tests', 'b.test.ts'), message: 'cannot be loaded', assertionResults: [] },
+      {
+        name: join(root, 'wasm-tests', 'b.test.ts'),
+        message: 'cannot be loaded',
+        assertionResults: [],
+      },
     ],
   };
   // The command finds out by its last argument where its report is to go.
   const write = 'fs.writeFileSync(process.argv.at(-1).split("=")[1], process.argv[1])';
   const command = [process.execPath, '-e', write, '--', JSON.stringify(report)];
-  const failures = ['wasm-tests/a.test.ts > b works\nexpected 2 to be 1', 'wasm-tests/b.test.ts\ncannot be loaded'];
+  const failures = [
+    'wasm-tests/a.test.ts > b works\nexpected 2 to be 1',
+    'wasm-tests/b.test.ts\ncannot be loaded',
+  ];
   expect(await tallied('vitest', ...command)).toEqual({
     status: 0,
     counted: { passed: 1, failed: 1, skipped: 1, failures, skips: ['c works'] },
@@ -65,7 +76,10 @@ test('what failed in vitest is named with its reason, and what was skipped', asy
 
 test('a command that runs no test fails', async () => {
   const none = { passed: 0, failed: 0, skipped: 0 };
-  expect(await tallied('cargo', 'printf', 'no tests to run!')).toEqual({ status: 1, counted: none });
+  expect(await tallied('cargo', 'printf', 'no tests to run!')).toEqual({
+    status: 1,
+    counted: none,
+  });
   expect(await tallied('tap', 'printf', 'ok 1 - a # SKIP no tool\n')).toEqual({
     status: 1,
     counted: { ...none, skipped: 1, skips: ['a'] },
@@ -86,13 +100,26 @@ describe('a lane with skipped tests', () => {
   });
 
   test('fails with CI=true where the list does not, or names it for another lane', () => {
-    const [failure] = [`${listed}: skipped, and .ci/may-skip.json does not name it for the lane console`];
-    expect(judged('console', 0, tally, true)).toMatchObject({ failed: 1, skipped: 0, failures: [failure] });
-    expect(judged(lane, 0, { ...tally, skips: ['other'] }, true)).toMatchObject({ passed: 3, failed: 1, skipped: 0 });
+    const [failure] = [
+      `${listed}: skipped, and .ci/may-skip.json does not name it for the lane console`,
+    ];
+    expect(judged('console', 0, tally, true)).toMatchObject({
+      failed: 1,
+      skipped: 0,
+      failures: [failure],
+    });
+    expect(judged(lane, 0, { ...tally, skips: ['other'] }, true)).toMatchObject({
+      passed: 3,
+      failed: 1,
+      skipped: 0,
+    });
   });
 
   test('fails with CI=true where a test was skipped without a name', () => {
-    expect(judged(lane, 0, { ...tally, skipped: 3 }, true)).toMatchObject({ failed: 2, skipped: 1 });
+    expect(judged(lane, 0, { ...tally, skipped: 3 }, true)).toMatchObject({
+      failed: 2,
+      skipped: 1,
+    });
   });
 
   test('passes without CI=true', () => {
@@ -100,7 +127,9 @@ describe('a lane with skipped tests', () => {
   });
 
   test('is no lane without a test that ran', () => {
-    expect(judged(lane, 0, { passed: 0, failed: 0, skipped: 1, skips: [listed] }, true)).toMatchObject({ failed: 1 });
+    expect(
+      judged(lane, 0, { passed: 0, failed: 0, skipped: 1, skips: [listed] }, true),
+    ).toMatchObject({ failed: 1 });
   });
 });
 

@@ -1,4 +1,9 @@
-import { createMcpHandler, InMemoryServerEventBus, McpServer, type ServerEventBus } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  InMemoryServerEventBus,
+  McpServer,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
 import {
   createListenHandler,
   InMemoryBus,
@@ -7,9 +12,24 @@ import {
   type TaskState,
 } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
-import { acknowledged, listChanged, taskNotification, taskState, WITH_TASKS } from '../host/listen.ts';
+import {
+  acknowledged,
+  listChanged,
+  taskNotification,
+  taskState,
+  WITH_TASKS,
+} from '../host/listen.ts';
 import { declaring } from '../host/options.ts';
-import { CAPABILITIES, listenRequest, open, RESULT, refusal, serving, TOOLS, watched } from './serving.ts';
+import {
+  CAPABILITIES,
+  listenRequest,
+  open,
+  RESULT,
+  refusal,
+  serving,
+  TOOLS,
+  watched,
+} from './serving.ts';
 
 const DECLARED = { capabilities: WITH_TASKS };
 const TASK = { taskIds: ['t'] };
@@ -32,7 +52,11 @@ describe.each([
     const server = withTasks({ bus: make(() => {}) });
     const stream = await open(server, { ...TASK, ...TOOLS }, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', { ...TOOLS, ...TASK }));
-    const failed: TaskState = { ...taskState('t'), status: 'failed', error: { code: -32603, message: 'no' } };
+    const failed: TaskState = {
+      ...taskState('t'),
+      status: 'failed',
+      error: { code: -32603, message: 'no' },
+    };
     await server.notify.taskStatus(taskState('other'));
     await server.notify.taskStatus(taskState('t'));
     expect(await stream.message()).toBe(taskNotification('1', taskState('t')));
@@ -66,7 +90,9 @@ test('the SDK passes over tasks on a bus of ours', async () => {
   const event: ServerEvent = { kind: 'task_status', task: taskState('t') };
   await bus.publish(event);
   await bus.publish({ kind: 'tools_list_changed' });
-  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('notifications/tools/list_changed');
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain(
+    'notifications/tools/list_changed',
+  );
   await reader?.cancel();
   expect(heard).toEqual([event, { kind: 'tools_list_changed' }]);
 });
@@ -75,7 +101,9 @@ describe('tasks', () => {
   test.each([{}, { tasks: {} }, { extensions: { 'io.modelcontextprotocol/tasks': true } }])(
     'asked for by a client that declares %o are refused, and nothing is registered',
     async (capabilities) => {
-      const { server, attached } = watched({ server: declaring({ ...CAPABILITIES, ...WITH_TASKS }) });
+      const { server, attached } = watched({
+        server: declaring({ ...CAPABILITIES, ...WITH_TASKS }),
+      });
       const response = await server.fetch(listenRequest({ ...TOOLS, ...TASK }, { capabilities }));
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
@@ -104,20 +132,29 @@ describe('tasks', () => {
     const authorize = vi.fn(() => ({ taskIds: ['b', 'z'] }));
     const stream = await open(withTasks({ authorize }), { taskIds: ['a', 'b', 'a'] }, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', { taskIds: ['b'] }));
-    expect(authorize).toHaveBeenCalledWith(expect.objectContaining({ requested: { taskIds: ['a', 'b'] } }));
+    expect(authorize).toHaveBeenCalledWith(
+      expect.objectContaining({ requested: { taskIds: ['a', 'b'] } }),
+    );
   });
 
   test('that nobody reads wait in their latest state only', async () => {
     const server = withTasks();
     const stream = await open(server, { taskIds: ['a', 'b'] }, DECLARED);
-    const state = (taskId: string, step: number) => ({ ...taskState(taskId), statusMessage: `${step}` });
+    const state = (taskId: string, step: number) => ({
+      ...taskState(taskId),
+      statusMessage: `${step}`,
+    });
     for (let step = 0; step < 1_000; step += 1) {
       void server.notify.taskStatus(state('a', step));
       void server.notify.taskStatus(state('b', step));
     }
     void server.close();
     const messages: string[] = [];
-    for (let message = await stream.message(); message !== undefined; message = await stream.message())
+    for (
+      let message = await stream.message();
+      message !== undefined;
+      message = await stream.message()
+    )
       messages.push(message);
     expect(messages.at(-1)).toBe(RESULT);
     for (const task of ['a', 'b']) {

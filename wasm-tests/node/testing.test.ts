@@ -14,7 +14,8 @@ interface Flaw {
 function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
   const listeners = new Set<BrokerListener>();
   const publish = async (events: string) => {
-    for (const carried of carry(events)) for (const listener of listeners) listener.onEvents(carried);
+    for (const carried of carry(events))
+      for (const listener of listeners) listener.onEvents(carried);
   };
   const broker = (): Broker => ({
     publish,
@@ -44,7 +45,10 @@ test('every promise is a sentence about the bus', () => {
 test.each(promises)('$name', ({ run }) => run());
 
 test.each<[string, Flaw]>([
-  ['delivers what was published', { carry: (events) => (events.includes('note://a') ? [] : [events]) }],
+  [
+    'delivers what was published',
+    { carry: (events) => (events.includes('note://a') ? [] : [events]) },
+  ],
   ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],
   ['ends its streams', { neverCloses: true }],
 ])('a bus that does not keep "%s" is found out', async (promise, flaw) => {

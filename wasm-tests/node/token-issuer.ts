@@ -4,9 +4,15 @@ import { served } from '../host/http-server.ts';
 export const ISSUER = 'https://login.example';
 export const AUDIENCE = 'https://mcp.example/mcp';
 /** What callers may hear unless a test says otherwise. */
-export const RIGHTS = { toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://ann/*'] };
+export const RIGHTS = {
+  toolsListChanged: true,
+  resourceSubscriptions: ['note://a', 'note://ann/*'],
+};
 
-/** An authorization server: it publishes its keys on a port of its own, and signs whatever it is told to. */
+/**
+ * An authorization server: it publishes its keys on a port of its own, and signs whatever it is
+ * told to.
+ */
 export interface TokenIssuer {
   /** Where its keys are. */
   jwks: string;
@@ -30,7 +36,10 @@ export async function tokenIssuer(algorithm = 'ES256'): Promise<TokenIssuer> {
   const origin = await served((_, response) => {
     issuer.asked += 1;
     if (issuer.isSilent) return;
-    const { body, status } = issuer.instead ?? { status: 200, body: JSON.stringify({ keys: issuer.keys }) };
+    const { body, status } = issuer.instead ?? {
+      status: 200,
+      body: JSON.stringify({ keys: issuer.keys }),
+    };
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });
   const issuer: TokenIssuer = {

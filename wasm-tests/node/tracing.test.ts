@@ -1,5 +1,9 @@
 import { Server } from '@modelcontextprotocol/server';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { InMemoryBus, type ListenHandlerOptions, publishChanges } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { BreakableBus } from './breakable-bus.ts';
@@ -10,7 +14,9 @@ test('the span of a stream is linked to the request that opened it, and begins a
   const response = await server.fetch(listenRequest(TOOLS, { headers: { traceparent: PARENT } }));
   expect(exporter.getFinishedSpans()).toEqual([]);
   await response.body?.cancel();
-  const [span] = await vi.waitUntil(() => exporter.getFinishedSpans().length === 1 && exporter.getFinishedSpans());
+  const [span] = await vi.waitUntil(
+    () => exporter.getFinishedSpans().length === 1 && exporter.getFinishedSpans(),
+  );
   expect(span).toMatchObject({
     name: 'mcp_listen.stream',
     kind: 1,
@@ -28,7 +34,11 @@ test('the span of a publish is linked to what caused the change, and names no re
   await server.notify.toolsChanged();
   const spans = exporter.getFinishedSpans();
   expect(spans.map(({ name }) => name)).toEqual(Array(3).fill('mcp_listen.publish'));
-  expect(spans.map(({ links }) => links.map(({ context }) => context.spanId))).toEqual([[SPAN], [], []]);
+  expect(spans.map(({ links }) => links.map(({ context }) => context.spanId))).toEqual([
+    [SPAN],
+    [],
+    [],
+  ]);
   expect(spans.map(({ attributes }) => attributes['mcp_listen.event'])).toEqual([
     'resource_updated',
     'tools_list_changed',
@@ -41,10 +51,14 @@ test('what a server of the SDK publishes by itself has a span, too', async () =>
   const { exporter, tracer } = tracing();
   const onError = () => {};
   const bus = new InMemoryBus({ onError });
-  const server = await publishChanges(() => new Server({ name: 'n', version: '1' }, { capabilities: ALL }), bus, {
-    onError,
-    tracer,
-  })();
+  const server = await publishChanges(
+    () => new Server({ name: 'n', version: '1' }, { capabilities: ALL }),
+    bus,
+    {
+      onError,
+      tracer,
+    },
+  )();
   await Promise.all([
     server.sendToolListChanged(),
     server.sendResourceUpdated({ uri: 'note://secret' }),
@@ -52,8 +66,15 @@ test('what a server of the SDK publishes by itself has a span, too', async () =>
   ]);
   await expect(server.sendResourceUpdated({ uri: '' })).rejects.toThrow();
   expect(exporter.getFinishedSpans()).toMatchObject([
-    { name: 'mcp_listen.publish', attributes: { 'mcp_listen.event': 'tools_list_changed,resource_updated' }, kind: 3 },
-    { attributes: { 'mcp_listen.event': 'resource_updated', 'error.type': 'invalid-uri' }, status: { code: 2 } },
+    {
+      name: 'mcp_listen.publish',
+      attributes: { 'mcp_listen.event': 'tools_list_changed,resource_updated' },
+      kind: 3,
+    },
+    {
+      attributes: { 'mcp_listen.event': 'resource_updated', 'error.type': 'invalid-uri' },
+      status: { code: 2 },
+    },
   ]);
 });
 
@@ -73,7 +94,9 @@ test('a stream whose bus is away and back says when', async () => {
   bus.lose();
   await vi.waitFor(() => expect(server.stats().away).toBe(0), 10_000);
   await server.close();
-  const [span] = await vi.waitUntil(() => exporter.getFinishedSpans().length === 1 && exporter.getFinishedSpans());
+  const [span] = await vi.waitUntil(
+    () => exporter.getFinishedSpans().length === 1 && exporter.getFinishedSpans(),
+  );
   expect(span?.events.map(({ name }) => name)).toEqual(['outage', 'heal']);
 });
 
@@ -94,7 +117,10 @@ test.each([
 test('what a later version of traceparent adds is passed over', async () => {
   const { exporter, server } = traced();
   await server.notify.toolsChanged({ traceparent: `01-${TRACE}-${SPAN}-00-more` });
-  expect(exporter.getFinishedSpans()[0]?.links[0]?.context).toMatchObject({ traceId: TRACE, traceFlags: 0 });
+  expect(exporter.getFinishedSpans()[0]?.links[0]?.context).toMatchObject({
+    traceId: TRACE,
+    traceFlags: 0,
+  });
 });
 
 test('a tracer that throws disturbs no stream', async () => {
@@ -108,25 +134,37 @@ test('a tracer that throws disturbs no stream', async () => {
 
 test.each([
   ['to start a span', { startSpan: broken }],
-  ['to tell of one', { startSpan: () => ({ addEvent: broken, setAttribute: broken, setStatus: broken, end: broken }) }],
-])('a tracer that throws %s disturbs no publish, and the failure of one stays what it is', async (_when, tracer) => {
-  const errors: Error[] = [];
-  const onError = (error: Error): void => void errors.push(error);
-  const server = serving({ tracer, onError });
-  const stream = await open(server, TOOLS);
-  await stream.message();
-  await server.notify.toolsChanged();
-  expect(await stream.message()).toContain('list_changed');
-  await expect(server.notify.resourceUpdated('')).rejects.toMatchObject({ code: 'invalid-uri' });
-  expect(errors.length).toBeGreaterThan(1);
-  const factory = publishChanges(() => new Server({ name: 'n', version: '1' }, { capabilities: ALL }), server.bus, {
-    onError,
-    tracer,
-  });
-  await (await factory()).sendToolListChanged();
-  expect(await stream.message()).toContain('list_changed');
-  await server.close();
-});
+  [
+    'to tell of one',
+    {
+      startSpan: () => ({ addEvent: broken, setAttribute: broken, setStatus: broken, end: broken }),
+    },
+  ],
+])(
+  'a tracer that throws %s disturbs no publish, and the failure of one stays what it is',
+  async (_when, tracer) => {
+    const errors: Error[] = [];
+    const onError = (error: Error): void => void errors.push(error);
+    const server = serving({ tracer, onError });
+    const stream = await open(server, TOOLS);
+    await stream.message();
+    await server.notify.toolsChanged();
+    expect(await stream.message()).toContain('list_changed');
+    await expect(server.notify.resourceUpdated('')).rejects.toMatchObject({ code: 'invalid-uri' });
+    expect(errors.length).toBeGreaterThan(1);
+    const factory = publishChanges(
+      () => new Server({ name: 'n', version: '1' }, { capabilities: ALL }),
+      server.bus,
+      {
+        onError,
+        tracer,
+      },
+    );
+    await (await factory()).sendToolListChanged();
+    expect(await stream.message()).toContain('list_changed');
+    await server.close();
+  },
+);
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';

@@ -1,5 +1,12 @@
 import type { ServerEvent } from 'mcp-listen';
-import { type ListenError, listen, type Subscription, SubscriptionLost, type Watch, watch } from 'mcp-listen/client';
+import {
+  type ListenError,
+  listen,
+  type Subscription,
+  SubscriptionLost,
+  type Watch,
+  watch,
+} from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { watchUpstream } from '../../dist/cloudflare/gateway/upstream-watch.js';
@@ -95,12 +102,18 @@ describe('a subscription that is open', () => {
   });
 
   test('on stdio ends with its process', async () => {
-    const subscription = await listen(stdio({ command: process.execPath, args: [STDIO_SERVER] }), TOOLS);
+    const subscription = await listen(
+      stdio({ command: process.execPath, args: [STDIO_SERVER] }),
+      TOOLS,
+    );
     const lost = next(subscription);
     poisonClient();
     await expect(listen('http://localhost:1/', TOOLS)).rejects.toMatchObject(LOST);
     await expect(lost).rejects.toMatchObject(LOST);
-    await using again = await listen(stdio({ command: process.execPath, args: [STDIO_SERVER] }), TOOLS);
+    await using again = await listen(
+      stdio({ command: process.execPath, args: [STDIO_SERVER] }),
+      TOOLS,
+    );
     expect(again.honored).toEqual(TOOLS);
   });
 
@@ -116,7 +129,10 @@ describe('a subscription that is open', () => {
     );
     poisonClient();
     await server.notify.toolsChanged();
-    await expect(lost).rejects.toMatchObject({ code: 'core-trapped', cause: expect.any(AggregateError) });
+    await expect(lost).rejects.toMatchObject({
+      code: 'core-trapped',
+      cause: expect.any(AggregateError),
+    });
     await expect(listen(url, TOOLS)).rejects.toMatchObject({ code: 'core-trapped' });
     instance.mockRestore();
     await using again = await listen(url, TOOLS);
@@ -183,10 +199,14 @@ describe('a bus that listens to a server', () => {
     const errors: Error[] = [];
     const bus = {
       wanted: BOTH as object,
-      publishAll: async (events: string[]) => void cued.push(...events.map((event) => JSON.parse(event))),
+      publishAll: async (events: string[]) =>
+        void cued.push(...events.map((event) => JSON.parse(event))),
       wakeBy: async () => {},
     };
-    const watcher = watchUpstream({ url, onError: (error) => errors.push(error) })('', bus as never);
+    const watcher = watchUpstream({ url, onError: (error) => errors.push(error) })(
+      '',
+      bus as never,
+    );
     ends.push(async () => {
       bus.wanted = {};
       await watcher?.alarm();

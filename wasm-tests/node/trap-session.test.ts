@@ -21,6 +21,11 @@ test('the stream of a session of 2025 ends at a trap, comes back where it was, a
   await bus.publish(CHANGED);
   const told = [await heard(again), await heard(again), await heard(again), await heard(again)];
   // Nobody knows what was missed, so all that it watches is told first.
-  expect(told).toEqual([listChange('tools'), listChange('resources'), change('note://a'), listChange('tools')]);
+  expect(told).toEqual([
+    listChange('tools'),
+    listChange('resources'),
+    change('note://a'),
+    listChange('tools'),
+  ]);
   await server.close();
 });

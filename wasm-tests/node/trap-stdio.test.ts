@@ -16,7 +16,12 @@ async function listening() {
   return connection;
 }
 
-async function endsWhole({ lines, onError, received, saying }: Awaited<ReturnType<typeof listening>>): Promise<void> {
+async function endsWhole({
+  lines,
+  onError,
+  received,
+  saying,
+}: Awaited<ReturnType<typeof listening>>): Promise<void> {
   received.resume();
   await expect.poll(() => received.readableEnded).toBe(true);
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'core-trapped' }));
@@ -34,7 +39,9 @@ test('a connection ends where the core traps at a line of the client, and what t
 test('and where it traps at a publish, which says so', async () => {
   const connection = await listening();
   poison();
-  await expect(connection.server.notify.toolsChanged()).rejects.toMatchObject({ code: 'core-trapped' });
+  await expect(connection.server.notify.toolsChanged()).rejects.toMatchObject({
+    code: 'core-trapped',
+  });
   await endsWhole(connection);
 });
 

@@ -1,4 +1,9 @@
-import { InMemoryBus, type ListenError, type ListenHandlerOptions, type ServerEvent } from 'mcp-listen';
+import {
+  InMemoryBus,
+  type ListenError,
+  type ListenHandlerOptions,
+  type ServerEvent,
+} from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { answersQuestion, Tally } from '../../dist/wasm/server/bindings.js';
 import { generation } from '../../dist/wasm/server/guard.js';
@@ -23,7 +28,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function acknowledgedStream(server: ReturnType<typeof serving>, filter: object = TOOLS): Promise<WireStream> {
+async function acknowledgedStream(
+  server: ReturnType<typeof serving>,
+  filter: object = TOOLS,
+): Promise<WireStream> {
   const stream = await open(server, filter);
   expect(await stream.message()).toBe(acknowledged('1', filter));
   return stream;
@@ -41,7 +49,11 @@ function codesOf(errors: Error[]): string[] {
 
 function server(bus: InMemoryBus | BreakableBus, options: ListenHandlerOptions = {}) {
   const errors: Error[] = [];
-  return { bus, errors, server: serving({ bus, onError: (error) => errors.push(error), ...options }) };
+  return {
+    bus,
+    errors,
+    server: serving({ bus, onError: (error) => errors.push(error), ...options }),
+  };
 }
 
 const BUSES = [
@@ -61,7 +73,10 @@ describe.each(BUSES)('%s streams', (_, busOf) => {
     expect(await next.message()).toBe(TOLD);
     expect(codesOf(errors)).toEqual(['core-trapped']);
     expect(under.stats()).toMatchObject({ open: 1, opened: 3, ended: { trapped: 2 } });
-    await Promise.all([under.close(), next.message().then((message) => expect(message).toBe(RESULT))]);
+    await Promise.all([
+      under.close(),
+      next.message().then((message) => expect(message).toBe(RESULT)),
+    ]);
     expect(under.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
   });
 
@@ -103,60 +118,69 @@ describe.each(BUSES)('%s streams', (_, busOf) => {
   });
 });
 
-describe.each(BUSES)('%s streams that end while the core traps, or traps in another way', (_, busOf) => {
-  test('that are closed while it traps end, with nothing after their last words', async () => {
-    const { bus, server: under } = server(busOf());
-    const stream = await acknowledgedStream(under);
-    poison();
-    await under.close();
-    expect([RESULT, undefined]).toContain(await stream.message());
-    expect(await stream.message()).toBeUndefined();
-    expect(bus).toBeDefined();
-    expect(under.stats().open).toBe(0);
-  });
-
-  test('that are closed after it has trapped end at once', async () => {
-    const { bus, server: under } = server(busOf());
-    const stream = await acknowledgedStream(under);
-    await trap((event) => bus.publish(event));
-    await under.close();
-    expect(under.stats()).toMatchObject({ open: 0, ended: { trapped: 1 } });
-    expect(await stream.message()).toBeUndefined();
-  });
-
-  test('end where it traps in a timer of theirs, and those that open then give signs of life', async () => {
-    const { errors, server: under } = server(busOf(), { keepAliveMs: 200 });
-    const stream = await acknowledgedStream(under);
-    poison();
-    expect(await stream.message()).toBeUndefined();
-    expect(codesOf(errors)).toEqual(['core-trapped']);
-    const next = await acknowledgedStream(under);
-    expect(await next.block()).toMatch(/^:/);
-    await under.close();
-  });
-
-  test('end where the core cannot begin anew; what comes next tries again', async () => {
-    const { bus, errors, server: under } = server(busOf());
-    const stream = await acknowledgedStream(under);
-    const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(NoMemory as never);
-    await trap((event) => bus.publish(event));
-    expect(await stream.message()).toBeUndefined();
-    expect(errors[0]).toMatchObject({
-      code: 'core-trapped',
-      message: 'the core has trapped, and could not begin anew',
+describe.each(BUSES)(
+  '%s streams that end while the core traps, or traps in another way',
+  (_, busOf) => {
+    test('that are closed while it traps end, with nothing after their last words', async () => {
+      const { bus, server: under } = server(busOf());
+      const stream = await acknowledgedStream(under);
+      poison();
+      await under.close();
+      expect([RESULT, undefined]).toContain(await stream.message());
+      expect(await stream.message()).toBeUndefined();
+      expect(bus).toBeDefined();
+      expect(under.stats().open).toBe(0);
     });
-    await expect(under.fetch(listenRequest(TOOLS))).rejects.toMatchObject({ code: 'core-trapped' });
-    instance.mockRestore();
-    const next = await acknowledgedStream(under);
-    await bus.publish(CHANGED);
-    expect(await next.message()).toBe(TOLD);
-    await under.close();
-  });
-});
+
+    test('that are closed after it has trapped end at once', async () => {
+      const { bus, server: under } = server(busOf());
+      const stream = await acknowledgedStream(under);
+      await trap((event) => bus.publish(event));
+      await under.close();
+      expect(under.stats()).toMatchObject({ open: 0, ended: { trapped: 1 } });
+      expect(await stream.message()).toBeUndefined();
+    });
+
+    test('end where it traps in a timer of theirs, and those that open then give signs of life', async () => {
+      const { errors, server: under } = server(busOf(), { keepAliveMs: 200 });
+      const stream = await acknowledgedStream(under);
+      poison();
+      expect(await stream.message()).toBeUndefined();
+      expect(codesOf(errors)).toEqual(['core-trapped']);
+      const next = await acknowledgedStream(under);
+      expect(await next.block()).toMatch(/^:/);
+      await under.close();
+    });
+
+    test('end where the core cannot begin anew; what comes next tries again', async () => {
+      const { bus, errors, server: under } = server(busOf());
+      const stream = await acknowledgedStream(under);
+      const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(NoMemory as never);
+      await trap((event) => bus.publish(event));
+      expect(await stream.message()).toBeUndefined();
+      expect(errors[0]).toMatchObject({
+        code: 'core-trapped',
+        message: 'the core has trapped, and could not begin anew',
+      });
+      await expect(under.fetch(listenRequest(TOOLS))).rejects.toMatchObject({
+        code: 'core-trapped',
+      });
+      instance.mockRestore();
+      const next = await acknowledgedStream(under);
+      await bus.publish(CHANGED);
+      expect(await next.message()).toBe(TOLD);
+      await under.close();
+    });
+  },
+);
 
 test('each server is told of a trap once, however many streams it has', async () => {
   const { bus, errors, server: under } = server(new BreakableBus());
-  await Promise.all([acknowledgedStream(under), acknowledgedStream(under), acknowledgedStream(under)]);
+  await Promise.all([
+    acknowledgedStream(under),
+    acknowledgedStream(under),
+    acknowledgedStream(under),
+  ]);
   await trap((event) => bus.publish(event));
   expect(codesOf(errors)).toEqual(['core-trapped']);
 });
@@ -165,7 +189,10 @@ test('a request in which the core traps is told to come again, and the next one 
   const { errors, server: under } = server(new InMemoryBus({ onError: () => {} }));
   poison();
   const answer = await under.fetch(listenRequest(TOOLS));
-  expect(await refusal(answer)).toMatchObject({ status: 503, retryAfter: expect.stringMatching(/^\d+$/) });
+  expect(await refusal(answer)).toMatchObject({
+    status: 503,
+    retryAfter: expect.stringMatching(/^\d+$/),
+  });
   expect(codesOf(errors)).toEqual(['core-trapped']);
   await acknowledgedStream(under);
   await under.close();
@@ -208,7 +235,9 @@ test('what the core made before a trap is of no use after it, and freeing it fre
   expect(() => former.counts).toThrow(expect.objectContaining({ code: 'core-trapped' }));
   const places = Array.from({ length: 3 }, () => new Tally());
   former.free();
-  const held = new Set([...places, new Tally(), new Tally()].map((tally) => Reflect.get(tally, '__wbg_ptr')));
+  const held = new Set(
+    [...places, new Tally(), new Tally()].map((tally) => Reflect.get(tally, '__wbg_ptr')),
+  );
   expect(held.size).toBe(5);
 });
 
@@ -220,7 +249,8 @@ test('what was handed to a call that trapped is not freed in the core that begin
     },
   };
   const before = generation();
-  // The first text lies in the core's memory, where a new one has none yet, when the second asks for room there.
+  // The first text lies in the core's memory, where a new one has none yet, when the second asks
+  // for room there.
   const call = () => answersQuestion('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
   expect(call).toThrow(expect.objectContaining({ code: 'core-trapped' }));
   expect(generation()).toBe(before + 1);

@@ -53,7 +53,9 @@ test('a watch waits as long as the server asks for', async () => {
 test('a watch does not wait for a network that is back, but for a server that asked', async () => {
   const listeners = new Set<() => void>();
   vi.stubGlobal('addEventListener', (_: string, listener: () => void) => listeners.add(listener));
-  vi.stubGlobal('removeEventListener', (_: string, listener: () => void) => listeners.delete(listener));
+  vi.stubGlobal('removeEventListener', (_: string, listener: () => void) =>
+    listeners.delete(listener),
+  );
   const online = () => {
     for (const listener of listeners) listener();
   };
@@ -62,7 +64,10 @@ test('a watch does not wait for a network that is back, but for a server that as
     tries += 1;
     return Promise.reject(new TypeError('offline'));
   };
-  const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, { era: '2026-07-28', fetch: gone });
+  const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, {
+    era: '2026-07-28',
+    fetch: gone,
+  });
   for (let count = 0; count < 12; count += 1) {
     await expect.poll(() => watched.state).toBe('waiting');
     online();

@@ -14,9 +14,17 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-const FILTER = { toolsListChanged: true, resourcesListChanged: true, resourceSubscriptions: ['note://a'] };
+const FILTER = {
+  toolsListChanged: true,
+  resourcesListChanged: true,
+  resourceSubscriptions: ['note://a'],
+};
 
-async function watching(handler: WatchHandler, options: WatchOptions = {}, filter: object = FILTER) {
+async function watching(
+  handler: WatchHandler,
+  options: WatchOptions = {},
+  filter: object = FILTER,
+) {
   const host = await served();
   ends.push(() => host.stop());
   const watched = watch(host.url, filter, handler, options);
@@ -108,9 +116,14 @@ describe('the end of a watch', () => {
     const answer = () => {
       asked += 1;
       const error = { jsonrpc: '2.0', id: 'mcp-listen:1', error: { code, message: 'no' } };
-      return Promise.resolve(code ? Response.json(error, { status }) : new Response(null, { status }));
+      return Promise.resolve(
+        code ? Response.json(error, { status }) : new Response(null, { status }),
+      );
     };
-    const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, { fetch: answer, era: '2026-07-28' });
+    const watched = watch('http://nowhere.test/mcp', FILTER, () => {}, {
+      fetch: answer,
+      era: '2026-07-28',
+    });
     await until(watched, 'stopped');
     expect(watched.error).toBeInstanceOf(kind);
     expect(watched.error).toMatchObject({ status });

@@ -19,13 +19,24 @@ export async function servedFiles(folder: string): Promise<NodeServer> {
     const type = TYPES[pathname.replace(/.*\./, '')];
     // Whatever else a browser asks for, as icons, is not there.
     if (type === undefined) return new Response(null, { status: 404 });
-    const body = pathname.endsWith('.html') ? '<!doctype html>' : await readFile(join(folder, pathname));
-    return new Response(body, { headers: { 'content-type': type, 'access-control-allow-origin': '*' } });
+    const body = pathname.endsWith('.html')
+      ? '<!doctype html>'
+      : await readFile(join(folder, pathname));
+    return new Response(body, {
+      headers: { 'content-type': type, 'access-control-allow-origin': '*' },
+    });
   });
 }
 
-/** Builds modules of a project with Vite, for pages that load them from `origin`; they lie in its folder `bundle`. */
-export async function builtWithVite(folder: string, origin: string, input: string[]): Promise<void> {
+/**
+ * Builds modules of a project with Vite, for pages that load them from `origin`; they lie in its
+ * folder `bundle`.
+ */
+export async function builtWithVite(
+  folder: string,
+  origin: string,
+  input: string[],
+): Promise<void> {
   await build({
     root: folder,
     base: `${origin}/bundle/`,

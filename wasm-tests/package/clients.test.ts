@@ -54,7 +54,10 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
     await page.goto(`${origin}/page`);
   });
 
-  /** Runs the scenario in the page, with these modules; as text, since the test runner rewrites imports. */
+  /**
+   * Runs the scenario in the page, with these modules; as text, since the test runner rewrites
+   * imports.
+   */
   const evaluate = (client: string, scenario: string) =>
     page.evaluate(`Promise.all([import('${client}'), import('${scenario}')])
       .then(([client, { scenario }]) => scenario(client, location.origin))`);
@@ -71,9 +74,11 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
 
   test('from a build of Vite', async () => {
     await builtWithVite(project.folder, files.origin, ['page.mjs']);
-    expect(await page.evaluate(`import('${files.origin}/bundle/page.js').then(({ listened }) => listened)`)).toBe(
-      LISTENED,
-    );
+    expect(
+      await page.evaluate(
+        `import('${files.origin}/bundle/page.js').then(({ listened }) => listened)`,
+      ),
+    ).toBe(LISTENED);
   });
 });
 

@@ -7,7 +7,13 @@ test('the crate holds its sources, its tests, its benchmark and its papers', asy
     /^(src\/.+\.rs|bench\/(names|overhead|scale)\/.+\.rs|wasm-tests\/.+\.rs|wasm-tests\/corpus\/.+\.json|wasm-tests\/fuzz\/crashers\/[^/]+\/[a-z-]+|Cargo\.(toml|toml\.orig|lock)|README\.md|CHANGELOG\.md|LICENSE-(MIT|APACHE)|\.cargo_vcs_info\.json)$/;
   expect(files.filter((file) => !expected.test(file))).toEqual([]);
   expect(files).toEqual(
-    expect.arrayContaining(['src/lib.rs', 'README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']),
+    expect.arrayContaining([
+      'src/lib.rs',
+      'README.md',
+      'CHANGELOG.md',
+      'LICENSE-MIT',
+      'LICENSE-APACHE',
+    ]),
   );
 });
 

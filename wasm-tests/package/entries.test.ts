@@ -24,7 +24,10 @@ describe.each([['workerd'], ['browser'], ['node'], []])('for %s', (...conditions
     if (!whole.files.some((file) => BINDINGS.test(file))) return;
     expect(whole.files).toContainEqual(expect.stringMatching(MODULE));
     for (const name of whole.exports) {
-      const part = await bundled(`import { ${name} } from '${entry}'; console.log(${name});`, conditions);
+      const part = await bundled(
+        `import { ${name} } from '${entry}'; console.log(${name});`,
+        conditions,
+      );
       expect(part.files, name).toContainEqual(expect.stringMatching(MODULE));
     }
   });
@@ -56,12 +59,18 @@ test.each([
 });
 
 test('what is not used is left out', async () => {
-  const { files } = await bundled(`import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`, []);
+  const { files } = await bundled(
+    `import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`,
+    [],
+  );
   expect(files).toEqual(['dist/model/error.js']);
 });
 
 /** What a bundler takes along of the installed package. */
-async function bundled(contents: string, conditions: string[]): Promise<{ files: string[]; exports: string[] }> {
+async function bundled(
+  contents: string,
+  conditions: string[],
+): Promise<{ files: string[]; exports: string[] }> {
   const { metafile } = await build({
     absWorkingDir: project.folder,
     stdin: { contents, resolveDir: project.folder },
@@ -79,7 +88,9 @@ async function bundled(contents: string, conditions: string[]): Promise<{ files:
   });
   const script = Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint !== undefined);
   const inPackage = join('node_modules', 'mcp-listen', '/');
-  const files = Object.entries(script?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+  const files = Object.entries(script?.inputs ?? {}).filter(
+    ([, { bytesInOutput }]) => bytesInOutput > 0,
+  );
   return {
     files: files.map(([path]) => path.replace(inPackage, '')).filter((path) => path !== '<stdin>'),
     exports: script?.exports ?? [],
@@ -88,4 +99,5 @@ async function bundled(contents: string, conditions: string[]): Promise<{ files:
 
 const BINDINGS = /^pkg\/(client\/)?mcp_listen(_client)?\.js$/;
 /** What holds, or reads, the module; a browser's own way is to name its address. */
-const MODULE = /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/wasm\/modules\/(client-)?(browser|node)\.js$/;
+const MODULE =
+  /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/wasm\/modules\/(client-)?(browser|node)\.js$/;

@@ -13,7 +13,10 @@ export function freshWorker(language: 'ts' | 'js', config: 'jsonc' | 'toml'): Fi
 
 /** The new Worker, with a server where it said hello. */
 export function wired(entry: string): string {
-  const answered = entry.replace(/return new Response\('Hello World!'\);/, 'return answer(request, env);');
+  const answered = entry.replace(
+    /return new Response\('Hello World!'\);/,
+    'return answer(request, env);',
+  );
   if (answered === entry) throw new Error('the Worker does not say hello');
   return `${SERVER}\n${answered}`;
 }

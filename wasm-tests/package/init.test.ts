@@ -42,11 +42,17 @@ describe.each([
 
   test('keeps all that it said, and is told what changed', async () => {
     const folder = await projectOf(files);
-    expect(await init(folder)).toContain(`changed ${config}\nchanged ${main}\nchanged package.json`);
+    expect(await init(folder)).toContain(
+      `changed ${config}\nchanged ${main}\nchanged package.json`,
+    );
     for (const [path, before] of Object.entries(files)) {
       const after = (await readFile(join(folder, path), 'utf8')).split('\n');
       expect(
-        before.split('\n').filter((line) => !after.some((kept) => kept.replace(/,$/, '') === line.replace(/,$/, ''))),
+        before
+          .split('\n')
+          .filter(
+            (line) => !after.some((kept) => kept.replace(/,$/, '') === line.replace(/,$/, '')),
+          ),
       ).toEqual([]);
     }
     expect(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')).dependencies).toEqual({
@@ -76,7 +82,10 @@ test('an empty folder gets a Worker that passes its own check and serves', async
   await rm(join(folder, 'node_modules'));
   expect(await init(folder)).toContain('wrote worker.ts');
   await mkdir(join(folder, 'node_modules'));
-  await symlink(join(npm.folder, 'node_modules', 'mcp-listen'), join(folder, 'node_modules', 'mcp-listen'));
+  await symlink(
+    join(npm.folder, 'node_modules', 'mcp-listen'),
+    join(folder, 'node_modules', 'mcp-listen'),
+  );
   for (const scope of ['@modelcontextprotocol', '@cloudflare'])
     await symlink(join(root, 'node_modules', scope), join(folder, 'node_modules', scope));
   await run('tsc', [], { cwd: folder });
@@ -100,7 +109,9 @@ describe('what is there already is left as it is', () => {
   test.each([
     ["export { SubscriptionBus } from 'mcp-listen/cloudflare';\n"],
     ["export * from 'mcp-listen/cloudflare';\n"],
-    ["import { SubscriptionBus as Bus } from 'mcp-listen/cloudflare';\nexport class SubscriptionBus extends Bus {}\n"],
+    [
+      "import { SubscriptionBus as Bus } from 'mcp-listen/cloudflare';\nexport class SubscriptionBus extends Bus {}\n",
+    ],
   ])('an entry with %j', async (exported) => {
     const folder = await projectOf({ ...others, 'src/index.js': exported + entry });
     expect(await init(folder)).not.toContain('changed src/index.js');
@@ -108,7 +119,9 @@ describe('what is there already is left as it is', () => {
 
   test('an export in a comment is none', async () => {
     const commented = `// export { SubscriptionBus } from 'mcp-listen/cloudflare';\n${entry}`;
-    expect(await init(await projectOf({ ...others, 'src/index.js': commented }))).toContain('changed src/index.js');
+    expect(await init(await projectOf({ ...others, 'src/index.js': commented }))).toContain(
+      'changed src/index.js',
+    );
   });
 
   test('the bus of another Worker, which exports it', async () => {
@@ -130,7 +143,8 @@ test.each([
 ] as const)('a rule of its own for WebAssembly lets wrangler’s pass, in %s', async (form, rule) => {
   const files = freshWorker('js', form);
   const config = `wrangler.${form}`;
-  const text = form === 'toml' ? files[config] + rule : (files[config] ?? '').replace(/\n}\n$/, rule);
+  const text =
+    form === 'toml' ? files[config] + rule : (files[config] ?? '').replace(/\n}\n$/, rule);
   const folder = await projectOf({ ...files, [config]: text });
   await init(folder);
   await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
@@ -139,18 +153,28 @@ test.each([
 
 test('environments are named, since they inherit no bindings', async () => {
   const files = freshWorker('js', 'toml');
-  const folder = await projectOf({ ...files, 'wrangler.toml': `${files['wrangler.toml']}\n[env.staging]\n` });
+  const folder = await projectOf({
+    ...files,
+    'wrangler.toml': `${files['wrangler.toml']}\n[env.staging]\n`,
+  });
   expect(await init(folder)).toContain('in staging');
 });
 
-test.each(['agents', 'hono-agents', 'partyserver'])('%s is named, whose router reaches every object', async (name) => {
-  const files = freshWorker('js', 'toml');
-  const manifest = JSON.parse(files['package.json'] ?? '{}') as { dependencies?: Record<string, string> };
-  manifest.dependencies = { ...manifest.dependencies, [name]: '*' };
-  const folder = await projectOf({ ...files, 'package.json': JSON.stringify(manifest) });
-  expect(await init(folder)).toContain(`${name} can route requests of clients to every Durable Object binding`);
-  expect(await init(await projectOf(files))).not.toContain('can route requests');
-});
+test.each(['agents', 'hono-agents', 'partyserver'])(
+  '%s is named, whose router reaches every object',
+  async (name) => {
+    const files = freshWorker('js', 'toml');
+    const manifest = JSON.parse(files['package.json'] ?? '{}') as {
+      dependencies?: Record<string, string>;
+    };
+    manifest.dependencies = { ...manifest.dependencies, [name]: '*' };
+    const folder = await projectOf({ ...files, 'package.json': JSON.stringify(manifest) });
+    expect(await init(folder)).toContain(
+      `${name} can route requests of clients to every Durable Object binding`,
+    );
+    expect(await init(await projectOf(files))).not.toContain('can route requests');
+  },
+);
 
 describe('what is not understood is refused, and nothing is written', () => {
   const files = freshWorker('js', 'toml');
@@ -159,14 +183,22 @@ describe('what is not understood is refused, and nothing is written', () => {
     `${config}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
 
   test.each<[string, Files, string]>([
-    ['no configuration', { 'README.md': '' }, 'no wrangler.json, wrangler.jsonc, wrangler.toml here'],
+    [
+      'no configuration',
+      { 'README.md': '' },
+      'no wrangler.json, wrangler.jsonc, wrangler.toml here',
+    ],
     ['no entry', { ...files, 'wrangler.toml': 'name = "fresh"\n' }, 'names no entry'],
     [
       'an entry that is not there',
       { ...files, 'wrangler.toml': 'main = "worker.js"\n' },
       'worker.js as its entry, which is not there',
     ],
-    ['an entry in Python', { ...files, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' }, 'w.py is no script'],
+    [
+      'an entry in Python',
+      { ...files, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' },
+      'w.py is no script',
+    ],
     [
       'a service worker',
       { ...files, 'src/index.js': "addEventListener('fetch', () => {});\n" },
@@ -177,28 +209,46 @@ describe('what is not understood is refused, and nothing is written', () => {
       { ...files, 'src/index.js': `export class SubscriptionBus {}\n${files['src/index.js']}` },
       'rename it',
     ],
-    ['a binding of that name', { ...files, 'wrangler.toml': bound('Other') }, 'MCP_BUS is taken by the class Other'],
+    [
+      'a binding of that name',
+      { ...files, 'wrangler.toml': bound('Other') },
+      'MCP_BUS is taken by the class Other',
+    ],
     [
       'another kind of binding of that name',
-      { ...files, 'wrangler.toml': `${config}\n[[kv_namespaces]]\nbinding = "MCP_BUS"\nid = "1"\n` },
+      {
+        ...files,
+        'wrangler.toml': `${config}\n[[kv_namespaces]]\nbinding = "MCP_BUS"\nid = "1"\n`,
+      },
       'taken by another binding',
     ],
     [
       'a class without SQLite',
       {
         ...files,
-        'wrangler.toml': bound('SubscriptionBus', '[[migrations]]\ntag = "v1"\nnew_classes = ["SubscriptionBus"]\n'),
+        'wrangler.toml': bound(
+          'SubscriptionBus',
+          '[[migrations]]\ntag = "v1"\nnew_classes = ["SubscriptionBus"]\n',
+        ),
       },
       'new_sqlite_classes',
     ],
     ['a Pages project', { ...files, 'wrangler.toml': 'pages_build_output_dir = "out"\n' }, 'Pages'],
-    ['a Worker that is not bundled', { ...files, 'wrangler.toml': `no_bundle = true\n${config}` }, 'no_bundle'],
+    [
+      'a Worker that is not bundled',
+      { ...files, 'wrangler.toml': `no_bundle = true\n${config}` },
+      'no_bundle',
+    ],
     [
       'bindings on one line',
       { ...files, 'wrangler.toml': `durable_objects = { bindings = [] }\n${config}` },
       'add by hand:\n\n[[durable_objects.bindings]]',
     ],
-    ['broken TOML', { ...files, 'wrangler.toml': `${config}name =\n` }, 'wrangler.toml is no TOML: see line'],
+    [
+      'broken TOML',
+      { ...files, 'wrangler.toml': `${config}name =\n` },
+      'wrangler.toml is no TOML: see line',
+    ],
     ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is no JSON: see line 2'],
     [
       'no package.json',
@@ -215,7 +265,9 @@ describe('what is not understood is refused, and nothing is written', () => {
     ['--unknown', 'Unknown option'],
     ['start', 'start is no command'],
   ])('%s', async (argument, message) => {
-    await expect(run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), [argument])).rejects.toThrow(message);
+    await expect(
+      run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), [argument]),
+    ).rejects.toThrow(message);
   });
 });
 
@@ -233,12 +285,16 @@ async function projectOf(files: Files): Promise<string> {
 
 /** Runs the installed command. */
 function init(folder: string, ...args: string[]): Promise<string> {
-  return run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), ['init', ...args], { cwd: folder });
+  return run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), ['init', ...args], {
+    cwd: folder,
+  });
 }
 
 /** The files of a project by their paths. */
 async function contents(folder: string): Promise<Files> {
-  const paths = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const paths = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
   const read = paths.map(async ({ name, parentPath }): Promise<[string, string]> => {
     const path = join(parentPath, name);
     return [path.slice(folder.length + 1), await readFile(path, 'utf8')];

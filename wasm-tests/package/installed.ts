@@ -31,7 +31,10 @@ export async function installed(): Promise<Installed> {
   };
 }
 
-/** The tarball that a release has made (`PACKAGE_TARBALL`), or else one that is packed into the folder. */
+/**
+ * The tarball that a release has made (`PACKAGE_TARBALL`), or else one that is packed into the
+ * folder.
+ */
 export async function packed(folder: string): Promise<string> {
   const made = process.env['PACKAGE_TARBALL'];
   if (made !== undefined) return made;

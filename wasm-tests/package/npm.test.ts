@@ -23,17 +23,33 @@ describe('the npm package', () => {
   test('holds what users run and read, and nothing else', () => {
     const folders = new Set(npm.files.map((path) => path.replace(/\/.*/, '/')));
     expect([...folders].sort()).toEqual(
-      ['CHANGELOG.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'README.md', 'dist/', 'package.json', 'pkg/'].sort(),
+      [
+        'CHANGELOG.md',
+        'LICENSE-APACHE',
+        'LICENSE-MIT',
+        'README.md',
+        'dist/',
+        'package.json',
+        'pkg/',
+      ].sort(),
     );
     expect(npm.files).toContain('pkg/mcp_listen_bg.wasm');
     expect(npm.files).toContain('pkg/client/mcp_listen_client_bg.wasm');
-    expect(npm.files.filter((path) => !/\.(js|ts|map|wasm|md|json)$|^LICENSE-/.test(path))).toEqual([]);
+    expect(npm.files.filter((path) => !/\.(js|ts|map|wasm|md|json)$|^LICENSE-/.test(path))).toEqual(
+      [],
+    );
   });
 
   test('needs no other package and runs nothing when it is installed', async () => {
-    const manifest = JSON.parse(await readFile(join(project, 'node_modules', 'mcp-listen', 'package.json'), 'utf8'));
+    const manifest = JSON.parse(
+      await readFile(join(project, 'node_modules', 'mcp-listen', 'package.json'), 'utf8'),
+    );
     expect(manifest.dependencies ?? {}).toEqual({});
-    expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)?(install|prepare|pack)/.test(name))).toEqual([]);
+    expect(
+      Object.keys(manifest.scripts).filter((name) =>
+        /^(pre|post)?(install|prepare|pack)/.test(name),
+      ),
+    ).toEqual([]);
     expect(await readdir(join(project, 'node_modules'))).toEqual(
       expect.not.arrayContaining(['typescript', 'wrangler']),
     );
@@ -73,11 +89,22 @@ describe('the npm package', () => {
   });
 });
 
-/** The first program on the path that is not the project's own: on a machine that has the oldest Node we serve, that one. */
+/**
+ * The first program on the path that is not the project's own: on a machine that has the oldest
+ * Node we serve, that one.
+ */
 async function nodeOfMachine(): Promise<string> {
-  const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.startsWith(root));
-  const found = await run('which', ['node'], { env: { PATH: path.join(delimiter) } }).catch(() => 'node');
+  const path = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(root));
+  const found = await run('which', ['node'], { env: { PATH: path.join(delimiter) } }).catch(
+    () => 'node',
+  );
   return found.trim();
 }
 
-const SERVED = ['notifications/subscriptions/acknowledged', 'notifications/tools/list_changed', 'complete'];
+const SERVED = [
+  'notifications/subscriptions/acknowledged',
+  'notifications/tools/list_changed',
+  'complete',
+];

@@ -16,7 +16,9 @@ beforeAll(async () => {
   const command = (await section()).match(/^npm install (.+)$/m)?.[1]?.split(' ') ?? [];
   // Not published yet: what would be.
   const packages = command.map((name) => (name === 'mcp-listen' ? tarball : name));
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], { cwd: folder });
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], {
+    cwd: folder,
+  });
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -29,7 +31,9 @@ test('the quick start of the README works in an empty folder, word by word', asy
   const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
   const workerd = await startWorkerd({ bundle: join(folder, 'deployed'), durableObjects });
   try {
-    const [listener, other] = await Promise.all(workerd.edges.map((edge) => typescriptClient(`${edge}/mcp`)));
+    const [listener, other] = await Promise.all(
+      workerd.edges.map((edge) => typescriptClient(`${edge}/mcp`)),
+    );
     if (listener === undefined || other === undefined) throw new Error('there are two isolates');
     const heard = new Heard(listener);
     const subscription = await listener.listen({ resourceSubscriptions: ['lamp://desk'] });

@@ -39,5 +39,7 @@ async function inPage(call: string): Promise<string> {
   const page = await browser.newPage();
   // A service worker is for the pages beside it.
   await page.goto(`${files.origin}/bundle/index.html`);
-  return page.evaluate(`import('${files.origin}/bundle/server-page.js').then((built) => built.${call})`);
+  return page.evaluate(
+    `import('${files.origin}/bundle/server-page.js').then((built) => built.${call})`,
+  );
 }

@@ -5,7 +5,10 @@ import { instantiation } from '../../bench/size/instantiation.ts';
 import { gzippedSize } from '../../bench/size/module.ts';
 import { root } from '../../scripts/process/project.mjs';
 
-/** What a side may weigh, in kilobytes of gzip, and take to be instantiated. What bundles are to come to is among the goals of the benchmarks. */
+/**
+ * What a side may weigh, in kilobytes of gzip, and take to be instantiated. What bundles are to
+ * come to is among the goals of the benchmarks.
+ */
 interface Budget {
   gzipKB: number;
   instantiateMs?: number;
@@ -18,12 +21,15 @@ const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'),
 
 test.each(['server', 'client'] as const)('the module of a %s keeps to its budget', async (side) => {
   const { gzip } = await gzippedSize(side);
-  expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(budgets[side].gzipKB);
+  expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(
+    budgets[side].gzipKB,
+  );
 });
 
 test('a compiled module of a server is there at once', async () => {
   const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) times.push((await instantiation())['instantiate'] ?? Number.NaN);
+  for (let round = 0; round < 5; round += 1)
+    times.push((await instantiation())['instantiate'] ?? Number.NaN);
   // The least of them: what else the machine does only adds.
   expect(Math.min(...times)).toBeLessThanOrEqual(budgets.server.instantiateMs ?? 0);
 });

@@ -20,14 +20,18 @@ test('npm start serves from a clone that has built nothing, says how long it tak
   expect(said).toContain('Compiling the core, unoptimised ...');
   expect(said).toMatch(/(about \d+ (s|min)|a few seconds) left/);
   expect((await fetch(origin)).status).toBe(200);
-  const [listener, other] = await Promise.all([typescriptClient(`${origin}/mcp`), typescriptClient(`${origin}/mcp`)]);
+  const [listener, other] = await Promise.all([
+    typescriptClient(`${origin}/mcp`),
+    typescriptClient(`${origin}/mcp`),
+  ]);
   const heard = new Heard(listener);
   const subscription = await listener.listen({ resourceSubscriptions: ['note://todo'] });
   await other.callTool({ name: 'edit_note', arguments: { name: 'todo', text: 'buy oat milk' } });
   expect(await heard.next()).toBe('resources/updated note://todo');
   await subscription.close();
   await Promise.all([listener.close(), other.close()]);
-  for (const built of ['pkg', 'dist']) await expect(access(join(folder, built)), built).rejects.toThrow('ENOENT');
+  for (const built of ['pkg', 'dist'])
+    await expect(access(join(folder, built)), built).rejects.toThrow('ENOENT');
 }, 600_000);
 
 test('npm start builds nothing the second time', async () => {

@@ -1,6 +1,9 @@
 import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 
-/** Opens a stream in one isolate of a bundle, publishes in another; answers what was heard, the acknowledgment first. */
+/**
+ * Opens a stream in one isolate of a bundle, publishes in another; answers what was heard, the
+ * acknowledgment first.
+ */
 export async function heardAcross(bundle: string): Promise<string[]> {
   const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
   const workerd = await startWorkerd({ bundle, durableObjects });

@@ -36,7 +36,9 @@ describe("the example oauth, with Cloudflare's OAuth provider", () => {
     const tokens = [];
     for (const user of ['ann', 'bob']) {
       const token = await tokenOf(origin, user);
-      const stream = await listen(`${origin}/mcp`, BOTH, { headers: { authorization: `Bearer ${token}` } });
+      const stream = await listen(`${origin}/mcp`, BOTH, {
+        headers: { authorization: `Bearer ${token}` },
+      });
       const own = { resourceSubscriptions: [`lamp://${user}`] };
       expect(await stream.message()).toBe(acknowledged('1', own));
       tokens.push(token);
@@ -59,13 +61,17 @@ describe('the example hono', () => {
   let workerd: Workerd;
 
   beforeAll(async () => {
-    workerd = await startWorkerd({ bundle: await bundled('examples/hono'), durableObjects: DURABLE_OBJECTS });
+    workerd = await startWorkerd({
+      bundle: await bundled('examples/hono'),
+      durableObjects: DURABLE_OBJECTS,
+    });
   });
 
   afterAll(() => workerd?.stop());
 
   test('what middleware has set names the caller, who has as many streams as one caller may', async () => {
-    const open = (user: string) => listen(`${workerd.edges[0]}/mcp`, BOTH, { headers: { 'x-user': user } });
+    const open = (user: string) =>
+      listen(`${workerd.edges[0]}/mcp`, BOTH, { headers: { 'x-user': user } });
     const streams = [];
     for (let count = 0; count < 17; count += 1) streams.push(await open('ann'));
     expect(streams.map(({ response }) => response.status)).toEqual([...Array(16).fill(200), 429]);
@@ -81,12 +87,27 @@ describe('the example hono', () => {
  */
 async function tokenOf(origin: string, user: string): Promise<string> {
   const redirect = 'http://localhost:1/callback';
-  const registration = { redirect_uris: [redirect], token_endpoint_auth_method: 'none', client_name: 'a test' };
-  const { client_id } = await answer<{ client_id: string }>(post(`${origin}/register`, JSON.stringify(registration)));
+  const registration = {
+    redirect_uris: [redirect],
+    token_endpoint_auth_method: 'none',
+    client_name: 'a test',
+  };
+  const { client_id } = await answer<{ client_id: string }>(
+    post(`${origin}/register`, JSON.stringify(registration)),
+  );
   const verifier = randomBytes(32).toString('base64url');
   const asked = new URLSearchParams({
-    ...{ response_type: 'code', client_id, redirect_uri: redirect, state: 'x', resource: `${origin}/mcp` },
-    ...{ code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256' },
+    ...{
+      response_type: 'code',
+      client_id,
+      redirect_uri: redirect,
+      state: 'x',
+      resource: `${origin}/mcp`,
+    },
+    ...{
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    },
   });
   const page = await fetch(`${origin}/authorize?${asked}`);
   const handle = /value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
@@ -96,13 +117,25 @@ async function tokenOf(origin: string, user: string): Promise<string> {
     body: new URLSearchParams({ handle, user }),
   });
   const code = new URL(allowed.headers.get('location') ?? '').searchParams.get('code') ?? '';
-  const grant = { grant_type: 'authorization_code', client_id, code, code_verifier: verifier, redirect_uri: redirect };
+  const grant = {
+    grant_type: 'authorization_code',
+    client_id,
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirect,
+  };
   const body = new URLSearchParams({ ...grant, resource: `${origin}/mcp` });
-  return (await answer<{ access_token: string }>(fetch(`${origin}/token`, { method: 'POST', body }))).access_token;
+  return (
+    await answer<{ access_token: string }>(fetch(`${origin}/token`, { method: 'POST', body }))
+  ).access_token;
 }
 
 function post(url: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
 }
 
 async function answer<T>(asked: Promise<Response>): Promise<T> {
@@ -125,5 +158,8 @@ async function switched(url: string, credentials: Record<string, string>): Promi
     ...{ 'mcp-method': 'tools/call', 'mcp-name': 'switch', ...credentials },
   };
   const response = await post(url, message, headers);
-  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Switched.')]);
+  expect([response.status, await response.text()]).toEqual([
+    200,
+    expect.stringContaining('Switched.'),
+  ]);
 }

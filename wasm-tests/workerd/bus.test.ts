@@ -74,11 +74,19 @@ test('frames that are not ours are dropped and counted, and the socket is kept',
   socket.send(new Uint8Array([1, 2, 3]));
   const answered = nextFrame(socket);
   socket.send('{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"unheard-of":1}');
-  expect(JSON.parse(await answered)).toMatchObject({ v: 1, type: 'followed', seq: 1, position: expect.any(Number) });
+  expect(JSON.parse(await answered)).toMatchObject({
+    v: 1,
+    type: 'followed',
+    seq: 1,
+    position: expect.any(Number),
+  });
   const event = nextFrame(socket);
   await fixture().publish(1, { kind: 'prompts_list_changed' });
   await fixture().publish(1, { kind: 'tools_list_changed' });
-  expect(JSON.parse(await event)).toMatchObject({ type: 'batch', events: [{ event: { kind: 'tools_list_changed' } }] });
+  expect(JSON.parse(await event)).toMatchObject({
+    type: 'batch',
+    events: [{ event: { kind: 'tools_list_changed' } }],
+  });
   expect(await fixture().bus('stats')).toMatchObject({ attached: 1, dropped: before.dropped + 6 });
   const closed = new Promise((resolve) => socket.addEventListener('close', resolve));
   socket.send('{"v":1,"type":"detach"}');
@@ -88,7 +96,12 @@ test('frames that are not ours are dropped and counted, and the socket is kept',
 
 test('an event that is none is refused, and nothing is logged', async () => {
   const { position } = await fixture().bus<{ position: number }>('stats');
-  for (const event of [{}, { kind: 'x' }, { kind: 'resource_updated' }, { kind: 'resource_updated', uri: 'a\n' }]) {
+  for (const event of [
+    {},
+    { kind: 'x' },
+    { kind: 'resource_updated' },
+    { kind: 'resource_updated', uri: 'a\n' },
+  ]) {
     expect(await fixture().publish(0, event)).toBe(400);
   }
   expect(await fixture().bus('stats')).toMatchObject({ position });

@@ -25,7 +25,11 @@ describe.each(['each', 'shared', 'auto'])('with sockets: %s', (SOCKETS) => {
 
   async function readLate(id: string): Promise<string[]> {
     const url = new URL('/late', fixture().mcp(0));
-    const response = await fetch(url, { method: 'POST', headers: LISTEN_HEADERS, body: listenBody(LISTS, id) });
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body: listenBody(LISTS, id),
+    });
     const text = await response.text();
     return [...text.matchAll(/^data: (.*)$/gm)].map(([, message]) => message ?? '');
   }

@@ -12,7 +12,9 @@ function result(id: string): string {
 }
 
 test('clients that disconnect leave no socket behind', async () => {
-  const streams = Array.from({ length: 20 }, (_, place) => fixture().subscribe(place % 2, { toolsListChanged: true }));
+  const streams = Array.from({ length: 20 }, (_, place) =>
+    fixture().subscribe(place % 2, { toolsListChanged: true }),
+  );
   for (const stream of await Promise.all(streams)) await stream.message();
   expect(await fixture().bus('stats')).toMatchObject({ attached: SHARED, sockets: SHARED });
   await fixture().dropAll();
@@ -35,7 +37,11 @@ test('a client that goes away before the ack leaves no socket behind', async () 
 });
 
 test('nothing honored: an acknowledgment, the result, the end, and no socket', async () => {
-  const stream = await fixture().subscribe(0, { toolsListChanged: false, unheardOf: true }, { id: '"none"' });
+  const stream = await fixture().subscribe(
+    0,
+    { toolsListChanged: false, unheardOf: true },
+    { id: '"none"' },
+  );
   expect(await stream.message()).toBe(acknowledged('"none"', {}));
   expect(await stream.message()).toBe(result('"none"'));
   expect(await stream.message()).toBeUndefined();

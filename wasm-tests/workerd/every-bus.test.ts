@@ -5,7 +5,11 @@ import { useFixture } from '../host/fixture.ts';
 
 const fixture = useFixture();
 
-promisesOf('durableObjectBus', async () => ({ here: placeAt(0), there: placeAt(1), stop: async () => {} }), EVERY);
+promisesOf(
+  'durableObjectBus',
+  async () => ({ here: placeAt(0), there: placeAt(1), stop: async () => {} }),
+  EVERY,
+);
 
 /** An edge isolate. */
 function placeAt(edge: number): BusPlace {

@@ -4,7 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callTool } from '../host/call.ts';
 import { GatewayFixture } from '../host/gateway.ts';
 import { change, heard } from '../host/legacy.ts';
-import { acknowledged, LISTEN_HEADERS, listChanged, listenBody, updated, type WireStream } from '../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listChanged,
+  listenBody,
+  updated,
+  type WireStream,
+} from '../host/listen.ts';
 import { sdkSessions } from '../host/sdk-sessions.ts';
 import { WatchedServer } from '../host/watched.ts';
 
@@ -22,7 +29,10 @@ describe('a server of 2026-07-28 behind', () => {
     await behind.stop();
   });
 
-  /** Opens a stream, and takes what it is told because nobody knows what was missed before the watch. */
+  /**
+   * Opens a stream, and takes what it is told because nobody knows what was missed before the
+   * watch.
+   */
   async function watching(filter: object, edge: number, cues: string[]): Promise<WireStream> {
     const stream = await gate.subscribe(filter, { edge });
     expect(await stream.message()).toBe(acknowledged('1', filter));
@@ -47,7 +57,9 @@ describe('a server of 2026-07-28 behind', () => {
   test('is listened to for more when more is wanted, and only what is new is cued', async () => {
     const many = { toolsListChanged: true, resourceSubscriptions: ['note://c'] };
     const one = await watching(many, 0, [listChanged('1', 'tools'), updated('1', 'note://c')]);
-    const two = await watching({ resourceSubscriptions: ['note://b'] }, 1, [updated('1', 'note://b')]);
+    const two = await watching({ resourceSubscriptions: ['note://b'] }, 1, [
+      updated('1', 'note://b'),
+    ]);
     behind.notify.resourceUpdated('note://b');
     expect(await two.message()).toBe(updated('1', 'note://b'));
     behind.notify.resourceUpdated('note://c');
@@ -80,7 +92,10 @@ describe('a server of 2026-07-28 behind', () => {
     await gate.publish({ kind: 'resource_updated', uri: 'note://a' });
     while ((await stream.message()) !== updated('1', 'note://a'));
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    await gate.publish([{ kind: 'resource_updated', uri: 'note://a' }, { kind: 'tools_list_changed' }]);
+    await gate.publish([
+      { kind: 'resource_updated', uri: 'note://a' },
+      { kind: 'tools_list_changed' },
+    ]);
     while ((await stream.message()) !== listChanged('1', 'tools'));
   }
 });
@@ -90,8 +105,14 @@ test('a server behind is left alone when nobody listens', async () => {
   const gate = await GatewayFixture.start(await behind.start());
   const client = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
   const body = listenBody(A);
-  const fields = Object.entries({ ...LISTEN_HEADERS, host: '127.0.0.1', 'content-length': String(body.length) });
-  client.write(`POST /mcp HTTP/1.1\r\n${fields.map((field) => field.join(': ')).join('\r\n')}\r\n\r\n${body}`);
+  const fields = Object.entries({
+    ...LISTEN_HEADERS,
+    host: '127.0.0.1',
+    'content-length': String(body.length),
+  });
+  client.write(
+    `POST /mcp HTTP/1.1\r\n${fields.map((field) => field.join(': ')).join('\r\n')}\r\n\r\n${body}`,
+  );
   await expect.poll(() => behind.listening, { timeout: 10_000 }).toBe(1);
   // workerd notices at once that a connection was reset.
   client.resetAndDestroy();
@@ -138,7 +159,8 @@ describe('a server of 2025-11-25 with sessions behind', () => {
     for (const session of sessions) await session.ask('resources/subscribe', { uri: 'note://a' });
     const streams = await Promise.all(sessions.map((session) => gate.open(session)));
     // Nobody knows what was missed before the watch.
-    for (const stream of streams) while (!isDeepStrictEqual(await heard(stream), change('note://a')));
+    for (const stream of streams)
+      while (!isDeepStrictEqual(await heard(stream), change('note://a')));
     expect(behind.sessions()).toBe(3);
     await behind.update('note://a');
     for (const stream of streams) expect(await heard(stream)).toEqual(change('note://a'));

@@ -22,7 +22,12 @@ beforeAll(async () => {
   await once(behind.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${portOf(behind)}/mcp`;
   // The server has no subscriptions/listen that could acknowledge anything.
-  const text = { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off', UPSTREAM_RIGHTS: 'admitted' };
+  const text = {
+    TENANTS: 'path',
+    TENANT_NAMES: 'acme,other',
+    UPSTREAM_WATCH: 'off',
+    UPSTREAM_RIGHTS: 'admitted',
+  };
   gate = await GatewayFixture.start(url, text);
 });
 afterAll(async () => {
@@ -41,7 +46,9 @@ async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Prom
   let text = '';
   for await (const part of incoming.setEncoding('utf8')) text += part;
   const { id, method } = JSON.parse(text || '{}') as { id?: unknown; method?: string };
-  const result = { 'server/discover': DISCOVERED, initialize: INITIALIZED }[method ?? ''] ?? { echoed: method };
+  const result = { 'server/discover': DISCOVERED, initialize: INITIALIZED }[method ?? ''] ?? {
+    echoed: method,
+  };
   outgoing.setHeader('content-type', 'application/json');
   if (id === undefined) outgoing.writeHead(202).end();
   else outgoing.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
@@ -89,34 +96,49 @@ describe('what is forwarded', () => {
     expect(rest).toContain('data: end');
   });
 
-  test.each([[false], [true]])('ends upstream when its client leaves (within an answer: %s)', async (isAnswered) => {
-    const gone = Promise.withResolvers<void>();
-    const arrived = Promise.withResolvers<void>();
-    onAsk = (_incoming, outgoing) => {
-      if (isAnswered) outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
-      outgoing.once('close', () => gone.resolve());
-      arrived.resolve();
-    };
-    const client = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
-    client.write(`POST /acme/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Own: yes\r\nContent-Length: 2\r\n\r\n{}`);
-    await (isAnswered ? once(client, 'data') : arrived.promise);
-    // workerd notices at once that a connection was reset, and that one was closed when it next writes.
-    client.resetAndDestroy();
-    await gone.promise;
-  });
+  test.each([[false], [true]])(
+    'ends upstream when its client leaves (within an answer: %s)',
+    async (isAnswered) => {
+      const gone = Promise.withResolvers<void>();
+      const arrived = Promise.withResolvers<void>();
+      onAsk = (_incoming, outgoing) => {
+        if (isAnswered)
+          outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+        outgoing.once('close', () => gone.resolve());
+        arrived.resolve();
+      };
+      const client = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
+      client.write(
+        `POST /acme/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Own: yes\r\nContent-Length: 2\r\n\r\n{}`,
+      );
+      await (isAnswered ? once(client, 'data') : arrived.promise);
+      // workerd notices at once that a connection was reset, and that one was closed when it next
+      // writes.
+      client.resetAndDestroy();
+      await gone.promise;
+    },
+  );
 });
 
 describe('the only place that is asked', () => {
   test('is the server behind', async () => {
     requests = [];
-    onAsk = (_incoming, outgoing) => outgoing.writeHead(307, { location: 'http://127.0.0.1:1/stolen' }).end();
+    onAsk = (_incoming, outgoing) =>
+      outgoing.writeHead(307, { location: 'http://127.0.0.1:1/stolen' }).end();
     const redirected = await own({ body: '{}', redirect: 'manual' });
     expect([redirected.status, redirected.headers.get('location')]).toEqual([502, null]);
     await own({ body: '{}' }, '/acme/mcp?x=//evil.example/');
     expect(requests.map(({ url }) => url)).toEqual(['/mcp', '/mcp?x=//evil.example/']);
-    expect(requests.every(({ headers }) => headers.host === `127.0.0.1:${portOf(behind)}`)).toBe(true);
+    expect(requests.every(({ headers }) => headers.host === `127.0.0.1:${portOf(behind)}`)).toBe(
+      true,
+    );
     requests = [];
-    for (const target of ['http://evil.example/acme/mcp', '//evil.example/acme/mcp', '/mcp/../admin', '/acme/mcp/more'])
+    for (const target of [
+      'http://evil.example/acme/mcp',
+      '//evil.example/acme/mcp',
+      '/mcp/../admin',
+      '/acme/mcp/more',
+    ])
       await raw(target);
     expect(requests.filter(({ url }) => url !== '/mcp')).toEqual([]);
   });
@@ -125,7 +147,13 @@ describe('the only place that is asked', () => {
     onAsk = (incoming, outgoing) => outgoing.end(incoming.url);
     const known = '/.well-known/oauth-protected-resource/mcp';
     expect(await (await fetch(gate.origin() + known)).text()).toBe(known);
-    for (const path of ['/.well-known/..%2fadmin', '/.well-known/', '/admin', '/mcp', '/acme/shard-1/mcp']) {
+    for (const path of [
+      '/.well-known/..%2fadmin',
+      '/.well-known/',
+      '/admin',
+      '/mcp',
+      '/acme/shard-1/mcp',
+    ]) {
       const response = await fetch(gate.origin() + path);
       expect([path, response.status]).toEqual([path, 404]);
     }
@@ -134,12 +162,26 @@ describe('the only place that is asked', () => {
 
 describe('what the server behind offers', () => {
   test('is told of at the edge, in both eras', async () => {
-    const told = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true }, logging: {} };
-    const { result } = await call<{ capabilities: unknown }>(gate.mcp(0, '/acme'), 'server/discover');
+    const told = {
+      tools: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      logging: {},
+    };
+    const { result } = await call<{ capabilities: unknown }>(
+      gate.mcp(0, '/acme'),
+      'server/discover',
+    );
     expect(result?.capabilities).toEqual(told);
     const session = await gate.session({ tenant: '/acme' });
-    expect(session.initialized.result).toMatchObject({ capabilities: told, serverInfo: { name: 'behind' } });
-    const everything = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['note://a'] };
+    expect(session.initialized.result).toMatchObject({
+      capabilities: told,
+      serverInfo: { name: 'behind' },
+    });
+    const everything = {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourceSubscriptions: ['note://a'],
+    };
     const stream = await gate.subscribe(everything, { tenant: '/acme' });
     expect(await stream.message()).toBe(
       acknowledged('1', { toolsListChanged: true, resourceSubscriptions: ['note://a'] }),
@@ -148,7 +190,10 @@ describe('what the server behind offers', () => {
 
   test('is not told to whom it refuses: the answer to a listen is its own', async () => {
     const filter = { toolsListChanged: true };
-    const stream = await gate.subscribe(filter, { tenant: '/acme', headers: { authorization: 'Bearer bad' } });
+    const stream = await gate.subscribe(filter, {
+      tenant: '/acme',
+      headers: { authorization: 'Bearer bad' },
+    });
     const { headers, status } = stream.response;
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="behind"']);
     const admitted = await gate.subscribe(filter, { tenant: '/acme', headers: BEARER });
@@ -167,14 +212,19 @@ describe('tenants', () => {
       ['/acme', '/other'].map((tenant) => gate.subscribe(watched, { tenant, edge: 0 })),
     );
     await Promise.all([acme?.message(), other?.message()]);
-    const sessions = await Promise.all(['/acme', '/other'].map((tenant) => gate.session({ tenant })));
+    const sessions = await Promise.all(
+      ['/acme', '/other'].map((tenant) => gate.session({ tenant })),
+    );
     for (const session of sessions) await session.ask('resources/subscribe', { uri: 'note://a' });
     const [old, oldOther] = await Promise.all(sessions.map((session) => gate.open(session)));
     await gate.publish({ kind: 'resource_updated', uri: 'note://a' }, { tenant: '/acme' });
     // What each hears first is its own.
-    await gate.publish([{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }], {
-      tenant: '/other',
-    });
+    await gate.publish(
+      [{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }],
+      {
+        tenant: '/other',
+      },
+    );
     expect(await acme?.message()).toBe(updated('1', 'note://a'));
     expect(await heard(old as never)).toEqual(change('note://a'));
     expect(await heard(oldOther as never)).toEqual(listChange('tools'));
@@ -188,7 +238,9 @@ describe('tenants', () => {
     const session = await gate.session({ tenant: '/acme' });
     const elsewhere = session.via(gate.via({ tenant: '/other' }));
     expect((await elsewhere.get()).status).toBe(404);
-    expect((await elsewhere.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(404);
+    expect((await elsewhere.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(
+      404,
+    );
     expect((await elsewhere.end()).status).toBe(404);
     expect(await session.ask('tools/list')).toMatchObject({ result: { echoed: 'tools/list' } });
   });
@@ -208,7 +260,10 @@ describe('tenants', () => {
 test('where nothing is behind, requests are a 502 and listens a 503', async () => {
   const lonely = await GatewayFixture.start('http://127.0.0.1:1/mcp');
   const { error, status } = await call(lonely.mcp(), 'tools/list');
-  expect([status, error]).toEqual([502, { code: -32603, message: 'The server behind this gateway cannot be reached' }]);
+  expect([status, error]).toEqual([
+    502,
+    { code: -32603, message: 'The server behind this gateway cannot be reached' },
+  ]);
   expect((await lonely.subscribe({ toolsListChanged: true })).response.status).toBe(503);
   await lonely.stop();
 });
@@ -220,7 +275,10 @@ test('a stream is told of a change in another isolate', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-/** Sends a request for a target that `fetch` would make sense of first; resolves when it is answered. */
+/**
+ * Sends a request for a target that `fetch` would make sense of first; resolves when it is
+ * answered.
+ */
 async function raw(target: string): Promise<void> {
   const socket = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
   socket.end(

@@ -7,21 +7,28 @@ import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 const TOOLS = { toolsListChanged: true };
 const CUE = listChanged('1', 'tools');
 /** A grant is old at once, and slow authorizers are given up soon. */
-const OPTIONS = { asks: true, authorizationTtlMs: 1, timeouts: { attachMs: 2_000, authorizeMs: 300 } };
+const OPTIONS = {
+  asks: true,
+  authorizationTtlMs: 1,
+  timeouts: { attachMs: 2_000, authorizeMs: 300 },
+};
 
 describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });
   const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
 
   async function opened(caller: string): Promise<WireStream> {
-    const stream = await fixture().subscribeWith(0, OPTIONS, TOOLS, { headers: { 'x-user': caller } });
+    const stream = await fixture().subscribeWith(0, OPTIONS, TOOLS, {
+      headers: { 'x-user': caller },
+    });
     expect(await stream.message()).toBe(acknowledged('1', TOOLS));
     return stream;
   }
 
   /** Says in both isolates what a caller may hear from now on. */
   async function allow(caller: string, rights: unknown): Promise<void> {
-    for (const edge of [0, 1]) await fixture().post(edge, `/rights?caller=${caller}`, JSON.stringify(rights));
+    for (const edge of [0, 1])
+      await fixture().post(edge, `/rights?caller=${caller}`, JSON.stringify(rights));
   }
 
   test('who may still hear it does, each asked for itself', async () => {

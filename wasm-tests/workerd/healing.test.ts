@@ -86,7 +86,11 @@ test.each([false, true])(
 
 test('a large interest is kept once, however often its stream asks', async () => {
   const uris = Array.from({ length: 100 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
-  const stream = await fixture().subscribeWith(0, { busProbeIntervalMs: 100 }, { resourceSubscriptions: uris });
+  const stream = await fixture().subscribeWith(
+    0,
+    { busProbeIntervalMs: 100 },
+    { resourceSubscriptions: uris },
+  );
   await stream.message();
   for (let count = 0; count < 3; count += 1) expect(await stream.block()).toMatch(/^:/);
   expect(await fixture().bus('interests')).toBe(1);
@@ -124,7 +128,12 @@ test.each([
   ['that may be tried again is tried again', { failures: 2, retryable: true }, undefined, 3],
   ['that keeps failing is given up', { failures: 9, retryable: true }, 'bus-unavailable', 3],
   ['that is no use to try again is not', { failures: 1 }, 'bus-unavailable', 1],
-  ['that is overloaded is left alone', { failures: 1, retryable: true, overloaded: true }, 'bus-overloaded', 1],
+  [
+    'that is overloaded is left alone',
+    { failures: 1, retryable: true, overloaded: true },
+    'bus-overloaded',
+    1,
+  ],
 ])('a publish %s', async (_name, flaw, code, calls) => {
   const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event: TOOLS, flaw }));
   expect(await answer.json()).toEqual({ ...(code !== undefined && { code }), calls });
@@ -135,11 +144,14 @@ const TASK_STATUS = { kind: 'task_status', task: taskState('t') };
 test.each([
   ['for everybody', TASK_STATUS],
   ['for a group', { kind: 'for_group', group: 'acme', event: TASK_STATUS }],
-])('the state of a task %s is published once: tried again, it might come after the next', async (_for, event) => {
-  const flaw = { failures: 1, retryable: true };
-  const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event, flaw }));
-  expect(await answer.json()).toEqual({ code: 'bus-unavailable', calls: 1 });
-});
+])(
+  'the state of a task %s is published once: tried again, it might come after the next',
+  async (_for, event) => {
+    const flaw = { failures: 1, retryable: true };
+    const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event, flaw }));
+    expect(await answer.json()).toEqual({ code: 'bus-unavailable', calls: 1 });
+  },
+);
 
 test.each([
   ['moved', { failures: 1, retryable: true }, 200],
@@ -152,9 +164,15 @@ test.each([
 test('events are published together or not at all, and each stream hears its own in order', async () => {
   const stream = await opened(0);
   const { position } = await fixture().bus<{ position: number }>('stats');
-  const events = [{ kind: 'resource_updated', uri: 'note://a' }, { kind: 'prompts_list_changed' }, TOOLS];
+  const events = [
+    { kind: 'resource_updated', uri: 'note://a' },
+    { kind: 'prompts_list_changed' },
+    TOOLS,
+  ];
   for (const path of ['/publish-all', '/bus/publish-all']) {
-    expect((await fixture().post(1, path, JSON.stringify([...events, { kind: 'x' }]))).status).toBe(400);
+    expect((await fixture().post(1, path, JSON.stringify([...events, { kind: 'x' }]))).status).toBe(
+      400,
+    );
   }
   expect(await fixture().bus('stats')).toMatchObject({ position });
   expect((await fixture().post(1, '/publish-all', JSON.stringify(events))).status).toBe(200);
@@ -174,9 +192,15 @@ test('a listener hears what it missed while the bus was away', async () => {
     await fixture().publish(1, { kind: 'resource_updated', uri });
   }
   let heard = '';
-  for (let read = await lines?.read(); read?.done === false; read = await lines?.read()) heard += read.value;
+  for (let read = await lines?.read(); read?.done === false; read = await lines?.read())
+    heard += read.value;
   // What is published while it comes back may be heard twice.
-  expect([...new Set(heard.trim().split('\n'))]).toEqual(['tools_list_changed', 'note://a', 'note://b', 'note://end']);
+  expect([...new Set(heard.trim().split('\n'))]).toEqual([
+    'tools_list_changed',
+    'note://a',
+    'note://b',
+    'note://end',
+  ]);
 });
 
 test('the stream of a session misses nothing when its bus is reset', async () => {

@@ -26,7 +26,8 @@ describe.each(['worker', 'worker-sdk', 'agents', 'hono'])('the example %s', (exa
     const heard = new Heard(listener);
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
-    // The SDK acknowledges before its bus has confirmed: what is changed at once may come too early.
+    // The SDK acknowledges before its bus has confirmed: what is changed at once may come too
+    // early.
     if (example === 'worker-sdk') await firstHeard(heard, other);
     for (let time = 0; time < 3; time += 1) {
       await switched(other);
@@ -38,10 +39,13 @@ describe.each(['worker', 'worker-sdk', 'agents', 'hono'])('the example %s', (exa
   });
 });
 
-test.each(['worker.ts', 'wrangler.toml'])('the README shows %s of the example worker as it is', async (file) => {
-  const readme = await readFile(join(root, 'README.md'), 'utf8');
-  expect(readme).toContain(await readFile(join(root, 'examples/worker', file), 'utf8'));
-});
+test.each(['worker.ts', 'wrangler.toml'])(
+  'the README shows %s of the example worker as it is',
+  async (file) => {
+    const readme = await readFile(join(root, 'README.md'), 'utf8');
+    expect(readme).toContain(await readFile(join(root, 'examples/worker', file), 'utf8'));
+  },
+);
 
 async function switched(client: Client): Promise<void> {
   const { content } = await client.callTool({ name: 'switch', arguments: {} });

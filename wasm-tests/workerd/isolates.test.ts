@@ -28,12 +28,15 @@ test('a narrow filter stays silent about everything else', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'prompts'));
 });
 
-test.each(['1', '"1"', '0', '""', '12345678901234567890'])('the id %s is stamped as it was written', async (id) => {
-  const stream = await fixture().subscribe(0, { toolsListChanged: true }, { id });
-  expect(await stream.message()).toBe(acknowledged(id, { toolsListChanged: true }));
-  await fixture().publish(1, { kind: 'tools_list_changed' });
-  expect(await stream.message()).toBe(listChanged(id, 'tools'));
-});
+test.each(['1', '"1"', '0', '""', '12345678901234567890'])(
+  'the id %s is stamped as it was written',
+  async (id) => {
+    const stream = await fixture().subscribe(0, { toolsListChanged: true }, { id });
+    expect(await stream.message()).toBe(acknowledged(id, { toolsListChanged: true }));
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await stream.message()).toBe(listChanged(id, 'tools'));
+  },
+);
 
 test('two streams with the same id are independent', async () => {
   const one = await fixture().subscribe(0, { toolsListChanged: true }, { id: '"same"' });
@@ -54,7 +57,11 @@ test('a publish that nobody awaits goes on after its response was sent', async (
   const stream = await fixture().subscribe(0, { toolsListChanged: true });
   await stream.message();
   await fixture().post(1, '/bus/hold?ms=500');
-  const response = await fixture().post(1, '/publish-and-leave', JSON.stringify({ kind: 'tools_list_changed' }));
+  const response = await fixture().post(
+    1,
+    '/publish-and-leave',
+    JSON.stringify({ kind: 'tools_list_changed' }),
+  );
   expect(response.status).toBe(200);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });

@@ -9,9 +9,13 @@ test('a session that nobody uses is forgotten by the alarm of the bus, one with 
   await stream.event();
   const idle = await fixture().session(0);
   expect(await fixture().bus('stats')).toMatchObject({ sessions: 2 });
-  await expect.poll(() => fixture().bus('stats'), { timeout: 10_000 }).toMatchObject({ sessions: 1 });
+  await expect
+    .poll(() => fixture().bus('stats'), { timeout: 10_000 })
+    .toMatchObject({ sessions: 1 });
   expect(await streaming.ask('ping')).toMatchObject({ result: {} });
   expect((await idle.get()).status).toBe(404);
   stream.drop();
-  await expect.poll(() => fixture().bus('stats'), { timeout: 10_000 }).toMatchObject({ sessions: 0 });
+  await expect
+    .poll(() => fixture().bus('stats'), { timeout: 10_000 })
+    .toMatchObject({ sessions: 0 });
 });

@@ -30,7 +30,10 @@ test('one publish reaches a subscription and a session, each once and in its own
   const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
   const modern = await fixture().subscribe(1, filter);
   expect(await modern.message()).toBe(acknowledged('1', filter));
-  for (const event of [{ kind: 'resource_updated', uri: 'note://a' }, { kind: 'tools_list_changed' }]) {
+  for (const event of [
+    { kind: 'resource_updated', uri: 'note://a' },
+    { kind: 'tools_list_changed' },
+  ]) {
     await fixture().publish(1, event);
   }
   expect(await modern.message()).toBe(updated('1', 'note://a'));

@@ -9,10 +9,16 @@ const TOOLS = { toolsListChanged: true };
 test.each(LIMIT_EDGES)('$name: $limit, and not one more', async ({ body, limit, refusal }) => {
   const abort = new AbortController();
   for (const beyond of [-1, 0, 1]) {
-    const init = { method: 'POST', headers: LISTEN_HEADERS, body: body(limit + beyond), signal: abort.signal };
+    const init = {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body: body(limit + beyond),
+      signal: abort.signal,
+    };
     const response = await fetch(fixture().mcp(0), init);
     expect(response.status).toBe(beyond < 1 ? 200 : refusal.status);
-    if (beyond === 1) expect(await response.json()).toMatchObject({ error: { code: refusal.code } });
+    if (beyond === 1)
+      expect(await response.json()).toMatchObject({ error: { code: refusal.code } });
   }
   abort.abort();
 });
@@ -30,7 +36,9 @@ test.each([
 test('an authorizer that never answers has two seconds, and then the caller is denied', async () => {
   await fixture().post(0, '/rights?caller=ann', JSON.stringify('nothing is said'));
   const begun = performance.now();
-  const stream = await fixture().subscribeWith(0, { asks: true }, TOOLS, { headers: { 'x-user': 'ann' } });
+  const stream = await fixture().subscribeWith(0, { asks: true }, TOOLS, {
+    headers: { 'x-user': 'ann' },
+  });
   expect(stream.response.status).toBe(503);
   expect(performance.now() - begun).toBeGreaterThan(1_900);
 });

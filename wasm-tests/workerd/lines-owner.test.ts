@@ -35,7 +35,12 @@ test.each(FATES)(
     // Published before any other request can have noticed.
     await both(others);
     for (let round = 0; round < 3; round += 1) await both(others);
-    expect(await stats()).toMatchObject({ away: 0, gaps: 0, resyncs: 0, ended: { aborted: 0, exhausted: 0, lost: 0 } });
+    expect(await stats()).toMatchObject({
+      away: 0,
+      gaps: 0,
+      resyncs: 0,
+      ended: { aborted: 0, exhausted: 0, lost: 0 },
+    });
   },
 );
 
@@ -44,13 +49,18 @@ test.each(FATES)(
   async (_what, options, begin) => {
     const filter = { resourceSubscriptions: URIS };
     const owner = await opened(OWNER, options, filter);
-    const others = [await opened('b', {}, filter), await opened('c', {}, filter), await opened('d', {}, filter)];
+    const others = [
+      await opened('b', {}, filter),
+      await opened('c', {}, filter),
+      await opened('d', {}, filter),
+    ];
     await published(URIS.slice(0, 10));
     const begun = begin(owner);
     await published(URIS.slice(10, 35));
     await begun;
     await published(URIS.slice(35));
-    for (const stream of others) expect(await heard(stream)).toEqual(new Set(URIS.map((uri) => updated('1', uri))));
+    for (const stream of others)
+      expect(await heard(stream)).toEqual(new Set(URIS.map((uri) => updated('1', uri))));
     expect(await stats()).toMatchObject({ gaps: 0, resyncs: 0, ended: { aborted: 0, lost: 0 } });
   },
 );
@@ -61,15 +71,23 @@ test('an owner that is resumed closes its socket, and hears on', async () => {
   await fixture().post(0, `/stall?request=${OWNER}`);
   await both(others);
   await resumed();
-  await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ attached: 1, sockets: 1 });
+  await expect
+    .poll(() => fixture().bus<BusStats>('stats'))
+    .toMatchObject({ attached: 1, sockets: 1 });
   await both(others);
   const heard = new Set([await owner.message(), await owner.message()]);
   expect(heard).toEqual(new Set([updated('1', 'note://a'), listChanged('1', 'tools')]));
 });
 
 /** A stream whose request has this name, acknowledged. */
-async function opened(name: string, options: object = {}, filter: object = FILTER): Promise<WireStream> {
-  const stream = await fixture().subscribeWith(0, options, filter, { headers: { 'x-request': name } });
+async function opened(
+  name: string,
+  options: object = {},
+  filter: object = FILTER,
+): Promise<WireStream> {
+  const stream = await fixture().subscribeWith(0, options, filter, {
+    headers: { 'x-request': name },
+  });
   expect(await stream.message()).toBe(acknowledged('1', filter));
   return stream;
 }
@@ -80,7 +98,8 @@ function stats(): Promise<ListenStats> {
 }
 
 async function published(uris: string[]): Promise<void> {
-  for (const uri of uris) expect(await fixture().publish(1, { kind: 'resource_updated', uri })).toBe(200);
+  for (const uri of uris)
+    expect(await fixture().publish(1, { kind: 'resource_updated', uri })).toBe(200);
 }
 
 /** What a stream is told, until that is as much as was published. */

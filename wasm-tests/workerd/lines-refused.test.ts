@@ -27,9 +27,15 @@ test('a runtime that refuses writes after it took them loses no cue: each reques
   expect(await fixture().bus<BusStats>('stats')).toMatchObject({ attached: 2, sockets: 2 });
   await published('note://a', 'note://b');
   await fixture().publish(1, TOOLS);
-  for (const stream of [...streams, late]) for (const cue of CUES) expect(await stream.message()).toBe(cue);
+  for (const stream of [...streams, late])
+    for (const cue of CUES) expect(await stream.message()).toBe(cue);
   const { ended, gaps, open, resyncs } = await fixture().stats(0);
-  expect({ gaps, open, resyncs, aborted: ended.aborted }).toEqual({ gaps: 0, open: 5, resyncs: 0, aborted: 0 });
+  expect({ gaps, open, resyncs, aborted: ended.aborted }).toEqual({
+    gaps: 0,
+    open: 5,
+    resyncs: 0,
+    aborted: 0,
+  });
 });
 
 async function opened(filter: object = WANTED): Promise<WireStream> {

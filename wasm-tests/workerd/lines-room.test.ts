@@ -16,7 +16,9 @@ const TASK = { taskId: 't', status: 'working', createdAt: '', lastUpdatedAt: '',
 test('a stream that grows beyond the room of its shared socket goes on alone: it stays, and misses nothing', async () => {
   const filler = Array.from({ length: 5 }, (_, place) => `note://${place}/`.padEnd(1_850, 'x'));
   const wanted = { toolsListChanged: true, resourceSubscriptions: filler };
-  const others = await fixture().subscribeWith(0, OPTIONS, wanted, { headers: { 'x-user': 'dan' } });
+  const others = await fixture().subscribeWith(0, OPTIONS, wanted, {
+    headers: { 'x-user': 'dan' },
+  });
   expect(others.response.status).toBe(200);
   expect(await others.message()).toContain('acknowledged');
   const filter = { toolsListChanged: true, taskIds: ['t'] };
@@ -45,5 +47,6 @@ test('a stream that grows beyond the room of its shared socket goes on alone: it
 
 /** Says in both isolates what principal answers for fay from now on. */
 async function named(answer: object): Promise<void> {
-  for (const edge of [0, 1]) await fixture().post(edge, '/names?caller=fay', JSON.stringify(answer));
+  for (const edge of [0, 1])
+    await fixture().post(edge, '/names?caller=fay', JSON.stringify(answer));
 }

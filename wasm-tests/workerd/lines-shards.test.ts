@@ -8,10 +8,15 @@ const fixture = useFixture({ EDGES_PER_SHARD: '1' }, 2);
 
 test('streams that open while the bus sends their line on wait for its shard', async () => {
   const first = await Promise.all([watching(0, 'note://a'), watching(0, 'note://a')]);
-  for (const stream of first) expect(await stream.message()).toBe(acknowledged('1', wanting('note://a')));
+  for (const stream of first)
+    expect(await stream.message()).toBe(acknowledged('1', wanting('note://a')));
   // The bus has yet to hear of the third when the other isolate's line makes it open shards.
   await fixture().post(1, '/bus/delay?ms=1000');
-  const opening = fixture().subscribeWith(0, { timeouts: { attachMs: 20_000 } }, wanting('note://b'));
+  const opening = fixture().subscribeWith(
+    0,
+    { timeouts: { attachMs: 20_000 } },
+    wanting('note://b'),
+  );
   await setTimeout(200);
   const other = await watching(1, 'note://a');
   await fixture().post(1, '/bus/delay?ms=0');

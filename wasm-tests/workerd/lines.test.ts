@@ -1,7 +1,14 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
 import { useFixture } from '../host/fixture.ts';
-import { acknowledged, LISTEN_HEADERS, listChanged, listenBody, updated, type WireStream } from '../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listChanged,
+  listenBody,
+  updated,
+  type WireStream,
+} from '../host/listen.ts';
 import { openWhilePublishing, whilePublishing } from '../host/publishing.ts';
 
 const EDGES = 2;
@@ -13,7 +20,11 @@ const NOTE = { kind: 'resource_updated', uri: 'note://a' };
 test('the streams of an isolate share one socket, and each hears what it wants', async () => {
   const streams = await opened(20);
   expect(await fixture().bus('stats')).toMatchObject({ attached: EDGES, sockets: EDGES });
-  const other = await fixture().subscribe(0, { resourceSubscriptions: ['note://b'] }, { id: '"b"' });
+  const other = await fixture().subscribe(
+    0,
+    { resourceSubscriptions: ['note://b'] },
+    { id: '"b"' },
+  );
   expect(await other.message()).toBe(acknowledged('"b"', { resourceSubscriptions: ['note://b'] }));
   expect(await fixture().bus('stats')).toMatchObject({ sockets: EDGES });
   for (const edge of [0, 1]) {
@@ -68,7 +79,11 @@ test('after thousands of streams, the request that has the socket still asks the
   const [holder] = await opened(1);
   const body = listenBody({ resourceSubscriptions: ['note://'] });
   for (let round = 0; round < 10; round += 1) {
-    const { status } = await fixture().request(0, '/age', { method: 'POST', headers: LISTEN_HEADERS, body });
+    const { status } = await fixture().request(0, '/age', {
+      method: 'POST',
+      headers: LISTEN_HEADERS,
+      body,
+    });
     expect([status, (await fixture().stats(0)).outages]).toEqual([200, 0]);
   }
   await fixture().publish(1, NOTE);
@@ -109,7 +124,9 @@ test('publishing while streams open loses nothing after the ack, and nothing com
 
 test('a large filter of a line outlives the hibernation of the bus as it was adjusted', async () => {
   const names = Array.from({ length: 40 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
-  const streams = await Promise.all(names.map((uri) => fixture().subscribe(0, { resourceSubscriptions: [uri] })));
+  const streams = await Promise.all(
+    names.map((uri) => fixture().subscribe(0, { resourceSubscriptions: [uri] })),
+  );
   for (const stream of streams) expect(await stream.message()).toContain('acknowledged');
   expect(await fixture().bus('interests')).toBe(1);
   const wakes = await fixture().bus<number>('wakes');
@@ -169,7 +186,10 @@ async function opened(count: number): Promise<WireStream[]> {
   return streams;
 }
 
-/** Both were published; while a socket is replaced, the order of what is made up for is that of the log. */
+/**
+ * Both were published; while a socket is replaced, the order of what is made up for is that of the
+ * log.
+ */
 async function both(stream: WireStream): Promise<void> {
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   expect(await stream.message()).toBe(listChanged('1', 'tools'));

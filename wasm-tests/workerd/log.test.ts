@@ -17,7 +17,8 @@ test('the log is a window by count and by age, and knows what it has let go of',
   expect(await answerTo(epoch, oldest - 1)).toBe(oldest - 1);
   expect(await answerTo(epoch, oldest - 2)).toBe(position);
   await setTimeout(2_000);
-  // What is old is let go of with a publish, but never the last event, which says where the log ends.
+  // What is old is let go of with a publish, but never the last event, which says where the log
+  // ends.
   await fixture().publish(0, { kind: 'prompts_list_changed' });
   expect(await fixture().bus('positions')).toEqual([position + 1]);
   expect(await answerTo(epoch, oldest - 1)).toBe(position + 1);
@@ -41,7 +42,9 @@ async function answerTo(epoch: string, position: number): Promise<number> {
   const answer = new Promise<string>((resolve) => {
     socket.addEventListener('message', ({ data }) => resolve(data), { once: true });
   });
-  socket.send(JSON.stringify({ v: 1, type: 'follow', seq: 1, fresh: true, since: position, epoch }));
+  socket.send(
+    JSON.stringify({ v: 1, type: 'follow', seq: 1, fresh: true, since: position, epoch }),
+  );
   const { after } = JSON.parse(await answer) as { after: number };
   socket.send('{"v":1,"type":"detach"}');
   return after;

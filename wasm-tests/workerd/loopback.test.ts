@@ -24,7 +24,10 @@ test('a local server listens on 127.0.0.1 and on no other address of this machin
   }
 });
 
-/** Whether a connection to `port` of `host` is taken; false where it is refused, and where this machine has no such address. */
+/**
+ * Whether a connection to `port` of `host` is taken; false where it is refused, and where this
+ * machine has no such address.
+ */
 async function takes(host: string, port: string): Promise<boolean> {
   const socket = connect({ host, port: Number(port), timeout: 1_000 });
   socket.on('timeout', () => socket.destroy(new Error('no answer')));

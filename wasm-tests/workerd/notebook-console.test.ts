@@ -20,12 +20,16 @@ afterAll(() => workerd?.stop());
 
 describe('POST /publish', () => {
   test('answers where the events stand, and listeners in another isolate hear of them', async () => {
-    const stream = await listen(`${workerd.edges[1]}/mcp`, { resourceSubscriptions: ['note://todo', 'note://x'] });
+    const stream = await listen(`${workerd.edges[1]}/mcp`, {
+      resourceSubscriptions: ['note://todo', 'note://x'],
+    });
     onTestFinished(() => stream.drop());
     await stream.message();
     const first = await positionOf(publish(todo()));
     expect(await stream.message()).toBe(updated('1', 'note://todo'));
-    expect(await positionOf(publish([todo(), { kind: 'resource_updated', uri: 'note://x' }]))).toBe(first + 2);
+    expect(await positionOf(publish([todo(), { kind: 'resource_updated', uri: 'note://x' }]))).toBe(
+      first + 2,
+    );
     expect(await stream.message()).toBe(updated('1', 'note://todo'));
     expect(await stream.message()).toBe(updated('1', 'note://x'));
   });
@@ -39,7 +43,10 @@ describe('GET /stats', () => {
   test('tells of its isolate and of the bus, to whoever bears the secret', async () => {
     expect((await fetch(`${origin}/stats`)).status).toBe(401);
     const [here, there] = [await statsOf(origin), await statsOf(workerd.edges[1] ?? '')];
-    expect(here).toMatchObject({ streams: { open: 0, collapsed: 0, resyncs: 0 }, bus: { dropped: 0 } });
+    expect(here).toMatchObject({
+      streams: { open: 0, collapsed: 0, resyncs: 0 },
+      bus: { dropped: 0 },
+    });
     expect(here.isolate).not.toBe(there.isolate);
     expect((await statsOf(origin)).isolate).toBe(here.isolate);
   });
@@ -56,10 +63,16 @@ describe('GET /metrics', () => {
     const stream = await listen(`${origin}/mcp`, { resourceSubscriptions: ['note://metered'] });
     onTestFinished(() => stream.drop());
     await stream.message();
-    for (const headers of [{}, BEARER]) expect((await fetch(`${origin}/metrics`, { headers })).status).toBe(401);
-    const response = await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+    for (const headers of [{}, BEARER])
+      expect((await fetch(`${origin}/metrics`, { headers })).status).toBe(401);
+    const response = await fetch(`${origin}/metrics`, {
+      headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+    });
     const text = await response.text();
-    expect([response.status, response.headers.get('content-type')?.split(';')[0]]).toEqual([200, 'text/plain']);
+    expect([response.status, response.headers.get('content-type')?.split(';')[0]]).toEqual([
+      200,
+      'text/plain',
+    ]);
     const families = new Map(parse(text).map(({ metrics, name }) => [name, metrics]));
     expect(Number(families.get('mcp_listen_streams_open')?.[0]?.value)).toBeGreaterThan(0);
     expect(families.get('mcp_listen_bus_events_total')).toHaveLength(1);
@@ -79,7 +92,9 @@ describe('the console', () => {
     const html = await (await fetch(origin)).text();
     const script = await fetched(html.match(/\/console\.js\?v=\w+/)?.[0]);
     expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    expect((await fetched(html.match(/\/console\.css\?v=\w+/)?.[0])).headers.get('content-type')).toContain('text/css');
+    expect(
+      (await fetched(html.match(/\/console\.css\?v=\w+/)?.[0])).headers.get('content-type'),
+    ).toContain('text/css');
     const core = await fetched((await script.text()).match(/\/console\.wasm\?v=\w+/)?.[0]);
     expect(core.headers.get('content-type')).toBe('application/wasm');
     expect(WebAssembly.validate(await core.arrayBuffer())).toBe(true);

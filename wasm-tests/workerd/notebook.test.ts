@@ -17,7 +17,11 @@ let rung = 0;
 let opened = 0;
 
 beforeAll(async () => {
-  workerd = await startWorkerd({ bundle: workerBundle, edges: 2, text: { CONSOLE: 'on', NOTEBOOK_WRITE: 'on' } });
+  workerd = await startWorkerd({
+    bundle: workerBundle,
+    edges: 2,
+    text: { CONSOLE: 'on', NOTEBOOK_WRITE: 'on' },
+  });
   [here = '', there = ''] = workerd.edges.map((origin) => `${origin}/mcp`);
   await ring();
 }, 60_000);
@@ -36,8 +40,9 @@ async function ring(): Promise<void> {
 }
 
 /**
- * Listens in the other isolate to all lists, the bell and `uris`, and to a note that no other stream names: so the
- * acknowledgment waits for the bus, and the stream receives nothing that was published before.
+ * Listens in the other isolate to all lists, the bell and `uris`, and to a note that no other
+ * stream names: so the acknowledgment waits for the bus, and the stream receives nothing that was
+ * published before.
  */
 async function watch(...uris: string[]): Promise<WireStream> {
   opened += 1;
@@ -78,7 +83,9 @@ async function toolNames(): Promise<string[]> {
 
 /** The text of a resource, or the code of the error. */
 async function read(uri: string): Promise<string | number | undefined> {
-  const { result, error } = await call<{ contents: { text: string }[] }>(there, 'resources/read', { uri });
+  const { result, error } = await call<{ contents: { text: string }[] }>(there, 'resources/read', {
+    uri,
+  });
   return result?.contents[0]?.text ?? error?.code;
 }
 
@@ -105,7 +112,10 @@ describe('the catalogue', () => {
     expect(await uris()).toEqual(expect.arrayContaining(['note://todo', 'note://journal']));
     expect(await read('note://todo')).toBe('buy milk');
     expect(await read('note://journal')).toBe('day one');
-    const { result } = await call<{ resourceTemplates: unknown[] }>(there, 'resources/templates/list');
+    const { result } = await call<{ resourceTemplates: unknown[] }>(
+      there,
+      'resources/templates/list',
+    );
     expect(result?.resourceTemplates).toMatchObject([{ uriTemplate: 'note://{name}' }]);
   });
 
@@ -143,14 +153,19 @@ describe('notes', () => {
     await callTool(here, 'edit_note', { name: 'brief', text: 'gone soon' });
     const stream = await watch('note://brief');
     await callTool(here, 'delete_note', { name: 'brief' });
-    expect(await heard(stream)).toEqual(['resources/list_changed', 'resources/updated note://brief']);
+    expect(await heard(stream)).toEqual([
+      'resources/list_changed',
+      'resources/updated note://brief',
+    ]);
     expect(await uris()).not.toContain('note://brief');
     expect(await read('note://brief')).toBe(-32602);
   });
 
   test('deleting what is not there announces nothing', async () => {
     const stream = await watch('note://nobody');
-    expect(says(await callTool(here, 'delete_note', { name: 'nobody' }))).toContain('Nothing changed.');
+    expect(says(await callTool(here, 'delete_note', { name: 'nobody' }))).toContain(
+      'Nothing changed.',
+    );
     expect(await heard(stream)).toEqual([]);
   });
 });
@@ -180,7 +195,10 @@ describe('search', () => {
 
   test('finds the notes that hold the words, whatever their case', async () => {
     await callTool(here, 'enable_search');
-    await callTool(here, 'edit_note', { name: 'menu', text: 'bread\nSoup of the DAY\nmore soup of the day' });
+    await callTool(here, 'edit_note', {
+      name: 'menu',
+      text: 'bread\nSoup of the DAY\nmore soup of the day',
+    });
     const found = await callTool(there, 'search', { query: 'soup of the day' });
     expect(found.structuredContent).toEqual({ hits: [{ name: 'menu', line: 'Soup of the DAY' }] });
     await callTool(here, 'disable_search');
@@ -192,7 +210,10 @@ describe('analysis', () => {
     const stream = await watch('analysis://latest-result');
     expect(await uris()).not.toContain('analysis://latest-result');
     await callTool(here, 'run_analysis', { text: 'to be or not to be' });
-    expect(await heard(stream)).toEqual(['resources/list_changed', 'resources/updated analysis://latest-result']);
+    expect(await heard(stream)).toEqual([
+      'resources/list_changed',
+      'resources/updated analysis://latest-result',
+    ]);
     expect(await uris()).toContain('analysis://latest-result');
     expect(JSON.parse(String(await read('analysis://latest-result')))).toEqual({
       characters: 18,
@@ -206,7 +227,9 @@ describe('analysis', () => {
     });
     await callTool(here, 'run_analysis', { text: 'something else' });
     expect(await heard(stream)).toEqual(['resources/updated analysis://latest-result']);
-    expect(says(await callTool(here, 'run_analysis', { text: 'something else' }))).toContain('Nothing changed.');
+    expect(says(await callTool(here, 'run_analysis', { text: 'something else' }))).toContain(
+      'Nothing changed.',
+    );
     expect(await heard(stream)).toEqual([]);
   });
 });
@@ -217,7 +240,9 @@ describe('databases', () => {
     await callTool(here, 'connect_database', { name: 'archive' });
     expect(await heard(stream)).toEqual(['tools/list_changed']);
     expect(await toolNames()).toContain('query_archive');
-    expect(says(await callTool(here, 'connect_database', { name: 'archive' }))).toContain('Nothing changed.');
+    expect(says(await callTool(here, 'connect_database', { name: 'archive' }))).toContain(
+      'Nothing changed.',
+    );
     expect(await heard(stream)).toEqual([]);
   });
 
@@ -264,7 +289,9 @@ describe('prompts', () => {
     expect(await heard(stream)).toEqual(['prompts/list_changed']);
     expect(await listed('prompts')).toMatchObject([{ name: 'greet', description: 'Say hello.' }]);
     const { result } = await call<{ messages: unknown[] }>(there, 'prompts/get', { name: 'greet' });
-    expect(result?.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Say hello.' } }]);
+    expect(result?.messages).toEqual([
+      { role: 'user', content: { type: 'text', text: 'Say hello.' } },
+    ]);
   });
 
   test('its text can be replaced, and the same text announces nothing', async () => {
@@ -272,7 +299,9 @@ describe('prompts', () => {
     const stream = await watch();
     await callTool(here, 'add_prompt', { name: 'bye', text: 'Wave.' });
     expect(await heard(stream)).toEqual(['prompts/list_changed']);
-    expect(says(await callTool(here, 'add_prompt', { name: 'bye', text: 'Wave.' }))).toContain('Nothing changed.');
+    expect(says(await callTool(here, 'add_prompt', { name: 'bye', text: 'Wave.' }))).toContain(
+      'Nothing changed.',
+    );
     expect(await heard(stream)).toEqual([]);
   });
 });
@@ -302,10 +331,14 @@ describe('bad input', () => {
   test('the hundred and first prompt is refused', async () => {
     const room = 100 - (await listed('prompts')).length;
     for (let index = 0; index < room; index += 1) {
-      expect(await callTool(here, 'add_prompt', { name: `p${index}`, text: 'x' })).not.toHaveProperty('isError');
+      expect(
+        await callTool(here, 'add_prompt', { name: `p${index}`, text: 'x' }),
+      ).not.toHaveProperty('isError');
     }
     const stream = await watch();
-    expect(await callTool(here, 'add_prompt', { name: 'one-more', text: 'x' })).toMatchObject({ isError: true });
+    expect(await callTool(here, 'add_prompt', { name: 'one-more', text: 'x' })).toMatchObject({
+      isError: true,
+    });
     expect(await heard(stream)).toEqual([]);
     expect(await listed('prompts')).toHaveLength(100);
   });

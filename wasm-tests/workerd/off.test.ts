@@ -4,7 +4,11 @@ import { useFixture } from '../host/fixture.ts';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 
 const fixture = useFixture();
-const LISTEN = { method: 'POST', headers: LISTEN_HEADERS, body: listenBody({ toolsListChanged: true }) };
+const LISTEN = {
+  method: 'POST',
+  headers: LISTEN_HEADERS,
+  body: listenBody({ toolsListChanged: true }),
+};
 const NOT_FOUND = { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'Method not found' } };
 
 test('a listen that is refused because no streams are held does not wake the bus', async () => {
@@ -27,7 +31,9 @@ test('a gateway that holds no streams asks neither the bus nor the server behind
   expect(response.status).toBe(404);
   expect(await response.json()).toEqual(NOT_FOUND);
   expect((await fetch(url, { headers: { accept: 'text/event-stream' } })).status).toBe(405);
-  const discovered = (await (await fetch(callRequest(url, 'server/discover'))).json()) as { result: object };
+  const discovered = (await (await fetch(callRequest(url, 'server/discover'))).json()) as {
+    result: object;
+  };
   expect(discovered.result).toMatchObject({ capabilities: { tools: {}, logging: {} } });
   expect(discovered.result).not.toMatchObject({ capabilities: { tools: { listChanged: true } } });
 });

@@ -9,7 +9,10 @@ import { listen, type WireStream } from '../host/listen.ts';
 interface Opening {
   /** The stream before it leaves once this one is acknowledged, and not while it opens. */
   stays: boolean;
-  /** The stream before it leaves before the change already: its server may notice by the change alone. */
+  /**
+   * The stream before it leaves before the change already: its server may notice by the change
+   * alone.
+   */
   leavesFirst: boolean;
   /** From the change to the end of the stream before it. */
   leavesAfter: number;

@@ -39,7 +39,10 @@ describe('what is published', () => {
     const batch = [updateOf('note://a'), updateOf('note://b')];
     const positions = [before + 1, before + 2];
     expect(await told(post(batch))).toEqual([200, { position: before + 2, positions }]);
-    expect(await told(post([updateOf()]))).toEqual([200, { position: before + 3, positions: [before + 3] }]);
+    expect(await told(post([updateOf()]))).toEqual([
+      200,
+      { position: before + 3, positions: [before + 3] },
+    ]);
   });
 
   test('may be written as the notification that tells of it, and as the Python SDK names it', async () => {
@@ -65,10 +68,16 @@ describe('a publisher', () => {
     ['nothing after the scheme', { authorization: 'Bearer' }],
     ['it under another scheme', { authorization: `Basic ${SECRET}` }],
     ['a signature that is none', { 'mcp-listen-timestamp': '1', 'mcp-listen-signature': SECRET }],
-    ['the secret, but a bad signature', { ...BEARER, 'mcp-listen-signature': `v2=${'0'.repeat(64)}` }],
+    [
+      'the secret, but a bad signature',
+      { ...BEARER, 'mcp-listen-signature': `v2=${'0'.repeat(64)}` },
+    ],
   ])('with %s is refused', async (_what, headers) => {
     const before = await position();
-    const response = await post(updateOf(), { 'content-type': 'application/json', ...(headers as object) });
+    const response = await post(updateOf(), {
+      'content-type': 'application/json',
+      ...(headers as object),
+    });
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     expect(await response.json()).toMatchObject({ error: 'unauthorized' });
     expect(await position()).toBe(before);
@@ -120,7 +129,10 @@ describe('the same key again', () => {
   test('answers the same position and publishes nothing', async () => {
     const before = await position();
     const batch = [updateOf('note://a'), updateOf('note://b')];
-    const answers = await Promise.all([told(post(batch, keyed('one'))), told(post(batch, keyed('one')))]);
+    const answers = await Promise.all([
+      told(post(batch, keyed('one'))),
+      told(post(batch, keyed('one'))),
+    ]);
     answers.push(await told(post(batch, keyed('one'))));
     const answer = { position: before + 2, positions: [before + 1, before + 2] };
     expect(answers).toEqual([200, 200, 200].map((status) => [status, answer]));
@@ -154,7 +166,10 @@ describe('the same key again', () => {
 
   test('that is none is refused', async () => {
     for (const key of ['a'.repeat(257), 'two words']) {
-      expect(await told(post(updateOf(), keyed(key)))).toMatchObject([400, { error: 'invalid-idempotency-key' }]);
+      expect(await told(post(updateOf(), keyed(key)))).toMatchObject([
+        400,
+        { error: 'invalid-idempotency-key' },
+      ]);
     }
     for (const length of [1, 255, 256]) {
       expect((await told(post(updateOf(), keyed('a'.repeat(length)))))[0]).toBe(200);
@@ -167,13 +182,19 @@ describe('the same key again', () => {
     const [, first] = await told(post(body, headers));
     expect(await told(post(body, headers))).toEqual([200, first]);
     const digits = headers['mcp-listen-signature']?.slice(3).toUpperCase();
-    expect(await told(post(body, { ...headers, 'mcp-listen-signature': `v2=${digits}` }))).toEqual([200, first]);
+    expect(await told(post(body, { ...headers, 'mcp-listen-signature': `v2=${digits}` }))).toEqual([
+      200,
+      first,
+    ]);
   });
 
   test('in a request that is signed again publishes nothing either', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
     const [, first] = await told(post(body, signed({ body, key: 'signed' })));
-    expect(await told(post(body, signed({ body, key: 'signed', agoSeconds: 5 })))).toEqual([200, first]);
+    expect(await told(post(body, signed({ body, key: 'signed', agoSeconds: 5 })))).toEqual([
+      200,
+      first,
+    ]);
     expect(await told(post(body, keyed('signed')))).toEqual([200, first]);
   });
 });
@@ -195,7 +216,11 @@ describe('a body', () => {
   });
 
   test.each<[string, number, (size: number) => object]>([
-    ['a URI of %d bytes', 2_048, (bytes) => updateOf(`${'ä'.repeat(512)}${'x'.repeat(bytes - 1_024)}`)],
+    [
+      'a URI of %d bytes',
+      2_048,
+      (bytes) => updateOf(`${'ä'.repeat(512)}${'x'.repeat(bytes - 1_024)}`),
+    ],
     ['a group of %d bytes', 2_048, (bytes) => ({ ...updateOf(), group: 'x'.repeat(bytes) })],
     ['a depth of %d', 64, (depth) => ({ ...updateOf(), x: nested(depth - 1) })],
   ])('with %s is taken up to the limit', async (_what, limit, bodyOf) => {
@@ -215,7 +240,12 @@ describe('a body', () => {
     ['a batch with one that is no event', [updateOf(), 7], 'malformed-event', 1],
     ['a task without a state', [updateOf(), { kind: 'task_status' }], 'invalid-task', 1],
     ['a disconnect', { kind: 'disconnect', principal: 'ann' }, 'disconnect-not-allowed', 0],
-    ['one among changes', [updateOf(), { kind: 'disconnect', principal: 'ann' }], 'disconnect-not-allowed', 1],
+    [
+      'one among changes',
+      [updateOf(), { kind: 'disconnect', principal: 'ann' }],
+      'disconnect-not-allowed',
+      1,
+    ],
   ])('with %s is refused, and nothing is published', async (_what, body, error, index) => {
     const before = await position();
     const response = await post(body);
@@ -231,10 +261,16 @@ describe('a body', () => {
   test.each([
     ['no type', { authorization: `Bearer ${SECRET}` }],
     ['plain text', { ...BEARER, 'content-type': 'text/plain' }],
-    ['another encoding of characters', { ...BEARER, 'content-type': 'application/json; charset=utf-16' }],
+    [
+      'another encoding of characters',
+      { ...BEARER, 'content-type': 'application/json; charset=utf-16' },
+    ],
     ['a compression', { ...BEARER, 'content-encoding': 'gzip' }],
   ])('with %s is refused before its sender is looked at', async (_what, headers) => {
-    expect(await told(post(updateOf(), headers))).toMatchObject([415, { error: 'unsupported-media-type' }]);
+    expect(await told(post(updateOf(), headers))).toMatchObject([
+      415,
+      { error: 'unsupported-media-type' },
+    ]);
   });
 
   test('in UTF-8 that says so is taken', async () => {

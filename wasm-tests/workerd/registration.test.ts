@@ -9,7 +9,9 @@ const fixture = useFixture();
 test('the ack waits for the bus, and what is published after it is delivered', async () => {
   await fixture().post(1, '/bus/delay?ms=1000');
   const opening = fixture().subscribe(0, { toolsListChanged: true });
-  await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ attached: 0, sockets: 1 });
+  await expect
+    .poll(() => fixture().bus<BusStats>('stats'))
+    .toMatchObject({ attached: 0, sockets: 1 });
   const stream = await opening;
   expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
   expect(await fixture().bus<BusStats>('stats')).toMatchObject({ attached: 1 });

@@ -10,7 +10,11 @@ const ack = acknowledged('1', TOOLS);
 /** The messages of a stream up to its end. */
 async function rest(stream: WireStream): Promise<string[]> {
   const messages: string[] = [];
-  for (let message = await stream.message(); message !== undefined; message = await stream.message()) {
+  for (
+    let message = await stream.message();
+    message !== undefined;
+    message = await stream.message()
+  ) {
     messages.push(message);
   }
   return messages;
@@ -21,12 +25,18 @@ test('a stream ends at its age without a result, and leaves no socket behind', a
   const stream = await fixture().subscribeWith(0, options, TOOLS);
   expect(await rest(stream)).toEqual([ack]);
   await fixture().attached(0);
-  expect(await fixture().ask<ListenStats>(0, options, 'stats')).toMatchObject({ open: 0, ended: { rotated: 1 } });
+  expect(await fixture().ask<ListenStats>(0, options, 'stats')).toMatchObject({
+    open: 0,
+    ended: { rotated: 1 },
+  });
 });
 
 test('a drain, asked for in another request of the isolate, ends the streams without a result', async () => {
   const options = {
-    server: { info: { name: 'drained', version: '1' }, capabilities: { tools: { listChanged: true } } },
+    server: {
+      info: { name: 'drained', version: '1' },
+      capabilities: { tools: { listChanged: true } },
+    },
   };
   const opening = Array.from({ length: 20 }, () => fixture().subscribeWith(0, options, TOOLS));
   const streams = await Promise.all(opening);
@@ -42,9 +52,15 @@ test('a drain, asked for in another request of the isolate, ends the streams wit
 });
 
 test('a drain of so many ends the oldest streams, and the others hear on', async () => {
-  const options = { server: { info: { name: 'shed', version: '1' }, capabilities: { tools: { listChanged: true } } } };
+  const options = {
+    server: {
+      info: { name: 'shed', version: '1' },
+      capabilities: { tools: { listChanged: true } },
+    },
+  };
   const streams: WireStream[] = [];
-  for (let count = 0; count < 3; count += 1) streams.push(await fixture().subscribeWith(0, options, TOOLS));
+  for (let count = 0; count < 3; count += 1)
+    streams.push(await fixture().subscribeWith(0, options, TOOLS));
   for (const stream of streams) await stream.message();
   const stats = await fixture().ask<ListenStats>(0, options, 'drain&count=2&windowMs=100');
   expect(stats).toMatchObject({ open: 1, ended: { shed: 2 } });
@@ -61,6 +77,8 @@ test('a client that reads nothing for writeMs is given up, and its socket with i
     expect(new Set(await Promise.all(published))).toEqual(new Set([200]));
     return await fixture().ask(0, options, 'stats');
   };
-  await expect.poll(stats, { timeout: 60_000, interval: 10 }).toMatchObject({ open: 0, ended: { stalled: 1 } });
+  await expect
+    .poll(stats, { timeout: 60_000, interval: 10 })
+    .toMatchObject({ open: 0, ended: { stalled: 1 } });
   await fixture().attached(0);
 }, 90_000);

@@ -20,17 +20,27 @@ describe.each([
   }
 
   function publish(group: string): Promise<number> {
-    return fixture().publish(1, { kind: 'for_group', group, event: { kind: 'tools_list_changed' } });
+    return fixture().publish(1, {
+      kind: 'for_group',
+      group,
+      event: { kind: 'tools_list_changed' },
+    });
   }
 
   test('what is for one group is heard by its callers alone, in every isolate', async () => {
-    const ann = [await opened(0, 'ann', 'acme'), await opened(0, 'amy', 'acme'), await opened(1, 'ann', 'acme')];
+    const ann = [
+      await opened(0, 'ann', 'acme'),
+      await opened(0, 'amy', 'acme'),
+      await opened(1, 'ann', 'acme'),
+    ];
     const ben = await opened(0, 'ben', 'bolt', 'both');
     expect(await publish('bolt')).toBe(200);
     expect(await ben.message()).toBe(CUE);
     expect(await publish('acme')).toBe(200);
     for (const stream of ann) expect(await stream.message()).toBe(CUE);
-    expect(await fixture().ask(0, { principal: { name: 'ben', groups: ['bolt', 'both'] } }, 'stats')).toMatchObject({
+    expect(
+      await fixture().ask(0, { principal: { name: 'ben', groups: ['bolt', 'both'] } }, 'stats'),
+    ).toMatchObject({
       notifications: 1,
     });
     await fixture().publish(1, { kind: 'tools_list_changed' });
@@ -40,7 +50,9 @@ describe.each([
   test('so it is on the streams of sessions', async () => {
     const session = async (edge: number, name: string, group: string) => {
       const principal = { name, groups: [group] };
-      const begun = await LegacySession.begin((init) => fixture().sendWith(edge, { principal }, init));
+      const begun = await LegacySession.begin((init) =>
+        fixture().sendWith(edge, { principal }, init),
+      );
       const stream = await begun.open();
       await stream.event();
       return stream;
@@ -48,10 +60,14 @@ describe.each([
     const ann = await session(0, 'gus', 'acme');
     const ben = await session(0, 'hal', 'bolt');
     expect(await publish('acme')).toBe(200);
-    expect(fields(await ann.event())).toMatchObject({ data: { method: 'notifications/tools/list_changed' } });
+    expect(fields(await ann.event())).toMatchObject({
+      data: { method: 'notifications/tools/list_changed' },
+    });
     await fixture().publish(1, { kind: 'prompts_list_changed' });
     for (const stream of [ann, ben]) {
-      expect(fields(await stream.event())).toMatchObject({ data: { method: 'notifications/prompts/list_changed' } });
+      expect(fields(await stream.event())).toMatchObject({
+        data: { method: 'notifications/prompts/list_changed' },
+      });
       stream.drop();
     }
   });

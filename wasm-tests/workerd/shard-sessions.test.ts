@@ -7,7 +7,8 @@ const fixture = useFixture({ EDGES_PER_SHARD: '2' }, 4);
 
 // With these, streams are at shards.
 beforeEach(async () => {
-  for (let edge = 0; edge < 3; edge += 1) await (await fixture().subscribe(edge, { toolsListChanged: true })).message();
+  for (let edge = 0; edge < 3; edge += 1)
+    await (await fixture().subscribe(edge, { toolsListChanged: true })).message();
   await expect.poll(async () => (await fixture().bus<BusStats>('stats')).sockets).toBe(0);
 });
 
@@ -60,12 +61,16 @@ test('a stream that was lost with its shard and does not come back frees its ses
   await stream.event();
   stream.drop();
   await expect
-    .poll(async () => (await fixture().bus<BusStats>('stats')).shards.map(({ attached }) => attached))
+    .poll(async () =>
+      (await fixture().bus<BusStats>('stats')).shards.map(({ attached }) => attached),
+    )
     .toContain(1);
   const { shards } = await fixture().bus<BusStats>('stats');
   const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
   const lost = await fixture().rawEdge(0, `?shard=${shard}`);
-  lost.send(`{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id} 1"]}`);
+  lost.send(
+    `{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id} 1"]}`,
+  );
   await new Promise((resolve) => lost.addEventListener('message', resolve, { once: true }));
   expect((await fixture().open(session, 1)).response.status).toBe(409);
   await fixture().post(0, `/bus/reset?shard=${shard}`);

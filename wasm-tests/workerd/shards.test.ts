@@ -44,7 +44,8 @@ test('a shard that is reset takes its streams back, and what is published meanwh
     for (const shard of await shards()) {
       await fixture().post(0, `/bus/reset?shard=${shard}`);
       await fixture().publish(round, TOOLS);
-      for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+      for (const { stream } of streams)
+        expect(await stream.message()).toBe(listChanged('1', 'tools'));
     }
   }
   await whole();
@@ -74,12 +75,17 @@ test('shards close when few streams are left, and those go on at the root', asyn
   if (last === undefined) throw new Error('no stream');
   await fixture().publish(1, TOOLS);
   expect(await last.stream.message()).toBe(listChanged('1', 'tools'));
-  // New ones are taken there too, by isolates that knew shards, even ones that do not remember that they were closed.
+  // New ones are taken there too, by isolates that knew shards, even ones that do not remember that
+  // they were closed.
   for (const shard of former.slice(1)) await fixture().post(0, `/bus/reset?shard=${shard}`);
   const next = await opened(PER_SHARD - 1, 1);
   await fixture().publish(1, TOOLS);
   for (const { stream } of next) expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  expect(await fixture().bus('stats')).toMatchObject({ attached: PER_SHARD, sockets: PER_SHARD, shards: [] });
+  expect(await fixture().bus('stats')).toMatchObject({
+    attached: PER_SHARD,
+    sockets: PER_SHARD,
+    shards: [],
+  });
   // One more, and shards are opened again.
   await opened(1, PER_SHARD);
   expect((await shards()).length).toBe(2);
@@ -91,7 +97,10 @@ test('root and shards hibernate, and wake to deliver', async () => {
   for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
   const [shard = 0] = await shards();
   const before = await healed();
-  const wakes = [await fixture().bus<number>('wakes'), await fixture().shard<number>(shard, 'wakes')];
+  const wakes = [
+    await fixture().bus<number>('wakes'),
+    await fixture().shard<number>(shard, 'wakes'),
+  ];
   await setTimeout(IDLE_MS);
   for (let round = 0; round < 2; round += 1) {
     for (const { stream, uri } of streams) {
@@ -99,7 +108,10 @@ test('root and shards hibernate, and wake to deliver', async () => {
       expect(await stream.message()).toBe(updated('1', uri));
     }
   }
-  const after = [await fixture().bus<number>('wakes'), await fixture().shard<number>(shard, 'wakes')];
+  const after = [
+    await fixture().bus<number>('wakes'),
+    await fixture().shard<number>(shard, 'wakes'),
+  ];
   expect(after).toEqual(wakes.map((count) => count + 1));
   await whole();
   expect(await healed()).toBe(before);
@@ -110,7 +122,9 @@ test('an edge is sent to a shard with its name, and a shard that is full or unkn
   expect(await fixture().upgrade(0)).toBe(421);
   const [shard = 0] = await shards();
   const query = `?shard=${shard}`;
-  await expect.poll(async () => (await fixture().shard<BusStats>(shard, 'stats')).sockets).toBe(PER_SHARD);
+  await expect
+    .poll(async () => (await fixture().shard<BusStats>(shard, 'stats')).sockets)
+    .toBe(PER_SHARD);
   expect(await fixture().upgrade(0, query)).toBe(410);
   expect(await fixture().upgrade(0, query, 'raw-socket')).toBe(403);
   expect((await fixture().post(0, `/bus/socket${query}`)).status).toBe(426);
@@ -124,7 +138,10 @@ interface Opened {
 
 let opening = 0;
 
-/** Streams that the isolates hold in turn, of clients on two continents, all of them acknowledged and attached; beginning at the place `first` of their turns. */
+/**
+ * Streams that the isolates hold in turn, of clients on two continents, all of them acknowledged
+ * and attached; beginning at the place `first` of their turns.
+ */
 async function opened(count: number, first = 0): Promise<Opened[]> {
   const streams = [];
   for (let place = first; place < first + count; place += 1) {
@@ -177,7 +194,9 @@ function batches(shards: BusStats['shards']): Promise<number[]> {
 
 /** How many shards hold any stream. */
 async function holding(shards: BusStats['shards']): Promise<number> {
-  const stats = await Promise.all(shards.map(({ shard }) => fixture().shard<BusStats>(shard, 'stats')));
+  const stats = await Promise.all(
+    shards.map(({ shard }) => fixture().shard<BusStats>(shard, 'stats')),
+  );
   return stats.filter(({ attached }) => attached > 0).length;
 }
 

@@ -69,7 +69,11 @@ function startScript(port: string, variables: Record<string, string> = {}) {
 
 async function start(port: string, variables: Record<string, string> = {}) {
   const child = startScript(port, variables);
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
   return { code, stdout, stderr };
 }
 

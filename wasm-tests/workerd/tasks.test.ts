@@ -19,7 +19,11 @@ test('the state of a task published in one isolate reaches a stream held by anot
   const stream = await fixture().subscribe(0, honored, DECLARED);
   expect(await stream.event()).toBe(`event: message\ndata: ${acknowledged('1', honored)}`);
   const large = { ...taskState('t'), statusMessage: 'ä'.repeat(8_000) };
-  const completed = { ...taskState('u'), status: 'completed', result: { content: [], isError: false } };
+  const completed = {
+    ...taskState('u'),
+    status: 'completed',
+    result: { content: [], isError: false },
+  };
   for (const task of [taskState('other'), large, completed]) {
     expect(await fixture().publish(1, { kind: 'task_status', task })).toBe(200);
   }
@@ -33,7 +37,9 @@ test('a client that has not declared the extension gets no task, and nothing is 
   const request = { method: 'POST', headers: LISTEN_HEADERS, body: listenBody({ taskIds: ['t'] }) };
   const response = await fetch(fixture().mcp(0), request);
   expect(response.status).toBe(400);
-  expect(await response.json()).toMatchObject({ error: { code: -32021, data: { requiredCapabilities: WITH_TASKS } } });
+  expect(await response.json()).toMatchObject({
+    error: { code: -32021, data: { requiredCapabilities: WITH_TASKS } },
+  });
   await fixture().attached(0);
 });
 
@@ -41,7 +47,12 @@ test('what is no task is refused and not logged, and the next event finds its wa
   const stream = await fixture().subscribe(0, { toolsListChanged: true, taskIds: ['t'] }, DECLARED);
   await stream.message();
   const { position } = await fixture().bus<{ position: number }>('stats');
-  for (const task of [undefined, {}, { taskId: 't' }, { ...taskState('t'), statusMessage: 'x'.repeat(16_384) }]) {
+  for (const task of [
+    undefined,
+    {},
+    { taskId: 't' },
+    { ...taskState('t'), statusMessage: 'x'.repeat(16_384) },
+  ]) {
     expect(await fixture().publish(1, { kind: 'task_status', task })).toBe(400);
   }
   expect(await fixture().bus('stats')).toMatchObject({ position });

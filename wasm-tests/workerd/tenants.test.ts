@@ -21,7 +21,8 @@ test('what one tenant changes reaches its listeners in every isolate, and no oth
   const globex = await streamOf('globex', 0);
   await switchedBy('acme');
   for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
-  // The first that the other tenant receives is its own change, and the next of this one again its own.
+  // The first that the other tenant receives is its own change, and the next of this one again its
+  // own.
   await switchedBy('globex');
   expect(await globex.message()).toBe(updated('1', 'lamp://globex/desk'));
   await switchedBy('acme');
@@ -30,15 +31,23 @@ test('what one tenant changes reaches its listeners in every isolate, and no oth
 
 test('each tenant has the handler that was made for it', async () => {
   for (const tenant of ['acme', 'globex']) {
-    const { contents } = await (await clientOf(tenant, 0)).readResource({ uri: `lamp://${tenant}/desk` });
+    const { contents } = await (await clientOf(tenant, 0)).readResource({
+      uri: `lamp://${tenant}/desk`,
+    });
     expect(contents).toMatchObject([{ text: expect.stringContaining(`A lamp of ${tenant} `) }]);
   }
 });
 
-test.each(['/initech/mcp', '/acme', '/'])('a request for %s is left to the Worker', async (path) => {
-  const answer = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
-  expect([answer.status, await answer.text()]).toEqual([404, 'The lamps are at /acme/mcp and /globex/mcp.\n']);
-});
+test.each(['/initech/mcp', '/acme', '/'])(
+  'a request for %s is left to the Worker',
+  async (path) => {
+    const answer = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
+    expect([answer.status, await answer.text()]).toEqual([
+      404,
+      'The lamps are at /acme/mcp and /globex/mcp.\n',
+    ]);
+  },
+);
 
 /** Opens a stream at a tenant, for the lamps of both. */
 async function streamOf(tenant: string, edge: number) {

@@ -69,7 +69,9 @@ describe.each([
     expect(await armed()).toBe(0);
   });
 
-  test('has shards that remember what they sent while they hibernate', { timeout: 60_000 }, async () => {
+  test('has shards that remember what they sent while they hibernate', {
+    timeout: 60_000,
+  }, async () => {
     for (let place = 0; place < 12; place += 1) await open(`note://asleep/${place}`);
     await expect.poll(away).toBe(0);
     // All streams are sent the first, and then one of them what only it watches.
@@ -79,7 +81,8 @@ describe.each([
     expect(await streams[3]?.message()).toBe(updated('1', 'note://asleep/3'));
     const before = await Promise.all([0, 1].map(calm));
     const wakes = await fixture().bus<number>('wakes');
-    for (const { shard } of (await fixture().bus<BusStats>('stats')).shards) await fixture().hibernated(shard);
+    for (const { shard } of (await fixture().bus<BusStats>('stats')).shards)
+      await fixture().hibernated(shard);
     await fixture().hibernated();
     await publish({ kind: 'resource_updated', uri: 'note://asleep/7' });
     expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);

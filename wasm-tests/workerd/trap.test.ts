@@ -24,7 +24,8 @@ test.each([
     const next = await opened(0);
     for (const stream of [one, other]) expect(await stream.event()).toBeUndefined();
     expect(await fixture().publish(0, CHANGED)).toBe(200);
-    for (const stream of [next, elsewhere]) expect(await stream.message()).toBe(listChanged('1', 'tools'));
+    for (const stream of [next, elsewhere])
+      expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(await fixture().stats(0)).toMatchObject({ open: 1, ended: { aborted: 0, trapped: 2 } });
   },
 );
@@ -42,8 +43,10 @@ test('a trap in the bus object restarts it from its disk: streams stay, and hear
 
 test('a trap behind shards restarts them from their disks: streams stay, and hear what is published then', async () => {
   const streams: WireStream[] = [];
-  for (let place = 0; place < 6; place += 1) streams.push(await acknowledgedStream(sharded, place % 2));
-  const shards = async () => (await sharded().bus<BusStats>('stats')).shards.map(({ shard }) => shard);
+  for (let place = 0; place < 6; place += 1)
+    streams.push(await acknowledgedStream(sharded, place % 2));
+  const shards = async () =>
+    (await sharded().bus<BusStats>('stats')).shards.map(({ shard }) => shard);
   await expect.poll(async () => (await shards()).length).toBeGreaterThan(0);
   const [first = 0] = await shards();
   const before = await sharded().shard<number>(first, 'wakes');
@@ -57,7 +60,8 @@ test('a trap behind shards restarts them from their disks: streams stay, and hea
 
 test('an object that its disk keeps from starting three times begins anew, and every stream is told', async () => {
   const streams: WireStream[] = [];
-  for (let place = 0; place < 4; place += 1) streams.push(await acknowledgedStream(sharded, place % 2));
+  for (let place = 0; place < 4; place += 1)
+    streams.push(await acknowledgedStream(sharded, place % 2));
   for (let count = 0; count < 2; count += 1) {
     await sharded().publish(1, CHANGED);
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));

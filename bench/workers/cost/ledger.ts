@@ -22,7 +22,10 @@ export function countsNow(): Counts {
   return counts;
 }
 
-/** Runs what an object does in one turn: the time that it takes, and that it waits for its disk where it has written. */
+/**
+ * Runs what an object does in one turn: the time that it takes, and that it waits for its disk
+ * where it has written.
+ */
 export function running<T>(run: () => T): T {
   if (isRunning) return run();
   isRunning = true;
@@ -62,8 +65,9 @@ export function countStorage(storage: DurableObjectStorage): void {
 }
 
 /**
- * Counts the timers of the objects of this isolate. One that fires has kept its object awake for as long as it was set.
- * One that is cleared is the deadline of a call to another object, for whose answer its object waited.
+ * Counts the timers of the objects of this isolate. One that fires has kept its object awake for as
+ * long as it was set. One that is cleared is the deadline of a call to another object, for whose
+ * answer its object waited.
  */
 export function countTimers(): void {
   const { setTimeout: set, clearTimeout: clear } = globalThis;

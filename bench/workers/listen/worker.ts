@@ -12,7 +12,10 @@ const { LISTEN_BUS, SOCKETS } = env as unknown as {
   SOCKETS: 'auto' | 'shared' | 'each';
 };
 
-/** mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in another. */
+/**
+ * mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in
+ * another.
+ */
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
   server: { info: SERVER_INFO, capabilities: CAPABILITIES },

@@ -3,8 +3,9 @@ import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
 import { uris } from '../uris.ts';
 
 /**
- * A relay written by hand: an object sends each frame, ready for the wire, to one WebSocket a stream, or an isolate, and the
- * edge copies it into the responses. It reads no request, filters nothing, keeps nothing and heals nothing.
+ * A relay written by hand: an object sends each frame, ready for the wire, to one WebSocket a
+ * stream, or an isolate, and the edge copies it into the responses. It reads no request, filters
+ * nothing, keeps nothing and heals nothing.
  */
 export class Relay extends DurableObject {
   /** The object hibernates, and finds its sockets again. */
@@ -61,7 +62,10 @@ async function alone(relay: DurableObjectStub): Promise<Response> {
   return new Response(body, { headers: STREAM_HEADERS });
 }
 
-/** All streams of the isolate copy what comes on the socket of the first one, whose request has to last. */
+/**
+ * All streams of the isolate copy what comes on the socket of the first one, whose request has to
+ * last.
+ */
 async function shared(relay: DurableObjectStub): Promise<Response> {
   line ??= socketTo(relay).then((webSocket) => {
     webSocket?.addEventListener('message', ({ data }) => {

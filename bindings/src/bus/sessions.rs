@@ -45,7 +45,8 @@ impl Bus {
         self.root()?.sessions()?.handle_told(shard, &call)
     }
 
-    /// Removes the sessions that have ended, and repeats to the shards what they have not confirmed.
+    /// Removes the sessions that have ended, and repeats to the shards what they have not
+    /// confirmed.
     #[wasm_bindgen(js_name = sweepSessions)]
     pub fn sweep_sessions(&mut self, now: f64) -> Result<(), JsValue> {
         self.root()?.sessions()?.sweep(millis(now))

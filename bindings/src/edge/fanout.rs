@@ -125,8 +125,8 @@ impl Fanout {
     }
 
     /// Publishes events, each a line of JSON text; `published` and `now` are on the same clock.
-    /// Returns what to write to which stream: see `js/streams/bodies/fanout-bodies.ts`; undefined if
-    /// nothing is to be written. Report the streams without room with `due` at once.
+    /// Returns what to write to which stream: see `js/streams/bodies/fanout-bodies.ts`; undefined
+    /// if nothing is to be written. Report the streams without room with `due` at once.
     pub fn publish(
         &mut self,
         events: &str,

@@ -39,7 +39,10 @@ export interface ServiceOptions {
   origins: string;
   /** Hosts that requests may address, one per line; undefined: every host except a rebound one. */
   hosts: string | undefined;
-  /** JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds, taskIdBytes. */
+  /**
+   * JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds,
+   * taskIdBytes.
+   */
   limits: string | undefined;
   /** If false, every request that needs a stream is refused. */
   holdsStreams: boolean;

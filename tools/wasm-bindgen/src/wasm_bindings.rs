@@ -1,5 +1,5 @@
-//! `wasm-bindings MODULE FOLDER NAME`: does what `wasm-bindgen --target web` does, with the options that the build
-//! needs, and without the libraries of its command line.
+//! `wasm-bindings MODULE FOLDER NAME`: does what `wasm-bindgen --target web` does, with the options
+//! that the build needs, and without the libraries of its command line.
 
 use anyhow::{Result, bail};
 use wasm_bindgen_cli_support::Bindgen;

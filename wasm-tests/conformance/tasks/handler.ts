@@ -7,8 +7,8 @@ import { type Call, called, TOOLS } from './tools.ts';
 export const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 /**
- * A handler of 2026-07-28 with the tasks extension (SEP-2663), which the official SDK has not. `publish` is called with
- * each state of each task.
+ * A handler of 2026-07-28 with the tasks extension (SEP-2663), which the official SDK has not.
+ * `publish` is called with each state of each task.
  */
 export function taskHandler(publish: (task: TaskState) => Promise<void>): Fetch {
   const tasks = new Tasks(publish);
@@ -24,7 +24,11 @@ export function taskHandler(publish: (task: TaskState) => Promise<void>): Fetch 
 interface Message {
   id: number | string;
   method: string;
-  params: { taskId?: string; inputResponses?: object; _meta: Record<string, { extensions?: object }> };
+  params: {
+    taskId?: string;
+    inputResponses?: object;
+    _meta: Record<string, { extensions?: object }>;
+  };
 }
 
 interface Answer {
@@ -73,7 +77,9 @@ function refused(code: number, message: string, status = 400, data?: object): An
   return { status, error: { code, message, ...(data === undefined ? {} : { data }) } };
 }
 
-const UNDECLARED = refused(-32_021, 'The client has not declared tasks', 400, { requiredCapabilities: EXTENSION });
+const UNDECLARED = refused(-32_021, 'The client has not declared tasks', 400, {
+  requiredCapabilities: EXTENSION,
+});
 
 const CACHED = { ttlMs: 0, cacheScope: 'private' };
 

@@ -27,7 +27,13 @@ export class Tasks {
   /** Begins a task in this state. */
   begin(change: Change): TaskState {
     const at = new Date().toISOString();
-    const fixed = { taskId: randomUUID(), createdAt: at, lastUpdatedAt: at, ttlMs: 600_000, pollIntervalMs: 100 };
+    const fixed = {
+      taskId: randomUUID(),
+      createdAt: at,
+      lastUpdatedAt: at,
+      ttlMs: 600_000,
+      pollIntervalMs: 100,
+    };
     const task = { ...fixed, ...change } as TaskState;
     this.#tasks.set(task.taskId, task);
     return task;
@@ -39,7 +45,14 @@ export class Tasks {
     if (task === undefined || !['working', 'input_required'].includes(task.status)) return;
     const { createdAt, ttlMs, pollIntervalMs } = task;
     const lastUpdatedAt = new Date().toISOString();
-    const changed = { taskId, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs, ...change } as TaskState;
+    const changed = {
+      taskId,
+      createdAt,
+      lastUpdatedAt,
+      ttlMs,
+      pollIntervalMs,
+      ...change,
+    } as TaskState;
     this.#tasks.set(taskId, changed);
     await this.#publish(changed);
   }

@@ -8,7 +8,10 @@ export interface Call {
 }
 
 /** The tools whose calls become tasks, which the official suite expects under these names. */
-const TASK_TOOLS: Record<string, (call: Call) => { begin: Change; next?: Change; afterMs?: number }> = {
+const TASK_TOOLS: Record<
+  string,
+  (call: Call) => { begin: Change; next?: Change; afterMs?: number }
+> = {
   slow_compute: ({ arguments: { seconds = 0 } }) => ({
     begin: { status: 'working' },
     next: { status: 'completed', result: text('computed') },
@@ -23,11 +26,18 @@ const TASK_TOOLS: Record<string, (call: Call) => { begin: Change; next?: Change;
     begin: { status: 'working' },
     next: { status: 'failed', error: { code: -32_603, message: 'this job breaks by design' } },
   }),
-  confirm_delete: () => ({ begin: { status: 'input_required', inputRequests: { confirmation: QUESTION } } }),
-  multi_input: () => ({ begin: { status: 'input_required', inputRequests: { first: QUESTION, second: QUESTION } } }),
+  confirm_delete: () => ({
+    begin: { status: 'input_required', inputRequests: { confirmation: QUESTION } },
+  }),
+  multi_input: () => ({
+    begin: { status: 'input_required', inputRequests: { first: QUESTION, second: QUESTION } },
+  }),
   test_tool_with_task: ({ inputResponses }) => ({
     begin: { status: 'working' },
-    next: { status: 'completed', result: text(`hello ${inputResponses?.['user_name']?.content?.name}`) },
+    next: {
+      status: 'completed',
+      result: text(`hello ${inputResponses?.['user_name']?.content?.name}`),
+    },
   }),
 };
 
@@ -37,11 +47,18 @@ const REQUIRED = ['failing_job', 'protocol_error_job', 'test_tool_with_task'];
 /** All tools by name. */
 export const TOOLS = ['greet', ...Object.keys(TASK_TOOLS)];
 
-/** What a call is answered with; `undefined` where it needs tasks, and the client has not declared them. */
+/**
+ * What a call is answered with; `undefined` where it needs tasks, and the client has not declared
+ * them.
+ */
 export function called(call: Call, tasks: Tasks, hasTasks: boolean): object | undefined {
   const tool = TASK_TOOLS[call.name];
-  if (tool === undefined) return { resultType: 'complete', ...text(`Hello, ${call.arguments.name}!`) };
-  if (!hasTasks) return REQUIRED.includes(call.name) ? undefined : { resultType: 'complete', ...text('computed') };
+  if (tool === undefined)
+    return { resultType: 'complete', ...text(`Hello, ${call.arguments.name}!`) };
+  if (!hasTasks)
+    return REQUIRED.includes(call.name)
+      ? undefined
+      : { resultType: 'complete', ...text('computed') };
   if (call.name === 'test_tool_with_task' && call.inputResponses === undefined) {
     return { resultType: 'input_required', inputRequests: { user_name: QUESTION } };
   }

@@ -4,7 +4,8 @@ import { createRoot } from 'react-dom/client';
 
 /** Shows a button that says how a watch is, by a hook, and ends the watch. */
 export function show(watched: Watch, useStatus: () => string): void {
-  const Status = () => createElement('button', { type: 'button', onClick: () => void watched.close() }, useStatus());
+  const Status = () =>
+    createElement('button', { type: 'button', onClick: () => void watched.close() }, useStatus());
   const place = document.body.appendChild(document.createElement('main'));
   createRoot(place).render(createElement(StrictMode, null, createElement(Status)));
 }

@@ -20,7 +20,8 @@ enum Step {
     Down,
     Settle,
     Pass(u64),
-    /// The frame that would come next is lost, comes twice, after the one behind it, or is cut short.
+    /// The frame that would come next is lost, comes twice, after the one behind it, or is cut
+    /// short.
     Drop,
     DropUp,
     Repeat,

@@ -13,7 +13,8 @@ use crate::{any::updated, follow};
 
 use super::{cues, stream::Stream, watching, world::World};
 
-/// A line on a bus that has room for 10,000 bytes of names on each connection, and for 200 in any case.
+/// A line on a bus that has room for 10,000 bytes of names on each connection, and for 200 in any
+/// case.
 fn bounded() -> World {
     let mut world = World::new();
     world.bound(320_000, 800);

@@ -1,4 +1,5 @@
-//! A bus with its log, one isolate with its streams, and the connection between them, on a clock of its own.
+//! A bus with its log, one isolate with its streams, and the connection between them, on a clock of
+//! its own.
 
 use std::collections::VecDeque;
 

@@ -204,7 +204,8 @@ fn a_stream_is_attached_only_where_it_was_opened() {
     assert_eq!(world.joins(&claim("s 2"), 2), None);
 }
 
-/// The edge may have given up the connection that comes last: then it has the stream on the other one.
+/// The edge may have given up the connection that comes last: then it has the stream on the other
+/// one.
 #[test]
 fn a_stream_that_attaches_again_is_not_over_where_it_was() {
     let mut world = World::with("s", of(None));

@@ -116,7 +116,8 @@ impl World {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
-    /// One more stream of a session is opened, of which the text is the id and, after a space, the principal. Returns what it claims.
+    /// One more stream of a session is opened, of which the text is the id and, after a space, the
+    /// principal. Returns what it claims.
     pub(super) fn open(&mut self, session: &str) -> Claim {
         let (id, principal) = match session.split_once(' ') {
             Some((id, principal)) => (id, Some(principal)),
@@ -134,7 +135,8 @@ impl World {
         }
     }
 
-    /// A new stream of a session is at an edge. Returns what the edge receives of what the session watches.
+    /// A new stream of a session is at an edge. Returns what the edge receives of what the session
+    /// watches.
     pub(super) fn joined(&mut self, session: &str, edge: u32) -> Option<Watched> {
         let claim = self.open(session);
         self.joins(&claim, edge)

@@ -5,7 +5,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::{Mail, World};
 use crate::any::{updated, uri};
 
-/// So many listeners, each to the list of tools, to what it shares with nine others, and to one resource of its own.
+/// So many listeners, each to the list of tools, to what it shares with nine others, and to one
+/// resource of its own.
 fn grown(listeners: usize) -> World {
     let mut world = World::new();
     for listener in 0..listeners {

@@ -1,4 +1,5 @@
-//! An isolate at a shard: whatever fails, is late or has no room, each stream that was acknowledged hears what it wants.
+//! An isolate at a shard: whatever fails, is late or has no room, each stream that was acknowledged
+//! hears what it wants.
 
 use std::collections::VecDeque;
 

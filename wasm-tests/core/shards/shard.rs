@@ -299,7 +299,8 @@ fn however_often_calls_fail_an_edge_that_comes_does_not_wait_in_vain_for_the_nex
         pause
     };
     let longest = (0..20).map(|_| fail(false)).max();
-    // A stream is refused that is not attached within 3 s: this leaves more than a second for the call.
+    // A stream is refused that is not attached within 3 s: this leaves more than a second for the
+    // call.
     assert_eq!(longest, Some(Millis(1_600)));
     assert_eq!(
         fail(true),

@@ -28,7 +28,8 @@ impl World {
         }
     }
 
-    /// Publishes one event for each topic in the root's rows, so that a shard that was reset is called by the root.
+    /// Publishes one event for each topic in the root's rows, so that a shard that was reset is
+    /// called by the root.
     pub(crate) fn publish_what_is_followed(&mut self) {
         let topics: Vec<Topic> = self.bus.rows().map(|(_, topic)| topic.clone()).collect();
         for topic in topics {
@@ -46,8 +47,9 @@ impl World {
         }
     }
 
-    /// Without edges, the root has no rows of followed topics, and no shard that it knows to be empty. A
-    /// shard that follows nothing, and was reset before its edges left, has had no occasion to tell.
+    /// Without edges, the root has no rows of followed topics, and no shard that it knows to be
+    /// empty. A shard that follows nothing, and was reset before its edges left, has had no
+    /// occasion to tell.
     pub(crate) fn check_forgotten(&self) {
         let rows: Vec<_> = self.bus.rows().collect();
         assert!(rows.is_empty(), "{rows:?}");

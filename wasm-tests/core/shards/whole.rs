@@ -7,7 +7,8 @@ use super::{
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
 
-/// What was published before a key was followed was not sent here, even where it lies after the mark.
+/// What was published before a key was followed was not sent here, even where it lies after the
+/// mark.
 #[test]
 fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
     let mut shard = shard();
@@ -24,7 +25,8 @@ fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
     assert_eq!(sent(&mut shard), [(3, went_on(9, 9))]);
 }
 
-/// The root has restarted, and its log begins after 9: what it sends first leaves out all before that.
+/// The root has restarted, and its log begins after 9: what it sends first leaves out all before
+/// that.
 #[test]
 fn what_is_left_out_before_the_first_answer_is_asked_for() {
     let mut shard = Shard::new(0);

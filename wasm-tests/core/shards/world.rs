@@ -174,7 +174,8 @@ impl World {
         self.settle_shard(shard);
     }
 
-    /// A listener asks on its own socket for what it may have missed, as `busProbeIntervalMs` has it.
+    /// A listener asks on its own socket for what it may have missed, as `busProbeIntervalMs` has
+    /// it.
     pub(crate) fn verify(&mut self, listener: usize) {
         let holder = self.shards.iter().find_map(|(shard, object)| {
             let mut sockets = object.sockets.iter();

@@ -52,7 +52,8 @@ export const BUS_OBJECT: Scenario[] = [
     world: { isDirect: true },
     run: async (stage) => {
       await swallowing(stage);
-      for (let place = 0; place < stage.listeners.length; place += 50) await stage.publisher.publish(...own(place, 50));
+      for (let place = 0; place < stage.listeners.length; place += 50)
+        await stage.publisher.publish(...own(place, 50));
     },
   },
   {
@@ -75,7 +76,9 @@ export const BUS_OBJECT: Scenario[] = [
     run: async (stage) => {
       await stage.publisher.stop();
       await setTimeout(HIBERNATION_MS);
-      await Promise.all(Array.from({ length: 100 }, (_, place) => stage.publisher.publish('tools', ownUri(place))));
+      await Promise.all(
+        Array.from({ length: 100 }, (_, place) => stage.publisher.publish('tools', ownUri(place))),
+      );
     },
   },
   {
@@ -113,7 +116,11 @@ async function cutOff(stage: Stage, events: number): Promise<void> {
   world.wire.cut();
   await setTimeout(500);
   await publisher.stop();
-  await world.call('publishMany', JSON.stringify({ kind: 'resource_updated', uri: 'note://nobody' }), events);
+  await world.call(
+    'publishMany',
+    JSON.stringify({ kind: 'resource_updated', uri: 'note://nobody' }),
+    events,
+  );
   world.wire.faults = {};
   await stage.healed();
 }

@@ -4,7 +4,9 @@ import type { Stage } from '../stage.ts';
 
 const AWAY = 'the bus is away';
 
-/** What happens to the process of the bus, and to one of an edge. Nothing of ours is between them. */
+/**
+ * What happens to the process of the bus, and to one of an edge. Nothing of ours is between them.
+ */
 export const BUS_PROCESS: Scenario[] = [
   killed(100),
   killed(2_000, { short: 200 }),
@@ -40,7 +42,10 @@ export const BUS_PROCESS: Scenario[] = [
     promise: 'P1, P6',
     streams: 1_000,
     world: { isDirect: true },
-    ends: { most: (streams) => streams / 2, why: 'half of the streams are at the edge that is killed' },
+    ends: {
+      most: (streams) => streams / 2,
+      why: 'half of the streams are at the edge that is killed',
+    },
     losesPublishes: 'half of the publishes go to the edge that is killed',
     run: async (stage) => {
       const [edge, other] = stage.world.edges;

@@ -46,7 +46,10 @@ export const CLIENTS: Scenario[] = [
   },
 ];
 
-/** Strangers come and go, a hundred at a time; the crowd hears on, and of the strangers nothing stays. */
+/**
+ * Strangers come and go, a hundred at a time; the crowd hears on, and of the strangers nothing
+ * stays.
+ */
 function strange(what: string, manner: strangers.Manner, count: number): Scenario {
   return {
     name: `clients that ${what}`,
@@ -58,7 +61,11 @@ function strange(what: string, manner: strangers.Manner, count: number): Scenari
       const sockets = [];
       for (let done = 0; done < count; done += 100) {
         const batch = Array.from({ length: Math.min(100, count - done) }, (_, place) => {
-          return strangers.stranger(stage.world.origins[place % 2] ?? '', { toolsListChanged: true }, manner);
+          return strangers.stranger(
+            stage.world.origins[place % 2] ?? '',
+            { toolsListChanged: true },
+            manner,
+          );
         });
         sockets.push(...(await Promise.all(batch)));
       }

@@ -90,7 +90,9 @@ async function unread(stage: Stage): Promise<void> {
   const { edges, origins } = stage.world;
   const events = stage.isWhole ? 1_000_000 : 5_000;
   const idle = stage.listen(origins[0]);
-  await Promise.all([idle, stage.listen(origins[1]), stage.listen(origins[1])].map(({ begun }) => begun));
+  await Promise.all(
+    [idle, stage.listen(origins[1]), stage.listen(origins[1])].map(({ begun }) => begun),
+  );
   idle.pause();
   const heap = () => heapOf(edges[0]?.inspector ?? '', () => stage.world.stats(0));
   await published(stage, 1, WARM_UP, WIDE);
@@ -132,7 +134,9 @@ async function drained(stage: Stage): Promise<void> {
   await Promise.all(leaving.map((listener) => returnedFrom(listener, stage)));
   expect((await draining).status).toBe(200);
   const decidedAt = (place: number): number => began + (place * DRAIN_MS) / streams;
-  const lost = leaving.filter((listener, place) => publisher.missingOf(listener, decidedAt(place)).length > 0);
+  const lost = leaving.filter(
+    (listener, place) => publisher.missingOf(listener, decidedAt(place)).length > 0,
+  );
   stage.passed.missing += lost.length;
   const tenths = histogram(leaving.map(({ endedAt }) => (endedAt - began) / DRAIN_MS));
   stage.note = `${streams} ends by tenths of the window: ${tenths.join(', ')}`;
@@ -156,7 +160,10 @@ function histogram(shares: number[]): number[] {
   return tenths;
 }
 
-/** Events that would fill what the operating system holds between an edge and a client that does not read. */
+/**
+ * Events that would fill what the operating system holds between an edge and a client that does not
+ * read.
+ */
 const WARM_UP = 10_000;
 /** Digits of their states. */
 const WIDE = 2_000;

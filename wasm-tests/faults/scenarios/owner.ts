@@ -3,7 +3,10 @@ import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
-/** What `sockets: 'auto'` adds: a request that owns the connection of its isolate, and the trial of writing to others. */
+/**
+ * What `sockets: 'auto'` adds: a request that owns the connection of its isolate, and the trial of
+ * writing to others.
+ */
 export const OWNER: Scenario[] = [
   {
     name: 'the requests that own the shared connections are cancelled in the middle of a burst',
@@ -117,7 +120,9 @@ export const OWNER: Scenario[] = [
   },
 ];
 
-/** The streams of each isolate share a connection, but for a few that the trial may have sent alone. */
+/**
+ * The streams of each isolate share a connection, but for a few that the trial may have sent alone.
+ */
 async function shared({ open, world }: Stage): Promise<void> {
   await setTimeout(500);
   const { attached } = await world.busStats();

@@ -37,8 +37,8 @@ async function race(stage: Stage, races: number): Promise<void> {
 }
 
 /**
- * Opens a stream, publishes for it before its acknowledgment and the moment that is read, and waits for the last state; answers
- * false where the stream was refused.
+ * Opens a stream, publishes for it before its acknowledgment and the moment that is read, and waits
+ * for the last state; answers false where the stream was refused.
  */
 async function raced(
   stage: Stage,
@@ -89,7 +89,10 @@ function batched({ publisher }: Stage): (key: string) => Promise<void> {
   };
 }
 
-/** Every request of an edge is late, so that a publish overtakes it; some are very late, lost or doubled, and all are out of order. */
+/**
+ * Every request of an edge is late, so that a publish overtakes it; some are very late, lost or
+ * doubled, and all are out of order.
+ */
 function asking(chance: () => number): Rule {
   return (frame, tunnel) => {
     if (!isText(frame)) return tunnel.toBus(frame);
@@ -103,7 +106,10 @@ function asking(chance: () => number): Rule {
   };
 }
 
-/** The same for what the bus says, but that no event is lost: a stream learns of a loss by its next event, which may never come. */
+/**
+ * The same for what the bus says, but that no event is lost: a stream learns of a loss by its next
+ * event, which may never come.
+ */
 function answering(chance: () => number): Rule {
   return (frame, tunnel) => {
     const lot = isText(frame) ? chance() : 1;
@@ -117,7 +123,10 @@ function answering(chance: () => number): Rule {
 const RACES_OF = { auto: { short: 1_000, whole: 100_000 }, each: { short: 300, whole: 10_000 } };
 /** Streams that open together. */
 const AT_ONCE = 200;
-/** The least that a request to the bus is late: an acknowledgment that comes sooner has waited for no answer. */
+/**
+ * The least that a request to the bus is late: an acknowledgment that comes sooner has waited for
+ * no answer.
+ */
 const LEAST_MS = 100;
 /** The most. */
 const MAX_MS = 4_500;

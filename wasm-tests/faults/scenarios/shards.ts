@@ -17,13 +17,17 @@ export const SHARDS: Scenario[] = [
     await Promise.all(shards.map((shard) => stage.world.resetBus(shard)));
     await stage.healed(since);
   }),
-  sharded('the root is reset, and then each shard, while events are published', {}, async (stage) => {
-    for (const object of [undefined, ...(await stage.world.shards())]) {
-      await stage.world.resetBus(object);
-      await setTimeout(200);
-    }
-    await stage.healed();
-  }),
+  sharded(
+    'the root is reset, and then each shard, while events are published',
+    {},
+    async (stage) => {
+      for (const object of [undefined, ...(await stage.world.shards())]) {
+        await stage.world.resetBus(object);
+        await setTimeout(200);
+      }
+      await stage.healed();
+    },
+  ),
   sharded('SIGKILL of root and shards, back after 2 s', {}, async (stage) => {
     await stage.world.killBus();
     await setTimeout(2_000);
@@ -53,5 +57,7 @@ function sharded(name: string, short: { short?: number }, run: Scenario['run']):
 /** No stream is at the root any more. */
 async function openedShards({ open, world }: Stage): Promise<void> {
   const attached = world.sockets === 'each' ? open.length : world.edges.length;
-  await expect.poll(() => world.busStats(), { timeout: 20_000 }).toMatchObject({ attached, sockets: 0 });
+  await expect
+    .poll(() => world.busStats(), { timeout: 20_000 })
+    .toMatchObject({ attached, sockets: 0 });
 }

@@ -58,7 +58,10 @@ async function ordered(stage: Stage): Promise<void> {
   await Promise.all(stage.listeners.map(({ begun }) => begun));
   expect(stage.open.length).toBe(STREAMS);
   for (let sent = 0; sent < events; sent += BATCH) {
-    const random = Array.from({ length: BATCH - 1 }, () => KEYS[Math.floor(chance() * KEYS.length)] ?? '');
+    const random = Array.from(
+      { length: BATCH - 1 },
+      () => KEYS[Math.floor(chance() * KEYS.length)] ?? '',
+    );
     // Its state tells that a stream has heard the whole batch: it is not pending before.
     const batch = [...random, SENTINEL];
     for (const order of orders) order.next(batch);
@@ -74,7 +77,11 @@ async function ordered(stage: Stage): Promise<void> {
 function listening({ listeners, world }: Stage, place: number): Order {
   const order = new Order();
   const uris = URIS.filter((_, at) => place < 2 || at % STREAMS === place);
-  const watched = { toolsListChanged: true, resourceSubscriptions: uris, taskIds: [...TASKS, SENTINEL] };
+  const watched = {
+    toolsListChanged: true,
+    resourceSubscriptions: uris,
+    taskIds: [...TASKS, SENTINEL],
+  };
   const listener = new Listener(`${world.origins[place % 2]}/mcp`, watched);
   listener.onCue = (key) => order.heard(key);
   listeners.push(listener);

@@ -14,10 +14,18 @@ import {
 import type { Scenario } from '../scenario.ts';
 import type { Faults, Rule } from '../wire.ts';
 
-/** A bus that says it is overloaded is left alone for up to 30 s, and P1 has 1.8 s of these already. */
+/**
+ * A bus that says it is overloaded is left alone for up to 30 s, and P1 has 1.8 s of these already.
+ */
 const OVERLOADED = { ms: 28_200, why: 'an overloaded bus is left alone for up to 30 s' };
-/** `busProbeIntervalMs` and a fifth of it until the edge asks, and `attachMs` until it gives up the socket. */
-const VERIFIED = { ms: 3_200, why: 'busProbeIntervalMs (+20 %) until the edge asks, then attachMs' };
+/**
+ * `busProbeIntervalMs` and a fifth of it until the edge asks, and `attachMs` until it gives up the
+ * socket.
+ */
+const VERIFIED = {
+  ms: 3_200,
+  why: 'busProbeIntervalMs (+20 %) until the edge asks, then attachMs',
+};
 
 /** What happens between the processes of edges and the process of the bus. */
 export const WIRE: Scenario[] = [
@@ -70,7 +78,10 @@ export const WIRE: Scenario[] = [
   refusing('500', { status: 500 }),
   refusing('503', { status: 503 }),
   refusing('200 without a socket', { status: 200 }),
-  { ...refusing('an error that says overloaded', thrown({ overloaded: true }), 60_000), ceiling: OVERLOADED },
+  {
+    ...refusing('an error that says overloaded', thrown({ overloaded: true }), 60_000),
+    ceiling: OVERLOADED,
+  },
   refusing('an error that says retryable', thrown({ retryable: true })),
   {
     name: 'upgrades hang for 4 s, attachMs 1,000',
@@ -90,7 +101,8 @@ export const WIRE: Scenario[] = [
       const { attached } = stage;
       await expect.poll(() => wire.tunnels.size, { timeout: 30_000 }).toBe(attached);
       const { upgrades } = wire.counts;
-      // What hung fails now, long after it was given up, and is not to be tried again: it is more than one attempt a stream.
+      // What hung fails now, long after it was given up, and is not to be tried again: it is more
+      // than one attempt a stream.
       await setTimeout(4_000);
       expect(wire.counts.upgrades - upgrades).toBeLessThan(Math.max(attached / 2, 1));
     },

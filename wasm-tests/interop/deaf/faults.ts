@@ -39,7 +39,12 @@ export const FAULTS: Fault[] = [
     },
   },
   { across: 'a redeploy, with a socket a stream', sockets: 'each', happens: redeploy },
-  { across: 'a move, with a socket a stream', sockets: 'each', edgesPerShard: 5, happens: toShards },
+  {
+    across: 'a move, with a socket a stream',
+    sockets: 'each',
+    edgesPerShard: 5,
+    happens: toShards,
+  },
 ];
 
 /** The bus is away for a while, and comes back with its storage. */

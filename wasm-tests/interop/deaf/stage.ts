@@ -21,7 +21,9 @@ export class Stage {
     const sharding = edgesPerShard === undefined ? {} : { edgesPerShard };
     const world = await World.start({ fixture: FIXTURE, isDirect: true, sockets, ...sharding });
     const stage = new Stage(world);
-    const entering = Object.entries(clients).map(([name, connect]) => stage.#connect(name, connect));
+    const entering = Object.entries(clients).map(([name, connect]) =>
+      stage.#connect(name, connect),
+    );
     const failed = (await Promise.allSettled(entering)).find(({ status }) => status === 'rejected');
     if (failed === undefined) return stage;
     await stage.stop();

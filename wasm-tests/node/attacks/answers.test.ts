@@ -6,7 +6,10 @@ import { sdkServer, sendTo } from '../legacy-serving.ts';
 import { listenRequest, TOOLS } from '../serving.ts';
 
 /** A server whose handler answers so, and the codes of the errors that it reports. */
-function answering(answer: (request: Request) => Response | Promise<Response>, options: ListenHandlerOptions = {}) {
+function answering(
+  answer: (request: Request) => Response | Promise<Response>,
+  options: ListenHandlerOptions = {},
+) {
   const codes: unknown[] = [];
   const onError = (error: Error) => codes.push((error as { code?: unknown }).code);
   const bounds = { limits: { answerBytes: 1_000 }, timeouts: { answerMs: 50 } };
@@ -33,13 +36,16 @@ describe.each([
     if (bodyOf === endless) await cancelled.promise;
   });
 
-  test.each(['all', 'declared'] as const)('to initialize is no session, where it advertises %s', async (advertise) => {
-    const options = { legacy: 'sessions' as const, advertise };
-    const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
-    const answer = await post(sendTo(server), initialize('2025-11-25'));
-    expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
-    expect(codes).toEqual([code]);
-  });
+  test.each(['all', 'declared'] as const)(
+    'to initialize is no session, where it advertises %s',
+    async (advertise) => {
+      const options = { legacy: 'sessions' as const, advertise };
+      const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
+      const answer = await post(sendTo(server), initialize('2025-11-25'));
+      expect([answer.status, answer.headers.get('mcp-session-id')]).toEqual([status, null]);
+      expect(codes).toEqual([code]);
+    },
+  );
 });
 
 test('the question about a listen takes credentials along, and nothing else that its caller chose', async () => {
@@ -52,7 +58,13 @@ test('the question about a listen takes credentials along, and nothing else that
     },
     { credentialHeaders: ['X-API-Key'], limits: {}, timeouts: {} },
   );
-  const headers = { authorization: 'Bearer t', cookie: 'a=b', 'x-api-key': 'k', 'x-pad': 'p', 'x-http-method': 'PUT' };
+  const headers = {
+    authorization: 'Bearer t',
+    cookie: 'a=b',
+    'x-api-key': 'k',
+    'x-pad': 'p',
+    'x-http-method': 'PUT',
+  };
   expect((await server.fetch(listenRequest(TOOLS, { headers }))).status).toBe(200);
   const ours = ['accept', 'content-type', 'mcp-method', 'mcp-protocol-version'];
   expect(seen).toEqual([['authorization', 'cookie', 'x-api-key', ...ours].sort()]);
@@ -60,7 +72,12 @@ test('the question about a listen takes credentials along, and nothing else that
 
 test('what the handler offers one caller is not offered to another that only a named header field tells apart', async () => {
   let asked = 0;
-  const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {}, ttlMs: 60_000 };
+  const result = {
+    resultType: 'complete',
+    supportedVersions: ['2026-07-28'],
+    capabilities: {},
+    ttlMs: 60_000,
+  };
   const { server } = answering(
     () => {
       asked += 1;
@@ -68,12 +85,16 @@ test('what the handler offers one caller is not offered to another that only a n
     },
     { credentialHeaders: ['X-API-Key'] },
   );
-  for (const key of ['ann', 'ann', 'ben']) await server.fetch(listenRequest(TOOLS, { headers: { 'x-api-key': key } }));
+  for (const key of ['ann', 'ann', 'ben'])
+    await server.fetch(listenRequest(TOOLS, { headers: { 'x-api-key': key } }));
   expect(asked).toBe(2);
 });
 
-test.each([[['x y']], [['']], ['x-api-key']])('credential header fields %j are refused', (credentialHeaders) => {
-  expect(() => answering(() => new Response(), { credentialHeaders: credentialHeaders as string[] })).toThrow(
-    expect.objectContaining({ code: 'invalid-options' }),
-  );
-});
+test.each([[['x y']], [['']], ['x-api-key']])(
+  'credential header fields %j are refused',
+  (credentialHeaders) => {
+    expect(() =>
+      answering(() => new Response(), { credentialHeaders: credentialHeaders as string[] }),
+    ).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  },
+);

@@ -27,7 +27,10 @@ async function asked(target: string, host: string): Promise<{ status: number; bo
   const socket = connect(portOf(server), '127.0.0.1');
   socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   const answer = await text(socket);
-  return { status: Number(answer.split(' ')[1]), body: answer.slice(answer.indexOf('\r\n\r\n') + 4) };
+  return {
+    status: Number(answer.split(' ')[1]),
+    body: answer.slice(answer.indexOf('\r\n\r\n') + 4),
+  };
 }
 
 test.each([

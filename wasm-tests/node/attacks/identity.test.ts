@@ -33,7 +33,11 @@ function changeable(first: PrincipalAnswer) {
   return caller;
 }
 
-const FAILURES: [why: string, answer: () => PrincipalAnswer | Promise<PrincipalAnswer>, code?: string][] = [
+const FAILURES: [
+  why: string,
+  answer: () => PrincipalAnswer | Promise<PrincipalAnswer>,
+  code?: string,
+][] = [
   ['denies', () => ({ denied: 401 })],
   ['names someone else', () => 'eve'],
   ['names no one', () => undefined],
@@ -45,29 +49,37 @@ const FAILURES: [why: string, answer: () => PrincipalAnswer | Promise<PrincipalA
 ];
 
 describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
-  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) =>
+    serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
-  test.each(FAILURES)('where that then %s, the stream ends without the cue and without a result', async (...row) => {
-    const [, answer, code] = row;
-    const onError = vi.fn();
-    const caller = changeable({ name: 'ann', groups: ['acme'] });
-    const server = served({ principal: caller.principal, onError });
-    const stream = await open(server, TOOLS);
-    await stream.message();
-    await vi.advanceTimersByTimeAsync(TTL);
-    caller.answer = answer;
-    await server.notify.toolsChanged({ group: 'acme' });
-    const next = stream.message();
-    await vi.advanceTimersByTimeAsync(2_000);
-    expect(await next).toBeUndefined();
-    expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1 } });
-    expect(onError.mock.calls).toEqual(code === undefined ? [] : [[expect.objectContaining({ code })]]);
-  });
+  test.each(FAILURES)(
+    'where that then %s, the stream ends without the cue and without a result',
+    async (...row) => {
+      const [, answer, code] = row;
+      const onError = vi.fn();
+      const caller = changeable({ name: 'ann', groups: ['acme'] });
+      const server = served({ principal: caller.principal, onError });
+      const stream = await open(server, TOOLS);
+      await stream.message();
+      await vi.advanceTimersByTimeAsync(TTL);
+      caller.answer = answer;
+      await server.notify.toolsChanged({ group: 'acme' });
+      const next = stream.message();
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(await next).toBeUndefined();
+      expect(server.stats()).toMatchObject({ open: 0, notifications: 0, ended: { denied: 1 } });
+      expect(onError.mock.calls).toEqual(
+        code === undefined ? [] : [[expect.objectContaining({ code })]],
+      );
+    },
+  );
 
   test('it is asked once for each age, with a request that has its header fields and no body', async () => {
     const caller = changeable('ann');
     const server = served({ principal: caller.principal });
-    const response = await server.fetch(listenRequest(TOOLS, { headers: { authorization: 'Bearer x' } }));
+    const response = await server.fetch(
+      listenRequest(TOOLS, { headers: { authorization: 'Bearer x' } }),
+    );
     const reader = response.body?.getReader();
     await reader?.read();
     for (const age of [TTL - 1, 1, TTL - 1, 1]) {
@@ -101,7 +113,8 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
 });
 
 describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
-  const served = (options: ListenHandlerOptions) => serving({ bus: busOf(), keepAliveMs: 0, ...options });
+  const served = (options: ListenHandlerOptions) =>
+    serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
   test('the moment of expiry moves, or is gone', async () => {
     const caller = changeable({ name: 'ann', expiresAt: Date.now() + 60_000 });
@@ -136,7 +149,12 @@ test('with both, principal is asked first, and authorize is told its answer', as
   caller.answer = () => ({ name: 'ann', groups: ['acme', 'bolt'], expiresAt: 5e12 });
   await server.notify.toolsChanged();
   expect(await stream.message()).toBe(CUE);
-  expect(asked[1]).toMatchObject({ principal: 'ann', groups: ['acme', 'bolt'], expiresAt: 5e12, requested: TOOLS });
+  expect(asked[1]).toMatchObject({
+    principal: 'ann',
+    groups: ['acme', 'bolt'],
+    expiresAt: 5e12,
+    requested: TOOLS,
+  });
   caller.answer = () => ({ denied: 403 });
   await vi.advanceTimersByTimeAsync(TTL);
   await server.notify.toolsChanged();
@@ -167,7 +185,9 @@ test.each<[ListenHandlerOptions, number]>([
   async (options, status) => {
     const server = serving(options);
     const [large, small] = [{ 'x-pad': 'a'.repeat(16_384) }, { 'x-pad': 'a'.repeat(16_000) }];
-    const answers = [large, small].map((headers) => server.fetch(listenRequest(TOOLS, { headers })));
+    const answers = [large, small].map((headers) =>
+      server.fetch(listenRequest(TOOLS, { headers })),
+    );
     expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual([status, 200]);
   },
 );

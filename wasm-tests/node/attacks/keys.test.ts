@@ -15,7 +15,12 @@ afterEach(() => void vi.useRealTimers());
 async function guarded(more: Partial<JwtOptions> = {}) {
   const issuer = await tokenIssuer();
   const onError = vi.fn();
-  const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks, ...more });
+  const authorization = jwtAuthorizer({
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwks: issuer.jwks,
+    ...more,
+  });
   const server = serving({ ...authorization, onError, authorizationTtlMs: 1 });
   const listen = async (header?: object) => {
     const token = await issuer.token({ exp: seconds(7_200) }, header);
@@ -74,19 +79,24 @@ describe('while the keys of the issuer cannot be fetched', () => {
   });
 });
 
-test.each(['http://login.example/jwks.json', 'http://127.0.0.1.example/', 'ftp://localhost/', 'data:,{}', 'keys'])(
-  'keys are not taken from %s',
-  (jwks) => {
-    expect(() => jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks })).toThrow(ListenError);
-  },
-);
+test.each([
+  'http://login.example/jwks.json',
+  'http://127.0.0.1.example/',
+  'ftp://localhost/',
+  'data:,{}',
+  'keys',
+])('keys are not taken from %s', (jwks) => {
+  expect(() => jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks })).toThrow(ListenError);
+});
 
-test.each(['https://login.example/jwks', 'http://localhost:1/jwks', 'http://[::1]/jwks', 'http://127.0.0.1/'])(
-  'keys may be at %s',
-  (jwks) => {
-    expect(jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks })).toBeDefined();
-  },
-);
+test.each([
+  'https://login.example/jwks',
+  'http://localhost:1/jwks',
+  'http://[::1]/jwks',
+  'http://127.0.0.1/',
+])('keys may be at %s', (jwks) => {
+  expect(jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks })).toBeDefined();
+});
 
 test.each([
   ['at+jwt', 200],
@@ -95,11 +105,18 @@ test.each([
   [undefined, 401],
 ])('where access tokens have a type, one of the type %s is a %d', async (typ, status) => {
   const { issuer } = await guarded();
-  const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks, typ: 'at+jwt' });
+  const authorization = jwtAuthorizer({
+    issuer: ISSUER,
+    audience: AUDIENCE,
+    jwks: issuer.jwks,
+    typ: 'at+jwt',
+  });
   const token = await issuer.token({}, typ === undefined ? {} : { typ });
   const request = listenRequest(TOOLS, { headers: { authorization: `Bearer ${token}` } });
   const response = await serving({ ...authorization }).fetch(request);
   expect(response.status).toBe(status);
   const challenge = response.headers.get('www-authenticate') ?? '';
-  expect(challenge.includes('error_description="The token is of another type"')).toBe(status === 401);
+  expect(challenge.includes('error_description="The token is of another type"')).toBe(
+    status === 401,
+  );
 });

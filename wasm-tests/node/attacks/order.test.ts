@@ -15,7 +15,9 @@ const SESSION = { ...UNNAMED, 'mcp-protocol-version': '2025-11-25', 'mcp-session
 function dripping(...chunks: string[]) {
   const encoder = new TextEncoder();
   const seen = { read: 0, cancelled: vi.fn() };
-  const pull = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> | undefined => {
+  const pull = (
+    controller: ReadableStreamDefaultController<Uint8Array>,
+  ): Promise<void> | undefined => {
     const chunk = chunks[seen.read];
     seen.read += 1;
     if (chunk === undefined) return new Promise(() => {});
@@ -61,13 +63,18 @@ describe('a listen by its header fields', () => {
     ['content-type', 'text/plain', 415],
     ['accept', 'text/html', 406],
     ['content-length', '65537', 413],
-  ])('that HTTP refuses for its %s has neither its caller named nor its body read', async (name, value, status) => {
-    const principal = vi.fn<Principal>();
-    const { body, seen } = dripping('{"jsonrpc"');
-    const response = await serving({ principal }).fetch(post(body, { ...LISTEN_HEADERS, [name]: value }));
-    expect(response.status).toBe(status);
-    expect([principal.mock.calls.length, seen.read]).toEqual([0, 0]);
-  });
+  ])(
+    'that HTTP refuses for its %s has neither its caller named nor its body read',
+    async (name, value, status) => {
+      const principal = vi.fn<Principal>();
+      const { body, seen } = dripping('{"jsonrpc"');
+      const response = await serving({ principal }).fetch(
+        post(body, { ...LISTEN_HEADERS, [name]: value }),
+      );
+      expect(response.status).toBe(status);
+      expect([principal.mock.calls.length, seen.read]).toEqual([0, 0]);
+    },
+  );
 
   test('is asked about once, and refused as too large once its body shows that', async () => {
     const principal = vi.fn<Principal>(() => 'ann');
@@ -89,7 +96,12 @@ describe('a body that stalls', () => {
     ['of a request in a session', SESSION],
   ])('%s is given up at its deadline', async (_name, headers) => {
     const bus = new InMemoryBus();
-    const server = serving({ bus, principal: () => 'ann', legacy: 'sessions', timeouts: { bodyMs: 50 } });
+    const server = serving({
+      bus,
+      principal: () => 'ann',
+      legacy: 'sessions',
+      timeouts: { bodyMs: 50 },
+    });
     const { body, seen } = dripping('{"jsonrpc"');
     const response = await server.fetch(post(body, headers));
     expect(response.status).toBe(408);

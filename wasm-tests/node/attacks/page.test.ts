@@ -34,7 +34,10 @@ describe('a GET without Origin', () => {
 });
 
 describe('another path behind screen', () => {
-  const screened = screen({ allowedHosts: ['mcp.example'], allowedOrigins: ['https://app.example'] });
+  const screened = screen({
+    allowedHosts: ['mcp.example'],
+    allowedOrigins: ['https://app.example'],
+  });
   const asked = async (request: Request) => {
     const inner = vi.fn(() => new Response('numbers'));
     const { headers, status } = await screened(request, inner);
@@ -45,10 +48,17 @@ describe('another path behind screen', () => {
   test.each([
     ['a host that is not ours', get({}, 'GET', 'https://evil.example/notes')],
     ['a host that is not ours in the header field', get({ host: 'evil.example' })],
-    ['an image of another page', get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' })],
+    [
+      'an image of another page',
+      get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }),
+    ],
     [
       'a frame of another page',
-      get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }),
+      get({
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'iframe',
+      }),
     ],
     ['HEAD by another page', get({ 'sec-fetch-site': 'cross-site' }, 'HEAD')],
     ['a foreign page', get({ origin: 'https://evil.example' }, 'POST')],
@@ -63,7 +73,11 @@ describe('another path behind screen', () => {
     ['a listed page', get({ origin: 'https://app.example' }, 'POST'), 'https://app.example'],
     [
       'a link',
-      get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }),
+      get({
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+      }),
       null,
     ],
   ])('lets %s pass', async (_, request, origin) => {

@@ -12,6 +12,8 @@ test('a question about a caller names the address of that caller, and none that 
     },
   });
   const headers = { 'x-socket-address': '192.0.2.7', 'x-forwarded-for': '6.6.6.6' };
-  await createListenHandler(handler, { onError: () => {} }).fetch(listenRequest(TOOLS, { headers }));
+  await createListenHandler(handler, { onError: () => {} }).fetch(
+    listenRequest(TOOLS, { headers }),
+  );
   expect(seen).toEqual(['192.0.2.7']);
 });

@@ -31,7 +31,9 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
   test.each([301, 302, 303, 307, 308])('does not follow a %d to another origin', async (status) => {
     const { here, seen } = await leading(status);
     for (const era of ['auto', '2026-07-28', '2025'] as const) {
-      await expect(listen(here.url, TOOLS, { ...credentials, era })).rejects.toMatchObject({ code: 'redirected' });
+      await expect(listen(here.url, TOOLS, { ...credentials, era })).rejects.toMatchObject({
+        code: 'redirected',
+      });
     }
     expect(seen).toEqual([]);
     expect(here.requests()).toBe(3);
@@ -51,10 +53,13 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
     const { here, seen } = await leading(307);
     const targets: ListenTarget[] = [
       ({ body, ...parts }) => new Request(here.url, { ...parts, ...(body !== null && { body }) }),
-      ({ body, headers, method }) => new Request(here.url, { method, headers, ...(body !== null && { body }) }),
+      ({ body, headers, method }) =>
+        new Request(here.url, { method, headers, ...(body !== null && { body }) }),
     ];
     for (const target of targets) {
-      await expect(listen(target, TOOLS, credentials)).rejects.toMatchObject({ code: 'redirected' });
+      await expect(listen(target, TOOLS, credentials)).rejects.toMatchObject({
+        code: 'redirected',
+      });
     }
     expect(seen).toEqual([]);
   });
@@ -62,7 +67,9 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
   test('takes what a browser gives it of a redirect for one', async () => {
     const opaque = Object.defineProperty(new Response(), 'status', { value: 0 });
     const { fetch } = { fetch: async () => opaque };
-    await expect(listen('http://localhost/mcp', TOOLS, { ...credentials, fetch })).rejects.toMatchObject({
+    await expect(
+      listen('http://localhost/mcp', TOOLS, { ...credentials, fetch }),
+    ).rejects.toMatchObject({
       code: 'redirected',
     });
   });

@@ -11,13 +11,32 @@ const bus = new InMemoryBus();
 testSessionLimits((limits, who) => (init) => serverOf(limits).fetch(requestOf(init, who)));
 
 test('what is kept of capabilities has a few words, whatever the server behind says', async () => {
-  const capabilities = { tools: { listChanged: true }, experimental: { much: 'x'.repeat(1_000_000) } };
-  const answer = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'behind', version: '1.0.0' } };
+  const capabilities = {
+    tools: { listChanged: true },
+    experimental: { much: 'x'.repeat(1_000_000) },
+  };
+  const answer = {
+    protocolVersion: '2025-11-25',
+    capabilities,
+    serverInfo: { name: 'behind', version: '1.0.0' },
+  };
   const handler = behind(JSON.stringify({ jsonrpc: '2.0', id: 1, result: answer }));
-  const server = createListenHandler(handler, { bus, legacy: 'sessions', server: declaring(capabilities) });
-  const response = await post((init) => server.fetch(new Request(URL, init)), initialize('2025-11-25'));
-  const question = { session: response.headers.get('mcp-session-id'), ask: { open: { resumes: false } } };
-  const reply = JSON.parse(await bus.sessions.ask(JSON.stringify(question))) as { open: { capabilities: string } };
+  const server = createListenHandler(handler, {
+    bus,
+    legacy: 'sessions',
+    server: declaring(capabilities),
+  });
+  const response = await post(
+    (init) => server.fetch(new Request(URL, init)),
+    initialize('2025-11-25'),
+  );
+  const question = {
+    session: response.headers.get('mcp-session-id'),
+    ask: { open: { resumes: false } },
+  };
+  const reply = JSON.parse(await bus.sessions.ask(JSON.stringify(question))) as {
+    open: { capabilities: string };
+  };
   expect(reply.open.capabilities.length).toBeLessThan(256);
 });
 
@@ -44,5 +63,9 @@ function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }
 const INITIALIZED = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
-  result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'behind', version: '1.0.0' } },
+  result: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    serverInfo: { name: 'behind', version: '1.0.0' },
+  },
 });

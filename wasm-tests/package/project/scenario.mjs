@@ -4,7 +4,10 @@ export async function scenario({ watch }, origin, fetch = globalThis.fetch.bind(
   const handler = () => {
     reads += 1;
   };
-  const watched = watch(`${origin}/mcp`, { toolsListChanged: true }, handler, { era: '2026-07-28', fetch });
+  const watched = watch(`${origin}/mcp`, { toolsListChanged: true }, handler, {
+    era: '2026-07-28',
+    fetch,
+  });
   await until(() => reads === 1);
   const honored = JSON.stringify(watched.honored);
   await fetch(new Request(`${origin}/publish`, { method: 'POST' }));

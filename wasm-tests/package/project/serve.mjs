@@ -1,7 +1,10 @@
 /** Serves one stream in this process, publishes, closes; answers all that the stream carried. */
 export async function served({ createListenHandler }, meanwhile = () => {}) {
   const server = createListenHandler(() => new Response(null, { status: 404 }), {
-    server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
+    server: {
+      info: { name: 'tests', version: '1.0.0' },
+      capabilities: { tools: { listChanged: true } },
+    },
   });
   const reader = (await server.fetch(listen('http://localhost/mcp'))).body.getReader();
   const text = new TextDecoder();
@@ -9,7 +12,8 @@ export async function served({ createListenHandler }, meanwhile = () => {}) {
   await meanwhile();
   await server.notify.toolsChanged();
   const closed = server.close();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) frames += text.decode(part.value);
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    frames += text.decode(part.value);
   await closed;
   return frames;
 }

@@ -7,7 +7,9 @@ export const inPage = () => served(server);
 export const fromServiceWorker = async (script) => {
   await navigator.serviceWorker.register(script, { type: 'module' });
   if (!navigator.serviceWorker.controller)
-    await new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve));
+    await new Promise((resolve) =>
+      navigator.serviceWorker.addEventListener('controllerchange', resolve),
+    );
   const { body } = await fetch(listen('/mcp'));
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const acknowledged = await reader.read();

@@ -1,7 +1,10 @@
 import { createListenHandler } from 'mcp-listen';
 
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
-  server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
+  server: {
+    info: { name: 'tests', version: '1.0.0' },
+    capabilities: { tools: { listChanged: true } },
+  },
 });
 
 addEventListener('install', () => skipWaiting());

@@ -10,9 +10,15 @@ client.init(clientModule);
 /** The client of a Worker without a bus, in the isolate that answers it. */
 export default {
   async fetch() {
-    const { fetch, notify } = server.createListenHandler(() => new Response(null, { status: 404 }), {
-      server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
-    });
+    const { fetch, notify } = server.createListenHandler(
+      () => new Response(null, { status: 404 }),
+      {
+        server: {
+          info: { name: 'tests', version: '1.0.0' },
+          capabilities: { tools: { listChanged: true } },
+        },
+      },
+    );
     const answer = async (request) => {
       if (!request.url.endsWith('/publish')) return fetch(request);
       await notify.toolsChanged();

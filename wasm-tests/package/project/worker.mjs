@@ -8,13 +8,17 @@ export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(env.MCP_BUS),
-  server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
+  server: {
+    info: { name: 'tests', version: '1.0.0' },
+    capabilities: { tools: { listChanged: true } },
+  },
 });
 
 async function answer(request) {
   const { pathname, origin } = new URL(request.url);
   if (pathname === '/listened') return new Response(await scenario(client, origin, answer));
-  if (pathname === '/page') return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
+  if (pathname === '/page')
+    return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } });
   if (pathname !== '/publish') return server.fetch(request);
   await server.notify.toolsChanged();
   return new Response(null, { status: 204 });

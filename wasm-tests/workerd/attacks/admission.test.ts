@@ -9,8 +9,13 @@ const SECRET = { resourceSubscriptions: ['hr://salaries'] };
 const BOB = { authorization: 'Bearer bob' };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-/** Answers `server/discover` and `initialize`, with which callers are admitted, and nothing else. */
-function admission(answer: (...args: Parameters<Trick>) => void, methods = ['server/discover', 'initialize']): Trick {
+/**
+ * Answers `server/discover` and `initialize`, with which callers are admitted, and nothing else.
+ */
+function admission(
+  answer: (...args: Parameters<Trick>) => void,
+  methods = ['server/discover', 'initialize'],
+): Trick {
   return (incoming, outgoing, method) => {
     const isAsked = methods.includes(method);
     if (isAsked) answer(incoming, outgoing, method);
@@ -59,7 +64,10 @@ describe('a listen', () => {
   const { behind, gate } = gated();
 
   /** The answer to a listen, at an isolate that knows the server's capabilities. */
-  async function listened(headers: Record<string, string>, trick: Trick = () => false): Promise<Response> {
+  async function listened(
+    headers: Record<string, string>,
+    trick: Trick = () => false,
+  ): Promise<Response> {
     await gate().subscribe({ toolsListChanged: true }, { headers: BOB });
     behind.trick = trick;
     return (await gate().subscribe(SECRET, { headers })).response;
@@ -67,12 +75,18 @@ describe('a listen', () => {
 
   test('cannot make the server refuse the question before it looks at credentials', async () => {
     const response = await listened({ 'x-pad': 'a'.repeat(20_000) });
-    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="behind"']);
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([
+      401,
+      'Bearer realm="behind"',
+    ]);
   });
 
-  test.each(['authorization', 'cookie'])('whose %s is longer than the server reads is refused', async (name) => {
-    expect((await listened({ [name]: `Bearer ${'a'.repeat(20_000)}` })).status).toBe(503);
-  });
+  test.each(['authorization', 'cookie'])(
+    'whose %s is longer than the server reads is refused',
+    async (name) => {
+      expect((await listened({ [name]: `Bearer ${'a'.repeat(20_000)}` })).status).toBe(503);
+    },
+  );
 
   test.each([
     [200, '{}', 503],
@@ -97,14 +111,19 @@ describe('a listen', () => {
     [431, '', 503],
     [500, '', 503],
     [503, '', 503],
-  ])('of a caller to whom the server answers %i %s is answered %i', async (status, text, expected) => {
-    const trick = admission((_incoming, outgoing) => json(outgoing, status, text));
-    const headers = { authorization: `Bearer bob-${status}-${text.length}` };
-    expect((await listened(headers, trick)).status).toBe(expected);
-  });
+  ])(
+    'of a caller to whom the server answers %i %s is answered %i',
+    async (status, text, expected) => {
+      const trick = admission((_incoming, outgoing) => json(outgoing, status, text));
+      const headers = { authorization: `Bearer bob-${status}-${text.length}` };
+      expect((await listened(headers, trick)).status).toBe(expected);
+    },
+  );
 
   test('that the server has no time for is answered with its Retry-After', async () => {
-    const trick = admission((_incoming, outgoing) => json(outgoing, 429, '', { 'retry-after': '77' }));
+    const trick = admission((_incoming, outgoing) =>
+      json(outgoing, 429, '', { 'retry-after': '77' }),
+    );
     const { headers, status } = await listened({ authorization: 'Bearer hurried' }, trick);
     expect([status, headers.get('retry-after')]).toEqual([503, '77']);
   });
@@ -116,13 +135,16 @@ describe('a listen', () => {
     expect((await listened({ authorization: 'Bearer endless' }, trick)).status).toBe(503);
   }, 25_000);
 
-  test.each([[undefined], ['2025-11-25'], ['2025-11-25, 2026-07-28'], ['2026-07-28, 2025-11-25'], ['2026-07-29']])(
-    'with the version %s does not get past it',
-    async (version) => {
-      const stream = await gate().subscribe(SECRET, { headers: { 'mcp-protocol-version': version } });
-      expect([400, 401]).toContain(stream.response.status);
-    },
-  );
+  test.each([
+    [undefined],
+    ['2025-11-25'],
+    ['2025-11-25, 2026-07-28'],
+    ['2026-07-28, 2025-11-25'],
+    ['2026-07-29'],
+  ])('with the version %s does not get past it', async (version) => {
+    const stream = await gate().subscribe(SECRET, { headers: { 'mcp-protocol-version': version } });
+    expect([400, 401]).toContain(stream.response.status);
+  });
 });
 
 describe('in a session', () => {
@@ -130,10 +152,20 @@ describe('in a session', () => {
 
   test('everything that the gateway answers by itself needs credentials', async () => {
     const session = await LegacySession.begin(gate().via(), BOB);
-    const requests = ['ping', 'resources/subscribe', 'resources/unsubscribe', 'notifications/initialized'];
+    const requests = [
+      'ping',
+      'resources/subscribe',
+      'resources/unsubscribe',
+      'notifications/initialized',
+    ];
     for (const method of requests) {
       const id = method.startsWith('notifications/') ? {} : { id: 1 };
-      const response = await session.post({ jsonrpc: '2.0', ...id, method, params: { uri: 'note://a' } });
+      const response = await session.post({
+        jsonrpc: '2.0',
+        ...id,
+        method,
+        params: { uri: 'note://a' },
+      });
       expect([method, response.status]).toEqual([method, 401]);
     }
     expect((await session.get()).status).toBe(401);
@@ -143,7 +175,10 @@ describe('in a session', () => {
 });
 
 describe('a server of 2025 that routes before it authenticates', () => {
-  const unknown = admission((_incoming, outgoing) => json(outgoing, 400, errorText(-32601)), ['server/discover']);
+  const unknown = admission(
+    (_incoming, outgoing) => json(outgoing, 400, errorText(-32601)),
+    ['server/discover'],
+  );
 
   describe('is asked to initialize', () => {
     const { behind, gate } = gated();
@@ -193,15 +228,22 @@ describe('one caller who writes its token in many ways', () => {
   test('has the streams of one name', async () => {
     const statuses = [];
     for (let count = 0; count < 24; count += 1) {
-      const stream = await gate().subscribe({ toolsListChanged: true }, { headers: spelled(count) });
+      const stream = await gate().subscribe(
+        { toolsListChanged: true },
+        { headers: spelled(count) },
+      );
       statuses.push(stream.response.status);
     }
-    expect(statuses).toEqual([...Array.from({ length: 16 }, () => 200), ...Array.from({ length: 8 }, () => 429)]);
+    expect(statuses).toEqual([
+      ...Array.from({ length: 16 }, () => 200),
+      ...Array.from({ length: 8 }, () => 429),
+    ]);
   });
 
   test('has the sessions of one name', async () => {
     const sessions: LegacySession[] = [];
-    for (let count = 0; count < 20; count += 1) sessions.push(await LegacySession.begin(gate().via(), spelled(count)));
+    for (let count = 0; count < 20; count += 1)
+      sessions.push(await LegacySession.begin(gate().via(), spelled(count)));
     const pings = await Promise.all(sessions.map((session) => session.post(PING, BOB)));
     expect(pings.filter(({ ok }) => ok)).toHaveLength(16);
   });
@@ -248,7 +290,8 @@ describe('a server that serves everybody', () => {
   const open: Trick = admission((_incoming, outgoing, method) =>
     json(outgoing, 200, method === 'initialize' ? INITIALIZED : DISCOVERED),
   );
-  const unnamed = () => behind.requests.filter(({ headers }) => headers.authorization === undefined).length;
+  const unnamed = () =>
+    behind.requests.filter(({ headers }) => headers.authorization === undefined).length;
 
   test('names no caller by a token that it does not need, and is asked about that once', async () => {
     behind.trick = open;
@@ -264,7 +307,9 @@ describe('a server that serves everybody', () => {
     behind.trick = (incoming, outgoing, method) =>
       incoming.headers.authorization !== 'Bearer bad' && open(incoming, outgoing, method);
     const headers = { authorization: 'Bearer bad' };
-    expect((await gate().subscribe({ toolsListChanged: true }, { headers })).response.status).toBe(401);
+    expect((await gate().subscribe({ toolsListChanged: true }, { headers })).response.status).toBe(
+      401,
+    );
   });
 });
 
@@ -291,7 +336,10 @@ describe('a slow server of 2025', () => {
     if (incoming.method === 'DELETE') return true;
     const isKnown = incoming.headers.authorization !== undefined;
     const [status, text] = method === 'initialize' ? [200, INITIALIZED] : [400, errorText(-32000)];
-    setTimeout(() => json(outgoing, isKnown ? status : 401, text, { 'mcp-session-id': crypto.randomUUID() }), 1_200);
+    setTimeout(
+      () => json(outgoing, isKnown ? status : 401, text, { 'mcp-session-id': crypto.randomUUID() }),
+      1_200,
+    );
     return true;
   };
 
@@ -312,8 +360,14 @@ describe('callers with API keys', () => {
 
   test('are told apart: what the server offers one is not offered to another', async () => {
     const answer = admission(({ headers }, outgoing) => {
-      const capabilities = headers['x-api-key'] === 'ann' ? { tools: {}, resources: {} } : { tools: {} };
-      const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities, ttlMs: 600_000 };
+      const capabilities =
+        headers['x-api-key'] === 'ann' ? { tools: {}, resources: {} } : { tools: {} };
+      const result = {
+        resultType: 'complete',
+        supportedVersions: ['2026-07-28'],
+        capabilities,
+        ttlMs: 600_000,
+      };
       json(outgoing, 200, resultText(result));
     });
     // Without a key nobody is served.
@@ -326,7 +380,10 @@ describe('callers with API keys', () => {
 
   test('have streams of their own to use up', async () => {
     const opened = async (key: string) => {
-      const stream = await gate().subscribe({ toolsListChanged: true }, { headers: { 'x-api-key': key } });
+      const stream = await gate().subscribe(
+        { toolsListChanged: true },
+        { headers: { 'x-api-key': key } },
+      );
       return stream.response.status;
     };
     behind.rights['cat'] = {};

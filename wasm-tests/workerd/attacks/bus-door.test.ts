@@ -71,10 +71,13 @@ describe.each([
     const before = await databases('RoutedBus');
     for (const object of ['probe', 'probe/shard-1']) {
       const url = at(0, route, `${route.replace('/', '-')}-${object}`);
-      for (const headers of [{}, BARE, WRONG, CROWDED]) expect(await upgradeStatus(url, headers)).toBe(403);
+      for (const headers of [{}, BARE, WRONG, CROWDED])
+        expect(await upgradeStatus(url, headers)).toBe(403);
       expect((await fetch(url, { headers: BARE })).status).toBe(403);
     }
-    const made = (await databases('RoutedBus')).filter(({ file }) => !before.some((known) => known.file === file));
+    const made = (await databases('RoutedBus')).filter(
+      ({ file }) => !before.some((known) => known.file === file),
+    );
     // workerd opens an empty database for every object that is asked anything (2026-11).
     await fetch(at(0, 'idle', 'any'));
     const [idle] = await databases('Idle');
@@ -100,7 +103,8 @@ test('an object that hibernates knows its key without its storage', async () => 
   await calls(1);
   // Objects hibernate after ten seconds without anything to do.
   await setTimeout(11_000);
-  for (const headers of [BARE, WRONG]) expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(403);
+  for (const headers of [BARE, WRONG])
+    expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(403);
   await attached(1);
   // An object that did not know its key would refuse the edge, which would then ask for the key.
   const { connectionKey, fetch: fetches } = await calls(1);
@@ -127,7 +131,10 @@ async function key(object: string): Promise<string> {
 }
 
 /** What a listener to everything was sent until everything that is on its way has come. */
-async function overheard(url: string, headers: Record<string, string>): Promise<() => Promise<unknown[]>> {
+async function overheard(
+  url: string,
+  headers: Record<string, string>,
+): Promise<() => Promise<unknown[]>> {
   const frames: unknown[] = [];
   const socket = await opened(url, headers).catch(() => undefined);
   socket?.addEventListener('message', ({ data }) => frames.push(JSON.parse(data as string)));
@@ -154,11 +161,19 @@ async function attached(edge: number): Promise<void> {
 
 /** How often each method of the object was called by an isolate since this was asked. */
 async function calls(edge: number): Promise<Record<string, number>> {
-  return (await (await fetch(`${workerd.edges[edge]}/calls?clear`)).json()) as Record<string, number>;
+  return (await (await fetch(`${workerd.edges[edge]}/calls?clear`)).json()) as Record<
+    string,
+    number
+  >;
 }
 
-/** The databases of the objects of a class: their tables, and the bytes of what was written to them since. */
-async function databases(className: string): Promise<{ file: string; tables: unknown[]; log: number }[]> {
+/**
+ * The databases of the objects of a class: their tables, and the bytes of what was written to them
+ * since.
+ */
+async function databases(
+  className: string,
+): Promise<{ file: string; tables: unknown[]; log: number }[]> {
   const folder = join(disk, className);
   const files = (await readdir(folder)).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
   return Promise.all(

@@ -30,28 +30,43 @@ describe('a deployment without variables', () => {
   test.each(WRITE_TOOLS)('neither lists nor runs %s', async (tool, args) => {
     const { result } = await call<{ tools: { name: string }[] }>(`${origin}/mcp`, 'tools/list');
     expect(result?.tools.map(({ name }) => name)).not.toContain(tool);
-    const answer = await call<{ isError?: boolean }>(`${origin}/mcp`, 'tools/call', { name: tool, arguments: args });
-    expect(answer.error ?? answer.result).toMatchObject(answer.error ? { code: -32602 } : { isError: true });
-    const note = await call<{ contents: object[] }>(`${origin}/mcp`, 'resources/read', { uri: 'note://todo' });
+    const answer = await call<{ isError?: boolean }>(`${origin}/mcp`, 'tools/call', {
+      name: tool,
+      arguments: args,
+    });
+    expect(answer.error ?? answer.result).toMatchObject(
+      answer.error ? { code: -32602 } : { isError: true },
+    );
+    const note = await call<{ contents: object[] }>(`${origin}/mcp`, 'resources/read', {
+      uri: 'note://todo',
+    });
     expect(note.result?.contents).toMatchObject([{ text: 'buy milk' }]);
-    expect((await call<{ prompts: object[] }>(`${origin}/mcp`, 'prompts/list')).result?.prompts).toEqual([]);
+    expect(
+      (await call<{ prompts: object[] }>(`${origin}/mcp`, 'prompts/list')).result?.prompts,
+    ).toEqual([]);
   });
 
-  test.each(['/', '/console.js', '/console.css', '/console.wasm', '/stats', '/metrics', '/publish'])(
-    'has no path %s',
-    async (path) => {
-      for (const method of ['GET', 'POST']) {
-        const body = method === 'POST' ? { body: EVENT } : {};
-        expect((await fetch(origin + path, { method, headers: BEARER, ...body })).status).toBe(404);
-      }
-    },
-  );
+  test.each([
+    '/',
+    '/console.js',
+    '/console.css',
+    '/console.wasm',
+    '/stats',
+    '/metrics',
+    '/publish',
+  ])('has no path %s', async (path) => {
+    for (const method of ['GET', 'POST']) {
+      const body = method === 'POST' ? { body: EVENT } : {};
+      expect((await fetch(origin + path, { method, headers: BEARER, ...body })).status).toBe(404);
+    }
+  });
 });
 
 test('a gateway serves no console, unless it is switched on', async () => {
   const variables = { UPSTREAM: 'http://127.0.0.1:1/mcp', UPSTREAM_WATCH: 'off' };
   const [closed = ''] = (await shipped(variables)).edges;
-  for (const path of ['/', '/console.js', '/stats', '/publish']) expect((await fetch(closed + path)).status).toBe(404);
+  for (const path of ['/', '/console.js', '/stats', '/publish'])
+    expect((await fetch(closed + path)).status).toBe(404);
   const [open = ''] = (await shipped({ ...variables, CONSOLE: 'on' })).edges;
   expect((await fetch(open)).status).toBe(200);
 });
@@ -68,12 +83,25 @@ test.each([
 describe('where only the names of this machine are allowed', () => {
   let workerd: Workerd;
   beforeAll(async () => {
-    const text = { ...EVERYTHING_ON, ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]', METRICS_TOKEN: 'a-token-for-metrics' };
+    const text = {
+      ...EVERYTHING_ON,
+      ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]',
+      METRICS_TOKEN: 'a-token-for-metrics',
+    };
     workerd = await startWorkerd({ bundle: workerBundle, edges: 1, text });
   });
   afterAll(() => workerd?.stop());
 
-  const paths = ['/', '/console.js', '/stats', '/metrics', '/publish', '/mcp', '/.well-known/x', '/other'];
+  const paths = [
+    '/',
+    '/console.js',
+    '/stats',
+    '/metrics',
+    '/publish',
+    '/mcp',
+    '/.well-known/x',
+    '/other',
+  ];
   test.each(paths)('a rebound name is refused at %s', async (path) => {
     for (const method of ['GET', 'POST']) {
       const headers = { ...BEARER, host: 'evil.example' };
@@ -83,24 +111,34 @@ describe('where only the names of this machine are allowed', () => {
 
   test('its own page is served, also from a link elsewhere', async () => {
     const { host } = new URL(workerd.edges[0] ?? '');
-    const visit = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    const visit = {
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    };
     for (const headers of [{ host }, { host, ...visit }]) {
-      for (const method of ['GET', 'HEAD']) expect(await statusOf(workerd, { path: '/', method, headers })).toBe(200);
+      for (const method of ['GET', 'HEAD'])
+        expect(await statusOf(workerd, { path: '/', method, headers })).toBe(200);
     }
-    expect(await statusOf(workerd, { path: '/publish', method: 'POST', headers: { host, ...BEARER } })).toBe(200);
+    expect(
+      await statusOf(workerd, { path: '/publish', method: 'POST', headers: { host, ...BEARER } }),
+    ).toBe(200);
   });
 
-  test.each(['https://evil.example', 'null'])('a page of %s is refused, even with the token', async (origin) => {
-    const { host } = new URL(workerd.edges[0] ?? '');
-    for (const [method, path] of [
-      ['POST', '/publish'],
-      ['GET', '/stats'],
-      ['POST', '/mcp'],
-    ] as const) {
-      const headers = { ...BEARER, host, origin };
-      expect([path, await statusOf(workerd, { path, method, headers })]).toEqual([path, 403]);
-    }
-  });
+  test.each(['https://evil.example', 'null'])(
+    'a page of %s is refused, even with the token',
+    async (origin) => {
+      const { host } = new URL(workerd.edges[0] ?? '');
+      for (const [method, path] of [
+        ['POST', '/publish'],
+        ['GET', '/stats'],
+        ['POST', '/mcp'],
+      ] as const) {
+        const headers = { ...BEARER, host, origin };
+        expect([path, await statusOf(workerd, { path, method, headers })]).toEqual([path, 403]);
+      }
+    },
+  );
 });
 
 describe('the page of the console', () => {
@@ -112,12 +150,16 @@ describe('the page of the console', () => {
   });
   afterAll(() => workerd?.stop());
 
-  test.each(['/', '/?anything', '/?v=0123456789ab', '/console.js', '/console.js?v=0123456789ab', '/console.css?v='])(
-    'is revalidated at %s',
-    async (path) => {
-      expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
-    },
-  );
+  test.each([
+    '/',
+    '/?anything',
+    '/?v=0123456789ab',
+    '/console.js',
+    '/console.js?v=0123456789ab',
+    '/console.css?v=',
+  ])('is revalidated at %s', async (path) => {
+    expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
+  });
 
   test('connects to HTTPS, and to this machine', async () => {
     const policy = (await fetch(origin)).headers.get('content-security-policy') ?? '';
@@ -127,9 +169,13 @@ describe('the page of the console', () => {
 
 test('what npm start switches on works', async () => {
   const [origin = ''] = (await shipped(EVERYTHING_ON)).edges;
-  expect(await callTool(`${origin}/mcp`, 'edit_note', { name: 'todo', text: 'x' })).not.toHaveProperty('isError');
+  expect(
+    await callTool(`${origin}/mcp`, 'edit_note', { name: 'todo', text: 'x' }),
+  ).not.toHaveProperty('isError');
   expect((await fetch(`${origin}/stats`)).status).toBe(200);
-  expect((await fetch(`${origin}/publish`, { method: 'POST', headers: BEARER, body: EVENT })).status).toBe(200);
+  expect(
+    (await fetch(`${origin}/publish`, { method: 'POST', headers: BEARER, body: EVENT })).status,
+  ).toBe(200);
 });
 
 /** What it says when it does not start. */

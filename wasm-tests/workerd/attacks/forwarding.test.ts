@@ -9,7 +9,9 @@ const ANN = { authorization: 'Bearer ann' };
 let gate: GatewayFixture;
 
 beforeAll(async () => {
-  gate = await GatewayFixture.start(await behind.start('/mcp?tenant=a&key='), { UPSTREAM_WATCH: 'off' });
+  gate = await GatewayFixture.start(await behind.start('/mcp?tenant=a&key='), {
+    UPSTREAM_WATCH: 'off',
+  });
 });
 beforeEach(() => {
   behind.requests.length = 0;
@@ -22,15 +24,53 @@ afterAll(async () => {
 
 /** What of a client's claims about itself arrives: the names of the header fields. */
 const CLAIMS = [
-  ...['forwarded', 'x-forwarded', 'x-forwarded-for', 'x-forwarded-user', 'x_forwarded_for', 'x-original-forwarded-for'],
-  ...['x-vercel-forwarded-for', 'x-vercel-proxied-for', 'x-envoy-external-address', 'X_Envoy_Original-Path'],
-  ...['wl-proxy-client-ip', 'WL_Proxy_Client_IP', 'proxy-client-ip', 'do-connecting-ip', 'x-sucuri-clientip'],
-  ...['x-nf-client-connection-ip', 'X_NF_Client_Connection_IP', 'ali-cdn-real-ip', 'remote-addr', 'x.real.ip'],
+  ...[
+    'forwarded',
+    'x-forwarded',
+    'x-forwarded-for',
+    'x-forwarded-user',
+    'x_forwarded_for',
+    'x-original-forwarded-for',
+  ],
+  ...[
+    'x-vercel-forwarded-for',
+    'x-vercel-proxied-for',
+    'x-envoy-external-address',
+    'X_Envoy_Original-Path',
+  ],
+  ...[
+    'wl-proxy-client-ip',
+    'WL_Proxy_Client_IP',
+    'proxy-client-ip',
+    'do-connecting-ip',
+    'x-sucuri-clientip',
+  ],
+  ...[
+    'x-nf-client-connection-ip',
+    'X_NF_Client_Connection_IP',
+    'ali-cdn-real-ip',
+    'remote-addr',
+    'x.real.ip',
+  ],
   ...['x-remote-ip', 'x-appengine-user-ip', 'x-originating-ip', 'cloudfront-viewer-address'],
-  ...['x-real-ip', 'x-client-ip', 'client-ip', 'true-client-ip', 'x-cluster-client-ip', 'fastly-client-ip'],
+  ...[
+    'x-real-ip',
+    'x-client-ip',
+    'client-ip',
+    'true-client-ip',
+    'x-cluster-client-ip',
+    'fastly-client-ip',
+  ],
   ...['x-original-url', 'x-original-uri', 'x-original-host', 'x-rewrite-url', 'x-host'],
   ...['x-http-method', 'x-http-method-override', 'x-method-override', 'X-HTTP_METHOD-Override'],
-  ...['cf-connecting-ip', 'cf-connecting-ipv6', 'cf-pseudo-ipv4', 'cf-ipcountry', 'cf-ray', 'cf-visitor'],
+  ...[
+    'cf-connecting-ip',
+    'cf-connecting-ipv6',
+    'cf-pseudo-ipv4',
+    'cf-ipcountry',
+    'cf-ray',
+    'cf-visitor',
+  ],
   ...['cf-access-authenticated-user-email', 'cf-worker'],
 ];
 
@@ -44,10 +84,16 @@ describe('a request', () => {
       'cf-access-jwt-assertion': 'e.e.e',
       'content-type': 'application/json',
     };
-    await fetch(gate.mcp(), { method: 'POST', body: '{"id":1}', headers: { ...ANN, ...own, ...claims } });
+    await fetch(gate.mcp(), {
+      method: 'POST',
+      body: '{"id":1}',
+      headers: { ...ANN, ...own, ...claims },
+    });
     const [seen] = behind.requests;
     expect(seen?.headers).toMatchObject({ ...ANN, ...own });
-    const forged = Object.entries(seen?.headers ?? {}).filter(([, value]) => String(value).includes('6.6.6.6'));
+    const forged = Object.entries(seen?.headers ?? {}).filter(([, value]) =>
+      String(value).includes('6.6.6.6'),
+    );
     expect(forged).toEqual([]);
   });
 
@@ -70,7 +116,11 @@ describe('what says who authorizes clients', () => {
   test('is read with GET and HEAD, and nothing is sent there', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const body = method === 'DELETE' ? null : '{}';
-      const response = await fetch(gate.origin() + path, { method, headers: { cookie: 'a=b' }, body });
+      const response = await fetch(gate.origin() + path, {
+        method,
+        headers: { cookie: 'a=b' },
+        body,
+      });
       expect([method, response.status]).toEqual([method, 405]);
     }
     expect(behind.requests).toEqual([]);
@@ -78,7 +128,8 @@ describe('what says who authorizes clients', () => {
       outgoing.end('{}');
       return true;
     };
-    for (const method of ['GET', 'HEAD']) expect((await fetch(gate.origin() + path, { method })).status).toBe(200);
+    for (const method of ['GET', 'HEAD'])
+      expect((await fetch(gate.origin() + path, { method })).status).toBe(200);
     expect(behind.requests.map(({ method, url }) => [method, url])).toEqual([
       ['GET', path],
       ['HEAD', path],
@@ -86,7 +137,9 @@ describe('what says who authorizes clients', () => {
   });
 
   test('is told to no page that the endpoint refuses', async () => {
-    const response = await fetch(gate.origin() + path, { headers: { origin: 'https://evil.example', cookie: 'a=b' } });
+    const response = await fetch(gate.origin() + path, {
+      headers: { origin: 'https://evil.example', cookie: 'a=b' },
+    });
     expect(response.status).toBe(403);
     expect(behind.requests).toEqual([]);
   });
@@ -95,31 +148,39 @@ describe('what says who authorizes clients', () => {
 describe('an answer of the server behind that is read whole', () => {
   const chunk = 'a'.repeat(1 << 20);
 
-  test.each([['server/discover'], ['initialize']])('to %s is a 502 beyond a MiB', async (method) => {
-    let sent = 0;
-    behind.trick = (_incoming, outgoing) => {
-      outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc":"2.0","id":1,"result":{"a":"');
-      const more = (): void => {
-        while (!outgoing.destroyed && sent < 100) {
-          sent += 1;
-          if (!outgoing.write(chunk)) return void outgoing.once('drain', more);
-        }
-        outgoing.end('"}}');
+  test.each([['server/discover'], ['initialize']])(
+    'to %s is a 502 beyond a MiB',
+    async (method) => {
+      let sent = 0;
+      behind.trick = (_incoming, outgoing) => {
+        outgoing
+          .writeHead(200, { 'content-type': 'application/json' })
+          .write('{"jsonrpc":"2.0","id":1,"result":{"a":"');
+        const more = (): void => {
+          while (!outgoing.destroyed && sent < 100) {
+            sent += 1;
+            if (!outgoing.write(chunk)) return void outgoing.once('drain', more);
+          }
+          outgoing.end('"}}');
+        };
+        more();
+        return true;
       };
-      more();
-      return true;
-    };
-    expect(await status(method)).toBe(502);
-    expect(sent).toBeLessThan(50);
-  });
+      expect(await status(method)).toBe(502);
+      expect(sent).toBeLessThan(50);
+    },
+  );
 
-  test.each([['server/discover'], ['initialize']])('to %s is a 504 where it does not end', async (method) => {
-    behind.trick = (_incoming, outgoing) => {
-      outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
-      return true;
-    };
-    expect(await status(method)).toBe(504);
-  });
+  test.each([['server/discover'], ['initialize']])(
+    'to %s is a 504 where it does not end',
+    async (method) => {
+      behind.trick = (_incoming, outgoing) => {
+        outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
+        return true;
+      };
+      expect(await status(method)).toBe(504);
+    },
+  );
 
   async function status(method: string): Promise<number> {
     if (method !== 'initialize') return (await call(gate.mcp(), method)).status;

@@ -8,21 +8,28 @@ const TOOLS = { toolsListChanged: true };
 const PROMPTS = { promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
 /** An answer is old at once; nothing but principal is asked. */
-const OPTIONS = { names: true, authorizationTtlMs: 1, timeouts: { attachMs: 2_000, authorizeMs: 300 } };
+const OPTIONS = {
+  names: true,
+  authorizationTtlMs: 1,
+  timeouts: { attachMs: 2_000, authorizeMs: 300 },
+};
 
 describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });
   const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
 
   async function opened(caller: string, filter: object = TOOLS): Promise<WireStream> {
-    const stream = await fixture().subscribeWith(0, OPTIONS, filter, { headers: { 'x-user': caller } });
+    const stream = await fixture().subscribeWith(0, OPTIONS, filter, {
+      headers: { 'x-user': caller },
+    });
     expect(await stream.message()).toBe(acknowledged('1', filter));
     return stream;
   }
 
   /** Says in both isolates what principal answers for a caller from now on. */
   async function name(caller: string, answer: unknown): Promise<void> {
-    for (const edge of [0, 1]) await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(answer));
+    for (const edge of [0, 1])
+      await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(answer));
   }
 
   test.each([
@@ -68,7 +75,11 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
       await name('ida', { name: 'ida', groups });
       await fixture().publish(1, { kind: 'tools_list_changed' });
       expect(await stream.message()).toBe(CUE);
-      await fixture().publish(1, { kind: 'for_group', group, event: { kind: 'tools_list_changed' } });
+      await fixture().publish(1, {
+        kind: 'for_group',
+        group,
+        event: { kind: 'tools_list_changed' },
+      });
       expect(await stream.message()).toBe(CUE);
     }
     await name('ida', 'mallory');

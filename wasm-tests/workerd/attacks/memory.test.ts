@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { heapOf } from '../../faults/heap.ts';
 import { Fixture, useFixture } from '../../host/fixture.ts';
-import { acknowledged, LISTEN_HEADERS, listenBody, updated, type WireStream } from '../../host/listen.ts';
+import {
+  acknowledged,
+  LISTEN_HEADERS,
+  listenBody,
+  updated,
+  type WireStream,
+} from '../../host/listen.ts';
 import { startFixture } from '../../host/start-fixture.ts';
 
 describe.each([
@@ -13,7 +19,12 @@ describe.each([
   let fixture: Fixture;
   beforeAll(async () => {
     const text = { KEEP_ALIVE_MS: '2000', SOCKETS: sockets };
-    workerd = await startFixture({ bundle: inject('fixtureBundle'), edges: 2, text, inspected: true });
+    workerd = await startFixture({
+      bundle: inject('fixtureBundle'),
+      edges: 2,
+      text,
+      inspected: true,
+    });
     fixture = new Fixture(workerd);
   });
   afterAll(() => workerd?.stop());
@@ -48,7 +59,9 @@ describe.each([
     expect((await fixture.stats(1)).outages).toBe(0);
     // What has gone leaves its room.
     for (const response of opened) await response.body?.cancel();
-    await expect.poll(async () => (await opens(workerd)) && 'opens', { timeout: 20_000 }).toBe('opens');
+    await expect
+      .poll(async () => (await opens(workerd)) && 'opens', { timeout: 20_000 })
+      .toBe('opens');
   }, 120_000);
 });
 
@@ -58,9 +71,13 @@ describe('a line of many names', () => {
   test('one more stream writes one row, however many names the line has', async () => {
     const streams: WireStream[] = [];
     const rows: number[] = [];
-    const written = async (): Promise<number> => (await fixture().bus<{ rows: number }>('measures')).rows;
+    const written = async (): Promise<number> =>
+      (await fixture().bus<{ rows: number }>('measures')).rows;
     for (let number = 0; number < 16; number += 1) {
-      const names = Array.from({ length: 250 }, (_, place) => `note://${number}/${place}/${'x'.repeat(100)}`);
+      const names = Array.from(
+        { length: 250 },
+        (_, place) => `note://${number}/${place}/${'x'.repeat(100)}`,
+      );
       streams.push(await fixture().subscribe(0, { resourceSubscriptions: names }));
       expect(await streams.at(-1)?.message()).toContain('acknowledged');
     }
@@ -90,22 +107,27 @@ describe('a line of many names', () => {
 
 describe('an attacker who fills the isolate from one address', () => {
   const fixture = useFixture();
-  const from = (address: string) => ({ headers: { 'x-continent': 'EU', 'cf-connecting-ip': address } });
+  const from = (address: string) => ({
+    headers: { 'x-continent': 'EU', 'cf-connecting-ip': address },
+  });
 
   test.each([
     ['an address', '203.0.113.7', '203.0.113.7', '203.0.113.8'],
     ['a network of 64 bits', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:3::1'],
-  ])('%s holds 256 streams and not one more, and others open theirs', async (_what, address, same, other) => {
-    const statuses: number[] = [];
-    for (let count = 0; count < 256; count += 1) {
-      const stream = await fixture().subscribe(0, TOOLS, from(count % 2 === 0 ? address : same));
-      statuses.push(stream.response.status);
-    }
-    expect(new Set(statuses)).toEqual(new Set([200]));
-    const { response } = await fixture().subscribe(0, TOOLS, from(same));
-    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '2']);
-    expect((await fixture().subscribe(0, TOOLS, from(other))).response.status).toBe(200);
-  });
+  ])(
+    '%s holds 256 streams and not one more, and others open theirs',
+    async (_what, address, same, other) => {
+      const statuses: number[] = [];
+      for (let count = 0; count < 256; count += 1) {
+        const stream = await fixture().subscribe(0, TOOLS, from(count % 2 === 0 ? address : same));
+        statuses.push(stream.response.status);
+      }
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      const { response } = await fixture().subscribe(0, TOOLS, from(same));
+      expect([response.status, response.headers.get('retry-after')]).toEqual([429, '2']);
+      expect((await fixture().subscribe(0, TOOLS, from(other))).response.status).toBe(200);
+    },
+  );
 
   test('an address that the client writes itself counts for nothing', async () => {
     for (let count = 0; count <= 256; count += 1) {
@@ -118,7 +140,10 @@ describe('an attacker who fills the isolate from one address', () => {
 
 /** A stream of 62 KB of names, at a server that does not bound them by itself. */
 function greedy({ edges }: Workerd, number: number): Promise<Response> {
-  const names = Array.from({ length: 31 }, (_, place) => `note://${number}/${place}/${'x'.repeat(1_980)}`);
+  const names = Array.from(
+    { length: 31 },
+    (_, place) => `note://${number}/${place}/${'x'.repeat(1_980)}`,
+  );
   const options = encodeURIComponent(JSON.stringify({ limits: { namesBytes: 1e9 } }));
   const body = listenBody({ resourceSubscriptions: names });
   const init = { method: 'POST', headers: LISTEN_HEADERS, body };

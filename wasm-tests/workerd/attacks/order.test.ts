@@ -14,7 +14,9 @@ describe('a request whose body drips', () => {
     return drip;
   }
 
-  test('is denied before its body has come where its header fields call it a listen', { timeout: 5_000 }, async () => {
+  test('is denied before its body has come where its header fields call it a listen', {
+    timeout: 5_000,
+  }, async () => {
     const drip = await dripping({ principal: { denied: 401 } }, LISTEN_HEADERS);
     expect(await drip.status()).toBe(401);
   });

@@ -20,7 +20,11 @@ function forged(): Record<string, string> {
 }
 
 async function post(headers: Record<string, string>): Promise<number> {
-  const { status } = await fixture().request(0, '/endpoint', { method: 'POST', headers, body: BODY });
+  const { status } = await fixture().request(0, '/endpoint', {
+    method: 'POST',
+    headers,
+    body: BODY,
+  });
   return status;
 }
 
@@ -29,7 +33,11 @@ async function stalled(headers: Record<string, string>): Promise<number> {
   const { hostname, port } = new URL(fixture().mcp(0));
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
-  const fields = Object.entries({ host: hostname, 'content-length': String(BODY.length), ...headers });
+  const fields = Object.entries({
+    host: hostname,
+    'content-length': String(BODY.length),
+    ...headers,
+  });
   const lines = fields.map((field) => field.join(': ')).join('\r\n');
   socket.write(`POST /endpoint HTTP/1.1\r\n${lines}\r\n\r\n`);
   const [head] = (await once(socket, 'data', { signal: AbortSignal.timeout(8_000) })) as [Buffer];
@@ -80,7 +88,9 @@ describe('at an address', () => {
     expect(await post({ ...WRONG, ...at })).toBe(429);
     expect(await post({ ...BEARER, ...at })).toBe(200);
     expect(await post({ ...signed({ body: BODY }), ...at })).toBe(429);
-    expect(await post({ ...signed({ body: BODY, key: 'elsewhere' }), 'x-address': '192.0.2.21' })).toBe(200);
+    expect(
+      await post({ ...signed({ body: BODY, key: 'elsewhere' }), 'x-address': '192.0.2.21' }),
+    ).toBe(200);
   });
 
   test('a signed body counts as a failure before it comes', async () => {
@@ -92,12 +102,15 @@ describe('at an address', () => {
   test('bodies that never come leave room for those of other addresses', async () => {
     const answers = many(20, () => stalled({ ...forged(), 'x-address': '192.0.2.50' }));
     expect(await Promise.any(answers)).toBe(503);
-    expect(await post({ ...signed({ body: BODY, key: 'next-door' }), 'x-address': '192.0.2.51' })).toBe(200);
+    expect(
+      await post({ ...signed({ body: BODY, key: 'next-door' }), 'x-address': '192.0.2.51' }),
+    ).toBe(200);
     expect(await counted(answers)).toEqual({ 503: 4, 408: 16 });
   });
 
   test('a signed publish that is right does not count', async () => {
-    const send = (turn: number) => post({ ...signed({ body: BODY, key: `k${turn}` }), 'x-address': '192.0.2.40' });
+    const send = (turn: number) =>
+      post({ ...signed({ body: BODY, key: `k${turn}` }), 'x-address': '192.0.2.40' });
     for (let turn = 0; turn < 40; turn += 1) expect(await send(turn)).toBe(200);
   });
 });

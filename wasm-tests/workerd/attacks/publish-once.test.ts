@@ -6,7 +6,11 @@ const fixture = useFixture({ IDEMPOTENCY_KEYS: '3', SIGNED_PUBLISHES: '8' });
 const TOOLS = JSON.stringify({ kind: 'tools_list_changed' });
 const PROMPTS = JSON.stringify({ kind: 'prompts_list_changed' });
 
-async function post(headers: Record<string, string>, bus: string, body = TOOLS): Promise<[number, unknown]> {
+async function post(
+  headers: Record<string, string>,
+  bus: string,
+  body = TOOLS,
+): Promise<[number, unknown]> {
   const init = { method: 'POST', headers: { ...headers, 'x-tenant': bus }, body };
   const response = await fixture().request(0, '/endpoint', init);
   const { error, position } = (await response.json()) as { error?: string; position?: number };
@@ -14,7 +18,11 @@ async function post(headers: Record<string, string>, bus: string, body = TOOLS):
 }
 
 function bearing(secret: string, key: string): Record<string, string> {
-  return { 'content-type': 'application/json', authorization: `Bearer ${secret}`, 'idempotency-key': key };
+  return {
+    'content-type': 'application/json',
+    authorization: `Bearer ${secret}`,
+    'idempotency-key': key,
+  };
 }
 
 function signedFor(bus: string, signing: Partial<Signing> = {}): Record<string, string> {

@@ -28,7 +28,10 @@ async function position(): Promise<number> {
 }
 
 describe('a captured signature', () => {
-  const twin = (bus: string) => ({ ...signed({ body: BODY, bus, secret: `${SECRET}-twin` }), 'x-tenant': bus });
+  const twin = (bus: string) => ({
+    ...signed({ body: BODY, bus, secret: `${SECRET}-twin` }),
+    'x-tenant': bus,
+  });
 
   test('does not publish to another tenant that has the same secret', async () => {
     const headers = twin('twin-a');
@@ -49,7 +52,11 @@ describe('a captured signature', () => {
   test('of the first version is refused, except where the option accepts it', async () => {
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const digits = createHmac('sha256', SECRET).update(`${timestamp}.${BODY}`).digest('hex');
-    const headers = { ...JSON_TYPE, 'mcp-listen-timestamp': timestamp, 'mcp-listen-signature': `v1=${digits}` };
+    const headers = {
+      ...JSON_TYPE,
+      'mcp-listen-timestamp': timestamp,
+      'mcp-listen-signature': `v1=${digits}`,
+    };
     expect((await post(headers)).status).toBe(401);
     expect((await post({ ...headers, 'mcp-listen-signature': `v2=${digits}` })).status).toBe(401);
     expect((await post(headers, BODY, '/endpoint-v1')).status).toBe(200);
@@ -73,7 +80,8 @@ describe('a captured signature', () => {
       const body = JSON.stringify({ kind: 'resource_updated', uri: `note://${turn}` });
       return post({ ...signed({ body, bus: 'full', secret }), 'x-tenant': 'full' }, body);
     };
-    for (let turn = 1; turn <= 8; turn += 1) expect(await answered(send(turn))).toEqual([200, { position: turn }]);
+    for (let turn = 1; turn <= 8; turn += 1)
+      expect(await answered(send(turn))).toEqual([200, { position: turn }]);
     const refused = await send(9);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '60']);
     expect(await refused.json()).toMatchObject({ error: 'too-many-signed-publishes' });
@@ -86,7 +94,9 @@ describe('a guesser', () => {
   const at = (address: string, secret: string) => ({ ...bearing(secret), 'x-address': address });
 
   test('is refused after 30 failures in a minute, and publishers are not', async () => {
-    const guesses = Array.from({ length: 40 }, (_, turn) => at('192.0.2.7', `guess-number-${turn}-of-many`));
+    const guesses = Array.from({ length: 40 }, (_, turn) =>
+      at('192.0.2.7', `guess-number-${turn}-of-many`),
+    );
     const statuses: number[] = [];
     for (const headers of guesses) statuses.push((await post(headers)).status);
     expect(statuses).toEqual([...Array(30).fill(401), ...Array(10).fill(429)]);
@@ -108,7 +118,11 @@ describe('a guesser', () => {
   test('learns nothing about which buses exist or have a secret', async () => {
     const answers: string[] = [];
     for (const tenant of ['unknown', 'secretless', 'acme', '', 'acme/shard-1', 'a'.repeat(257)]) {
-      for (const headers of [bearing('not-the-secret-of-it'), signed({ body: BODY, secret: 'x' }), JSON_TYPE]) {
+      for (const headers of [
+        bearing('not-the-secret-of-it'),
+        signed({ body: BODY, secret: 'x' }),
+        JSON_TYPE,
+      ]) {
         const response = await post({ ...headers, 'x-tenant': tenant });
         const fields = [...response.headers].filter(([name]) => name !== 'date');
         answers.push(JSON.stringify([response.status, fields, await response.text()]));
@@ -121,7 +135,11 @@ describe('a guesser', () => {
 
 describe('a body', () => {
   test.each([
-    ['whose signature is malformed', { 'mcp-listen-timestamp': '1', 'mcp-listen-signature': 'nonsense' }, 401],
+    [
+      'whose signature is malformed',
+      { 'mcp-listen-timestamp': '1', 'mcp-listen-signature': 'nonsense' },
+      401,
+    ],
     ['whose signature is too old', signed({ body: BODY, agoSeconds: 330 }), 401],
     ['whose signature is of the future', signed({ body: BODY, agoSeconds: -330 }), 401],
     ['whose bearer is wrong', bearing('not-the-secret-of-it'), 401],
@@ -144,9 +162,18 @@ describe('a weak secret', () => {
     ['15 bytes', { secret: 'fifteen-bytes-x' }],
     ['one of several', { publishers: JSON.stringify([{ secret: SECRET }, { secret: 'short' }]) }],
     ['none', { publishers: JSON.stringify([{}]) }],
-    ['the same twice', { secret: SECRET, publishers: JSON.stringify([{ secret: SECRET, kinds: [] }]) }],
-    ['rights that are no list', { publishers: JSON.stringify([{ secret: SECRET, kinds: 'tools_list_changed' }]) }],
-    ['a kind that there is not', { publishers: JSON.stringify([{ secret: SECRET, kinds: ['tools_changed'] }]) }],
+    [
+      'the same twice',
+      { secret: SECRET, publishers: JSON.stringify([{ secret: SECRET, kinds: [] }]) },
+    ],
+    [
+      'rights that are no list',
+      { publishers: JSON.stringify([{ secret: SECRET, kinds: 'tools_list_changed' }]) },
+    ],
+    [
+      'a kind that there is not',
+      { publishers: JSON.stringify([{ secret: SECRET, kinds: ['tools_changed'] }]) },
+    ],
   ])('is refused when the endpoint is made: %s', async (_what, asked) => {
     const query = new URLSearchParams(asked as Record<string, string>);
     const [, { code }] = await answered(post({}, '', `/endpoint-with?${query}`));
@@ -154,7 +181,10 @@ describe('a weak secret', () => {
   });
 
   test('has less than 16 bytes', async () => {
-    expect(await answered(post({}, '', '/endpoint-with?secret=sixteen-bytes-xx'))).toEqual([200, {}]);
+    expect(await answered(post({}, '', '/endpoint-with?secret=sixteen-bytes-xx'))).toEqual([
+      200,
+      {},
+    ]);
   });
 });
 
@@ -162,7 +192,11 @@ describe('a publisher with narrowed rights', () => {
   const tools = { kind: 'tools_list_changed' };
   const note = (uri: string) => ({ kind: 'resource_updated', uri });
   const task = { kind: 'task_status', task: taskState('t-1') };
-  const group = (name: string, event: object = tools) => ({ kind: 'for_group', group: name, event });
+  const group = (name: string, event: object = tools) => ({
+    kind: 'for_group',
+    group: name,
+    event,
+  });
 
   test.each<[string, string, object | object[], number, number?]>([
     ['a kind that it has', 'lists', [tools, { kind: 'prompts_list_changed' }], 200],
@@ -176,8 +210,20 @@ describe('a publisher with narrowed rights', () => {
       403,
       0,
     ],
-    ['another kind, as the Python SDK names it', 'lists', { kind: 'ResourceUpdated', uri: 'x://y' }, 403, 0],
-    ['for another group, named beside the change', 'acme-only', { ...tools, group: 'acme-3' }, 403, 0],
+    [
+      'another kind, as the Python SDK names it',
+      'lists',
+      { kind: 'ResourceUpdated', uri: 'x://y' },
+      403,
+      0,
+    ],
+    [
+      'for another group, named beside the change',
+      'acme-only',
+      { ...tools, group: 'acme-3' },
+      403,
+      0,
+    ],
     ['a URI below its prefix', 'notes', [note('note://acme/1'), note('näte://1')], 200],
     ['a URI beside its prefix', 'notes', [note('note://acme/1'), note('note://acme-evil')], 403, 1],
     ['a URI that only looks the same', 'notes', note('na\u0308te://1'), 403, 0],
@@ -192,15 +238,23 @@ describe('a publisher with narrowed rights', () => {
     ['anything, with an empty list', 'nothing', tools, 403, 0],
   ])('publishing %s (%s)', async (_what, name, events, status, index) => {
     const before = await position();
-    const [answer, body] = await answered(post(bearing(`${SECRET}-${name}`), JSON.stringify(events)));
-    expect([answer, body['error'], body['index']]).toEqual([status, status === 403 ? 'not-allowed' : undefined, index]);
+    const [answer, body] = await answered(
+      post(bearing(`${SECRET}-${name}`), JSON.stringify(events)),
+    );
+    expect([answer, body['error'], body['index']]).toEqual([
+      status,
+      status === 403 ? 'not-allowed' : undefined,
+      index,
+    ]);
     const published = status === 200 ? [events].flat().length : 0;
     expect(await position()).toBe(before + published);
   });
 
   test('has them with a signature, too', async () => {
     const body = JSON.stringify(note('note://todo'));
-    const [status, { error }] = await answered(post(signed({ body, secret: `${SECRET}-lists` }), body));
+    const [status, { error }] = await answered(
+      post(signed({ body, secret: `${SECRET}-lists` }), body),
+    );
     expect([status, error]).toEqual([403, 'not-allowed']);
   });
 });
@@ -215,8 +269,14 @@ test('a page of another origin does not publish, even with the secret', async ()
 async function statusOf(headers: Record<string, string>): Promise<number> {
   const { hostname, port } = new URL(fixture().mcp(0));
   const socket = connect(Number(port), hostname);
-  const fields = Object.entries({ host: hostname, 'content-length': String(BODY.length), ...headers });
-  socket.write(`POST /endpoint HTTP/1.1\r\n${fields.map((field) => field.join(': ')).join('\r\n')}\r\n\r\n`);
+  const fields = Object.entries({
+    host: hostname,
+    'content-length': String(BODY.length),
+    ...headers,
+  });
+  socket.write(
+    `POST /endpoint HTTP/1.1\r\n${fields.map((field) => field.join(': ')).join('\r\n')}\r\n\r\n`,
+  );
   const [head] = (await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
   socket.destroy();
   return Number(/^HTTP\/1.1 (\d+)/.exec(head.toString())?.[1]);

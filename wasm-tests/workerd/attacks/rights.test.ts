@@ -14,7 +14,10 @@ const ADMIN = { authorization: 'Bearer admin' };
 
 /** Bob may read the note, and the administrator everything. */
 function guarded(): GuardedServer {
-  return new GuardedServer({ bob: { uris: [NOTE] }, admin: { uris: [NOTE, SALARIES], taskIds: ['t-9f'] } });
+  return new GuardedServer({
+    bob: { uris: [NOTE] },
+    admin: { uris: [NOTE, SALARIES], taskIds: ['t-9f'] },
+  });
 }
 
 /** A Worker that watches that server as the administrator. */
@@ -39,7 +42,10 @@ describe('a gateway that watches with a token of its own', () => {
     const admin = await gate().subscribe(filter, { headers: ADMIN, edge: 1 });
     expect(await admin.message()).toBe(acknowledged('1', filter));
     // The watch listens to both, and cues what may have been missed.
-    expect([await admin.message(), await admin.message()].sort()).toEqual([updated('1', SALARIES), updated('1', NOTE)]);
+    expect([await admin.message(), await admin.message()].sort()).toEqual([
+      updated('1', SALARIES),
+      updated('1', NOTE),
+    ]);
     // After that, so that the first message to the other caller is about what changes from here on.
     const bob = await gate().subscribe(filter, { headers: BOB });
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
@@ -57,7 +63,10 @@ describe('a gateway that watches with a token of its own', () => {
   });
 
   test('tells no caller of a task of another, and listens to those that a caller may hear of', async () => {
-    const bob = await gate().subscribe({ taskIds: ['t-9f'], resourceSubscriptions: [NOTE] }, init(BOB));
+    const bob = await gate().subscribe(
+      { taskIds: ['t-9f'], resourceSubscriptions: [NOTE] },
+      init(BOB),
+    );
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
     const admin = await gate().subscribe({ taskIds: ['t-9f'] }, init(ADMIN));
     expect(await admin.message()).toBe(acknowledged('1', { taskIds: ['t-9f'] }));
@@ -67,12 +76,22 @@ describe('a gateway that watches with a token of its own', () => {
   });
 
   test('holds sessions to the same', async () => {
-    const [bob, admin] = await Promise.all([BOB, ADMIN].map((headers) => LegacySession.begin(gate().via(), headers)));
-    const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: SALARIES } };
+    const [bob, admin] = await Promise.all(
+      [BOB, ADMIN].map((headers) => LegacySession.begin(gate().via(), headers)),
+    );
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'resources/subscribe',
+      params: { uri: SALARIES },
+    };
     expect((await bob?.post(message, BOB))?.status).toBe(200);
     expect((await admin?.post(message, ADMIN))?.status).toBe(200);
     const abort = new AbortController();
-    const streams = await Promise.all([bob?.get(BOB, abort.signal), admin?.get(ADMIN, abort.signal)]);
+    const streams = await Promise.all([
+      bob?.get(BOB, abort.signal),
+      admin?.get(ADMIN, abort.signal),
+    ]);
     await gate().publish({ kind: 'resource_updated', uri: SALARIES });
     behind.update(SALARIES);
     await gate().publish({ kind: 'tools_list_changed' });
@@ -94,7 +113,11 @@ describe('a gateway that watches with a token of its own', () => {
     behind.trick = (_incoming, outgoing, method) => {
       const isListen = method === 'subscriptions/listen';
       if (isListen)
-        json(outgoing, 404, '{"jsonrpc":"2.0","id":"mcp-listen:probe","error":{"code":-32601,"message":"x"}}');
+        json(
+          outgoing,
+          404,
+          '{"jsonrpc":"2.0","id":"mcp-listen:probe","error":{"code":-32601,"message":"x"}}',
+        );
       return isListen;
     };
     const stream = await gate().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
@@ -108,8 +131,13 @@ describe('where the operator lets admitted callers hear everything', () => {
   const { behind, gate } = watching({ UPSTREAM_RIGHTS: 'admitted' });
 
   test('the watch asks for no task', async () => {
-    const bob = await gate().subscribe({ taskIds: ['t-9f'], resourceSubscriptions: [SALARIES] }, init(BOB));
-    expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [SALARIES], taskIds: ['t-9f'] }));
+    const bob = await gate().subscribe(
+      { taskIds: ['t-9f'], resourceSubscriptions: [SALARIES] },
+      init(BOB),
+    );
+    expect(await bob.message()).toBe(
+      acknowledged('1', { resourceSubscriptions: [SALARIES], taskIds: ['t-9f'] }),
+    );
     expect(await bob.message()).toBe(updated('1', SALARIES));
     expect(behind.count(/^admin subscriptions.*salaries/)).toBe(1);
     expect(behind.count(/t-9f/)).toBe(0);
@@ -137,7 +165,10 @@ describe('the Worker that serves tenants by their paths', () => {
   test('names the tenant to the server in every request and question', async () => {
     behind.requests.length = 0;
     const headers = { authorization: 'Bearer admin', 'x-forwarded-prefix': '/acme' };
-    const stream = await gate.subscribe({ resourceSubscriptions: [NOTE] }, { headers, tenant: '/globex', edge: 1 });
+    const stream = await gate.subscribe(
+      { resourceSubscriptions: [NOTE] },
+      { headers, tenant: '/globex', edge: 1 },
+    );
     expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
     await gate.via({ tenant: '/globex' })({ method: 'POST', headers, body: '{"id":1}' });
     const prefixes = behind.requests.map((request) => request.headers['x-forwarded-prefix']);
@@ -149,7 +180,9 @@ describe('the Worker that serves tenants by their paths', () => {
   test('says nothing of a tenant with what says who authorizes clients', async () => {
     behind.requests.length = 0;
     await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`);
-    expect(behind.requests.map((request) => request.headers['x-forwarded-prefix'])).toEqual([undefined]);
+    expect(behind.requests.map((request) => request.headers['x-forwarded-prefix'])).toEqual([
+      undefined,
+    ]);
   });
 });
 
@@ -160,7 +193,12 @@ describe('rights that hold for a moment', () => {
 
   beforeAll(async () => {
     const text = { UPSTREAM: await behind.start() };
-    workerd = await startFixture({ bundle: inject('fixtureBundle'), edges: 1, text, reachesLocal: true });
+    workerd = await startFixture({
+      bundle: inject('fixtureBundle'),
+      edges: 1,
+      text,
+      reachesLocal: true,
+    });
   });
   afterAll(async () => {
     for (const stream of streams) stream.drop();
@@ -169,7 +207,11 @@ describe('rights that hold for a moment', () => {
   });
 
   async function opened(headers: Record<string, string>): Promise<WireStream> {
-    const stream = await listen(`${workerd.edges[0]}/gated/mcp`, { resourceSubscriptions: [NOTE] }, { headers });
+    const stream = await listen(
+      `${workerd.edges[0]}/gated/mcp`,
+      { resourceSubscriptions: [NOTE] },
+      { headers },
+    );
     streams.push(stream);
     expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
     return stream;
@@ -196,8 +238,14 @@ describe('rights that hold for a moment', () => {
 });
 
 test.each([
-  [{ UPSTREAM_TOKEN: 'admin', TENANTS: 'path', TENANT_NAMES: 'acme' }, 'UPSTREAM_TOKEN and TENANTS exclude each other'],
-  [{ UPSTREAM_TOKEN: 'admin', UPSTREAM_RIGHTS: 'Admitted' }, 'UPSTREAM_RIGHTS must be acknowledged or admitted'],
+  [
+    { UPSTREAM_TOKEN: 'admin', TENANTS: 'path', TENANT_NAMES: 'acme' },
+    'UPSTREAM_TOKEN and TENANTS exclude each other',
+  ],
+  [
+    { UPSTREAM_TOKEN: 'admin', UPSTREAM_RIGHTS: 'Admitted' },
+    'UPSTREAM_RIGHTS must be acknowledged or admitted',
+  ],
   [{ UPSTREAM_WATCH: 'Off' }, 'UPSTREAM_WATCH must be on or off'],
   [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],
 ])('the Worker does not start with %j', async (text, error) => {

@@ -10,7 +10,9 @@ describe.each([
   ['the root', undefined],
   ['a shard', '4'],
 ])('at %s', (_name, perShard) => {
-  const fixture = useFixture(perShard === undefined ? {} : { SOCKETS: 'each', EDGES_PER_SHARD: perShard });
+  const fixture = useFixture(
+    perShard === undefined ? {} : { SOCKETS: 'each', EDGES_PER_SHARD: perShard },
+  );
 
   // With these, streams are at shards. Streams of sessions have a socket each in any case.
   beforeEach(async () => {
@@ -24,7 +26,9 @@ describe.each([
     const session = await LegacySession.begin(fixture().via(0, ANN));
     const stream = await fixture().open(session, 0, undefined, ANN);
     await stream.event();
-    for (const claim of ['1 bob', '1', '1 ', '1  ann', '0 ann'].map((rest) => `${session.id} ${rest}`))
+    for (const claim of ['1 bob', '1', '1 ', '1  ann', '0 ann'].map(
+      (rest) => `${session.id} ${rest}`,
+    ))
       expect(await attached(claim)).toEqual({ code: RELEASED, frames: [] });
     const own = await LegacySession.begin(fixture().via(0));
     expect(await attached(`${own.id} 1 ann`)).toEqual({ code: RELEASED, frames: [] });

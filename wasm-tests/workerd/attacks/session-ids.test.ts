@@ -50,17 +50,23 @@ test('session ids that are made up never reach the bus object', async () => {
 
 test('an id of the bus object is known in an isolate that has never asked for its key', async () => {
   const session = await LegacySession.begin(via('mcp'));
-  expect(await session.via((init) => fetch(`${workerd.edges[1]}/mcp`, init)).ask('ping')).toMatchObject({ result: {} });
+  expect(
+    await session.via((init) => fetch(`${workerd.edges[1]}/mcp`, init)).ask('ping'),
+  ).toMatchObject({ result: {} });
 });
 
 test('an id is taken that was made with a key that the isolate has yet to hear of', async () => {
-  const [first, second] = [via('lost'), (init: RequestInit) => fetch(`${workerd.edges[1]}/lost`, init)];
+  const [first, second] = [
+    via('lost'),
+    (init: RequestInit) => fetch(`${workerd.edges[1]}/lost`, init),
+  ];
   for (const send of [first, second]) await LegacySession.begin(send);
   // The storage of the object is gone, with its key and its sessions.
   await fetch(`${workerd.edges[0]}/wipe/lost`);
   const session = await LegacySession.begin(first);
   for (const send of [first, second]) {
-    const again = async () => (await session.via(send).post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status;
+    const again = async () =>
+      (await session.via(send).post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status;
     await expect.poll(again, { interval: 1_000 }).toBe(200);
   }
 });

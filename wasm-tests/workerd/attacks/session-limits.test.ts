@@ -20,7 +20,9 @@ test('what a caller has taken is known to a bus object that was reset, and in ev
   const second = await LegacySession.initialize(send(1));
   await second.ask('resources/subscribe', { uri: 'note://a' });
   await fixture().post(1, '/bus/reset');
-  expect(await second.ask('resources/subscribe', { uri: 'note://b' })).toMatchObject({ error: { code: -32_602 } });
+  expect(await second.ask('resources/subscribe', { uri: 'note://b' })).toMatchObject({
+    error: { code: -32_602 },
+  });
   const third = await LegacySession.initialize(send(0));
   expect((await first.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404);
   expect(await fixture().bus('stats')).toMatchObject({ sessions: 2 });

@@ -15,7 +15,12 @@ let gate: GatewayFixture;
 beforeAll(async () => {
   behind = await sessionKeeper();
   // The server has no subscriptions/listen that could acknowledge anything.
-  const text = { TENANTS: 'path', TENANT_NAMES: 'acme,other', UPSTREAM_WATCH: 'off', UPSTREAM_RIGHTS: 'admitted' };
+  const text = {
+    TENANTS: 'path',
+    TENANT_NAMES: 'acme,other',
+    UPSTREAM_WATCH: 'off',
+    UPSTREAM_RIGHTS: 'admitted',
+  };
   gate = await GatewayFixture.start(behind.url, text);
 });
 afterAll(async () => {
@@ -30,7 +35,8 @@ beforeEach(() => {
 /** Sends requests with the token of a caller; undefined: with none. */
 function as(name: string | undefined, tenant = '/acme'): Send {
   const own = name === undefined ? {} : { authorization: `Bearer good-${name}` };
-  return ({ headers, ...init }) => gate.via({ tenant })({ ...init, headers: { ...(headers as object), ...own } });
+  return ({ headers, ...init }) =>
+    gate.via({ tenant })({ ...init, headers: { ...(headers as object), ...own } });
 }
 
 /** Begins a session of ann; `behind` is the id that the server behind knows it by. */
@@ -52,32 +58,50 @@ describe('with the session of another, by the id of the gateway and by that of t
         ['/other', session.id],
       ] as const;
       for (const [tenant, id] of asked) {
-        const response = await post(as('bob', tenant), CALL, { 'content-type': type, 'mcp-session-id': id });
+        const response = await post(as('bob', tenant), CALL, {
+          'content-type': type,
+          'mcp-session-id': id,
+        });
         expect([tenant, id, response.status]).toEqual([tenant, id, 404]);
       }
       expect(named(known)).toEqual([]);
     },
   );
 
-  test.each(['/acme', '/other'])('a request of 2026-07-28 at %s is one of no session', async (tenant) => {
-    const { known, session } = await annsSession();
-    for (const id of [session.id, known]) {
-      const request = callRequest(gate.mcp(0, tenant), 'tools/list');
-      const fields = { ...Object.fromEntries(request.headers), 'mcp-session-id': id, 'last-event-id': '7' };
-      const init = { method: 'POST', headers: fields, body: await request.text() };
-      const response = await as('bob', tenant)(init);
-      expect(await response.json()).toMatchObject({ result: { called: 'tools/list', session: null } });
-      expect(response.headers.get('mcp-session-id')).toBeNull();
-    }
-    expect(behind.reached.filter((each) => each.session !== null || each.lastEvent !== null)).toEqual([]);
-  });
+  test.each(['/acme', '/other'])(
+    'a request of 2026-07-28 at %s is one of no session',
+    async (tenant) => {
+      const { known, session } = await annsSession();
+      for (const id of [session.id, known]) {
+        const request = callRequest(gate.mcp(0, tenant), 'tools/list');
+        const fields = {
+          ...Object.fromEntries(request.headers),
+          'mcp-session-id': id,
+          'last-event-id': '7',
+        };
+        const init = { method: 'POST', headers: fields, body: await request.text() };
+        const response = await as('bob', tenant)(init);
+        expect(await response.json()).toMatchObject({
+          result: { called: 'tools/list', session: null },
+        });
+        expect(response.headers.get('mcp-session-id')).toBeNull();
+      }
+      expect(
+        behind.reached.filter((each) => each.session !== null || each.lastEvent !== null),
+      ).toEqual([]);
+    },
+  );
 
   test('no method is passed on with it, at no path', async () => {
     const { known, session } = await annsSession();
     for (const tenant of ['/acme', '/other'])
       for (const method of ['GET', 'DELETE', 'OPTIONS'])
         for (const id of tenant === '/acme' ? [known] : [session.id, known]) {
-          const headers = { accept: 'text/event-stream', 'mcp-session-id': id, 'last-event-id': '7' };
+          const headers = {
+            accept: 'text/event-stream',
+            'mcp-session-id': id,
+            'last-event-id': '7',
+          };
           expect([tenant, method, (await as('bob', tenant)({ method, headers })).status]).toEqual([
             tenant,
             method,
@@ -90,7 +114,11 @@ describe('with the session of another, by the id of the gateway and by that of t
 
   test('what says who authorizes clients is asked for in no session', async () => {
     const { known } = await annsSession();
-    const headers = { authorization: 'Bearer good-bob', 'mcp-session-id': known, 'last-event-id': '7' };
+    const headers = {
+      authorization: 'Bearer good-bob',
+      'mcp-session-id': known,
+      'last-event-id': '7',
+    };
     await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`, { headers });
     expect(behind.reached).toMatchObject([{ method: 'GET', session: null, lastEvent: null }]);
   });
@@ -99,7 +127,12 @@ describe('with the session of another, by the id of the gateway and by that of t
     const { known, session } = await annsSession();
     const bobs = session.via(as('bob'));
     const latin1 = { 'content-type': 'application/json; charset=latin1' };
-    const answers = [await bobs.post(CALL), await bobs.post(CALL, latin1), await bobs.post(PING), await bobs.get()];
+    const answers = [
+      await bobs.post(CALL),
+      await bobs.post(CALL, latin1),
+      await bobs.post(PING),
+      await bobs.get(),
+    ];
     for (const { status } of [...answers, await bobs.end()]) expect(status).toBe(404);
     expect(named(known)).toEqual([]);
     expect(await session.ask('tools/list')).toMatchObject({ result: { session: known } });
@@ -123,25 +156,33 @@ test('without credentials nothing of a session is served', async () => {
   expect(await session.ask('ping')).toMatchObject({ result: {} });
 });
 
-test.each([401, 403, 429, 500])('a server behind that answers %s to DELETE keeps the session alive', async (status) => {
-  const { session } = await annsSession();
-  behind.ends = status;
-  expect((await session.end()).status).toBe(status);
-  expect((await session.post(PING)).status).toBe(200);
-});
+test.each([401, 403, 429, 500])(
+  'a server behind that answers %s to DELETE keeps the session alive',
+  async (status) => {
+    const { session } = await annsSession();
+    behind.ends = status;
+    expect((await session.end()).status).toBe(status);
+    expect((await session.post(PING)).status).toBe(200);
+  },
+);
 
-test.each([200, 404, 405])('a server behind that answers %s to DELETE ends the session', async (status) => {
-  const { session } = await annsSession();
-  behind.ends = status;
-  expect((await session.end()).status).toBe(200);
-  expect((await session.post(PING)).status).toBe(404);
-});
+test.each([200, 404, 405])(
+  'a server behind that answers %s to DELETE ends the session',
+  async (status) => {
+    const { session } = await annsSession();
+    behind.ends = status;
+    expect((await session.end()).status).toBe(200);
+    expect((await session.post(PING)).status).toBe(404);
+  },
+);
 
 test('the id of a session says nothing about that of the server behind', async () => {
   const { known, session } = await annsSession();
   const parts = [session.id, ...session.id.split(/[^\w-]/), ...session.id.split(/[^0-9a-f]/)];
   const read = parts.flatMap((part) =>
-    (['base64', 'base64url', 'hex', 'latin1'] as const).map((code) => Buffer.from(part, code).toString('latin1')),
+    (['base64', 'base64url', 'hex', 'latin1'] as const).map((code) =>
+      Buffer.from(part, code).toString('latin1'),
+    ),
   );
   for (const text of read) expect(text).not.toContain(known.slice('UP-'.length));
 });
@@ -203,9 +244,15 @@ describe('before a server that keeps no sessions', () => {
     ];
     stateless.requests.length = 0;
     for (const [count, made] of forged.entries()) {
-      const headers = { authorization: `Bearer forged${count}`, 'mcp-session-id': made, accept: 'text/event-stream' };
+      const headers = {
+        authorization: `Bearer forged${count}`,
+        'mcp-session-id': made,
+        accept: 'text/event-stream',
+      };
       for (const message of [CALL, PING, '{', [PING]])
-        expect((await post(gate.via(), message, { ...headers, accept: 'application/json' })).status).toBe(404);
+        expect(
+          (await post(gate.via(), message, { ...headers, accept: 'application/json' })).status,
+        ).toBe(404);
       for (const method of ['GET', 'DELETE', 'OPTIONS'])
         expect((await gate.via()({ method, headers })).status).toBe(404);
     }
@@ -221,10 +268,16 @@ describe('before a server that keeps no sessions', () => {
 
 /** What reached the server behind with this session in the name of somebody else than ann. */
 function named(session: string): unknown[] {
-  const isAnns = ({ authorization }: { authorization: string | null }) => authorization === 'Bearer good-ann';
+  const isAnns = ({ authorization }: { authorization: string | null }) =>
+    authorization === 'Bearer good-ann';
   return behind.reached.filter((each) => each.session === session && !isAnns(each));
 }
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
-const SUBSCRIBE = { jsonrpc: '2.0', id: 3, method: 'resources/subscribe', params: { uri: 'note://a' } };
+const SUBSCRIBE = {
+  jsonrpc: '2.0',
+  id: 3,
+  method: 'resources/subscribe',
+  params: { uri: 'note://a' },
+};

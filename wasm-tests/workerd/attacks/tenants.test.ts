@@ -7,7 +7,11 @@ import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs
 import { SECRET, signed, tenantSecret } from '../../host/signing.ts';
 
 const BODY = JSON.stringify({ kind: 'tools_list_changed' });
-const GATEWAY = { UPSTREAM: 'http://127.0.0.1:1/mcp', UPSTREAM_WATCH: 'off', PUBLISH_TOKEN: SECRET };
+const GATEWAY = {
+  UPSTREAM: 'http://127.0.0.1:1/mcp',
+  UPSTREAM_WATCH: 'off',
+  PUBLISH_TOKEN: SECRET,
+};
 
 describe('tenants that are told apart by path', () => {
   let workerd: Workerd;
@@ -23,7 +27,11 @@ describe('tenants that are told apart by path', () => {
   });
 
   function publish(tenant: string, headers: Record<string, string>): Promise<Response> {
-    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: BODY };
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: BODY,
+    };
     return fetch(`${workerd.edges[0]}${tenant}/publish`, init);
   }
 
@@ -36,8 +44,12 @@ describe('tenants that are told apart by path', () => {
     for (let turn = 0; turn < 5; turn += 1) {
       const path = `${workerd.edges[0]}/nobody-${turn}/mcp`;
       expect((await fetch(path, { method: 'DELETE', headers: session })).status).toBe(404);
-      expect((await fetch(path, { headers: { ...session, accept: 'text/event-stream' } })).status).toBe(404);
-      expect((await publish(`/nobody-${turn}`, bearing(tenantSecret(`nobody-${turn}`)))).status).toBe(401);
+      expect(
+        (await fetch(path, { headers: { ...session, accept: 'text/event-stream' } })).status,
+      ).toBe(404);
+      expect(
+        (await publish(`/nobody-${turn}`, bearing(tenantSecret(`nobody-${turn}`)))).status,
+      ).toBe(401);
     }
     expect(await objects(state)).toEqual(before);
   });
@@ -62,13 +74,18 @@ test('tenants that are told apart by host are those of the list, whatever their 
   const workerd = await startWorkerd({ bundle: workerBundle, edges: 1, text });
   const { port } = new URL(workerd.edges[0] ?? '');
   const ask = (host: string) => {
-    const headers = { authorization: `Bearer ${tenantSecret('localhost')}`, 'content-type': 'application/json' };
+    const headers = {
+      authorization: `Bearer ${tenantSecret('localhost')}`,
+      'content-type': 'application/json',
+    };
     return fetch(`http://${host}:${port}/publish`, { method: 'POST', headers, body: BODY });
   };
   try {
     expect((await ask('127.0.0.1')).status).toBe(401);
     expect((await ask('LOCALHOST')).status).toBe(200);
-    expect((await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', body: '{}' })).status).toBe(404);
+    expect(
+      (await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', body: '{}' })).status,
+    ).toBe(404);
   } finally {
     await workerd.stop();
   }
@@ -80,17 +97,29 @@ test.each([
   ['no names', { TENANTS: 'path' }, 'TENANT_NAMES'],
   ['names of blanks', { TENANTS: 'path', TENANT_NAMES: ' , ' }, 'TENANT_NAMES'],
   ['a name that no path has', { TENANTS: 'path', TENANT_NAMES: 'acme,a/b' }, 'TENANT_NAMES'],
-  ['a name that no host has', { TENANTS: 'host', TENANT_NAMES: 'https://a.example' }, 'TENANT_NAMES'],
+  [
+    'a name that no host has',
+    { TENANTS: 'host', TENANT_NAMES: 'https://a.example' },
+    'TENANT_NAMES',
+  ],
   ['names without a way to tell them apart', { TENANT_NAMES: 'acme' }, 'TENANTS'],
   [
     'one token with which all would watch',
     { TENANTS: 'path', TENANT_NAMES: 'acme', UPSTREAM_TOKEN: 't' },
     'UPSTREAM_TOKEN',
   ],
-  ['a weak token', { TENANTS: 'path', TENANT_NAMES: 'acme', PUBLISH_TOKEN: 'weak' }, 'PUBLISH_TOKEN'],
+  [
+    'a weak token',
+    { TENANTS: 'path', TENANT_NAMES: 'acme', PUBLISH_TOKEN: 'weak' },
+    'PUBLISH_TOKEN',
+  ],
   ['no server behind', { TENANTS: 'path', TENANT_NAMES: 'acme', UPSTREAM: '' }, 'UPSTREAM'],
 ])('with %s the gateway does not start, and says why', async (_what, variables, name) => {
-  const started = startWorkerd({ bundle: workerBundle, edges: 1, text: { ...GATEWAY, ...variables } });
+  const started = startWorkerd({
+    bundle: workerBundle,
+    edges: 1,
+    text: { ...GATEWAY, ...variables },
+  });
   const reason = await started.then(
     async (workerd) => {
       await workerd.stop();

@@ -1,6 +1,11 @@
 import { DurableObject, env } from 'cloudflare:workers';
 import { routeAgentRequest } from 'agents';
-import { createListenHandler, type ListenBus, type ListenHandlerOptions, type ServerEvent } from 'mcp-listen';
+import {
+  createListenHandler,
+  type ListenBus,
+  type ListenHandlerOptions,
+  type ServerEvent,
+} from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
 import { behind } from '../../../host/behind.js';
 import { counted } from './counted.js';
@@ -34,7 +39,11 @@ const { IDLE, MCP_BUS } = env as unknown as {
 const INITIALIZED = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
-  result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'routed', version: '1.0.0' } },
+  result: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    serverInfo: { name: 'routed', version: '1.0.0' },
+  },
 });
 const { namespace, calls } = counted(MCP_BUS);
 const options: ListenHandlerOptions = {
@@ -51,7 +60,10 @@ const options: ListenHandlerOptions = {
 };
 const server = createListenHandler(behind(INITIALIZED), { ...options, bus: busOf('mcp-listen') });
 const others = new Map(
-  ['other', 'lost'].map((name) => [name, createListenHandler(behind(INITIALIZED), { ...options, bus: busOf(name) })]),
+  ['other', 'lost'].map((name) => [
+    name,
+    createListenHandler(behind(INITIALIZED), { ...options, bus: busOf(name) }),
+  ]),
 );
 
 export default {
