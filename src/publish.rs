@@ -9,7 +9,7 @@ use crate::{
     vocabulary::{
         event::{EventError, ServerEvent},
         limits::Limits,
-        scope::Label,
+        scope::Name,
         task,
     },
 };
@@ -68,7 +68,7 @@ fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
         (ServerEvent::Disconnect { .. }, _) => Err(EventError::Disconnect),
         (event @ ServerEvent::ForGroup { .. }, _) | (event, None) => Ok(event),
         (change, Some(group)) => Ok(ServerEvent::ForGroup {
-            group: Label::from_node(group).ok_or(EventError::Group)?,
+            group: Name::from_node(group).ok_or(EventError::Group)?,
             event: Box::new(change),
         }),
     }

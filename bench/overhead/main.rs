@@ -23,7 +23,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     tally::Tally,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
     uri::Uri,
 };
 
@@ -132,7 +132,7 @@ impl Together {
 }
 
 fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
-    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+    let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
     let mut stream = stream();
     if let Some(tally) = tally {
         stream.count_in(tally.clone());

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Mark, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, EdgeId, Mark, Position, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     topic::{Topic, Topics},
@@ -39,7 +39,7 @@ impl Pair {
         let mut root = Bus::new(mark());
         root.set_shards(Position(0), 0, streams + 1);
         let home = root.place("EU", u32::MAX, None);
-        assert!(matches!(home, Home::Shard(ShardId(1))), "one shard");
+        assert!(matches!(home, Route::Shard(ShardId(1))), "one shard");
         let mut shard = Shard::new(0);
         for stream in 0..streams {
             let edge = shard.connect();
@@ -77,7 +77,7 @@ impl Pair {
             .bus
             .handle_taken(batch.shard, batch.call, &answer, NOW, 0.0);
         taken.expect("an answer");
-        while self.bus.poll_change().is_some() {}
+        while self.bus.poll_entry().is_some() {}
         spent
     }
 
@@ -88,7 +88,7 @@ impl Pair {
             self.shard.handle_answer(call.seq, &answers[0], NOW, 0.0);
         }
         frames(&mut self.shard);
-        while self.bus.poll_change().is_some() {}
+        while self.bus.poll_entry().is_some() {}
     }
 }
 

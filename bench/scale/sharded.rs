@@ -1,7 +1,7 @@
 //! A root and its shards in one process: every call between them is made at once, and counted.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Mark, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, EdgeId, Mark, Position, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     topic::Topic,
@@ -66,7 +66,7 @@ impl Sharded {
     }
 
     /// Finds a place as the root does for an edge that asks.
-    pub(crate) fn place(&mut self) -> Home {
+    pub(crate) fn place(&mut self) -> Route {
         self.root.place("EU", 0, None)
     }
 
@@ -121,6 +121,6 @@ impl Sharded {
 
     /// The disk takes these; here they are never read again.
     fn forget_changes(&mut self) {
-        while self.root.poll_change().is_some() {}
+        while self.root.poll_entry().is_some() {}
     }
 }

@@ -16,17 +16,17 @@ use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
 #[derive(Debug)]
 pub struct FollowReply {
     from: Follower,
-    keeps: Keeps,
+    persist: Persist,
     outcome: Outcome,
 }
 
 /// What has to be stored so that an edge can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keeps {
+pub enum Persist {
     /// Nothing has changed.
     Nothing,
     /// Everything that [`Registry::kept`](super::Registry::kept) returns.
-    Anew,
+    All,
     /// This change, in addition to what is stored.
     Delta(Delta),
 }
@@ -58,7 +58,7 @@ struct Accepted {
     watches: Vec<Watched>,
 }
 
-impl Keeps {
+impl Persist {
     pub(super) fn of(delta: Delta) -> Self {
         if delta.is_empty() {
             Self::Nothing
@@ -90,7 +90,7 @@ impl Bus {
         };
         Ok(FollowReply {
             from: Follower::Shard(shard),
-            keeps: Keeps::Nothing,
+            persist: Persist::Nothing,
             outcome,
         })
     }
@@ -127,19 +127,19 @@ impl FollowReply {
         follow: Follow,
         mark: Mark,
         after: Option<Position>,
-        keeps: Keeps,
+        persist: Persist,
     ) -> Self {
         Self {
             from: Follower::Edge(edge),
-            keeps,
+            persist,
             outcome: Outcome::Accepted(Accepted::new(follow, mark, after)),
         }
     }
 
-    pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, keeps: Keeps) -> Self {
+    pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, persist: Persist) -> Self {
         Self {
             from: Follower::Edge(edge),
-            keeps,
+            persist,
             outcome: Outcome::Refused(answer),
         }
     }
@@ -150,8 +150,8 @@ impl FollowReply {
     }
 
     /// Returns what has to be stored for the edge.
-    pub fn keeps(&self) -> &Keeps {
-        &self.keeps
+    pub fn persist(&self) -> &Persist {
+        &self.persist
     }
 
     /// Returns the sessions whose streams have joined. Push the subscriptions of each before any

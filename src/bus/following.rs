@@ -11,7 +11,7 @@ use crate::{
 
 use super::{
     Bus,
-    follow_reply::{FollowReply, Keeps},
+    follow_reply::{FollowReply, Persist},
     registry::{EdgeId, Frame},
 };
 
@@ -86,7 +86,7 @@ impl Bus {
             follow,
             self.mark.clone(),
             Some(after),
-            Keeps::Anew,
+            Persist::All,
         )))
     }
 
@@ -105,9 +105,9 @@ impl Bus {
             return Ok(refused(edge, answer, delta));
         }
         let mark = self.mark.clone();
-        let keeps = Keeps::of(delta);
+        let persist = Persist::of(delta);
         Ok(Received::Followed(Box::new(FollowReply::to_edge(
-            edge, follow, mark, None, keeps,
+            edge, follow, mark, None, persist,
         ))))
     }
 
@@ -122,6 +122,6 @@ fn refused(edge: EdgeId, answer: FollowAnswer, delta: Delta) -> Received {
     Received::Followed(Box::new(FollowReply::refused_to_edge(
         edge,
         answer,
-        Keeps::of(delta),
+        Persist::of(delta),
     )))
 }

@@ -19,7 +19,7 @@ pub(super) struct Outbox {
     oldest: Option<Millis>,
     flight: Option<Flight>,
     /// Whether a batch is due even without an event.
-    is_owed: bool,
+    has_control: bool,
     is_last: bool,
     failures: u32,
     not_before: Millis,
@@ -29,7 +29,7 @@ pub(super) struct Outbox {
 struct Flight {
     call: u32,
     through: Position,
-    was_owed: bool,
+    had_control: bool,
     deadline: Millis,
 }
 
@@ -49,19 +49,19 @@ impl Outbox {
     /// Records that the log no longer holds events up to `position` that the shard may have missed.
     pub(super) fn leave_out(&mut self, position: Position) {
         self.previous = Some(position);
-        self.is_owed = true;
+        self.has_control = true;
     }
 
     /// Schedules a batch even without events, so that the shard learns of this bus and reports its
     /// number of edges.
     pub(super) fn ask(&mut self) {
-        self.is_owed = true;
+        self.has_control = true;
     }
 
     /// Makes the next batch the last one.
     pub(super) fn end(&mut self) {
         self.is_last = true;
-        self.is_owed = true;
+        self.has_control = true;
     }
 
     /// Drops all waiting events: the shard has restarted and needs nothing published before.
@@ -73,7 +73,7 @@ impl Outbox {
 
     /// Returns the next batch as text if one is due; `call` is its number.
     pub(super) fn poll(&mut self, mark: &Mark, call: u32, now: Millis) -> Option<String> {
-        let is_idle = self.waiting.is_empty() && !self.is_owed;
+        let is_idle = self.waiting.is_empty() && !self.has_control;
         if self.flight.is_some() || is_idle || now < self.not_before {
             return None;
         }
@@ -85,7 +85,7 @@ impl Outbox {
         self.flight = Some(Flight {
             call,
             through,
-            was_owed: core::mem::take(&mut self.is_owed),
+            had_control: core::mem::take(&mut self.has_control),
             deadline,
         });
         let epoch = mark.epoch.clone();
@@ -130,7 +130,7 @@ impl Outbox {
         random: f64,
     ) {
         if let Some(flight) = self.flight.take_if(|flight| flight.call == call) {
-            self.is_owed |= flight.was_owed;
+            self.has_control |= flight.had_control;
             self.failures = self.failures.saturating_add(1);
             self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
         }
@@ -156,7 +156,7 @@ impl Outbox {
 
     /// Whether the shard has confirmed everything.
     pub(super) fn is_settled(&self) -> bool {
-        self.waiting.is_empty() && self.flight.is_none() && !self.is_owed
+        self.waiting.is_empty() && self.flight.is_none() && !self.has_control
     }
 
     fn next_events(&self) -> Vec<(Position, Arc<str>)> {

@@ -7,7 +7,7 @@ use crate::{
         position::Position,
         topic::{Subject, Topic},
     },
-    wire::{Batch, Missed},
+    wire::{Backlog, Batch},
 };
 
 use super::{Bus, registry::EdgeId};
@@ -62,7 +62,7 @@ impl Replay {
     }
 
     /// Returns the events for one reply: as many of the latest as fit.
-    pub(super) fn missed(self) -> Missed {
+    pub(super) fn missed(self) -> Backlog {
         let mut events = in_order(self.last);
         let mut bytes = 0;
         let is_beyond = |(_, event): &(Position, ServerEvent)| {
@@ -71,7 +71,7 @@ impl Replay {
         };
         let beyond = events.iter().rposition(is_beyond);
         let left_out = beyond.and_then(|place| events.drain(..=place).next_back());
-        Missed {
+        Backlog {
             after: left_out.map_or(self.after, |(position, _)| position),
             events,
         }
@@ -82,19 +82,19 @@ impl Replay {
 impl Bus {
     /// Whether the log was read; if not, call [`Bus::recall`] before [`Bus::missed`].
     pub fn recalls(&self) -> bool {
-        self.recent.is_some()
+        self.latest.is_some()
     }
 
     /// Adds the next event of the log; every event has to be added in order.
     pub fn recall(&mut self, position: Position, event: &ServerEvent) {
-        let recent = self.recent.get_or_insert_default();
-        recent.push(position, event);
+        let latest = self.latest.get_or_insert_default();
+        latest.push(position, event);
     }
 
     /// Returns the positions after `after` of the events that an edge has to receive, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let recent = self.recent.as_ref().zip(self.edges.topics(edge));
-        recent.map_or_else(Vec::new, |(recent, topics)| recent.missed(topics, after))
+        let latest = self.latest.as_ref().zip(self.edges.topics(edge));
+        latest.map_or_else(Vec::new, |(latest, topics)| latest.missed(topics, after))
     }
 }
 

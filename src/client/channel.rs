@@ -7,12 +7,12 @@ use crate::{
 };
 
 use super::{
-    approach::Approach,
     end::{End, Loss},
     http::request::HttpRequest,
     listener::{Carrier, Listener, Step},
     options::Options,
     question::{Answer, Question},
+    server_hint::ServerHint,
     session::{self, Heard},
 };
 
@@ -23,13 +23,13 @@ impl Listener {
     pub fn on_channel(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         ids: Ids,
         now: Millis,
     ) -> Self {
         let mut listener = Self::idle_on_channel(requested, options);
-        listener.wire.ids = ids;
-        listener.begin(approach, now);
+        listener.queue.ids = ids;
+        listener.begin(hint, now);
         listener
     }
 
@@ -59,7 +59,7 @@ impl Listener {
                 self.part();
                 is_ours
             }
-            Step::Session(session) => session.handle_line(message, &mut self.wire),
+            Step::Session(session) => session.handle_line(message, &mut self.queue),
             Step::Ended(_) => false,
         }
     }
@@ -72,7 +72,7 @@ impl Listener {
     /// Handles the end of the channel: nothing more can be sent on it.
     pub fn handle_exit(&mut self) {
         self.break_off(End::Lost(Loss::Disconnected));
-        self.wire.clear();
+        self.queue.clear();
     }
 
     /// Handles the channel's refusal of a message, with this HTTP status.
@@ -105,7 +105,7 @@ impl Listener {
                 subscription.poll_farewell();
             }
             Step::Session(session) if !session.is_ended() => {
-                session.leave(&mut self.wire);
+                session.leave(&mut self.queue);
                 session.settle(end);
             }
             Step::Session(_) | Step::Ended(_) => {}
@@ -118,7 +118,7 @@ impl Listener {
             && self.carrier == Carrier::Channel
             && let Some(farewell) = subscription.poll_farewell()
         {
-            self.wire.send(HttpRequest::post(farewell));
+            self.queue.send(HttpRequest::post(farewell));
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn of_response(
     tried: &[&str],
     spoken: Versions<'_>,
 ) -> Verdict {
-    let is_refusal = (400..500).contains(&status) && !is_passing(status);
+    let is_refusal = (400..500).contains(&status) && !is_transient(status);
     if !is_success(status) && !is_refusal {
         return Verdict::Unknown;
     }
@@ -110,7 +110,7 @@ impl Versions<'static> {
 }
 
 /// Whether a refusal concerns the caller, or is transient, and so says nothing about the era.
-pub(super) fn is_passing(status: u16) -> bool {
+pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
 }
 

@@ -2,11 +2,11 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     clock::Millis,
-    isolate::Joining,
+    isolate::SessionStart,
     legacy::{Call, LegacyRequest, event_id},
     listen::{ServerStream, Stamp},
     session::{Ask, Claim, Excess, Question, Reply},
-    upstream::Past,
+    upstream::ResumePoint,
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -208,7 +208,7 @@ impl Visit {
         &self,
         keep_alive: Millis,
         now: Millis,
-    ) -> Option<(ServerStream, Joining)> {
+    ) -> Option<(ServerStream, SessionStart)> {
         let Stage::Open(opening) = &self.stage else {
             return None;
         };
@@ -225,16 +225,16 @@ impl Visit {
             } => id,
             _ => &opening.since,
         };
-        let joining = Joining {
+        let start = SessionStart {
             session: Claim {
                 session: self.session.clone(),
                 stream: opening.stream,
                 principal: self.principal.clone(),
             },
-            past: event_id::read(since).map_or(Past::Unknown, Past::Since),
+            past: event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since),
             denied: opening.watched.iter().filter(is_denied).cloned().collect(),
         };
-        Some((stream, joining))
+        Some((stream, start))
     }
 
     fn opening(&self, opening: Opening) -> Stage {

@@ -17,7 +17,7 @@ use alloc::{collections::BTreeSet, sync::Arc};
 use crate::{
     bus::Mark,
     clock::Millis,
-    listen::{Ending, Next, Output, ServerStream, Stamp},
+    listen::{EndReason, Next, Output, ServerStream, Stamp},
     tally::Tally,
     vocabulary::{
         filter::SubscriptionFilter,
@@ -136,8 +136,8 @@ impl Fanout {
     }
 
     /// Removes a stream. Returns why it ended; `None` if it had not.
-    pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
-        self.take(id)?.ending()
+    pub fn remove(&mut self, id: StreamId) -> Option<EndReason> {
+        self.take(id)?.end_reason()
     }
 
     /// Removes a stream, for another holder.

@@ -3,7 +3,7 @@ use core::ops::Deref;
 
 use crate::{
     clock::Millis,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
     vocabulary::filter::SubscriptionFilter,
 };
 
@@ -62,12 +62,12 @@ impl<'s> Tended<'s> {
     }
 
     /// As [`ServerStream::retire_at`].
-    pub fn retire_at(&mut self, at: Millis, why: Ending) {
+    pub fn retire_at(&mut self, at: Millis, why: EndReason) {
         self.0.retire_at(at, why);
     }
 
     /// As [`ServerStream::retire`].
-    pub fn retire(&mut self, why: Ending) {
+    pub fn retire(&mut self, why: EndReason) {
         self.0.retire(why);
     }
 

@@ -13,8 +13,8 @@ use crate::{
     clock::Millis,
     fanout::{Fanout, Published, StreamId},
     lease::{Budget, Lease},
-    listen::{Ending, ServerStream},
-    upstream::{Counts, News, Patience, Upstream, UpstreamCall},
+    listen::{EndReason, ServerStream},
+    upstream::{Counts, News, Timeouts, Upstream, UpstreamCall},
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
@@ -28,7 +28,7 @@ use output::{Batch, Step};
 use session::Session;
 
 pub use output::{IsolateOutput, Parted};
-pub use session::Joining;
+pub use session::SessionStart;
 
 /// The streams of one isolate on one connection to their bus. The isolate subscribes to the union
 /// of their topics, receives each event once and fans it out. Its lease decides which request owns
@@ -60,9 +60,9 @@ pub struct Isolate {
 impl Isolate {
     /// Creates an isolate without streams. `epoch` is the offset of the Unix clock from the clock
     /// of the other calls.
-    pub fn new(patience: Patience, epoch: Millis) -> Self {
+    pub fn new(timeouts: Timeouts, epoch: Millis) -> Self {
         Self {
-            upstream: Upstream::new(patience),
+            upstream: Upstream::new(timeouts),
             fanout: Fanout::default(),
             lease: Lease::new(Budget::default()),
             waiting: Vec::new(),
@@ -89,8 +89,8 @@ impl Isolate {
     }
 
     /// Sets the timeouts for its bus.
-    pub fn set_patience(&mut self, patience: Patience) {
-        self.upstream.set_patience(patience);
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.upstream.set_timeouts(timeouts);
     }
 
     /// Ends a stream gracefully. Events that may have been missed while the bus is away count as
@@ -106,7 +106,7 @@ impl Isolate {
     }
 
     /// Removes a stream; returns why it ended, if it did.
-    pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
+    pub fn remove(&mut self, id: StreamId) -> Option<EndReason> {
         self.waiting.retain(|waiting| *waiting != id);
         let honored = self.honored(id)?;
         let ending = self.fanout.remove(id);

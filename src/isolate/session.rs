@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     fanout::StreamId,
     listen::ServerStream,
-    upstream::{Past, Watching},
+    upstream::{ResumePoint, Watching},
     vocabulary::{event::ServerEvent, position::Mark, uri::Uri},
     wire::Claim,
 };
@@ -14,13 +14,13 @@ use super::{Isolate, output::Step};
 /// The state of a session's stream beside the stream itself (2025-11-25). It is the only stream of
 /// its isolate.
 #[derive(Clone, Debug)]
-pub struct Joining {
+pub struct SessionStart {
     /// The session and the number of the stream. The bus adds the session's subscriptions and
     /// reports them as [`Watched`](crate::wire::Watched).
     pub session: Claim,
     /// What the client has received already. If the bus cannot replay later events, the stream cues
     /// everything that it honors.
-    pub past: Past,
+    pub past: ResumePoint,
     /// Resources that the client may no longer receive, although the session is subscribed to them.
     pub denied: Vec<Uri>,
 }
@@ -43,15 +43,15 @@ impl Isolate {
     pub fn open_session(
         &mut self,
         stream: ServerStream,
-        joining: Joining,
+        start: SessionStart,
         now: Millis,
     ) -> StreamId {
-        let Joining {
+        let SessionStart {
             session,
             past,
             denied,
-        } = joining;
-        let tells_past = past != Past::None;
+        } = start;
+        let tells_past = past != ResumePoint::None;
         let topics = stream.honored().topics();
         self.upstream.begin_session(session, past, stream.honored());
         let id = self.fanout.open_waiting(stream);

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{bus::Parting, wire::SessionCall};
+use crate::{bus::CloseReason, wire::SessionCall};
 
 use super::{Claim, Output, Session, Sessions, Store};
 
@@ -26,7 +26,7 @@ impl<S: Store> Sessions<S> {
         session: &Session,
         is_awaited: bool,
     ) -> Result<(), S::Error> {
-        self.release_here(id, Parting::Over);
+        self.release_here(id, CloseReason::Over);
         let Some(shard) = session.at_shard() else {
             return Ok(());
         };
@@ -51,9 +51,9 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    pub(super) fn release_here(&mut self, id: &str, parting: Parting) {
+    pub(super) fn release_here(&mut self, id: &str, close_reason: CloseReason) {
         if let Some(edge) = self.here.remove(id) {
-            self.outputs.push_back(Output::Close(edge, parting));
+            self.outputs.push_back(Output::Close(edge, close_reason));
         }
     }
 

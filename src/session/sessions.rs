@@ -1,7 +1,7 @@
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{
-    bus::{EdgeId, Parting},
+    bus::{CloseReason, EdgeId},
     clock::Millis,
     sorted::Map,
     wire::{SessionCall, Watched},
@@ -31,7 +31,7 @@ pub enum Output {
     /// [`Bus::watch`](crate::bus::Bus::watch).
     Watch(EdgeId, Watched),
     /// The stream at this edge has ended or is attached elsewhere: close its connection.
-    Close(EdgeId, Parting),
+    Close(EdgeId, CloseReason),
     /// Call a shard, and [`Sessions::handle_told`] once it has confirmed. Until then
     /// [`Sessions::sweep`] repeats the call.
     Tell {

@@ -1,7 +1,7 @@
 //! The locations of the streams of sessions.
 
 use crate::{
-    bus::{Bus, EdgeId, FollowReply, Follower, Parting, ShardId},
+    bus::{Bus, CloseReason, EdgeId, FollowReply, Follower, ShardId},
     clock::Millis,
     wire::{SessionCall, Watched},
 };
@@ -135,8 +135,8 @@ impl<S: Store> Sessions<S> {
             return Ok(None);
         };
         if let Some(former) = self.here.insert(&claim.session, edge) {
-            let parting = parting(&session, claim);
-            self.outputs.push_back(Output::Close(former, parting));
+            let close_reason = close_reason(&session, claim);
+            self.outputs.push_back(Output::Close(former, close_reason));
         }
         self.seat(claim, &mut session, ROOT)?;
         self.watched(claim.clone(), &session).map(Some)
@@ -150,7 +150,7 @@ impl<S: Store> Sessions<S> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.release_here(&claim.session, parting(&session, claim));
+        self.release_here(&claim.session, close_reason(&session, claim));
         self.seat(claim, &mut session, shard)?;
         self.watched(claim.clone(), &session).map(Some)
     }
@@ -207,10 +207,10 @@ impl<S: Store> Sessions<S> {
 
 /// Returns why the edge with the former stream closes it. If it is the same stream, an edge that
 /// still holds it has to reconnect.
-fn parting(session: &Session, claim: &Claim) -> Parting {
+fn close_reason(session: &Session, claim: &Claim) -> CloseReason {
     if session.attached == claim.stream {
-        Parting::Lost
+        CloseReason::Lost
     } else {
-        Parting::Over
+        CloseReason::Over
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     vocabulary::{capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, uri::Uri},
 };
 
-use super::subscriptions::Number;
+use super::subscriptions::SubscriptionHandle;
 
 /// The state of a channel for a client of an earlier revision (2025-11-25, Lifecycle; Resources:
 /// Subscriptions).
@@ -19,7 +19,7 @@ pub(super) struct Session {
     is_initialized: bool,
     has_lists: bool,
     awaited: Map<RequestId, Awaited>,
-    watched: Map<Uri, Number>,
+    watched: Map<Uri, SubscriptionHandle>,
 }
 
 /// A request that the MCP server has not answered yet.
@@ -97,12 +97,12 @@ impl Session {
         (is_news && !lists.is_empty()).then_some(lists)
     }
 
-    pub(super) fn watch(&mut self, uri: Uri, number: Number) {
-        self.watched.insert(uri, number);
+    pub(super) fn watch(&mut self, uri: Uri, handle: SubscriptionHandle) {
+        self.watched.insert(uri, handle);
     }
 
     /// Stops watching a resource, and cancels the effect of pending requests to watch it.
-    pub(super) fn unwatch(&mut self, uri: &Uri) -> Option<Number> {
+    pub(super) fn unwatch(&mut self, uri: &Uri) -> Option<SubscriptionHandle> {
         for awaited in self.awaited.values_mut() {
             if matches!(awaited, Awaited::Subscribe(coming) if coming == uri) {
                 *awaited = Awaited::Else;
@@ -111,8 +111,8 @@ impl Session {
         self.watched.remove(uri)
     }
 
-    pub(super) fn unwatch_number(&mut self, number: Number) {
-        self.watched.retain(|_, watching| *watching != number);
+    pub(super) fn unwatch_number(&mut self, handle: SubscriptionHandle) {
+        self.watched.retain(|_, watching| *watching != handle);
     }
 
     /// Handles a line from the MCP server. If that server does not implement a method to subscribe,

@@ -15,8 +15,8 @@ use crate::{
 use super::{
     counts::Counts,
     heard::Heard,
-    link::{BusCall, Link, Patience},
-    past::Past,
+    link::{BusCall, Link, Timeouts},
+    resume_point::ResumePoint,
     settling::Settling,
 };
 
@@ -30,7 +30,7 @@ pub struct Follower {
     pub(super) link: Link,
     pub(super) mark: Option<Mark>,
     /// The past that the pending attach states.
-    past: Past,
+    past: ResumePoint,
     /// The mark at the time when more was wanted than the bus had confirmed.
     before: Option<Mark>,
     /// The number of the last follow, and of the last attach.
@@ -52,7 +52,7 @@ impl Follower {
         Self {
             link: Link::unattached(),
             mark: None,
-            past: Past::None,
+            past: ResumePoint::None,
             before: None,
             seq: 0,
             asked: 0,
@@ -65,7 +65,7 @@ impl Follower {
     }
 
     /// Sets what its first attach states as received before.
-    pub(crate) fn resuming(self, past: Past) -> Self {
+    pub(crate) fn resuming(self, past: ResumePoint) -> Self {
         Self { past, ..self }
     }
 
@@ -75,8 +75,8 @@ impl Follower {
     }
 
     /// Sets the timeouts.
-    pub fn set_patience(&mut self, patience: Patience) {
-        self.link.set_patience(patience);
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.link.set_timeouts(timeouts);
     }
 
     /// Handles a frame of the bus. `wanted` is the requested filter; `None`: everything.
@@ -118,7 +118,7 @@ impl Follower {
     pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
         self.mark = Some(since);
         self.before = None;
-        self.past = Past::None;
+        self.past = ResumePoint::None;
         self.early.clear();
         self.link.handle_parted(now, random);
     }
@@ -163,9 +163,9 @@ impl Follower {
             self.before = None;
             // A log without an epoch cannot be replayed.
             self.past = if mark.epoch.is_empty() {
-                Past::Unknown
+                ResumePoint::Unknown
             } else {
-                Past::Since(mark)
+                ResumePoint::Since(mark)
             };
         }
         Some(call)
@@ -194,8 +194,8 @@ impl Follower {
     /// Returns the mark in the pending attach.
     pub fn since(&self) -> Option<&Mark> {
         match &self.past {
-            Past::Since(mark) => Some(mark),
-            Past::None | Past::Unknown => None,
+            ResumePoint::Since(mark) => Some(mark),
+            ResumePoint::None | ResumePoint::Unknown => None,
         }
     }
 
@@ -273,10 +273,10 @@ impl Follower {
             position: missed.after,
             ..followed.mark
         };
-        let is_whole = match core::mem::replace(&mut self.past, Past::None) {
-            Past::None => true,
-            Past::Since(since) => since == mark,
-            Past::Unknown => false,
+        let is_whole = match core::mem::replace(&mut self.past, ResumePoint::None) {
+            ResumePoint::None => true,
+            ResumePoint::Since(since) => since == mark,
+            ResumePoint::Unknown => false,
         };
         self.counts.resyncs += u32::from(!is_whole);
         self.counts.healed += u32::from(self.link.handle_attached(now));

@@ -4,7 +4,7 @@ use crate::{backoff, clock::Millis};
 /// next attempt.
 #[derive(Debug)]
 pub(super) struct Link {
-    patience: Patience,
+    timeouts: Timeouts,
     state: State,
     /// When the bus was lost; `None` once it has confirmed again.
     away_since: Option<Millis>,
@@ -30,7 +30,7 @@ enum State {
 
 /// The timeouts of an edge for its bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Milliseconds until an attach without a reply counts as failed. Default 5,000.
     pub attach: Millis,
     /// Milliseconds without certainty after which the bus is asked whether events were missed.
@@ -53,7 +53,7 @@ impl Link {
     /// Creates a link whose first attach is due at once.
     pub(super) fn unattached() -> Self {
         Self {
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             state: State::Lost { until: Millis(0) },
             away_since: None,
             asked_at: None,
@@ -63,8 +63,8 @@ impl Link {
         }
     }
 
-    pub(super) fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
+    pub(super) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
     }
 
     pub(super) fn is_attached(&self) -> bool {
@@ -183,7 +183,7 @@ impl Link {
             self.asked_at = Some(now);
         }
         self.state = State::Asking {
-            until: now + self.patience.attach,
+            until: now + self.timeouts.attach,
         };
         Some(call)
     }
@@ -201,8 +201,8 @@ impl Link {
     }
 
     fn verify_at(&self) -> Option<Millis> {
-        let is_wanted = self.patience.verify > Millis(0);
-        is_wanted.then(|| self.certain_at + self.patience.verify)
+        let is_wanted = self.timeouts.verify > Millis(0);
+        is_wanted.then(|| self.certain_at + self.timeouts.verify)
     }
 
     /// Returns when to ask next. The spacing prevents endless questions about a gap that a reply
@@ -213,7 +213,7 @@ impl Link {
     }
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             attach: Millis(5_000),

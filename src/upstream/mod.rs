@@ -5,12 +5,12 @@ mod claim;
 mod counts;
 mod follower;
 mod heard;
+mod interest_tracker;
 mod link;
 mod news;
-mod past;
+mod reported_room;
+mod resume_point;
 mod settling;
-mod told_room;
-mod wants;
 
 use alloc::vec::Vec;
 
@@ -18,11 +18,11 @@ pub use call::UpstreamCall;
 pub use counts::Counts;
 pub use follower::Follower;
 pub use heard::Heard;
-pub use link::{BusCall, Patience};
-pub use past::Past;
+pub use link::{BusCall, Timeouts};
+pub use resume_point::ResumePoint;
 
+pub(crate) use interest_tracker::InterestTracker;
 pub(crate) use news::{News, Watching};
-pub(crate) use wants::Wants;
 
 use claim::Claim;
 
@@ -38,7 +38,7 @@ use crate::{
     wire::{self, ProtocolError},
 };
 
-/// A node's connection to the log of a bus: requests the topics that the node wants, and tracks
+/// A node's connection to the log of a bus: requests the topics that the node interest, and tracks
 /// which of them the bus has confirmed, up to where every event was received, and how to recover
 /// missed events.
 ///
@@ -47,8 +47,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Upstream {
     follower: Follower,
-    patience: Patience,
-    wants: Wants,
+    timeouts: Timeouts,
+    interest: InterestTracker,
     /// The number of refusals of the connection for lack of room in a row.
     refusals: u32,
     /// The end of the log at the last reply of the bus.
@@ -63,13 +63,13 @@ pub struct Upstream {
 
 impl Upstream {
     /// Creates an upstream that follows nothing.
-    pub(crate) fn new(patience: Patience) -> Self {
+    pub(crate) fn new(timeouts: Timeouts) -> Self {
         let mut follower = Follower::unattached();
-        follower.set_patience(patience);
+        follower.set_timeouts(timeouts);
         Self {
             follower,
-            patience,
-            wants: Wants::new(FIRST_ROOM),
+            timeouts,
+            interest: InterestTracker::new(FIRST_ROOM),
             refusals: 0,
             head: Position::default(),
             change: None,
@@ -80,9 +80,9 @@ impl Upstream {
     }
 
     /// Sets the timeouts for the bus.
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
-        self.follower.set_patience(patience);
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
+        self.follower.set_timeouts(timeouts);
     }
 
     /// Starts to follow the bus for the first stream, without a past.
@@ -97,7 +97,7 @@ impl Upstream {
     pub(crate) fn begin_session(
         &mut self,
         session: wire::Claim,
-        past: Past,
+        past: ResumePoint,
         lists: &SubscriptionFilter,
     ) {
         self.follow(Follower::unattached().resuming(past));
@@ -112,7 +112,7 @@ impl Upstream {
     fn follow(&mut self, follower: Follower) {
         self.former = self.counts();
         self.follower = follower;
-        self.follower.set_patience(self.patience);
+        self.follower.set_timeouts(self.timeouts);
     }
 
     /// Handles the end of the session's stream.
@@ -140,14 +140,14 @@ impl Upstream {
         self.follower.handle_parted(since, now, random);
     }
 
-    /// Adds topics that a stream wants.
+    /// Adds topics that a stream interest.
     pub(crate) fn want<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {
         for topic in topics {
-            self.wants.want(topic.followed());
+            self.interest.want(topic.followed());
         }
     }
 
-    /// Removes topics that a stream no longer wants.
+    /// Removes topics that a stream no longer interest.
     pub(crate) fn release<'t, Id: Copy + Ord>(
         &mut self,
         topics: impl IntoIterator<Item = &'t Topic>,
@@ -156,7 +156,7 @@ impl Upstream {
         for topic in topics {
             let topic = topic.followed();
             if !wanted.contains(&topic) {
-                self.wants.release(topic);
+                self.interest.release(topic);
             }
         }
     }
@@ -164,7 +164,7 @@ impl Upstream {
     /// Whether the events of all these topics are received, as far as is known.
     pub(crate) fn follows<'t>(&self, topics: impl IntoIterator<Item = &'t Topic>) -> bool {
         let mut topics = topics.into_iter();
-        self.is_certain() && topics.all(|topic| self.wants.is_followed(&topic.followed()))
+        self.is_certain() && topics.all(|topic| self.interest.is_followed(&topic.followed()))
     }
 
     /// Returns the position after which a stream that begins now receives events.
@@ -190,7 +190,7 @@ impl Upstream {
                 room,
                 watched,
             } => {
-                self.wants.room().tell(room);
+                self.interest.room().tell(room);
                 self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
@@ -198,7 +198,7 @@ impl Upstream {
                 News::Confirmed { is_whole, watched }
             }
             Heard::Followed { seq, head, room } => {
-                self.wants.room().tell(room);
+                self.interest.room().tell(room);
                 self.head = self.head.max(head);
                 if !self.awaits(seq) {
                     return Ok(News::Nothing);
@@ -210,7 +210,7 @@ impl Upstream {
                 }
             }
             Heard::Refused { seq, room } => {
-                self.wants.room().tell(room);
+                self.interest.room().tell(room);
                 if !self.awaits(seq) {
                     return Ok(News::Nothing);
                 }
@@ -219,7 +219,7 @@ impl Upstream {
             Heard::Events { at, events } => {
                 if self.claim.is_none() {
                     for (_, event) in &events {
-                        self.wants
+                        self.interest
                             .handle_event(event, |topic| wanted.contains(topic));
                     }
                 }
@@ -270,7 +270,7 @@ impl Upstream {
 
     /// Handles a refusal of the connection for lack of room. Returns whether the refusals continue.
     pub(crate) fn handle_full(&mut self) -> bool {
-        self.wants.room().tell(Some(0));
+        self.interest.room().tell(Some(0));
         self.refusals += 1;
         let goes_on = self.refusals >= MAX_REFUSALS;
         if goes_on {
@@ -322,13 +322,13 @@ impl Upstream {
     ) -> bool {
         let new = topics.into_iter().filter(|topic| !wanted.contains(topic));
         let new = new.map(Topic::followed_names).sum();
-        if self.wants.admits(wanted.names(), new, now) {
+        if self.interest.admits(wanted.names(), new, now) {
             return true;
         }
         // Without topics, only the next attach asks the bus.
-        let asks = wanted.is_empty() && self.wants.room().is_due();
+        let asks = wanted.is_empty() && self.interest.room().is_due();
         if asks {
-            self.wants.room().handle_asked();
+            self.interest.room().handle_asked();
         }
         asks
     }
@@ -381,7 +381,7 @@ impl Upstream {
 
     /// Returns the maximum bytes of the names of all topics, as far as is known.
     pub(crate) fn room(&self) -> usize {
-        self.wants.room_bytes()
+        self.interest.room_bytes()
     }
 }
 

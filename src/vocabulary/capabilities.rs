@@ -116,7 +116,7 @@ impl Capabilities {
 
     /// Returns the notifications that a server with these capabilities could send: one for every
     /// feature that it has. `None` if this is not an object.
-    pub fn offered(node: &Node<'_>) -> Option<Self> {
+    pub fn assume_all(node: &Node<'_>) -> Option<Self> {
         let has = |feature: &str| node.get(feature).and_then(Node::as_object).is_some();
         node.as_object()?;
         Some(Self {

@@ -12,13 +12,13 @@ use crate::{
 };
 
 use super::{
+    codec::{Entry, entries, events_in, is_unset},
     envelope::{members, message, read},
     error::ProtocolError,
-    member::{Entry, entries, events_in, is_unset},
 };
 
 /// Published events of the topics that the receiver follows. A shard gets one batch at a time and
-/// replies with [`Taken`].
+/// replies with [`BatchAck`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Batch {
     /// The epoch of the log, for a shard; `None` for an edge, which knows it from its connection.
@@ -42,7 +42,7 @@ pub struct Batch {
 
 /// The reply of a shard to a [`Batch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct BatchAck {
     /// The number of edges that the shard holds.
     #[serde(default)]
     pub edges: u32,
@@ -122,7 +122,7 @@ impl Batch {
     }
 }
 
-impl Taken {
+impl BatchAck {
     /// Reads a reply.
     ///
     /// # Errors

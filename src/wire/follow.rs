@@ -9,9 +9,9 @@ use crate::vocabulary::{
 
 use super::{
     claim::Claim,
+    codec::{is_none, is_unset},
     envelope::{members, message, read},
     error::ProtocolError,
-    member::{is_none, is_unset},
 };
 
 /// A request for the events of topics. The reply is a [`FollowAnswer`](super::FollowAnswer).

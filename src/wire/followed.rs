@@ -13,9 +13,9 @@ use crate::{
 
 use super::{
     claim::Claim,
+    codec::{Entry, entries, events_in, is_unbounded, is_unset, room},
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
-    member::{Entry, entries, events_in, is_unbounded, is_unset, room},
 };
 
 /// The reply to a [`Follow`](super::Follow).
@@ -49,9 +49,9 @@ pub struct Followed {
     /// waited for this reply ignores events at or before the mark.
     pub mark: Mark,
     /// The events that [`Follow::since`](super::Follow::since) requests. Always present in the
-    /// reply to a fresh follow of an edge; events that [`Missed::events`] leaves out follow in
+    /// reply to a fresh follow of an edge; events that [`Backlog::events`] leaves out follow in
     /// batches.
-    pub missed: Option<Missed>,
+    pub missed: Option<Backlog>,
     /// The shard has every event up to the mark.
     pub is_settled: bool,
     /// The sessions whose streams joined; a session that has ended is left out.
@@ -110,7 +110,7 @@ struct Members {
 
 /// The events after a position: the latest of each topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missed {
+pub struct Backlog {
     /// The position after which no event is left out; later than requested if the log does not
     /// reach back that far.
     pub after: Position,
@@ -166,7 +166,7 @@ impl Followed {
             watches,
             ..
         } = members(root)?;
-        let missed = after.map(|after| events_in(root).map(|events| Missed { after, events }));
+        let missed = after.map(|after| events_in(root).map(|events| Backlog { after, events }));
         Ok(Self {
             seq,
             mark: Mark { epoch, position },
@@ -178,7 +178,7 @@ impl Followed {
     }
 
     fn members(&self) -> Members {
-        let events = |missed: &Missed| {
+        let events = |missed: &Backlog| {
             let events = missed.events.iter();
             entries(events.map(|(at, event)| (*at, event.to_json())))
         };

@@ -6,11 +6,11 @@ use crate::vocabulary::uri::Uri;
 
 use super::{
     batch::{BATCH, Batch},
+    codec::is_unset,
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
     follow::{FOLLOW, Follow},
     followed::FollowAnswer,
-    member::is_unset,
 };
 
 /// A message of an edge to its bus over its WebSocket.

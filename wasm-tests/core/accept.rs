@@ -1,7 +1,7 @@
 use mcp_listen::{
     http::Headers,
     limits::Limits,
-    listen::{self, Claim, Verdict},
+    listen::{self, Classified, Verdict},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -53,29 +53,29 @@ fn a_body_announced_as_too_large_need_not_be_read() {
 fn http_alone_decides_before_the_caller_is_named() {
     let limits = Limits::default();
     let claim = |headers: &str, body: &str| {
-        listen::claim("POST", &Headers::new(headers), body.as_bytes(), &limits)
+        listen::classify("POST", &Headers::new(headers), body.as_bytes(), &limits)
     };
     let whole = body("1", "{}");
     for rubbish in ["", "{", "[]", "{\"id\":null}", whole.as_str()] {
-        assert_eq!(claim(HEADERS, rubbish), Claim::Unread);
+        assert_eq!(claim(HEADERS, rubbish), Classified::Unread);
         for (headers, status) in [
             (HEADERS.replace("application/json\n", "text/plain\n"), 415),
             (HEADERS.replace("text/event-stream", "text/html"), 406),
             (format!("{HEADERS}\nContent-Length: 65537"), 413),
         ] {
-            let Claim::Rejected(rejection) = claim(&headers, rubbish) else {
+            let Classified::Rejected(rejection) = claim(&headers, rubbish) else {
                 panic!("{headers} is not refused");
             };
             assert_eq!(rejection.reason.status(), status);
-            assert!(rejection.reason.is_of_http());
+            assert!(rejection.reason.is_transport_level());
         }
     }
     let unclaimed = HEADERS.replace("\nMcp-Method: subscriptions/listen", "");
-    assert!(matches!(claim(&unclaimed, &whole), Claim::Read(_)));
-    assert_eq!(claim(&unclaimed, "{"), Claim::NotOurs);
+    assert!(matches!(claim(&unclaimed, &whole), Classified::Read(_)));
+    assert_eq!(claim(&unclaimed, "{"), Classified::PassThrough);
     assert!(matches!(
         claim(&unclaimed.replace("text/event-stream", "text/html"), &whole),
-        Claim::Rejected(_)
+        Classified::Rejected(_)
     ));
 }
 
@@ -98,7 +98,7 @@ fn any_damage_to_a_request_gets_a_verdict() {
             let mut bytes = body("1", r#"{"toolsListChanged":true}"#).into_bytes();
             let place = place.index(bytes.len());
             bytes[place] = byte;
-            assert_ne!(accept(HEADERS, bytes), Verdict::NotOurs);
+            assert_ne!(accept(HEADERS, bytes), Verdict::PassThrough);
         },
     );
 }

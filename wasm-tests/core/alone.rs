@@ -7,11 +7,11 @@ use mcp_listen::{
     bus::Mark,
     clock::Millis,
     fanout::{StreamId, Tended},
-    isolate::{Isolate, IsolateOutput, Joining},
-    listen::{Ending, ServerStream},
+    isolate::{Isolate, IsolateOutput, SessionStart},
+    listen::{EndReason, ServerStream},
     scope::Scope,
     tally::Tally,
-    upstream::{BusCall, Counts, Past, Patience, UpstreamCall},
+    upstream::{BusCall, Counts, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,
     wire::ProtocolError,
 };
@@ -49,9 +49,9 @@ impl Alone {
 
     /// The stream of session `s`, which goes on from there, and whose client may not hear of some
     /// of what it watches.
-    pub(crate) fn of_session(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
+    pub(crate) fn of_session(stream: ServerStream, past: ResumePoint, denied: Vec<Uri>) -> Self {
         let session = claim("s 1");
-        let joining = Joining {
+        let joining = SessionStart {
             session,
             past,
             denied,
@@ -60,7 +60,7 @@ impl Alone {
     }
 
     fn with(epoch: Millis, open: impl FnOnce(&mut Isolate) -> StreamId) -> Self {
-        let mut isolate = Isolate::new(Patience::default(), epoch);
+        let mut isolate = Isolate::new(Timeouts::default(), epoch);
         let id = open(&mut isolate);
         let mut alone = Self {
             isolate,
@@ -73,8 +73,8 @@ impl Alone {
         alone
     }
 
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
-        self.isolate.set_patience(patience);
+    pub(crate) fn set_patience(&mut self, patience: Timeouts) {
+        self.isolate.set_timeouts(patience);
     }
 
     /// What it sent last, or attaches with.
@@ -160,7 +160,7 @@ impl Alone {
         self.isolate.fanout().tend(self.id, action);
     }
 
-    pub(crate) fn retire(&mut self, why: Ending) {
+    pub(crate) fn retire(&mut self, why: EndReason) {
         self.tend(|stream| stream.retire(why));
     }
 
@@ -211,7 +211,7 @@ impl Alone {
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate
                         .fanout()
-                        .tend(id, |stream| stream.retire(Ending::Aborted));
+                        .tend(id, |stream| stream.retire(EndReason::Aborted));
                 }
             }
         }

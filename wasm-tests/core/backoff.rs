@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, filter::SubscriptionFilter, upstream::Patience};
+use mcp_listen::{clock::Millis, filter::SubscriptionFilter, upstream::Timeouts};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -12,7 +12,7 @@ fn world() -> World {
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    World::new(filter, Patience::default())
+    World::new(filter, Timeouts::default())
 }
 
 #[test]

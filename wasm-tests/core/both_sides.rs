@@ -151,7 +151,11 @@ impl Wired {
         for chunk in line.as_bytes().chunks(self.chunk_bytes) {
             self.server.handle_bytes(chunk);
             while let Some(input) = self.server.poll_input() {
-                if let Input::Listen { number, requested } = input {
+                if let Input::Listen {
+                    handle: number,
+                    requested,
+                } = input
+                {
                     let id = id_in(line);
                     self.open.insert(id.clone(), Vec::new());
                     self.server.open(number, &told(), None);

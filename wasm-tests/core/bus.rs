@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Mark, Position, Received},
+    bus::{Bus, EdgeId, Mark, Persist, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
@@ -313,8 +313,8 @@ fn what_comes_after_something_later_changes_nothing() {
         for (bus, edge) in [(&mut bus, edge), (&mut woken, restored)] {
             let reply = follow::taken(bus, edge, &earlier.to_json());
             assert_eq!(
-                (reply.keeps(), reply.replay_after()),
-                (&Keeps::Nothing, None)
+                (reply.persist(), reply.replay_after()),
+                (&Persist::Nothing, None)
             );
             let said = reply.finish(bus);
             assert_eq!(said, [stale.to_json()]);

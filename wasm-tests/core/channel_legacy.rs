@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     limits::Limits,
     message,
-    stdio::{Bounds, Channel, Input, Number},
+    stdio::{Channel, ChannelLimits, Input, SubscriptionHandle},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -28,7 +28,7 @@ fn channel(known: Option<Capabilities>) -> Channel {
         uris: 2,
         ..Limits::default()
     };
-    let bounds = Bounds {
+    let bounds = ChannelLimits {
         line_bytes: 100_000,
         subscriptions: 1,
     };
@@ -59,23 +59,26 @@ fn plain(event: &ServerEvent) -> String {
 
 /// The one thing that the channel asks of its host.
 #[track_caller]
-fn asked(channel: &mut Channel) -> (Number, SubscriptionFilter) {
+fn asked(channel: &mut Channel) -> (SubscriptionHandle, SubscriptionFilter) {
     match channel.poll_input() {
-        Some(Input::Watch { number, requested }) => (number, requested),
+        Some(Input::Watch {
+            handle: number,
+            requested,
+        }) => (number, requested),
         other => panic!("{other:?}"),
     }
 }
 
 /// Registers as far as `asked` goes.
 #[track_caller]
-fn watch(channel: &mut Channel) -> Number {
+fn watch(channel: &mut Channel) -> SubscriptionHandle {
     let (number, _) = asked(channel);
     channel.watch(number, None);
     number
 }
 
 /// A session up to its lists, whose number is the answer.
-fn begun(channel: &mut Channel) -> Number {
+fn begun(channel: &mut Channel) -> SubscriptionHandle {
     assert_forwarded(channel, INITIALIZE);
     assert_eq!(hear(channel, AGREED).as_deref(), Some(AGREED));
     let initialized = Input::Forward(format!("{INITIALIZED}\n").into_bytes());
@@ -85,7 +88,7 @@ fn begun(channel: &mut Channel) -> Number {
 }
 
 /// Subscribes to a resource of a server behind that has no such method.
-fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> Number {
+fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> SubscriptionHandle {
     assert_forwarded(channel, &asking("resources/subscribe", id, uri));
     assert_eq!(hear(channel, &unknown(id)), None);
     let number = watch(channel);

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{Approach, End, Listener, Loss, Options, Output, Transfer},
+    client::{End, HttpAction, Listener, Loss, Options, Output, ServerHint},
     clock::Millis,
     event::ServerEvent,
     id::{Ids, RequestId},
@@ -15,24 +15,18 @@ use crate::{any::updated, subscription::watched};
 
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-const ASKED: Approach = Approach::Discover { is_page: false };
+const ASKED: ServerHint = ServerHint::Discover { is_page: false };
 
-fn joined(approach: Approach) -> Listener {
+fn joined(hint: ServerHint) -> Listener {
     let ids = Ids::default();
-    Listener::on_channel(
-        watched(&["a"]),
-        Options::default(),
-        approach,
-        ids,
-        Millis(0),
-    )
+    Listener::on_channel(watched(&["a"]), Options::default(), hint, ids, Millis(0))
 }
 
 fn sent(listener: &mut Listener) -> Vec<String> {
-    let transfers = std::iter::from_fn(|| listener.poll_transfer());
+    let transfers = std::iter::from_fn(|| listener.poll_action());
     let messages = transfers.filter_map(|transfer| match transfer {
-        Transfer::Send(_, request) => request.body,
-        Transfer::Close(_) => None,
+        HttpAction::Send(_, request) => request.body,
+        HttpAction::Close(_) => None,
     });
     messages.collect()
 }
@@ -50,7 +44,7 @@ fn id(number: u64) -> RequestId {
 }
 
 fn open() -> Listener {
-    let mut listener = joined(Approach::Modern);
+    let mut listener = joined(ServerHint::Modern);
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
     let honored = watched(&["a"]);
     assert!(say(&mut listener, &message::acknowledged(&id(1), &honored)));
@@ -88,7 +82,7 @@ fn a_server_that_does_not_answer_the_question_is_given_a_session() {
 
 #[test]
 fn a_session_of_somebody_else_is_joined() {
-    let mut listener = joined(Approach::Joined(Capabilities::ALL));
+    let mut listener = joined(ServerHint::Joined(Capabilities::ALL));
     assert!(sent(&mut listener)[0].contains("resources/subscribe"));
     assert!(!say(&mut listener, TOOLS), "changes are everybody's");
     assert_eq!(told(&mut listener), [], "nothing before the acknowledgment");
@@ -104,7 +98,7 @@ fn a_session_of_somebody_else_is_joined() {
 
 #[test]
 fn in_a_session_of_its_own_the_servers_questions_are_answered() {
-    let mut listener = joined(Approach::Legacy);
+    let mut listener = joined(ServerHint::Legacy);
     sent(&mut listener);
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
     say(&mut listener, answer);
@@ -146,7 +140,7 @@ fn who_leaves_a_channel_says_so() {
 
 #[test]
 fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
-    let mut listener = joined(Approach::Modern);
+    let mut listener = joined(ServerHint::Modern);
     sent(&mut listener);
     listener.handle_timeout(Millis(30_000));
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);

@@ -4,10 +4,10 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message,
-    scope::{Label, Scope},
-    upstream::Patience,
+    scope::{Name, Scope},
+    upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -26,7 +26,7 @@ fn filter() -> SubscriptionFilter {
 }
 
 fn world_of(filter: SubscriptionFilter) -> World {
-    World::new(filter, Patience::default())
+    World::new(filter, Timeouts::default())
 }
 
 fn cue(event: &ServerEvent) -> String {
@@ -35,7 +35,7 @@ fn cue(event: &ServerEvent) -> String {
 
 /// Closes within a second.
 fn close(world: &mut World) {
-    world.end_within(Millis(1_000), Ending::Closed);
+    world.end_within(Millis(1_000), EndReason::Closed);
 }
 
 fn is_result(message: &str) -> bool {
@@ -57,7 +57,7 @@ fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_r
     assert_eq!(world.written[0], cue(&updated("a")));
     assert!(is_result(&world.written[1]));
     assert!(world.has_ended);
-    assert_eq!(world.edge.stream().ending(), Some(Ending::Closed));
+    assert_eq!(world.edge.stream().end_reason(), Some(EndReason::Closed));
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn a_stream_that_retires_receives_what_was_published_and_ends_without_a_result()
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
-    world.end_within(Millis(1_000), Ending::Drained);
+    world.end_within(Millis(1_000), EndReason::Drained);
     world.settle();
     assert_eq!(world.written, [cue(&updated("a"))]);
     assert!(world.has_ended);
-    assert_eq!(world.edge.stream().ending(), Some(Ending::Drained));
+    assert_eq!(world.edge.stream().end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
     };
     let named = SubscriptionFilter {
         scope: Scope {
-            principals: vec![Label::new("ada").unwrap()],
+            principals: vec![Name::new("ada").unwrap()],
             ..Scope::default()
         },
         ..filter()
     };
-    for (filter, ending) in [(with_tasks, Ending::Lost), (named, Ending::Denied)] {
+    for (filter, ending) in [(with_tasks, EndReason::Lost), (named, EndReason::Denied)] {
         let mut world = world_of(filter);
         world.door = Door::Shut;
         world.cut();
@@ -135,7 +135,7 @@ fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
         world.pass(1_000);
         assert!(world.has_ended);
         assert!(!world.written.iter().any(|message| is_result(message)));
-        assert_eq!(world.edge.stream().ending(), Some(ending));
+        assert_eq!(world.edge.stream().end_reason(), Some(ending));
     }
 }
 
@@ -143,14 +143,14 @@ fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
 fn a_closed_stream_is_frozen_and_one_that_retires_is_not() {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     stream.handle_attached(Millis(0));
-    stream.retire(Ending::Drained);
+    stream.retire(EndReason::Drained);
     assert!(!stream.is_frozen());
     stream.close();
     assert!(stream.is_frozen());
     let acknowledged = stream.poll_output(Millis(0));
     assert!(matches!(acknowledged, Some(Output::Message(_))));
     assert_eq!(stream.poll_output(Millis(0)), Some(Output::End));
-    assert_eq!(stream.ending(), Some(Ending::Drained));
+    assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
@@ -163,5 +163,5 @@ fn who_is_given_up_while_somebody_is_asked_counts_as_denied() {
     while stream.poll_output(Millis(5)).is_some() {}
     assert!(stream.poll_question().is_some());
     stream.give_up();
-    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.end_reason(), Some(EndReason::Denied));
 }

@@ -7,7 +7,7 @@ use mcp_listen::{
     error::{Reason, Rejection},
     http::{Headers, Policy, Screening},
     legacy,
-    listen::{self, Claim, Verdict},
+    listen::{self, Classified, Verdict},
     message,
 };
 use serde::Deserialize;
@@ -188,14 +188,14 @@ impl Case {
     /// The steps of a host: what HTTP alone decides, then who the caller is, then everything else.
     fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
         let Options { limits, legacy, .. } = &self.options;
-        match listen::claim(method, headers, body, limits) {
-            Claim::Rejected(rejection) => Verdict::Rejected(rejection),
-            Claim::Unread => self.named(|| listen::judge(headers, body, limits)),
-            Claim::Read(verdict) => self.named(|| verdict),
-            Claim::NotOurs if legacy.as_deref() == Some("sessions") => {
-                self.judge_in_session(legacy::judge(method, headers, body, limits))
+        match listen::classify(method, headers, body, limits) {
+            Classified::Rejected(rejection) => Verdict::Rejected(rejection),
+            Classified::Unread => self.named(|| listen::validate(headers, body, limits)),
+            Classified::Read(verdict) => self.named(|| verdict),
+            Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
+                self.judge_in_session(legacy::classify(method, headers, body, limits))
             }
-            Claim::NotOurs => Verdict::NotOurs,
+            Classified::PassThrough => Verdict::PassThrough,
         }
     }
 
@@ -203,7 +203,7 @@ impl Case {
     fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
         let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
         match verdict {
-            legacy::Verdict::Rejected(rejection) if rejection.reason.is_of_http() => {
+            legacy::Verdict::Rejected(rejection) if rejection.reason.is_transport_level() => {
                 Verdict::Rejected(rejection)
             }
             legacy::Verdict::Rejected(_) if self.names_session() => unknown(None),
@@ -212,7 +212,7 @@ impl Case {
             legacy::Verdict::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }
-            legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => Verdict::NotOurs,
+            legacy::Verdict::Legacy(_) | legacy::Verdict::PassThrough => Verdict::PassThrough,
         }
     }
 
@@ -257,7 +257,7 @@ impl Case {
                 assert_eq!(Some(honored.to_json()), text(expect.ack.as_ref()), "{name}");
             }
             Verdict::Rejected(rejection) => self.check_rejection(&rejection),
-            Verdict::NotOurs => {
+            Verdict::PassThrough => {
                 assert!(
                     expect.status.is_none() && expect.ack.is_none(),
                     "{name} passed"

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Mark, Position, Received},
+    bus::{Bus, EdgeId, Mark, Persist, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     topic::{Topic, Topics},
     uri::Uri,
     wire::{Follow, FollowAnswer, topics_of},
@@ -68,7 +68,7 @@ enum Step {
 }
 
 fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
-    let labels = |name: &'static str| vec(name.prop_map(|text| Label::new(&text).unwrap()), 0..3);
+    let labels = |name: &'static str| vec(name.prop_map(|text| Name::new(&text).unwrap()), 0..3);
     (any_filter(), labels("[xy]"), labels("[mn]"), any::<bool>()).prop_map(
         |(filter, mut groups, mut principals, disconnects)| {
             groups.dedup();
@@ -84,7 +84,7 @@ fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
 }
 
 fn any_heard() -> impl Strategy<Value = ServerEvent> {
-    let label = |text: &str| Label::new(text).unwrap();
+    let label = |text: &str| Name::new(text).unwrap();
     prop_oneof![
         3 => any_event(),
         1 => ("[xyz]", any_event()).prop_map(move |(group, event)| ServerEvent::ForGroup {
@@ -146,10 +146,10 @@ impl Twin {
                 let follow = follow::change(next(&self.bus, edge), &add, &drop);
                 let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
                 let kept = &mut self.edges.get_mut(&place).unwrap().1;
-                match reply.keeps() {
-                    Keeps::Nothing => {}
-                    Keeps::Anew => panic!("all of it is kept"),
-                    Keeps::Delta(delta) => kept.push(delta.to_json()),
+                match reply.persist() {
+                    Persist::Nothing => {}
+                    Persist::All => panic!("all of it is kept"),
+                    Persist::Delta(delta) => kept.push(delta.to_json()),
                 }
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 if let Wanted::Filter(filter) = wanted {
@@ -186,7 +186,7 @@ impl Twin {
         let topics = wanted.topics().iter().cloned().collect();
         let follow = Follow::fresh(next(&self.bus, edge), topics);
         let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
-        assert_eq!(*reply.keeps(), Keeps::Anew);
+        assert_eq!(*reply.persist(), Persist::All);
         self.edges
             .insert(place, (edge, self.bus.registry().kept(edge)));
         self.wanted.insert(place, wanted);

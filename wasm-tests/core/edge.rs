@@ -4,9 +4,9 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{Ending, ServerStream, Stamp},
+    listen::{EndReason, ServerStream, Stamp},
     message, sse,
-    upstream::Past,
+    upstream::ResumePoint,
     wire::ProtocolError,
 };
 use proptest::collection::vec;
@@ -74,14 +74,14 @@ fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
         ..SubscriptionFilter::default()
     };
     let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
-    let mut edge = Alone::of_session(stream, Past::None, Vec::new());
+    let mut edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
     edge.attach_message();
     let event = ServerEvent::ToolsListChanged;
     let attached = follow::joined(1, 0, &[]);
     for frame in [attached, follow::batch(0, 1, &event)] {
         edge.handle_bus_message(&frame, Millis(0)).unwrap();
     }
-    edge.retire(Ending::Rotated);
+    edge.retire(EndReason::Rotated);
     let later = follow::batch(1, 2, &event);
     edge.handle_bus_message(&later, Millis(0)).unwrap();
     let Some(Frame::Bytes(last)) = frames(&mut edge).into_iter().nth(1) else {

@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, Stamp},
     message,
 };
 #[cfg(target_arch = "wasm32")]
@@ -54,9 +54,9 @@ fn a_reader_that_takes_nothing_for_a_minute_is_given_up_without_a_result() {
     stream.handle_blocked(Millis(15_000));
     assert_eq!(stream.poll_timeout(), Some(Millis(75_000)));
     stream.handle_timeout(Millis(74_999));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
     stream.handle_timeout(Millis(75_000));
-    assert_eq!(stream.ending(), Some(Ending::Stalled));
+    assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
     assert_eq!(rest(&mut stream), [Output::End]);
 }
 
@@ -82,9 +82,9 @@ fn a_reader_that_takes_one_write_has_another_minute() {
     assert_eq!(stream.poll_timeout(), None);
     stream.handle_blocked(Millis(59_000));
     stream.handle_timeout(Millis(60_000));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
     stream.handle_timeout(Millis(119_000));
-    assert_eq!(stream.ending(), Some(Ending::Stalled));
+    assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
 }
 
 #[test]
@@ -100,28 +100,28 @@ fn without_a_span_a_slow_reader_is_never_given_up() {
 
 #[test]
 fn a_stream_retires_after_what_is_pending_and_without_a_result() {
-    for why in [Ending::Rotated, Ending::Drained, Ending::Shed] {
+    for why in [EndReason::Rotated, EndReason::Drained, EndReason::Shed] {
         let mut stream = open(T0);
         stream.retire_at(Millis(500), why);
         assert_eq!(stream.poll_timeout(), Some(Millis(500)));
         stream.handle_event(&ServerEvent::ToolsListChanged);
         stream.handle_timeout(Millis(499));
-        assert_eq!(stream.ending(), None);
+        assert_eq!(stream.end_reason(), None);
         stream.handle_timeout(Millis(500));
         assert_eq!(rest(&mut stream), [cue(), Output::End]);
-        assert_eq!(stream.ending(), Some(why));
+        assert_eq!(stream.end_reason(), Some(why));
     }
 }
 
 #[test]
 fn of_two_moments_to_retire_the_earlier_counts() {
     let mut stream = open(T0);
-    stream.retire_at(Millis(500), Ending::Rotated);
-    stream.retire_at(Millis(400), Ending::Drained);
-    stream.retire_at(Millis(900), Ending::Shed);
+    stream.retire_at(Millis(500), EndReason::Rotated);
+    stream.retire_at(Millis(400), EndReason::Drained);
+    stream.retire_at(Millis(900), EndReason::Shed);
     assert_eq!(stream.poll_timeout(), Some(Millis(400)));
     stream.handle_timeout(Millis(1_000));
-    assert_eq!(stream.ending(), Some(Ending::Drained));
+    assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
@@ -134,20 +134,22 @@ fn a_reader_does_not_stall_once_its_filter_has_dropped_what_waited_for_it() {
         ..SubscriptionFilter::default()
     });
     stream.handle_timeout(MINUTE);
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
 }
 
 #[test]
 fn a_reader_that_stalls_while_its_stream_retires_or_closes_is_given_up_too() {
-    let ends: [fn(&mut ServerStream); 2] =
-        [|stream| stream.retire(Ending::Drained), ServerStream::close];
+    let ends: [fn(&mut ServerStream); 2] = [
+        |stream| stream.retire(EndReason::Drained),
+        ServerStream::close,
+    ];
     for end in ends {
         let mut stream = open(T0);
         end(&mut stream);
         stream.handle_blocked(Millis(5));
         stream.handle_timeout(Millis(60_005));
         assert_eq!(rest(&mut stream), [Output::End]);
-        assert_eq!(stream.ending(), Some(Ending::Stalled));
+        assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
     }
 }
 
@@ -157,47 +159,47 @@ fn a_graceful_end_is_told_apart_from_one_that_was_cut_off() {
     stream.close();
     assert_eq!(rest(&mut stream), [result(), Output::End]);
     stream.abort();
-    assert_eq!(stream.ending(), Some(Ending::Closed));
+    assert_eq!(stream.end_reason(), Some(EndReason::Closed));
 
     let mut stream = open(T0);
     stream.close();
     stream.abort();
     assert_eq!(rest(&mut stream), [Output::End]);
-    assert_eq!(stream.ending(), Some(Ending::Aborted));
+    assert_eq!(stream.end_reason(), Some(EndReason::Aborted));
 }
 
 #[test]
 fn what_comes_first_decides_how_a_stream_ends() {
     let mut stream = open(T0);
-    stream.retire(Ending::Rotated);
+    stream.retire(EndReason::Rotated);
     stream.close();
     assert_eq!(rest(&mut stream), [Output::End]);
 
     let mut stream = open(T0);
     stream.close();
-    stream.retire(Ending::Rotated);
+    stream.retire(EndReason::Rotated);
     assert_eq!(rest(&mut stream), [result(), Output::End]);
 }
 
 #[test]
 fn a_stream_that_was_never_registered_just_ends() {
     let mut stream = ServerStream::new(id(), filter(), T0, T0);
-    stream.retire_at(Millis(5), Ending::Drained);
+    stream.retire_at(Millis(5), EndReason::Drained);
     assert_eq!(stream.poll_timeout(), None);
     stream.handle_timeout(Millis(5));
     assert_eq!(rest(&mut stream), [Output::End]);
-    assert_eq!(stream.ending(), Some(Ending::Drained));
+    assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
 fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
-    for why in [Ending::Closed, Ending::Rotated] {
+    for why in [EndReason::Closed, EndReason::Rotated] {
         let mut stream = ServerStream::with_stamp(Stamp::None, filter(), T0, T0);
         stream.handle_attached(T0);
         assert_eq!(stream.poll_output(T0), Some(Output::Opened));
         stream.retire(why);
         assert_eq!(rest(&mut stream), [Output::End]);
-        assert_eq!(stream.ending(), Some(why));
+        assert_eq!(stream.end_reason(), Some(why));
     }
 }
 
@@ -210,7 +212,7 @@ fn who_has_expired_is_told_nothing_more_and_gets_no_result() {
     stream.handle_timeout(Millis(499));
     assert!(stream.is_open());
     stream.handle_timeout(Millis(500));
-    assert_eq!(stream.ending(), Some(Ending::Expired));
+    assert_eq!(stream.end_reason(), Some(EndReason::Expired));
     assert_eq!(rest(&mut stream), [Output::End]);
 }
 
@@ -222,6 +224,6 @@ fn who_expires_while_its_stream_drains_is_told_nothing_more() {
     stream.close();
     assert_eq!(stream.poll_timeout(), Some(Millis(500)));
     stream.handle_timeout(Millis(500));
-    assert_eq!(stream.ending(), Some(Ending::Expired));
+    assert_eq!(stream.end_reason(), Some(EndReason::Expired));
     assert_eq!(rest(&mut stream), [Output::End]);
 }

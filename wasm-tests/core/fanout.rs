@@ -5,9 +5,9 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fan, Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
     message,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -146,12 +146,12 @@ fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
     let one = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &watching("a"));
     fanout.tend(two, |stream| {
-        stream.retire_at(Millis(5_000), Ending::Drained);
+        stream.retire_at(Millis(5_000), EndReason::Drained);
     });
     assert_eq!(fanout.poll_timeout(), Some(Millis(5_000)));
     assert_eq!(fanout.handle_timeout(Millis(5_000)), [two]);
     assert_eq!(fanout.poll(two, Millis(5_000)), None);
-    assert_eq!(fanout.remove(two), Some(Ending::Drained));
+    assert_eq!(fanout.remove(two), Some(EndReason::Drained));
     fanout.publish(TOOLS, Millis(6_000), Millis(6_000));
     assert_eq!(fanout.handle_timeout(Millis(15_000)), []);
     assert_eq!(fanout.poll_timeout(), Some(Millis(21_000)));
@@ -171,7 +171,7 @@ fn a_reader_that_stalls_is_due_at_its_deadline() {
     fanout.handle_missed(missed, Millis(10));
     assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
     assert_eq!(fanout.handle_timeout(Millis(110)), [slow]);
-    assert_eq!(fanout.remove(slow), Some(Ending::Stalled));
+    assert_eq!(fanout.remove(slow), Some(EndReason::Stalled));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_reader_that_takes_not_even_its_acknowledgment_stalls_from_the_first_event_o
     fanout.publish(TOOLS, Millis(10), Millis(10));
     assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
     assert_eq!(fanout.handle_timeout(Millis(110)), [unread]);
-    assert_eq!(fanout.remove(unread), Some(Ending::Stalled));
+    assert_eq!(fanout.remove(unread), Some(EndReason::Stalled));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn after_a_gap_everything_honored_is_cued_once_and_streams_with_tasks_end() {
     let cues = [cue("1", &TOOLS), cue("1", &updated("a"))].concat();
     assert_eq!(fanout.poll(one, T0), Some(cues));
     assert_eq!(fanout.poll(with_task, T0), None);
-    assert_eq!(fanout.remove(with_task), Some(Ending::Lost));
+    assert_eq!(fanout.remove(with_task), Some(EndReason::Lost));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_stream_that_honors_nothing_is_acknowledged_and_ends() {
     let mut bytes = sse::event(&message::acknowledged(&id("1"), &nothing));
     bytes.extend(sse::event(&message::listen_result(&id("1"), None)));
     assert_eq!(fanout.poll(opened, T0), Some(bytes));
-    assert_eq!(fanout.remove(opened), Some(Ending::Closed));
+    assert_eq!(fanout.remove(opened), Some(EndReason::Closed));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn an_old_id_never_reaches_a_new_stream() {
 fn a_caller_whose_groups_change_receives_what_is_for_the_new_ones_alone() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
-    let label = |name: &str| Label::new(name).unwrap();
+    let label = |name: &str| Name::new(name).unwrap();
     let reached = |fanout: &mut Fanout, group: &str| {
         let event = ServerEvent::ForGroup {
             group: label(group),
@@ -330,7 +330,7 @@ fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others(
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), Millis(15_000), T0);
     stream.scope_to(Scope {
-        principals: vec![Label::new("ann").unwrap()],
+        principals: vec![Name::new("ann").unwrap()],
         ..Scope::default()
     });
     let named = attached(&mut fanout, stream, T0);
@@ -340,7 +340,7 @@ fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others(
     assert_eq!(fanout.poll(named, T0), None);
     let ending = fanout.remove(named);
     assert!(
-        ending.is_some_and(|ending| ending != Ending::Closed),
+        ending.is_some_and(|ending| ending != EndReason::Closed),
         "{ending:?}"
     );
     assert_eq!(fanout.poll(other, T0), Some(cue("2", &TOOLS)));

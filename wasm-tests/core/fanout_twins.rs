@@ -7,7 +7,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     position::Position,
     sse,
     tally::Tally,
@@ -137,7 +137,7 @@ impl Twins {
             }
             Step::Remove(index) => {
                 let twin = self.all.swap_remove(index.index(self.all.len()));
-                assert_eq!(self.fanout.remove(twin.id), twin.alone.ending());
+                assert_eq!(self.fanout.remove(twin.id), twin.alone.end_reason());
             }
         }
     }
@@ -214,10 +214,10 @@ fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
     ] {
         twins.take(step);
         twins.compare();
-        assert_eq!(twins.all[0].alone.ending(), None);
+        assert_eq!(twins.all[0].alone.end_reason(), None);
     }
     twins.take(Step::Wait(1));
     twins.compare();
     let fanned = twins.fanout.stream(twins.all[0].id).unwrap();
-    assert_eq!(fanned.ending(), Some(Ending::Stalled));
+    assert_eq!(fanned.end_reason(), Some(EndReason::Stalled));
 }

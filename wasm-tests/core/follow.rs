@@ -5,7 +5,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
-    wire::{Follow, FollowAnswer, Followed, Missed, Watched},
+    wire::{Backlog, Follow, FollowAnswer, Followed, Watched},
 };
 
 use crate::any::{claim, uri};
@@ -59,7 +59,7 @@ pub(crate) fn joined_as(seq: u64, head: u64, watched: Watched) -> String {
     FollowAnswer::Followed(Followed {
         seq,
         mark: Mark { epoch, position },
-        missed: Some(Missed {
+        missed: Some(Backlog {
             after: position,
             events: Vec::new(),
         }),

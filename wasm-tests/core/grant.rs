@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -94,7 +94,7 @@ fn who_may_hear_less_than_was_promised_is_told_nothing_more_and_gets_no_result()
         assert_eq!(rest(&mut stream, SPAN), []);
         stream.poll_question();
         stream.handle_granted(&allowed, SPAN);
-        assert_eq!(stream.ending(), Some(Ending::Denied));
+        assert_eq!(stream.end_reason(), Some(EndReason::Denied));
         assert_eq!(rest(&mut stream, SPAN), [Output::End]);
     }
 }
@@ -120,7 +120,7 @@ fn who_is_denied_is_told_nothing_more_and_gets_no_result() {
     assert_eq!(rest(&mut stream, SPAN), []);
     stream.poll_question();
     stream.handle_denied();
-    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.end_reason(), Some(EndReason::Denied));
     assert_eq!(rest(&mut stream, SPAN), [Output::End]);
 }
 
@@ -157,7 +157,7 @@ fn a_reader_is_not_given_up_while_somebody_else_is_asked() {
     assert_eq!(rest(&mut stream, SPAN), []);
     stream.handle_blocked(SPAN);
     stream.handle_timeout(Millis(31_000));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
 }
 
 /// A fanned stream whose caller was asked about at 0, acknowledged.

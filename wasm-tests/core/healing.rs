@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
-    upstream::{BusCall, Counts, Patience},
+    upstream::{BusCall, Counts, Timeouts},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -24,7 +24,7 @@ fn filter() -> SubscriptionFilter {
 }
 
 fn world() -> World {
-    World::new(filter(), Patience::default())
+    World::new(filter(), Timeouts::default())
 }
 
 fn cue(event: &ServerEvent) -> String {
@@ -113,7 +113,7 @@ fn a_task_whose_states_cannot_be_replayed_ends_its_stream_without_a_result() {
         task_ids: vec![task_id("t")],
         ..filter()
     };
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::new(filter, Timeouts::default());
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
     world.cut();
     world.publish(&done);
@@ -162,7 +162,7 @@ fn frames_that_change_places_end_with_the_last_state() {
         task_ids: vec![task_id("t")],
         ..SubscriptionFilter::default()
     };
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::new(filter, Timeouts::default());
     let states = ["working", "completed"]
         .map(|status| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#)));
     for state in &states {
@@ -269,11 +269,11 @@ fn an_answer_that_nobody_waits_for_says_nothing() {
 
 #[test]
 fn a_silent_bus_is_asked_only_where_that_is_wanted() {
-    let patience = Patience {
+    let patience = Timeouts {
         verify: Millis(10_000),
-        ..Patience::default()
+        ..Timeouts::default()
     };
-    for (patience, asks) in [(Patience::default(), 0), (patience, 3)] {
+    for (patience, asks) in [(Timeouts::default(), 0), (patience, 3)] {
         let mut world = World::new(filter(), patience);
         world.pass(5_000);
         world.publish(&updated("a"));
@@ -379,7 +379,7 @@ fn the_answer_to_an_earlier_attach_that_comes_twice_is_not_taken_for_the_one_awa
         task_ids: vec![task_id("t")],
         ..filter()
     };
-    let mut world = World::new(tasks, Patience::default());
+    let mut world = World::new(tasks, Timeouts::default());
     for _ in 0..3 {
         world.publish(&ServerEvent::PromptsListChanged);
     }

@@ -5,9 +5,9 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, Stamp},
     message,
-    upstream::{BusCall, Past},
+    upstream::{BusCall, ResumePoint},
     wire::Watched,
 };
 use proptest::{collection::vec, prelude::*};
@@ -63,7 +63,7 @@ impl Joined {
         let mut bus = Bus::new(mark);
         let number = bus.connect();
         let denied = denied.iter().map(|name| uri(name)).collect();
-        let mut edge = Alone::of_session(stream(&lists()), Past::None, denied);
+        let mut edge = Alone::of_session(stream(&lists()), ResumePoint::None, denied);
         let attach = edge.attach_message();
         bus.handle_message(number, &attach).unwrap();
         Self { bus, number, edge }
@@ -156,11 +156,11 @@ fn what_is_held_back_does_not_wait_for_the_reader() {
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.handle_blocked(T0);
     stream.handle_timeout(Millis(1_000));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
     stream.handle_hold(false);
     stream.handle_blocked(Millis(1_000));
     stream.handle_timeout(Millis(2_000));
-    assert_eq!(stream.ending(), Some(Ending::Stalled));
+    assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
 }
 
 #[test]

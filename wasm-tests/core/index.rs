@@ -2,7 +2,7 @@ use mcp_listen::{
     bus::EdgeId,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     topic::{Index, Topic},
 };
 #[cfg(target_arch = "wasm32")]
@@ -10,8 +10,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn label(text: &str) -> Label {
-    Label::new(text).unwrap()
+fn label(text: &str) -> Name {
+    Name::new(text).unwrap()
 }
 
 /// Tools, for a caller and its groups.

@@ -1,6 +1,6 @@
 use mcp_listen::{
     http::Headers,
-    legacy::{LegacyRequest, Verdict, judge},
+    legacy::{LegacyRequest, Verdict, classify},
     limits::Limits,
 };
 use proptest::{collection::vec, prelude::*};
@@ -13,7 +13,7 @@ const JSON: &str = "content-type: application/json\n";
 const SESSION: &str = "content-type: application/json\nmcp-session-id: s\n";
 
 fn post(headers: &str, body: &str) -> Verdict {
-    judge(
+    classify(
         "POST",
         &Headers::new(headers),
         body.as_bytes(),
@@ -56,7 +56,7 @@ fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
         {
             let lines =
                 format!("content-type: {media}\naccept: text/event-stream\nmcp-session-id: s");
-            let verdict = judge(
+            let verdict = classify(
                 method,
                 &Headers::new(&lines),
                 body.as_bytes(),
@@ -69,7 +69,7 @@ fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
             );
         }
     }
-    assert_eq!(post(SESSION, &enveloped), Verdict::NotOurs);
+    assert_eq!(post(SESSION, &enveloped), Verdict::PassThrough);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn any_bytes_get_a_verdict() {
         |(body, headers)| {
             let headers = format!("{SESSION}{headers}");
             for method in ["POST", "GET", "DELETE"] {
-                judge(method, &Headers::new(&headers), &body, &Limits::default());
+                classify(method, &Headers::new(&headers), &body, &Limits::default());
             }
         },
     );

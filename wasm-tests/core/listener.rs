@@ -2,7 +2,8 @@
 
 use mcp_listen::{
     client::{
-        Approach, Call, End, HttpRequest, Listener, Loss, Options, Output, Refusal, Transfer,
+        End, HttpAction, HttpRequest, Listener, Loss, Options, Output, Refusal, RequestHandle,
+        ServerHint,
     },
     clock::Millis,
     event::ServerEvent,
@@ -29,43 +30,43 @@ struct Host {
 }
 
 impl Host {
-    fn new(approach: Approach) -> Self {
+    fn new(hint: ServerHint) -> Self {
         let wanted = watched(&["a"]);
         let ids = (Ids::default(), 7);
-        let listener = Listener::new(wanted, Options::default(), approach, ids, Millis(0));
+        let listener = Listener::new(wanted, Options::default(), hint, ids, Millis(0));
         Self { listener, now: 0 }
     }
 
     /// What it wants sent, and whose responses it closes.
-    fn transfers(&mut self) -> Vec<Transfer> {
-        std::iter::from_fn(|| self.listener.poll_transfer()).collect()
+    fn transfers(&mut self) -> Vec<HttpAction> {
+        std::iter::from_fn(|| self.listener.poll_action()).collect()
     }
 
     /// The one request that it wants sent.
-    fn request(&mut self) -> (Call, HttpRequest) {
+    fn request(&mut self) -> (RequestHandle, HttpRequest) {
         match self.transfers().as_slice() {
-            [Transfer::Send(call, request)] => (*call, request.clone()),
+            [HttpAction::Send(call, request)] => (*call, request.clone()),
             other => panic!("{other:?}"),
         }
     }
 
-    fn head(&mut self, call: Call, status: u16, fields: &str) {
+    fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
         let headers = Headers::new(fields);
         self.listener
             .handle_head(call, status, &headers, Millis(self.now));
     }
 
-    fn bytes(&mut self, call: Call, bytes: &[u8]) {
+    fn bytes(&mut self, call: RequestHandle, bytes: &[u8]) {
         self.listener.handle_bytes(call, bytes, Millis(self.now));
     }
 
-    fn answer(&mut self, call: Call, status: u16, fields: &str, body: &str) {
+    fn answer(&mut self, call: RequestHandle, status: u16, fields: &str, body: &str) {
         self.head(call, status, fields);
         self.bytes(call, body.as_bytes());
         self.end(call);
     }
 
-    fn end(&mut self, call: Call) {
+    fn end(&mut self, call: RequestHandle) {
         self.listener.handle_end(call, Millis(self.now));
     }
 
@@ -80,8 +81,8 @@ impl Host {
     }
 
     /// A session up to the head of its stream, whose number is the answer.
-    fn session() -> (Self, Call) {
-        let mut host = Self::new(Approach::Legacy);
+    fn session() -> (Self, RequestHandle) {
+        let mut host = Self::new(ServerHint::Legacy);
         let (call, _) = host.request();
         host.answer(call, 200, SESSION, &initialized(CAPABLE));
         let (call, request) = host.request();
@@ -94,7 +95,7 @@ impl Host {
     }
 
     /// A session whose subscription is open.
-    fn open() -> (Self, Call) {
+    fn open() -> (Self, RequestHandle) {
         let (mut host, stream) = Self::session();
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("resources/subscribe"));
@@ -114,14 +115,14 @@ fn discovered() -> &'static str {
     r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#
 }
 
-fn method(transfer: &Transfer) -> &'static str {
+fn method(transfer: &HttpAction) -> &'static str {
     match transfer {
-        Transfer::Send(_, request) => request.method,
-        Transfer::Close(_) => "",
+        HttpAction::Send(_, request) => request.method,
+        HttpAction::Close(_) => "",
     }
 }
 
-const ASK: Approach = Approach::Discover { is_page: false };
+const ASK: ServerHint = ServerHint::Discover { is_page: false };
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 #[test]
@@ -172,7 +173,7 @@ fn no_answer_is_a_loss_and_to_a_page_a_reason_to_try_a_session() {
     let (call, _) = host.request();
     host.end(call);
     assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
-    let mut page = Host::new(Approach::Discover { is_page: true });
+    let mut page = Host::new(ServerHint::Discover { is_page: true });
     let (call, _) = page.request();
     page.end(call);
     assert!(page.request().1.body.unwrap().contains("\"initialize\""));
@@ -200,8 +201,8 @@ fn questions_have_a_limit_of_time_and_of_bytes() {
 #[test]
 fn a_redirect_ends_it_wherever_it_stands() {
     for status in [0, 301, 302, 303, 307, 308] {
-        for approach in [ASK, Approach::Modern, Approach::Legacy] {
-            let mut host = Host::new(approach);
+        for hint in [ASK, ServerHint::Modern, ServerHint::Legacy] {
+            let mut host = Host::new(hint);
             let (call, _) = host.request();
             host.head(call, status, "location: https://evil.example/");
             assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
@@ -214,7 +215,7 @@ fn a_redirect_ends_it_wherever_it_stands() {
         host.head(call, status, "");
         assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
     }
-    let mut host = Host::new(Approach::Modern);
+    let mut host = Host::new(ServerHint::Modern);
     let (call, _) = host.request();
     host.answer(call, 304, "", "");
     assert!(!matches!(
@@ -295,7 +296,7 @@ fn only_a_session_with_a_pulse_can_be_silent() {
     assert_eq!(host.listener.poll_timeout(), None);
     host.bytes(stream, sse::KEEP_ALIVE);
     host.wait();
-    assert_eq!(host.transfers(), [Transfer::Close(stream)]);
+    assert_eq!(host.transfers(), [HttpAction::Close(stream)]);
     host.wait();
     assert_eq!(host.request().1.method, "GET");
 }
@@ -314,7 +315,7 @@ fn who_leaves_ends_its_session() {
 
 #[test]
 fn a_session_with_nothing_to_hear_is_ended_once() {
-    let mut host = Host::new(Approach::Legacy);
+    let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized("{}"));
     let honored = SubscriptionFilter::default();
@@ -328,7 +329,7 @@ fn a_session_with_nothing_to_hear_is_ended_once() {
 
 #[test]
 fn a_session_without_a_stream_has_no_subscriptions() {
-    let mut host = Host::new(Approach::Legacy);
+    let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized(CAPABLE));
     let (call, _) = host.request();

@@ -5,9 +5,9 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     upstream::BusCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -20,7 +20,7 @@ const T0: Millis = Millis(0);
 
 /// All that a caller of this name wants, for whom these groups are.
 fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
-    let labels = |names: &[&str]| names.iter().map(|name| Label::new(name).unwrap()).collect();
+    let labels = |names: &[&str]| names.iter().map(|name| Name::new(name).unwrap()).collect();
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
@@ -51,7 +51,7 @@ fn cue() -> Output {
 fn where_a_disconnect_may_have_been_lost_streams_of_callers_with_names_end() {
     let mut named = open(filter("ann", &[]));
     named.handle_loss();
-    assert_eq!(named.ending(), Some(Ending::Denied));
+    assert_eq!(named.end_reason(), Some(EndReason::Denied));
     assert_eq!(named.poll_output(T0), Some(Output::End));
     let nobody = SubscriptionFilter {
         scope: Scope::default(),

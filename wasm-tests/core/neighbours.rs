@@ -8,7 +8,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     json,
     listen::ServerStream,
-    scope::Label,
+    scope::Name,
     upstream::BusCall,
     wire::FollowAnswer,
 };
@@ -124,14 +124,14 @@ fn an_edge_of_the_version_before_is_served() {
 
 fn for_acme(event: ServerEvent) -> ServerEvent {
     ServerEvent::ForGroup {
-        group: Label::new("acme").unwrap(),
+        group: Name::new("acme").unwrap(),
         event: Box::new(event),
     }
 }
 
 /// What is not for everybody.
 fn confidential() -> [ServerEvent; 3] {
-    let principal = Label::new("ann").unwrap();
+    let principal = Name::new("ann").unwrap();
     [
         for_acme(ServerEvent::ToolsListChanged),
         for_acme(updated("a")),

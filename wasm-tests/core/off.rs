@@ -2,7 +2,7 @@ use mcp_listen::{
     error::{Reason, Rejection},
     http::{Headers, Policy, Screening},
     limits::Limits,
-    off::{Verdict, judge},
+    off::{Verdict, classify},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -14,7 +14,7 @@ const LISTEN: &str = "Content-Type: application/json\nMcp-Method: subscriptions/
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
 fn judged(headers: &str, body: &str) -> Verdict {
-    judge(
+    classify(
         "POST",
         &Headers::new(headers),
         body.as_bytes(),
@@ -69,7 +69,7 @@ fn a_subscription_of_an_earlier_revision_is_a_method_that_is_not_there() {
             assert_eq!(verdict, Verdict::Watch(not_found(Some("7"))), "{params}");
         }
         let enveloped = message(method, META);
-        assert_eq!(judged(JSON, &enveloped), Verdict::NotOurs);
+        assert_eq!(judged(JSON, &enveloped), Verdict::PassThrough);
     }
 }
 
@@ -80,15 +80,18 @@ fn the_server_behind_answers_everything_else_and_its_capabilities_are_looked_at(
     let initialize = message("initialize", r#""protocolVersion":"2025-11-25""#);
     assert_eq!(judged(JSON, &initialize), Verdict::Capabilities);
     for body in [&message("tools/list", META), &message("ping", ""), "[]", ""] {
-        assert_eq!(judged(JSON, body), Verdict::NotOurs, "{body}");
+        assert_eq!(judged(JSON, body), Verdict::PassThrough, "{body}");
     }
     assert_eq!(
         judged("Content-Type: text/plain", &initialize),
-        Verdict::NotOurs
+        Verdict::PassThrough
     );
     let headers = Headers::new("");
     let limits = Limits::default();
-    assert_eq!(judge("DELETE", &headers, b"", &limits), Verdict::NotOurs);
+    assert_eq!(
+        classify("DELETE", &headers, b"", &limits),
+        Verdict::PassThrough
+    );
 }
 
 #[test]

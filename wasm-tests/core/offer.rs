@@ -1,4 +1,4 @@
-use mcp_listen::offer::{raised, withheld};
+use mcp_listen::offer::{advertise_changes, withhold_changes};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -7,10 +7,19 @@ const RAISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilit
 
 #[test]
 fn what_is_offered_is_told_of_and_nothing_else_changes() {
-    assert_eq!(raised(ANSWER.as_bytes()).as_deref(), Some(RAISED));
+    assert_eq!(
+        advertise_changes(ANSWER.as_bytes()).as_deref(),
+        Some(RAISED)
+    );
     let stream = format!(": x\n\nevent: message\ndata: {ANSWER}\n\n");
-    assert_eq!(raised(stream.as_bytes()).as_deref(), Some(RAISED));
-    assert_eq!(raised(RAISED.as_bytes()).as_deref(), Some(RAISED));
+    assert_eq!(
+        advertise_changes(stream.as_bytes()).as_deref(),
+        Some(RAISED)
+    );
+    assert_eq!(
+        advertise_changes(RAISED.as_bytes()).as_deref(),
+        Some(RAISED)
+    );
 }
 
 #[test]
@@ -22,26 +31,26 @@ fn an_answer_without_capabilities_stays_as_it_is() {
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":7}}"#,
     ] {
-        assert_eq!(raised(body.as_bytes()), None, "{body}");
+        assert_eq!(advertise_changes(body.as_bytes()), None, "{body}");
     }
-    assert_eq!(raised(&[0xff]), None);
+    assert_eq!(advertise_changes(&[0xff]), None);
 }
 
 #[test]
 fn only_features_that_are_objects_count_as_offered() {
     let body = r#"{"result":{"capabilities":{"tools":true,"prompts":{}}}}"#;
     let told = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
-    assert_eq!(raised(body.as_bytes()).as_deref(), Some(told));
+    assert_eq!(advertise_changes(body.as_bytes()).as_deref(), Some(told));
 }
 
 #[test]
 fn where_no_streams_are_held_no_changes_are_told_of_and_nothing_else_changes() {
     let told = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
-    assert_eq!(withheld(ANSWER.as_bytes()).as_deref(), Some(told));
-    assert_eq!(withheld(RAISED.as_bytes()).as_deref(), Some(told));
+    assert_eq!(withhold_changes(ANSWER.as_bytes()).as_deref(), Some(told));
+    assert_eq!(withhold_changes(RAISED.as_bytes()).as_deref(), Some(told));
     let stream = format!(": x\n\nevent: message\ndata: {RAISED}\n\n");
-    assert_eq!(withheld(stream.as_bytes()).as_deref(), Some(told));
-    assert_eq!(withheld(br#"{"result":{"capabilities":7}}"#), None);
+    assert_eq!(withhold_changes(stream.as_bytes()).as_deref(), Some(told));
+    assert_eq!(withhold_changes(br#"{"result":{"capabilities":7}}"#), None);
     let body = r#"{"result":{"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}"#;
-    assert_eq!(withheld(body.as_bytes()).as_deref(), Some(body));
+    assert_eq!(withhold_changes(body.as_bytes()).as_deref(), Some(body));
 }

@@ -1,7 +1,7 @@
 //! Frames that arrive when others should have come before.
 
 use mcp_listen::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Patience,
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -28,7 +28,7 @@ fn states() -> (World, [ServerEvent; 3]) {
             r#"{{"taskId":"t","status":"working","ttlMs":{ttl}}}"#
         ))
     });
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::new(filter, Timeouts::default());
     for state in &states {
         world.publish(state);
     }

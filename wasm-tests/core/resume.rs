@@ -6,7 +6,7 @@ use mcp_listen::{
     legacy::event_id,
     listen::{ServerStream, Stamp},
     message, sse,
-    upstream::{BusCall, Past},
+    upstream::{BusCall, ResumePoint},
     wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, Watched},
 };
 use proptest::collection::vec;
@@ -32,7 +32,7 @@ fn coming_back(since: &Mark) -> Follow {
     }
 }
 
-fn edge(filter: &SubscriptionFilter, past: Past) -> Alone {
+fn edge(filter: &SubscriptionFilter, past: ResumePoint) -> Alone {
     let stream = ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(0), Millis(0));
     Alone::of_session(stream, past, Vec::new())
 }
@@ -169,7 +169,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
 #[test]
 fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
     let mut host = Host::new(0);
-    let mut stream = edge(&SubscriptionFilter::default(), Past::None);
+    let mut stream = edge(&SubscriptionFilter::default(), ResumePoint::None);
     let number = host.attach(&mut stream);
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     let frame = host.bus.watch(number, &[uri("a")], false).unwrap();
@@ -194,7 +194,7 @@ fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(0);
-    let mut stream = edge(&lists, Past::None);
+    let mut stream = edge(&lists, ResumePoint::None);
     let number = host.attach(&mut stream);
     assert_eq!(text(&mut stream), "id: 0-e\ndata: \n\n");
     host.publish(&ServerEvent::ToolsListChanged, &mut [(number, &mut stream)]);
@@ -214,7 +214,7 @@ fn an_id_covers_only_what_has_been_written() {
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(9);
-    let mut stream = edge(&filter, Past::None);
+    let mut stream = edge(&filter, ResumePoint::None);
     let number = host.attach(&mut stream);
     text(&mut stream);
     for event in [updated("a"), updated("b"), updated("a")] {
@@ -235,7 +235,7 @@ fn an_id_does_not_cover_what_was_missed_before_it() {
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(9);
-    let mut stream = edge(&filter, Past::None);
+    let mut stream = edge(&filter, ResumePoint::None);
     let number = host.attach(&mut stream);
     text(&mut stream);
     host.publish(&updated("a"), &mut [(number, &mut stream)]);
@@ -256,7 +256,7 @@ fn an_id_does_not_cover_what_waits_behind_what_came_later() {
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(9);
-    let mut stream = edge(&filter, Past::None);
+    let mut stream = edge(&filter, ResumePoint::None);
     let number = host.attach(&mut stream);
     text(&mut stream);
     let frames = [updated("a"), updated("b")].map(|event| {
@@ -284,7 +284,7 @@ fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    for past in [Past::Unknown, Past::Since(mark("other", 0))] {
+    for past in [ResumePoint::Unknown, ResumePoint::Since(mark("other", 0))] {
         let mut stream = edge(&filter, past);
         Host::new(9).attach(&mut stream);
         let cues = [ServerEvent::ToolsListChanged, updated("a")].map(|event| {
@@ -349,7 +349,7 @@ fn nothing_is_lost_wherever_a_stream_is_dropped() {
             ..filter
         };
         let mut host = Host::new(window);
-        let mut first = edge(&filter, Past::None);
+        let mut first = edge(&filter, ResumePoint::None);
         let number = host.attach(&mut first);
         for event in &before {
             host.publish(event, &mut [(number, &mut first)]);
@@ -369,7 +369,7 @@ fn nothing_is_lost_wherever_a_stream_is_dropped() {
         }
         let mut second = edge(
             &filter,
-            event_id::read(id).map_or(Past::Unknown, Past::Since),
+            event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since),
         );
         host.attach(&mut second);
         let again = text(&mut second);

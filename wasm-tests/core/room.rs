@@ -2,7 +2,7 @@
 //! little.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Received, Room},
+    bus::{Bus, EdgeId, Persist, Received, Room},
     filter::SubscriptionFilter,
     wire::FollowAnswer,
 };
@@ -145,7 +145,7 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     let seq = bus.registry().seq(edge).unwrap() + 1;
     let text = follow::change(seq, &more, &counting(2_000, "c")).to_json();
     let reply = follow::taken(&mut bus, edge, &text);
-    let Keeps::Delta(kept) = reply.keeps().clone() else {
+    let Persist::Delta(kept) = reply.persist().clone() else {
         panic!("nothing is dropped");
     };
     assert_eq!((kept.add.len(), kept.drop.len()), (0, 1));

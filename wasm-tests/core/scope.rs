@@ -8,11 +8,11 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     limits::Limits,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, Stamp},
     message,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     topic::Topic,
-    upstream::{BusCall, Past, Patience, UpstreamCall},
+    upstream::{BusCall, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,
     wire::Follow,
 };
@@ -26,8 +26,8 @@ use crate::follow;
 const T0: Millis = Millis(0);
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn label(text: &str) -> Label {
-    Label::new(text).unwrap()
+fn label(text: &str) -> Name {
+    Name::new(text).unwrap()
 }
 
 fn of(group: &str, event: ServerEvent) -> ServerEvent {
@@ -226,7 +226,7 @@ fn who_is_disconnect_is_told_nothing_more() {
     stream.handle_event(&disconnected("ben"));
     stream.handle_event(&TOOLS);
     stream.handle_event(&disconnected("ann"));
-    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.end_reason(), Some(EndReason::Denied));
     assert_eq!(stream.poll_output(T0), Some(Output::End));
 }
 
@@ -252,13 +252,13 @@ fn a_fan_writes_what_is_for_a_group_to_its_streams_alone_and_ends_those_of_the_d
     assert_eq!(fanout.publish_all(both, T0, T0).writes.len(), 2);
     assert_eq!(heard(&mut fanout, disconnected("ann")), []);
     assert_eq!(fanout.take_due(), [ann]);
-    assert_eq!(fanout.remove(ann), Some(Ending::Denied));
+    assert_eq!(fanout.remove(ann), Some(EndReason::Denied));
     assert_eq!(heard(&mut fanout, TOOLS), [ben]);
 }
 
 #[test]
 fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
-    let mut isolate = Isolate::new(Patience::default(), T0);
+    let mut isolate = Isolate::new(Timeouts::default(), T0);
     let [ann, ben] = [filter("ann", &["acme"]), filter("ben", &["bolt"])].map(|filter| {
         let stream = ServerStream::new(id("1"), filter, T0, T0);
         isolate.open(stream, T0)
@@ -299,7 +299,7 @@ fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
 /// A session's stream that comes back to the bus, which tells it what happened since.
 fn resumed() -> Alone {
     let stream = ServerStream::with_stamp(Stamp::None, filter("ann", &[]), T0, T0);
-    let mut edge = Alone::of_session(stream, Past::Since(mark(0)), Vec::new());
+    let mut edge = Alone::of_session(stream, ResumePoint::Since(mark(0)), Vec::new());
     edge.attach_message();
     edge.handle_bus_message(&follow::joined(1, 0, &[]), T0)
         .unwrap();
@@ -315,7 +315,7 @@ fn who_was_disconnected_before_its_stream_was_opened_was_let_in_again() {
     let live =
         follow::batch(1, 2, &disconnected("ann")).replace(r#","events""#, r#","at":5,"events""#);
     edge.handle_bus_message(&live, T0).unwrap();
-    assert_eq!(edge.stream().ending(), Some(Ending::Denied));
+    assert_eq!(edge.stream().end_reason(), Some(EndReason::Denied));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn who_is_disconnect_while_the_bus_is_away_hears_nothing_more_when_it_is_back() 
     ] {
         edge.handle_bus_message(&frame, now).unwrap();
     }
-    assert_eq!(edge.stream().ending(), Some(Ending::Denied));
+    assert_eq!(edge.stream().end_reason(), Some(EndReason::Denied));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use mcp_listen::{
     event::{EventError, ServerEvent},
     filter::SubscriptionFilter,
-    scope::Label,
+    scope::Name,
     task::TaskId,
     topic::Topic,
     uri::Uri,
@@ -55,7 +55,7 @@ fn what_is_no_name_is_refused() {
     for text in ["\"\"", "\"\\n\"", "1", "null"] {
         assert!(serde_json::from_str::<Uri>(text).is_err(), "{text}");
         assert!(serde_json::from_str::<TaskId>(text).is_err(), "{text}");
-        assert!(serde_json::from_str::<Label>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<Name>(text).is_err(), "{text}");
         assert!(serde_json::from_str::<Topic>(text).is_err(), "{text}");
     }
 }

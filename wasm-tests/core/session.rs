@@ -38,7 +38,7 @@ fn judged(request: &HttpRequest) -> legacy::LegacyRequest {
         .collect();
     let lines = lines.join("\n");
     let body = request.body.as_deref().unwrap_or_default().as_bytes();
-    match legacy::judge(
+    match legacy::classify(
         request.method,
         &Headers::new(&lines),
         body,

@@ -11,11 +11,11 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::{Headers, Policy, Screening},
-    legacy::{Call, LegacyRequest, Verdict, event_id, initialized, judge},
+    legacy::{Call, LegacyRequest, Verdict, classify, event_id, initialized},
     limits::Limits,
     listen::{self, ServerStream, Stamp},
     message,
-    upstream::Past,
+    upstream::ResumePoint,
     uri::Uri,
 };
 
@@ -70,16 +70,16 @@ impl SessionHost {
         match listen::accept(method, headers, body, &self.limits) {
             listen::Verdict::Rejected(rejection) => return refused(&rejection),
             listen::Verdict::Accepted(accepted) => panic!("{accepted:?}"),
-            listen::Verdict::NotOurs => {}
+            listen::Verdict::PassThrough => {}
         }
-        match judge(method, headers, body, &self.limits) {
+        match classify(method, headers, body, &self.limits) {
             Verdict::Rejected(rejection) => refused(&rejection),
             Verdict::Legacy(request) if request.session.is_some() => self.in_session(&request),
             Verdict::Legacy(request) if request.call == Call::Initialize => self.begin(&request),
             Verdict::Legacy(request) if request.call.needs_session() => {
                 refuse(&request, Reason::InvalidRequest("no session"))
             }
-            Verdict::NotOurs | Verdict::Legacy(_) => Answer::Passed,
+            Verdict::PassThrough | Verdict::Legacy(_) => Answer::Passed,
         }
     }
 
@@ -162,8 +162,8 @@ impl SessionHost {
             resource_subscriptions: self.uris.clone(),
             ..SubscriptionFilter::lists(self.capabilities)
         };
-        let past = since.map_or(Past::None, |id| {
-            event_id::read(id).map_or(Past::Unknown, Past::Since)
+        let past = since.map_or(ResumePoint::None, |id| {
+            event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since)
         });
         let stream = ServerStream::with_stamp(Stamp::None, filter, now, now);
         let mut edge = Alone::of_session(stream, past, Vec::new());

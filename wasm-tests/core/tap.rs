@@ -1,6 +1,6 @@
 //! The messages of an answer as they stand.
 
-use mcp_listen::{client::Tap, http::Headers, sse::Bounds};
+use mcp_listen::{client::MessageTap, http::Headers, sse::Bounds};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -11,8 +11,8 @@ const BOUNDS: Bounds = Bounds {
     event_bytes: 20,
 };
 
-fn tap(fields: &str) -> Tap {
-    Tap::new(&Headers::new(fields), BOUNDS)
+fn tap(fields: &str) -> MessageTap {
+    MessageTap::new(&Headers::new(fields), BOUNDS)
 }
 
 #[test]

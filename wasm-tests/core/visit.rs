@@ -12,7 +12,7 @@ use mcp_listen::{
     http::Policy,
     limits,
     session::{Ask, Excess, Limits, Question, Reply},
-    upstream::Past,
+    upstream::ResumePoint,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -256,12 +256,12 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
     let capabilities = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
     let at = |position| {
         let (epoch, position) = ("e".into(), mcp_listen::position::Position(position));
-        Past::Since(Mark { epoch, position })
+        ResumePoint::Since(Mark { epoch, position })
     };
     for (field, resumes, past) in [
         ("", false, at(4)),
         ("\nlast-event-id: 9-e", true, at(9)),
-        ("\nlast-event-id: who knows", true, Past::Unknown),
+        ("\nlast-event-id: who knows", true, ResumePoint::Unknown),
     ] {
         let mut exchange = request("GET", &format!("{HEADERS}{field}"), "", true);
         assert_eq!(asked(&mut exchange), Ask::Open { resumes });

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_listen::{
     client::{
-        Approach, Call, End, HttpRequest, Loss, Options, Refusal, State, Transfer, Watch,
-        WatchOutput,
+        End, HttpAction, HttpRequest, Loss, Options, Refusal, RequestHandle, ServerHint, State,
+        Watch, WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -28,7 +28,7 @@ use crate::{
 struct Watched {
     watch: Watch,
     now: Millis,
-    call: Call,
+    call: RequestHandle,
     id: Option<RequestId>,
 }
 
@@ -36,7 +36,7 @@ impl Watched {
     fn new(seed: u64) -> Self {
         let (wanted, options) = (watched(&["a", "b"]), Options::default());
         Self {
-            watch: Watch::new(wanted, options, Approach::Modern, seed, Millis(0)),
+            watch: Watch::new(wanted, options, ServerHint::Modern, seed, Millis(0)),
             now: Millis(0),
             call: 0,
             id: None,
@@ -56,13 +56,13 @@ impl Watched {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
-    fn transfers(&mut self) -> Vec<Transfer> {
-        std::iter::from_fn(|| self.watch.poll_transfer()).collect()
+    fn transfers(&mut self) -> Vec<HttpAction> {
+        std::iter::from_fn(|| self.watch.poll_action()).collect()
     }
 
     fn open(&mut self) -> HttpRequest {
         let transfers = self.transfers();
-        let [Transfer::Send(call, request)] = transfers.as_slice() else {
+        let [HttpAction::Send(call, request)] = transfers.as_slice() else {
             panic!("{transfers:?}");
         };
         assert_eq!(self.watch.state(), State::Connecting);
@@ -380,7 +380,7 @@ fn whatever_happens_there_is_one_request_at_a_time_and_a_deadline() {
                 is_waiting |= matches!(output, WatchOutput::Waiting { .. });
             }
             for transfer in watched.transfers() {
-                if let Transfer::Send(call, request) = transfer {
+                if let HttpAction::Send(call, request) = transfer {
                     assert!(std::mem::take(&mut is_waiting), "one request at a time");
                     (watched.call, watched.id) = (call, Some(accept(&request).id));
                 }

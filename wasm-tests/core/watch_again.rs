@@ -3,7 +3,8 @@
 
 use mcp_listen::{
     client::{
-        Approach, Call, End, HttpRequest, Loss, Options, State, Transfer, Watch, WatchOutput,
+        End, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, State, Watch,
+        WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -20,7 +21,7 @@ use crate::{
     subscription::{JSON, STREAM},
 };
 
-const ASKED: Approach = Approach::Discover { is_page: false };
+const ASKED: ServerHint = ServerHint::Discover { is_page: false };
 const DISCOVERED: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#;
 const NO_METHOD: &str = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method"}}"#;
@@ -32,8 +33,8 @@ struct Host {
 }
 
 impl Host {
-    fn new(approach: Approach) -> Self {
-        let watch = Watch::new(tools(), Options::default(), approach, 3, Millis(0));
+    fn new(hint: ServerHint) -> Self {
+        let watch = Watch::new(tools(), Options::default(), hint, 3, Millis(0));
         Self::of(watch)
     }
 
@@ -42,15 +43,15 @@ impl Host {
         Self { watch, now }
     }
 
-    fn request(&mut self) -> (Call, HttpRequest) {
-        match self.watch.poll_transfer() {
-            Some(Transfer::Send(call, request)) => (call, request),
+    fn request(&mut self) -> (RequestHandle, HttpRequest) {
+        match self.watch.poll_action() {
+            Some(HttpAction::Send(call, request)) => (call, request),
             other => panic!("{other:?}"),
         }
     }
 
     /// The next request, which has to call `method`, gets this answer.
-    fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> Call {
+    fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> RequestHandle {
         let (call, request) = self.request();
         let sent = request.body.unwrap();
         assert!(
@@ -74,7 +75,7 @@ impl Host {
     }
 
     /// The listen request, whose number is `id` too, is acknowledged.
-    fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> Call {
+    fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> RequestHandle {
         let ack = sse::event(&message::acknowledged(&id_of(id), honored));
         let ack = String::from_utf8(ack).unwrap();
         self.answer("subscriptions/listen", (200, STREAM), &ack)
@@ -152,7 +153,7 @@ fn a_refusal_of_the_caller_or_of_the_moment_casts_no_doubt() {
 
 #[test]
 fn a_way_that_was_given_is_not_doubted() {
-    let mut host = Host::new(Approach::Modern);
+    let mut host = Host::new(ServerHint::Modern);
     let call = host.listened(1, &tools());
     host.told();
     host.watch.handle_end(call, host.now);
@@ -163,7 +164,7 @@ fn a_way_that_was_given_is_not_doubted() {
 
 #[test]
 fn a_network_that_is_back_is_used_at_once_but_a_server_that_asked_is_waited_for() {
-    let mut host = Host::new(Approach::Modern);
+    let mut host = Host::new(ServerHint::Modern);
     for _ in 0..9 {
         let (call, _) = host.request();
         host.watch.handle_end(call, host.now);
@@ -177,26 +178,26 @@ fn a_network_that_is_back_is_used_at_once_but_a_server_that_asked_is_waited_for(
     assert_eq!(host.watch.retry_after(), Some(Millis(600_000)));
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.state(), State::Waiting);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 #[test]
 fn a_network_that_is_back_opens_nothing_beside_what_is_open() {
-    let mut host = Host::new(Approach::Modern);
+    let mut host = Host::new(ServerHint::Modern);
     host.watch.handle_online(host.now);
     host.listened(1, &tools());
     host.told();
     host.watch.handle_online(host.now);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
     host.watch.cancel();
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.state(), State::Stopped);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 #[test]
 fn it_stops_where_its_credentials_would_go_elsewhere() {
-    let mut host = Host::new(Approach::Modern);
+    let mut host = Host::new(ServerHint::Modern);
     let elsewhere = (307, "location: https://elsewhere.example");
     host.answer("subscriptions/listen", elsewhere, "");
     let lost = End::Lost(Loss::Redirected);
@@ -205,7 +206,13 @@ fn it_stops_where_its_credentials_would_go_elsewhere() {
 
 #[test]
 fn one_subscription_is_not_opened_again() {
-    let watch = Watch::new(tools(), Options::default(), Approach::Modern, 3, Millis(0));
+    let watch = Watch::new(
+        tools(),
+        Options::default(),
+        ServerHint::Modern,
+        3,
+        Millis(0),
+    );
     let mut host = Host::of(watch.once());
     let call = host.listened(1, &tools());
     host.told();
@@ -214,12 +221,18 @@ fn one_subscription_is_not_opened_again() {
     assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
     assert_eq!(host.watch.poll_timeout(), None);
     host.watch.handle_online(host.now);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 #[test]
 fn an_owner_that_reads_all_when_it_is_live_is_told_nothing_twice() {
-    let watch = Watch::new(tools(), Options::default(), Approach::Modern, 3, Millis(0));
+    let watch = Watch::new(
+        tools(),
+        Options::default(),
+        ServerHint::Modern,
+        3,
+        Millis(0),
+    );
     let mut host = Host::of(watch.without_repeats());
     let call = host.listened(1, &tools());
     host.told();
@@ -230,18 +243,18 @@ fn an_owner_that_reads_all_when_it_is_live_is_told_nothing_twice() {
 }
 
 /// A watch on a channel that has sent its first message, which is the answer.
-fn joined(watch: &mut Watch, approach: Approach, minted: u64, now: Millis) -> String {
+fn joined(watch: &mut Watch, hint: ServerHint, minted: u64, now: Millis) -> String {
     assert!(watch.poll_join());
     assert!(!watch.poll_join(), "asked once");
-    watch.handle_joined(approach, Ids::after(minted), now);
+    watch.handle_joined(hint, Ids::after(minted), now);
     assert!(!watch.poll_join());
     message_of(watch).unwrap()
 }
 
 fn message_of(watch: &mut Watch) -> Option<String> {
-    match watch.poll_transfer()? {
-        Transfer::Send(_, request) => request.body,
-        Transfer::Close(_) => None,
+    match watch.poll_action()? {
+        HttpAction::Send(_, request) => request.body,
+        HttpAction::Close(_) => None,
     }
 }
 
@@ -287,7 +300,7 @@ fn a_channel_that_is_not_there_is_tried_again() {
     assert!(watch.poll_join());
     watch.handle_exit();
     let now = until_next(&mut watch, Millis(0));
-    let sent = joined(&mut watch, Approach::Modern, 0, now);
+    let sent = joined(&mut watch, ServerHint::Modern, 0, now);
     assert!(sent.contains("subscriptions/listen"));
 }
 
@@ -299,8 +312,8 @@ fn a_watch_that_was_stopped_joins_no_channel() {
     let mut watch = on_channel();
     assert!(watch.poll_join());
     watch.cancel();
-    watch.handle_joined(Approach::Modern, Ids::default(), Millis(0));
-    assert_eq!(watch.poll_transfer(), None);
+    watch.handle_joined(ServerHint::Modern, Ids::default(), Millis(0));
+    assert_eq!(watch.poll_action(), None);
     assert_eq!(watch.state(), State::Stopped);
     watch.handle_exit();
     assert_eq!(watch.poll_output(Millis(0)), None);
@@ -309,7 +322,7 @@ fn a_watch_that_was_stopped_joins_no_channel() {
 #[test]
 fn what_is_left_of_a_channel_that_is_gone_is_not_sent_on_the_next_one() {
     let mut watch = on_channel();
-    joined(&mut watch, Approach::Legacy, 0, Millis(0));
+    joined(&mut watch, ServerHint::Legacy, 0, Millis(0));
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
     say(&mut watch, answer);
     assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));

@@ -1,7 +1,9 @@
 //! A watch of a server that keeps sessions.
 
 use mcp_listen::{
-    client::{Approach, Call, End, HttpRequest, Loss, Options, Transfer, Watch, WatchOutput},
+    client::{
+        End, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, Watch, WatchOutput,
+    },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -22,25 +24,25 @@ impl Host {
     fn new() -> Self {
         let options = Options::default();
         Self {
-            watch: Watch::new(tools(), options, Approach::Legacy, 7, Millis(0)),
+            watch: Watch::new(tools(), options, ServerHint::Legacy, 7, Millis(0)),
             now: Millis(0),
         }
     }
 
     /// The one request that it wants sent.
-    fn request(&mut self) -> (Call, HttpRequest) {
-        let transfers = std::iter::from_fn(|| self.watch.poll_transfer());
+    fn request(&mut self) -> (RequestHandle, HttpRequest) {
+        let transfers = std::iter::from_fn(|| self.watch.poll_action());
         let sent: Vec<_> = transfers
             .filter_map(|transfer| match transfer {
-                Transfer::Send(call, request) => Some((call, request)),
-                Transfer::Close(_) => None,
+                HttpAction::Send(call, request) => Some((call, request)),
+                HttpAction::Close(_) => None,
             })
             .collect();
         assert_eq!(sent.len(), 1, "{sent:?}");
         sent[0].clone()
     }
 
-    fn head(&mut self, call: Call, status: u16, fields: &str) {
+    fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
         let headers = Headers::new(fields);
         self.watch.handle_head(call, status, &headers, self.now);
     }
@@ -55,7 +57,7 @@ impl Host {
     }
 
     /// Begins a session up to its open stream, whose number is the answer.
-    fn session(&mut self) -> Call {
+    fn session(&mut self) -> RequestHandle {
         let (call, request) = self.request();
         assert!(request.body.unwrap().contains("initialize"));
         self.head(
@@ -110,7 +112,7 @@ fn a_farewell_that_waits_is_not_taken_back() {
     host.watch.cancel();
     assert_eq!(host.request().1.method, "DELETE");
     host.watch.cancel();
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {

@@ -4,7 +4,7 @@ use mcp_listen::{
     capabilities::{Capabilities, Discovered},
     event::ServerEvent,
     limits::Limits,
-    stdio::{Bounds, Channel, Input, Number},
+    stdio::{Channel, ChannelLimits, Input, SubscriptionHandle},
 };
 
 use crate::request::body;
@@ -13,7 +13,7 @@ pub(crate) const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
 pub(crate) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
 
 pub(crate) fn channel() -> Channel {
-    let bounds = Bounds {
+    let bounds = ChannelLimits {
         line_bytes: 100_000,
         subscriptions: 3,
     };
@@ -67,16 +67,16 @@ pub(crate) fn assert_refused(channel: &mut Channel, line: &str, code: i32, id: &
     );
 }
 
-pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> Number {
+pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {
     let inputs = say(channel, &body(id, filter));
-    let [Input::Listen { number, .. }] = inputs.as_slice() else {
+    let [Input::Listen { handle: number, .. }] = inputs.as_slice() else {
         panic!("{inputs:?} is no listen request");
     };
     *number
 }
 
 /// Opens a subscription up to its acknowledgment, which is taken.
-pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> Number {
+pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {
     let number = request(channel, id, filter);
     channel.open(number, &told(), None);
     assert_eq!(written(channel), [ack(id, filter)]);

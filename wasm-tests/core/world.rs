@@ -7,9 +7,9 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, ServerStream, Stamp},
+    listen::{EndReason, ServerStream, Stamp},
     message,
-    upstream::{BusCall, Past, Patience},
+    upstream::{BusCall, ResumePoint, Timeouts},
     uri::Uri,
     wire::Watched,
 };
@@ -52,7 +52,7 @@ pub(crate) struct World {
     /// What the session of the edge watches; none for an edge without one.
     watched: Option<Vec<Uri>>,
     /// When and why its host ends it, whether the bus has answered by then or not.
-    ends_by: Option<(Millis, Ending)>,
+    ends_by: Option<(Millis, EndReason)>,
 }
 
 pub(crate) fn mark(epoch: u32, position: u64) -> Mark {
@@ -64,7 +64,7 @@ pub(crate) fn mark(epoch: u32, position: u64) -> Mark {
 
 impl World {
     /// An edge that is attached, and acknowledged.
-    pub(crate) fn new(filter: SubscriptionFilter, patience: Patience) -> Self {
+    pub(crate) fn new(filter: SubscriptionFilter, patience: Timeouts) -> Self {
         let stream = ServerStream::new(id("1"), filter, Millis(0), Millis(0));
         Self::of(Alone::new(stream), None, patience)
     }
@@ -72,11 +72,11 @@ impl World {
     /// The stream of a session that watches nothing.
     pub(crate) fn of_session(filter: SubscriptionFilter) -> Self {
         let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
-        let edge = Alone::of_session(stream, Past::None, Vec::new());
-        Self::of(edge, Some(Vec::new()), Patience::default())
+        let edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
+        Self::of(edge, Some(Vec::new()), Timeouts::default())
     }
 
-    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, patience: Patience) -> Self {
+    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, patience: Timeouts) -> Self {
         edge.set_patience(patience);
         let mut world = Self {
             edge,
@@ -106,7 +106,7 @@ impl World {
 
     /// Ends it once the bus has confirmed that nothing published by now is missing, and after
     /// `span` at the latest.
-    pub(crate) fn end_within(&mut self, span: Millis, why: Ending) {
+    pub(crate) fn end_within(&mut self, span: Millis, why: EndReason) {
         self.ends_by = Some((self.now + span, why));
         self.edge.settle(self.now);
     }
@@ -114,8 +114,8 @@ impl World {
     fn end_if_due(&mut self) {
         let (now, is_settled) = (self.now, self.edge.is_settled());
         match self.ends_by.take_if(|(at, _)| is_settled || *at <= now) {
-            Some((_, Ending::Closed)) if is_settled => self.edge.close_settled(),
-            Some((_, Ending::Closed)) => self.edge.close(),
+            Some((_, EndReason::Closed)) if is_settled => self.edge.close_settled(),
+            Some((_, EndReason::Closed)) => self.edge.close(),
             Some((_, why)) => self.edge.retire(why),
             None => {}
         }

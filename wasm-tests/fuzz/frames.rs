@@ -7,8 +7,8 @@ use mcp_listen::{
     message,
     topic::Topic,
     wire::{
-        Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken,
-        Watched,
+        Backlog, Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed,
+        SessionCall, Watched,
     },
 };
 
@@ -56,7 +56,7 @@ pub fn others() -> Vec<String> {
     let stale = FollowAnswer::Stale { seq: 2 }.to_json();
     let room = Some(9);
     let full = FollowAnswer::Full { seq: 2, room }.to_json();
-    let taken = Taken {
+    let taken = BatchAck {
         edges: 2,
         is_retired: true,
     };
@@ -88,7 +88,7 @@ pub fn followed(seq: u64, mark: &Mark) -> String {
     FollowAnswer::Followed(Followed {
         seq,
         mark: mark.clone(),
-        missed: Some(Missed {
+        missed: Some(Backlog {
             after: mark.position,
             events: Vec::new(),
         }),

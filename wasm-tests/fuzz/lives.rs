@@ -7,7 +7,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message,
     wire::{BusMessage, EdgeMessage, Follow},
 };
@@ -71,7 +71,7 @@ impl StreamLife {
             }
             14 => {
                 self.stop(self.is_attached);
-                self.stream.retire(Ending::Rotated);
+                self.stream.retire(EndReason::Rotated);
             }
             _ => {
                 self.stop(false);

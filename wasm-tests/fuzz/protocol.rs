@@ -63,7 +63,7 @@ pub fn request(bytes: &[u8]) {
                 // With the id as it was written, which may be an integer that no double holds.
                 assert!(json::read(told.as_bytes(), 8).is_ok(), "it is no JSON");
             }
-            Verdict::NotOurs => {}
+            Verdict::PassThrough => {}
         }
     }
 }
@@ -177,7 +177,12 @@ pub fn front(bytes: &[u8]) {
         let screening = policy.screen(method, url, &headers);
         assert_eq!(screening, policy.screen(method, url, &headers));
     }
-    drop(listen::claim(method, &headers, b"{}", &Limits::default()));
+    drop(listen::classify(
+        method,
+        &headers,
+        b"{}",
+        &Limits::default(),
+    ));
 }
 
 const HEADERS: [&str; 3] = [

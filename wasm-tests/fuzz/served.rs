@@ -12,7 +12,7 @@ use mcp_listen::{
     http::Policy,
     id::RequestId,
     limits::Limits,
-    listen::{Ending, Incoming, ServerStream, Stamp},
+    listen::{EndReason, Incoming, ServerStream, Stamp},
     session::{self, Ask, Reply},
     sse::{Bounds, Decoder, Item},
 };
@@ -139,7 +139,7 @@ impl Server {
             5 | 6 => self.held[place].is_blocked = false,
             7 => self
                 .fanout
-                .tend(stream, |stream| stream.retire(Ending::Shed)),
+                .tend(stream, |stream| stream.retire(EndReason::Shed)),
             9 => close(&mut self.fanout, stream),
             10 => self.narrow(place),
             11 => {

@@ -8,14 +8,14 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::Headers,
-    isolate::{Isolate, Joining},
+    isolate::{Isolate, SessionStart},
     json,
     limits::Limits,
     listen::{ServerStream, Stamp},
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
-    upstream::{Past, Patience},
-    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, SessionCall, Taken},
+    upstream::{ResumePoint, Timeouts},
+    wire::{Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, SessionCall},
 };
 
 use crate::{
@@ -32,7 +32,7 @@ pub fn bus_frames(bytes: &[u8]) {
     round(text, EdgeMessage::from_json, EdgeMessage::to_json);
     round(text, Follow::from_json, Follow::to_json);
     round(text, FollowAnswer::from_json, FollowAnswer::to_json);
-    round(text, Taken::from_json, |taken| taken.to_json());
+    round(text, BatchAck::from_json, |taken| taken.to_json());
     round(text, SessionCall::from_json, SessionCall::to_json);
     drop(BusMessage::from_json(text));
     // To an edge nobody says that a batch is the last one.
@@ -81,16 +81,16 @@ fn everybody_takes(text: &str) {
     for frame in [text, &follow, text] {
         drop(bus.handle_message(number, frame));
     }
-    let mut alone = Isolate::new(Patience::default(), Millis(0));
+    let mut alone = Isolate::new(Timeouts::default(), Millis(0));
     let lists = ServerStream::with_stamp(Stamp::None, watched(), Millis(0), Millis(0));
-    let joining = Joining {
+    let joining = SessionStart {
         session: claim("s 1"),
-        past: Past::Since(mark()),
+        past: ResumePoint::Since(mark()),
         denied: Vec::new(),
     };
     let session = alone.open_session(lists, joining, Millis(0));
     drop(alone.poll_call(Millis(0)));
-    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+    let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
     let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
     let stream = isolate.open(stream, Millis(0));
     drop(isolate.poll_call(Millis(0)));
@@ -176,7 +176,7 @@ pub fn stdio(bytes: &[u8]) {
     assert_eq!(lines(1), lines(bytes.len().max(1)), "it depends on the cut");
     let mut channel = Channel::new(
         Limits::default(),
-        stdio::Bounds {
+        stdio::ChannelLimits {
             line_bytes: 100_000,
             subscriptions: 3,
         },
@@ -194,7 +194,7 @@ pub fn stdio(bytes: &[u8]) {
 }
 
 fn answer(channel: &mut Channel, input: &Input) {
-    if let Input::Listen { number, .. } = *input {
+    if let Input::Listen { handle: number, .. } = *input {
         let told = Discovered {
             capabilities: Capabilities::ALL,
             server_info: None,

@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Mark, clock::Millis, listen::Ending};
+use mcp_listen::{bus::Mark, clock::Millis, listen::EndReason};
 
 use crate::{
     bus::{Cut, Refusal},
@@ -256,12 +256,12 @@ impl World {
         if step.act == Act::Close {
             host.close(&mut driven);
         } else if step.what.is_multiple_of(2) {
-            host.allow(Ending::Shed);
-            driven.retire(Ending::Shed);
+            host.allow(EndReason::Shed);
+            driven.retire(EndReason::Shed);
         } else {
             let at = now + Millis(u64::from(step.what) * 10);
-            host.allow(Ending::Rotated);
-            driven.retire_at(at, Ending::Rotated);
+            host.allow(EndReason::Rotated);
+            driven.retire_at(at, EndReason::Rotated);
         }
     }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{EdgeId, FollowReply, Keeps, Position, Received},
+    bus::{EdgeId, FollowReply, Persist, Position, Received},
     clock::Millis,
 };
 
@@ -273,10 +273,10 @@ impl Bus {
         let kept = memory.core.registry().kept(edge);
         self.moves += 1;
         let attachment = self.attachments.entry(socket).or_default();
-        match reply.keeps() {
-            Keeps::Nothing => {}
-            Keeps::Anew => (attachment.kept, attachment.session) = (kept, claim),
-            Keeps::Delta(delta) => attachment.kept.push(delta.to_json()),
+        match reply.persist() {
+            Persist::Nothing => {}
+            Persist::All => (attachment.kept, attachment.session) = (kept, claim),
+            Persist::Delta(delta) => attachment.kept.push(delta.to_json()),
         }
         self.tend(now);
         self.replay(edge, &mut reply)?;

@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::Ending};
+use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::EndReason};
 
 use crate::{
     driven::Driven,
@@ -75,13 +75,13 @@ impl World {
 
 impl Host {
     /// Somebody asks for an end of this kind.
-    pub(crate) fn allow(&mut self, ending: Ending) {
+    pub(crate) fn allow(&mut self, ending: EndReason) {
         self.allowed.push(ending);
     }
 
     /// Whether it ended because all requests of its isolate were spent.
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.allowed.contains(&Ending::Exhausted)
+        self.allowed.contains(&EndReason::Exhausted)
     }
 
     fn check_ending(
@@ -95,8 +95,8 @@ impl Host {
         };
         let is_asked_for = self.allowed.contains(&ending);
         let has_cause = match ending {
-            Ending::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
-            Ending::Lost => {
+            EndReason::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
+            EndReason::Lost => {
                 has_forgotten && driven.read(|stream| !stream.honored().task_ids.is_empty())
             }
             _ => false,

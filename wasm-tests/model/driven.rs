@@ -2,7 +2,7 @@ use mcp_listen::{
     clock::Millis,
     fanout::StreamId,
     isolate,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
 };
 
 /// A piece of a response.
@@ -27,17 +27,17 @@ impl Driven<'_> {
         self.read(ServerStream::is_opening)
     }
 
-    pub(crate) fn ending(&mut self) -> Option<Ending> {
-        self.read(ServerStream::ending)
+    pub(crate) fn ending(&mut self) -> Option<EndReason> {
+        self.read(ServerStream::end_reason)
     }
 
-    pub(crate) fn retire(&mut self, why: Ending) {
+    pub(crate) fn retire(&mut self, why: EndReason) {
         self.isolate
             .fanout()
             .tend(self.id, |stream| stream.retire(why));
     }
 
-    pub(crate) fn retire_at(&mut self, at: Millis, why: Ending) {
+    pub(crate) fn retire_at(&mut self, at: Millis, why: EndReason) {
         self.isolate
             .fanout()
             .tend(self.id, |stream| stream.retire_at(at, why));

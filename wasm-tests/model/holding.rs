@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, fanout::StreamId, lease::LeaseOutput, listen::Ending};
+use mcp_listen::{clock::Millis, fanout::StreamId, lease::LeaseOutput, listen::EndReason};
 
 use crate::{
     invariant::Violation,
@@ -186,8 +186,8 @@ impl World {
         let shed: Vec<usize> = shed.map(|rider| rider.client).collect();
         for at in shed {
             if let Some((host, mut driven)) = self.driven(at) {
-                host.allow(Ending::Exhausted);
-                driven.retire_at(now, Ending::Exhausted);
+                host.allow(EndReason::Exhausted);
+                driven.retire_at(now, EndReason::Exhausted);
             }
             self.pump(at)?;
         }

@@ -1,8 +1,8 @@
 use mcp_listen::{
     clock::Millis,
     fanout::StreamId,
-    isolate::Joining,
-    listen::{Ending, ServerStream},
+    isolate::SessionStart,
+    listen::{EndReason, ServerStream},
 };
 
 use crate::{
@@ -23,14 +23,14 @@ pub(crate) struct Host {
     pub(crate) origin: usize,
     pub(crate) isolate: usize,
     /// Until it is held.
-    pub(crate) made: Option<(ServerStream, Option<Joining>)>,
+    pub(crate) made: Option<(ServerStream, Option<SessionStart>)>,
     pub(crate) stream: Option<StreamId>,
     /// When the trial of its isolate says whether it shares a connection.
     pub(crate) tried_at: Option<Millis>,
     /// How the world was when it was opened, where nothing stood in the way of that.
     pub(crate) opened_in: Option<u64>,
     /// The ends that somebody asked for.
-    pub(crate) allowed: Vec<Ending>,
+    pub(crate) allowed: Vec<EndReason>,
     /// Until when the first attach has to be confirmed.
     opens_until: Millis,
     pending: Pending,
@@ -75,7 +75,7 @@ pub(crate) struct Opening {
     pub(crate) reader: Reader,
     pub(crate) stream: ServerStream,
     /// Where it is that of a session.
-    pub(crate) joining: Option<Joining>,
+    pub(crate) joining: Option<SessionStart>,
     pub(crate) isolate: usize,
     /// What the client has read up to now.
     pub(crate) read: [usize; KEYS],
@@ -164,8 +164,8 @@ impl Host {
 
     /// Ends it gracefully.
     pub(crate) fn close(&mut self, driven: &mut Driven<'_>) {
-        self.allow(Ending::Closed);
-        self.allow(Ending::Lost);
+        self.allow(EndReason::Closed);
+        self.allow(EndReason::Lost);
         driven.close();
         let pending = &mut self.pending;
         driven.read(|stream| pending.handle_closed(stream));

@@ -4,7 +4,7 @@ use mcp_listen::{
     fanout::StreamId,
     isolate,
     lease::{Budget, Term},
-    upstream::Patience,
+    upstream::Timeouts,
 };
 
 use crate::{absence::Absence, host::ATTACH, network::SocketId};
@@ -88,7 +88,7 @@ impl Rider {
 
 impl Isolate {
     pub(crate) fn new(verify: Millis, budget: Budget) -> Self {
-        let patience = Patience {
+        let patience = Timeouts {
             attach: ATTACH,
             verify,
         };

@@ -4,7 +4,7 @@ use mcp_listen::bus::ShardId;
 #[derive(Clone, Debug)]
 pub(crate) enum Mail {
     Batch(ShardId, Call, String),
-    Taken(ShardId, Call, String),
+    BatchAck(ShardId, Call, String),
     Follow(ShardId, u64, String),
     Answer(ShardId, u64, String),
     /// A call about a session, and that it is done.
@@ -24,7 +24,7 @@ impl Mail {
     pub(crate) fn shard(&self) -> ShardId {
         match self {
             Self::Batch(shard, ..)
-            | Self::Taken(shard, ..)
+            | Self::BatchAck(shard, ..)
             | Self::Follow(shard, ..)
             | Self::Answer(shard, ..)
             | Self::Tell(shard, ..)

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mcp_listen::{
-    bus::{Home, ShardId},
+    bus::{Route, ShardId},
     clock::Millis,
 };
 
@@ -116,11 +116,11 @@ impl World {
         let mut full = known;
         // A shard may fill up while an edge is on its way there.
         let taken = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
-            Home::Root => {
+            Route::Root => {
                 self.bus.connect(socket);
                 true
             }
-            Home::Shard(shard) => {
+            Route::Shard(shard) => {
                 full = Some(shard);
                 let objects = &mut self.shards.objects;
                 objects.entry(shard).or_insert_with(ShardObject::new);
@@ -283,7 +283,7 @@ impl World {
         let random = self.random();
         let now = self.now;
         match (mail, self.bus.refusal()) {
-            (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::Taken(..), Some(_)) => {}
+            (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::BatchAck(..), Some(_)) => {}
             (Mail::Follow(..), Some(refusal)) => {
                 self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
@@ -293,7 +293,7 @@ impl World {
                 self.collect_mail();
                 self.post(Mail::Answer(*shard, *seq, answer));
             }
-            (Mail::Taken(shard, call, text), None) => {
+            (Mail::BatchAck(shard, call, text), None) => {
                 if call.life == self.shards.life {
                     let call = call.number;
                     self.bus.handle_taken(*shard, call, text, now, random);
@@ -303,7 +303,7 @@ impl World {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
                     let answer = object.handle_batch(text, now)?;
                     self.collect_mail();
-                    self.post(Mail::Taken(*shard, *call, answer));
+                    self.post(Mail::BatchAck(*shard, *call, answer));
                 }
             }
             (Mail::Tell(shard, ticket, text), _) => {
@@ -336,7 +336,7 @@ impl World {
         let random = self.random();
         let now = self.now;
         match mail {
-            Mail::Batch(shard, call, _) | Mail::Taken(shard, call, _) => {
+            Mail::Batch(shard, call, _) | Mail::BatchAck(shard, call, _) => {
                 if self.bus.refusal().is_none() && call.life == self.shards.life {
                     let call = call.number;
                     self.bus

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::Position,
     fanout::StreamId,
-    listen::Ending,
+    listen::EndReason,
     upstream::UpstreamCall,
     wire::{BusMessage, EdgeMessage, FollowAnswer},
 };
@@ -178,7 +178,7 @@ impl World {
                 self.refuse(at)?;
                 continue;
             }
-            host.allow(Ending::Aborted);
+            host.allow(EndReason::Aborted);
             driven.abort();
             self.pump(at)?;
         }

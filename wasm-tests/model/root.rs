@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{BatchCall, Change, Home, ShardId},
+    bus::{BatchCall, JournalEntry, Route, ShardId},
     clock::Millis,
 };
 
@@ -13,10 +13,11 @@ use crate::{
 /// The root's side of the shards.
 impl Bus {
     /// Where the next edge goes; `full` has refused it.
-    pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Home {
+    pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Route {
         let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
-        self.memory()
-            .map_or(Home::Root, |memory| memory.core.place(continent, own, full))
+        self.memory().map_or(Route::Root, |memory| {
+            memory.core.place(continent, own, full)
+        })
     }
 
     /// An event is on disk, and with it the alarm that sees to it that every shard takes it.
@@ -32,11 +33,11 @@ impl Bus {
         if !self.is_awake() {
             return Vec::new();
         }
-        while let Some(change) = self.memory().and_then(|memory| memory.core.poll_change()) {
-            if matches!(change, Change::Opened { .. }) {
+        while let Some(change) = self.memory().and_then(|memory| memory.core.poll_entry()) {
+            if matches!(change, JournalEntry::Opened { .. }) {
                 self.move_out(now);
             }
-            if let (Change::Closed(ShardId(shard)), Some(memory)) = (&change, self.memory()) {
+            if let (JournalEntry::Closed(ShardId(shard)), Some(memory)) = (&change, self.memory()) {
                 let sessions = &mut memory.sessions;
                 sessions.handle_shard_emptied(*shard, now).unwrap();
             }

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Delivery, EdgeId, FollowCall, Keeps, Mark, Parting, Shard, ShardOutput, ShardReceived},
+    bus::{
+        CloseReason, Delivery, EdgeId, FollowCall, Mark, Persist, Shard, ShardOutput, ShardReceived,
+    },
     clock::Millis,
     topic::Delta,
     wire::{BusMessage, topics_of},
@@ -63,13 +65,16 @@ impl ShardObject {
             return;
         };
         match life.shard.handle_message(edge, text, now) {
-            Ok(ShardReceived::Followed { keeps, session }) => match keeps {
-                Keeps::Nothing => {}
-                Keeps::Anew => {
+            Ok(ShardReceived::Followed {
+                persist: keeps,
+                session,
+            }) => match keeps {
+                Persist::Nothing => {}
+                Persist::All => {
                     self.keep(socket, edge);
                     self.attachments.entry(socket).or_default().session = session;
                 }
-                Keeps::Delta(delta) => self.keep_change(socket, &delta),
+                Persist::Delta(delta) => self.keep_change(socket, &delta),
             },
             Ok(ShardReceived::Detached) => self.let_go(socket),
             Err(_) => {}
@@ -266,10 +271,10 @@ fn note_of(frame: &str) -> Note {
 }
 
 /// How a socket is closed.
-pub(crate) fn close_of(parting: Parting) -> Close {
+pub(crate) fn close_of(parting: CloseReason) -> Close {
     match parting {
-        Parting::Lost | Parting::Full => Close::Lost,
-        Parting::Moved => Close::Moved,
-        Parting::Over => Close::Over,
+        CloseReason::Lost | CloseReason::Full => Close::Lost,
+        CloseReason::Moved => Close::Moved,
+        CloseReason::Over => Close::Over,
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, Change, Mark, Position, ShardId},
+    bus::{self, JournalEntry, Mark, Position, ShardId},
     clock::Millis,
     topic::Topic,
 };
@@ -44,9 +44,9 @@ impl Table {
         Self::new(self.per_shard)
     }
 
-    pub(crate) fn apply(&mut self, change: Change) {
+    pub(crate) fn apply(&mut self, change: JournalEntry) {
         match change {
-            Change::Opened { shard, continent } => {
+            JournalEntry::Opened { shard, continent } => {
                 self.last = shard.0;
                 let seat = Seat {
                     continent,
@@ -55,16 +55,16 @@ impl Table {
                 };
                 self.shards.insert(shard, seat);
             }
-            Change::Leaving(shard) => {
+            JournalEntry::Leaving(shard) => {
                 if let Some(seat) = self.shards.get_mut(&shard) {
                     seat.is_leaving = true;
                 }
             }
-            Change::Closed(shard) => {
+            JournalEntry::Closed(shard) => {
                 self.shards.remove(&shard);
                 self.topics.retain(|(holder, _)| *holder != shard);
             }
-            Change::Follows {
+            JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh,
@@ -80,7 +80,7 @@ impl Table {
                 self.topics
                     .extend(add.into_iter().map(|topic| (shard, topic)));
             }
-            Change::Settled(position) => self.settled = position,
+            JournalEntry::Settled(position) => self.settled = position,
         }
     }
 

@@ -6,7 +6,7 @@ use mcp_listen::{
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
     http::Policy,
-    isolate::Joining,
+    isolate::SessionStart,
     limits,
     listen::{Accepted, ServerStream},
     session::{Limits, Reply},
@@ -65,7 +65,7 @@ pub(crate) enum Outcome {
     /// By a new session.
     Begun(Box<str>),
     /// By a stream.
-    Opened(Box<ServerStream>, Option<Joining>),
+    Opened(Box<ServerStream>, Option<SessionStart>),
 }
 
 /// What its host has to do.

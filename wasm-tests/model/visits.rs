@@ -1,7 +1,7 @@
 use mcp_listen::{
     capabilities::Capabilities,
     error::Reason,
-    listen::{Accepted, Ending, ServerStream, Stamp},
+    listen::{Accepted, EndReason, ServerStream, Stamp},
     session::{Ask, NewSession, Question, Reply},
 };
 
@@ -308,7 +308,7 @@ impl World {
         &mut self,
         visit: &Visit,
         mut stream: ServerStream,
-        joining: Option<mcp_listen::isolate::Joining>,
+        joining: Option<mcp_listen::isolate::SessionStart>,
     ) -> Result<(), Violation> {
         stream.stall_after(STALL);
         let at = visit.at;
@@ -331,7 +331,7 @@ impl World {
         host.opened_in = visit.opened_in;
         // A listen of which nothing is honored is answered with its result at once.
         if is_empty && !is_session {
-            host.allow(Ending::Closed);
+            host.allow(EndReason::Closed);
         }
         client.host = Some(host);
         if is_session {

@@ -1,5 +1,7 @@
 use mcp_listen::{
-    client::{Approach, Call, HttpRequest, Options, State, Transfer, Watch, WatchOutput},
+    client::{
+        HttpAction, HttpRequest, Options, RequestHandle, ServerHint, State, Watch, WatchOutput,
+    },
     clock::Millis,
     exchange::Answer,
     http::Headers,
@@ -19,7 +21,7 @@ pub(crate) struct Watching {
     watch: Watch,
     isolate: usize,
     /// The request that it made last, until its response is over.
-    call: Option<Call>,
+    call: Option<RequestHandle>,
     request: Request,
     has_head: bool,
     /// How much was published when it was live for the first time.
@@ -34,7 +36,7 @@ impl Watching {
         };
         let request = Request::listen("0", &keys.filter());
         Self {
-            watch: Watch::new(keys.filter(), options, Approach::Modern, seed, now),
+            watch: Watch::new(keys.filter(), options, ServerHint::Modern, seed, now),
             isolate,
             call: None,
             request,
@@ -76,7 +78,7 @@ impl Watching {
         }
     }
 
-    fn begin(&mut self, call: Call, request: &HttpRequest) {
+    fn begin(&mut self, call: RequestHandle, request: &HttpRequest) {
         let fields = request.headers.iter();
         let fields = fields.map(|(name, value)| format!("{name}: {value}"));
         self.call = Some(call);
@@ -98,14 +100,14 @@ impl World {
             let Some(watching) = self.clients[at].watching() else {
                 return Ok(());
             };
-            match watching.watch.poll_transfer() {
-                Some(Transfer::Send(call, request)) => {
+            match watching.watch.poll_action() {
+                Some(HttpAction::Send(call, request)) => {
                     watching.begin(call, &request);
                     let isolate = watching.isolate;
                     self.request_in(at, Asks::Listen, 0, isolate)?;
                     continue;
                 }
-                Some(Transfer::Close(_)) => {
+                Some(HttpAction::Close(_)) => {
                     watching.call = None;
                     self.drop_host(at)?;
                     continue;

@@ -171,9 +171,10 @@ impl Bus {
         let received = match &mut self.0 {
             Core::Root(root) => root.receive(edge, message, now)?,
             Core::Shard(shard) => match shard.handle_message(edge, message, now) {
-                Ok(ShardReceived::Followed { keeps, session }) => {
-                    Received::followed(&keeps, session.as_ref(), Vec::new())
-                }
+                Ok(ShardReceived::Followed {
+                    persist: keeps,
+                    session,
+                }) => Received::followed(&keeps, session.as_ref(), Vec::new()),
                 Ok(ShardReceived::Detached) => Received::of("detached"),
                 Err(error) => Received::dropped(error),
             },

@@ -3,7 +3,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     topic::Topic,
-    upstream::{BusCall, Follower, Heard, Patience},
+    upstream::{BusCall, Follower, Heard, Timeouts},
 };
 
 use crate::{
@@ -59,9 +59,9 @@ impl Listener {
     #[wasm_bindgen(constructor)]
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
         let mut follower = Follower::unattached();
-        follower.set_patience(Patience {
+        follower.set_timeouts(Timeouts {
             attach: millis(attach_ms),
-            ..Patience::default()
+            ..Timeouts::default()
         });
         Self(follower)
     }

@@ -3,7 +3,9 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{BatchCall, Change, FollowCall, Keeps, Parting, Position, ShardId, ShardOutput},
+    bus::{
+        BatchCall, CloseReason, FollowCall, JournalEntry, Persist, Position, ShardId, ShardOutput,
+    },
     session,
     topic::Topic,
     wire::{Claim, ProtocolError},
@@ -142,13 +144,13 @@ impl Received {
         }
     }
 
-    pub(super) fn followed(keeps: &Keeps, session: Option<&Claim>, frames: Vec<String>) -> Self {
+    pub(super) fn followed(keeps: &Persist, session: Option<&Claim>, frames: Vec<String>) -> Self {
         let change = match keeps {
-            Keeps::Delta(delta) => Some(delta.to_json()),
-            Keeps::Nothing | Keeps::Anew => None,
+            Persist::Delta(delta) => Some(delta.to_json()),
+            Persist::Nothing | Persist::All => None,
         };
         Self {
-            keeps_all: *keeps == Keeps::Anew,
+            keeps_all: *keeps == Persist::All,
             change,
             session: session.map(Claim::to_text),
             frames,
@@ -194,13 +196,13 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, parting: Parting) -> Self {
+    fn close(edge: u32, parting: CloseReason) -> Self {
         Self {
             parting: Some(match parting {
-                Parting::Lost => "lost",
-                Parting::Moved => "moved",
-                Parting::Full => "full",
-                Parting::Over => "over",
+                CloseReason::Lost => "lost",
+                CloseReason::Moved => "moved",
+                CloseReason::Full => "full",
+                CloseReason::Over => "over",
             }),
             ..Self::of_edge("close", edge)
         }
@@ -223,16 +225,16 @@ impl Output {
     }
 }
 
-impl From<Change> for Output {
-    fn from(change: Change) -> Self {
+impl From<JournalEntry> for Output {
+    fn from(change: JournalEntry) -> Self {
         match change {
-            Change::Opened { shard, continent } => Self {
+            JournalEntry::Opened { shard, continent } => Self {
                 continent: Some(continent.into()),
                 ..Self::of_shard("opened", shard)
             },
-            Change::Leaving(shard) => Self::of_shard("leaving", shard),
-            Change::Closed(shard) => Self::of_shard("closed", shard),
-            Change::Follows {
+            JournalEntry::Leaving(shard) => Self::of_shard("leaving", shard),
+            JournalEntry::Closed(shard) => Self::of_shard("closed", shard),
+            JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh,
@@ -245,7 +247,7 @@ impl From<Change> for Output {
                 drop: Some(texts(&drop)),
                 ..Self::of_shard("follows", shard)
             },
-            Change::Settled(position) => Self {
+            JournalEntry::Settled(position) => Self {
                 position: Some(number(position)),
                 ..Self::of("settled")
             },

@@ -1,7 +1,7 @@
 use wasm_bindgen::JsValue;
 
 use mcp_listen::{
-    bus::{self, EdgeId, FollowReply, Follower, Keeps, Mark, Position, ShardId},
+    bus::{self, EdgeId, FollowReply, Follower, Mark, Persist, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     session::{self, Sessions},
@@ -136,8 +136,8 @@ impl Root {
         now: Millis,
         session_now: Millis,
     ) -> Result<Option<Output>, JsValue> {
-        if let Some(change) = self.core.poll_change() {
-            if let (bus::Change::Closed(ShardId(shard)), Some(sessions)) =
+        if let Some(change) = self.core.poll_entry() {
+            if let (bus::JournalEntry::Closed(ShardId(shard)), Some(sessions)) =
                 (&change, &mut self.sessions)
             {
                 sessions.handle_shard_emptied(*shard, session_now)?;
@@ -167,7 +167,7 @@ impl Root {
         {
             return Ok(None);
         }
-        let keeps = reply.keeps().clone();
+        let keeps = reply.persist().clone();
         let session = reply.joined().first().cloned();
         if let Some(after) = reply.replay_after() {
             let events = match reply.from() {
@@ -194,4 +194,4 @@ impl Root {
 }
 
 /// What to store about the follower, the session of its stream, and the frames to send.
-type Answer = (Keeps, Option<Claim>, Vec<String>);
+type Answer = (Persist, Option<Claim>, Vec<String>);

@@ -1,7 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{Home, ShardId},
+    bus::{Route, ShardId},
     topic::Topic,
 };
 
@@ -75,8 +75,8 @@ impl Bus {
     pub fn home(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
         Ok(
             match self.root()?.core.place(continent, own, full.map(ShardId)) {
-                Home::Root => 0,
-                Home::Shard(shard) => shard.0,
+                Route::Root => 0,
+                Route::Shard(shard) => shard.0,
             },
         )
     }

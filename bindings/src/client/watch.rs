@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{Approach, Call, End, State, Tap, Transfer, Watch, WatchOutput},
+    client::{End, HttpAction, MessageTap, RequestHandle, ServerHint, State, Watch, WatchOutput},
     http::Headers,
     id::Ids,
     sse::Bounds,
@@ -67,7 +67,7 @@ pub struct ClientWatch {
     bounds: Bounds,
     was_waiting: bool,
     /// Taps of the pending responses; `None` if messages are not logged.
-    taps: Option<Vec<(Call, Tap)>>,
+    taps: Option<Vec<(RequestHandle, MessageTap)>>,
     messages: VecDeque<Vec<u8>>,
 }
 
@@ -91,13 +91,13 @@ pub enum ClientApproach {
 enum Transferring {
     Join {},
     Send {
-        call: Call,
+        call: RequestHandle,
         method: &'static str,
         headers: Vec<(&'static str, String)>,
         body: Option<String>,
     },
     Close {
-        call: Call,
+        call: RequestHandle,
     },
 }
 
@@ -161,7 +161,7 @@ impl ClientWatch {
         let options = options(client_info, ack_ms, silence_ms);
         let (bounds, seed) = (options.bounds, random.to_bits());
         let (filter, ids) = (filter_of(filter)?, Ids::after(millis(minted).0));
-        let machine = match approach.map(Approach::from) {
+        let machine = match approach.map(ServerHint::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),
         };
@@ -186,8 +186,8 @@ impl ClientWatch {
         now: f64,
     ) {
         let approach = match (approach.into(), capabilities) {
-            (Approach::Modern, _) | (_, None) => approach.into(),
-            (_, Some(text)) => Approach::Joined(Capabilities::from_json(&text)),
+            (ServerHint::Modern, _) | (_, None) => approach.into(),
+            (_, Some(text)) => ServerHint::Joined(Capabilities::from_json(&text)),
         };
         self.lines = Some(Lines::new(self.bounds.line_bytes));
         let ids = Ids::after(millis(minted).0);
@@ -197,14 +197,14 @@ impl ClientWatch {
     /// Returns the next network operation; undefined if there is none now.
     #[wasm_bindgen(unchecked_return_type = "ClientTransfer | undefined")]
     pub fn transfer(&mut self) -> JsValue {
-        let next = self.machine.poll_transfer().map(|transfer| match transfer {
-            Transfer::Send(call, request) => Transferring::Send {
+        let next = self.machine.poll_action().map(|transfer| match transfer {
+            HttpAction::Send(call, request) => Transferring::Send {
                 call,
                 method: request.method,
                 headers: request.headers,
                 body: request.body,
             },
-            Transfer::Close(call) => Transferring::Close { call },
+            HttpAction::Close(call) => Transferring::Close { call },
         });
         let join = || self.machine.poll_join().then_some(Transferring::Join {});
         optional(next.or_else(join))
@@ -218,7 +218,7 @@ impl ClientWatch {
         }
         let headers = Headers::new(headers);
         if let Some(taps) = &mut self.taps {
-            taps.push((call, Tap::new(&headers, self.bounds)));
+            taps.push((call, MessageTap::new(&headers, self.bounds)));
         }
         self.machine
             .handle_head(call, status, &headers, millis(now));
@@ -245,7 +245,7 @@ impl ClientWatch {
         if self.lines.is_some() {
             return self.machine.handle_exit();
         }
-        let last = self.tap(call).and_then(Tap::handle_end);
+        let last = self.tap(call).and_then(MessageTap::handle_end);
         self.messages.extend(last);
         if let Some(taps) = &mut self.taps {
             taps.retain(|(other, _)| *other != call);
@@ -335,7 +335,7 @@ impl ClientWatch {
         }
     }
 
-    fn tap(&mut self, call: Call) -> Option<&mut Tap> {
+    fn tap(&mut self, call: RequestHandle) -> Option<&mut MessageTap> {
         let taps = self.taps.as_mut()?;
         let found = taps.iter_mut().find(|(other, _)| *other == call);
         found.map(|(_, tap)| tap)
@@ -362,7 +362,7 @@ impl ClientWatch {
     }
 }
 
-impl From<ClientApproach> for Approach {
+impl From<ClientApproach> for ServerHint {
     fn from(approach: ClientApproach) -> Self {
         match approach {
             ClientApproach::Discover => Self::Discover { is_page: false },

@@ -4,7 +4,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{self, Fan, StreamId, Tended},
     isolate::Isolate,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
 };
 
 use crate::{number::millis, number::time, text::event_of};
@@ -77,7 +77,7 @@ impl Fanout {
         stream.stall_after(millis(stall_ms));
         stream.grant_for(millis(grant_ms), now);
         if let Some(at) = retires_at {
-            stream.retire_at(millis(at), Ending::Rotated);
+            stream.retire_at(millis(at), EndReason::Rotated);
         }
         if let Some(at) = expires_at {
             stream.expire_at(millis(at));

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     lease::Budget,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
 };
 
 use crate::{
@@ -81,7 +81,7 @@ impl Fanout {
         #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
     ) {
         if let Some(isolate) = self.isolate() {
-            isolate.set_patience(Patience {
+            isolate.set_timeouts(Timeouts {
                 attach: millis(attach_ms),
                 verify: millis(verify_ms),
             });
@@ -182,7 +182,7 @@ impl Fanout {
 
 /// Creates an isolate that follows a bus.
 pub(crate) fn following(epoch: f64, budget: Budget) -> Isolate {
-    let mut isolate = Isolate::new(Patience::default(), millis(epoch));
+    let mut isolate = Isolate::new(Timeouts::default(), millis(epoch));
     isolate.lease().set_budget(budget);
     isolate
 }

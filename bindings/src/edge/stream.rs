@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     bus::Mark,
-    isolate::{self, Joining},
+    isolate::{self, SessionStart},
     listen::ServerStream,
 };
 
@@ -13,7 +13,7 @@ pub struct Stream {
     /// The mark in the log of a bus up to which it was given every event.
     pub(crate) since: Option<Mark>,
     /// How it joins its session, for the stream of one.
-    pub(crate) joining: Option<Joining>,
+    pub(crate) joining: Option<SessionStart>,
 }
 
 /// States of a stream that is held, as bits of one number.
@@ -46,7 +46,7 @@ impl StreamState {
 
 impl Stream {
     /// Creates the stream of a session.
-    pub(crate) fn resuming(stream: ServerStream, joining: Joining) -> Self {
+    pub(crate) fn resuming(stream: ServerStream, joining: SessionStart) -> Self {
         Self {
             joining: Some(joining),
             ..stream.into()

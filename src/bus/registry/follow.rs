@@ -3,7 +3,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     bus::replay::Replay,
     vocabulary::{position::Mark, topic::Delta},
-    wire::{EdgeMessage, Follow, FollowAnswer, Followed, Missed, ProtocolError, Watched},
+    wire::{Backlog, EdgeMessage, Follow, FollowAnswer, Followed, ProtocolError, Watched},
 };
 
 use super::{EdgeId, Registry};
@@ -27,7 +27,7 @@ impl Registry {
         let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
             return Ok(Frame::Detach);
         };
-        if !self.all.contains(edge) {
+        if !self.connections.contains(edge) {
             return Err(ProtocolError::OutOfPlace);
         }
         Ok(match self.seq(edge).filter(|seq| follow.seq <= *seq) {
@@ -90,7 +90,7 @@ impl Registry {
         replay: Replay,
         watches: Vec<Watched>,
     ) -> Vec<String> {
-        let missed = Missed {
+        let missed = Backlog {
             after: replay.after(),
             events: Vec::new(),
         };
@@ -112,7 +112,7 @@ impl Registry {
         edge: EdgeId,
         seq: u64,
         mark: Mark,
-        missed: Option<Missed>,
+        missed: Option<Backlog>,
         watches: Vec<Watched>,
     ) -> FollowAnswer {
         FollowAnswer::Followed(Followed {

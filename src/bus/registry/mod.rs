@@ -1,9 +1,9 @@
 //! The edges of one object, which is a bus or a shard.
 
+mod connections;
 mod delivery;
 mod follow;
 mod room;
-mod slots;
 
 use alloc::{string::String, vec::Vec};
 
@@ -22,8 +22,8 @@ pub use delivery::Delivery;
 pub(super) use follow::Frame;
 pub use room::Room;
 
-use delivery::Groups;
-use slots::Slots;
+use connections::Connections;
+use delivery::EdgesByPrevious;
 
 /// The number of an edge at its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +35,7 @@ pub struct EdgeId(pub u32);
 /// The bus and the shard add what differs: where events come from, and when additions take effect.
 #[derive(Debug, Default)]
 pub struct Registry {
-    all: Slots,
+    connections: Connections,
     index: Index<EdgeId>,
     room: Room,
     attached: usize,
@@ -132,14 +132,14 @@ impl Registry {
     pub(super) fn connect(&mut self) -> EdgeId {
         let edge = EdgeId(self.next);
         self.next = self.next.wrapping_add(1);
-        self.all.insert(edge);
+        self.connections.insert(edge);
         edge
     }
 
     /// Removes an edge; returns its former state if it had attached.
     pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
-        self.all.remove(edge);
+        self.connections.remove(edge);
         former
     }
 
@@ -173,12 +173,12 @@ impl Registry {
             last,
             is_waiting,
         };
-        self.all.attach(edge, attached);
+        self.connections.attach(edge, attached);
     }
 
     /// Changes the topics of an edge, at a cost proportional to the change.
     pub(super) fn change(&mut self, edge: EdgeId, delta: &Delta) {
-        let Some(attached) = self.all.get_mut(edge) else {
+        let Some(attached) = self.connections.get_mut(edge) else {
             return;
         };
         let held = attached.topics.bytes();
@@ -221,7 +221,7 @@ impl Registry {
 
     /// Removes an edge from the index; its connection stays.
     pub(super) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
-        let former = self.all.take(edge)?;
+        let former = self.connections.take(edge)?;
         for topic in former.topics.iter() {
             self.index.remove(edge, topic);
         }
@@ -236,16 +236,16 @@ impl Registry {
     }
 
     pub(super) fn get(&self, edge: EdgeId) -> Option<&Attached> {
-        self.all.get(edge)
+        self.connections.get(edge)
     }
 
     fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
-        self.all.get_mut(edge)
+        self.connections.get_mut(edge)
     }
 
     /// Returns all connections, attached or not.
     pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
-        self.all.ids()
+        self.connections.ids()
     }
 
     /// Returns the topics of all attached edges.
@@ -277,27 +277,27 @@ impl Registry {
         event: &ServerEvent,
     ) -> Vec<Delivery> {
         let edges = self.index.matching(event);
-        let mut groups = Groups::default();
+        let mut by_previous = EdgesByPrevious::default();
         let mut take = |edge, attached: &mut Attached| {
             if !attached.is_waiting && attached.last.is_none_or(|last| last < position) {
-                groups.push(attached.last.replace(position), edge);
+                by_previous.push(attached.last.replace(position), edge);
             }
         };
-        if edges.len() > self.all.len() / DENSE {
+        if edges.len() > self.connections.len() / DENSE {
             let mut wanted = edges.iter().peekable();
-            for (edge, attached) in self.all.iter_mut() {
+            for (edge, attached) in self.connections.iter_mut() {
                 if wanted.next_if_eq(&&edge).is_some() {
                     take(edge, attached);
                 }
             }
         } else {
             for edge in edges {
-                if let Some(attached) = self.all.get_mut(edge) {
+                if let Some(attached) = self.connections.get_mut(edge) {
                     take(edge, attached);
                 }
             }
         }
-        groups.into_deliveries(position, at, event)
+        by_previous.into_deliveries(position, at, event)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         position::{Mark, Position},
         topic::Topic,
     },
-    wire::{Batch, ProtocolError, Taken},
+    wire::{Batch, BatchAck, ProtocolError},
 };
 
 use super::{Shard, ShardOutput};
@@ -26,7 +26,7 @@ impl Shard {
             self.take(batch);
             self.low.handle_count(self.edges.attached(), now);
         }
-        let taken = Taken {
+        let taken = BatchAck {
             edges: self.count(),
             is_retired: self.is_retired,
         };
@@ -71,7 +71,7 @@ impl Shard {
         let deliveries = self.edges.deliveries(position, at, &event);
         let sends = deliveries.into_iter().map(ShardOutput::Send);
         self.outputs.extend(sends);
-        self.wants
+        self.interest
             .handle_event(&event, |topic| self.edges.is_wanted(topic));
         if self.flight.is_some() {
             let subject = Topic::subject_of(&event);

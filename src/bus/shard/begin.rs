@@ -7,16 +7,16 @@ use crate::{
         position::Mark,
         topic::{Topic, Topics},
     },
-    wire::{Claim, Follow, Missed, Watched},
+    wire::{Backlog, Claim, Follow, Watched},
 };
 
-use super::{Asked, Parting, Shard, Waiting};
+use super::{Asked, CloseReason, Shard, Waiting};
 
 impl Shard {
     /// Handles a fresh follow of an edge, and replies once the root follows its topics.
     pub(super) fn begin_edge(&mut self, edge: EdgeId, follow: Follow, now: Millis) {
         if self.is_retired {
-            return self.close(edge, Parting::Moved);
+            return self.close(edge, CloseReason::Moved);
         }
         let since = follow.heard();
         let Follow {
@@ -24,14 +24,14 @@ impl Shard {
         } = follow;
         let session = joined.into_iter().next();
         if session.as_ref().is_some_and(|it| self.has_newer(it)) {
-            return self.close(edge, Parting::Over);
+            return self.close(edge, CloseReason::Over);
         }
         let wanted: Topics = add.into_iter().collect();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
             self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));
         if !is_admitted || !self.root_admits(wanted.iter(), now) {
-            return self.close(edge, Parting::Full);
+            return self.close(edge, CloseReason::Full);
         }
         if let Some(former) = self.edges.leave(edge) {
             self.release(former.followed());
@@ -40,7 +40,7 @@ impl Shard {
         self.low.handle_count(self.edges.attached(), now);
         let topics: Vec<Topic> = wanted.iter().map(Topic::followed).collect();
         for topic in &topics {
-            self.wants.want(topic.clone());
+            self.interest.want(topic.clone());
         }
         if let Some(session) = &session {
             self.take_over(session, edge);
@@ -72,7 +72,9 @@ impl Shard {
         let is_whole =
             |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
         let is_here = since.is_none_or(is_whole);
-        self.mark.is_some() && is_here && topics.iter().all(|topic| self.wants.is_followed(topic))
+        self.mark.is_some()
+            && is_here
+            && topics.iter().all(|topic| self.interest.is_followed(topic))
     }
 
     /// Returns the pending call if it serves an edge: one whose topics that call adds or that are
@@ -84,7 +86,7 @@ impl Shard {
         since: Option<&Mark>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;
-        let is_added = |topic| self.wants.is_followed(topic) || self.wants.is_asked(topic);
+        let is_added = |topic| self.interest.is_followed(topic) || self.interest.is_asked(topic);
         let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
         is_served.then_some(flight.seq)
     }
@@ -93,7 +95,7 @@ impl Shard {
         &mut self,
         call: u64,
         mark: &Mark,
-        missed: Option<&Missed>,
+        missed: Option<&Backlog>,
         joined: &[Watched],
     ) {
         let waiting = core::mem::take(&mut self.waiting).into_iter();
@@ -116,7 +118,7 @@ impl Shard {
                 joined.find(|watched| watched.session == *session).cloned()
             });
             match watched {
-                Some(None) => self.close(edge, Parting::Over),
+                Some(None) => self.close(edge, CloseReason::Over),
                 watched => {
                     let watched: Vec<_> = watched.flatten().into_iter().collect();
                     for watched in &watched {
@@ -134,7 +136,7 @@ impl Shard {
         edge: EdgeId,
         seq: u64,
         since: Option<Mark>,
-        from: Option<(&Mark, Option<&Missed>)>,
+        from: Option<(&Mark, Option<&Backlog>)>,
         watches: Vec<Watched>,
     ) {
         let own = self.mark.clone();

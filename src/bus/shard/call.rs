@@ -8,10 +8,10 @@ use crate::{
         position::{Mark, Position},
         topic::Delta,
     },
-    wire::{Claim, Follow, FollowAnswer, Followed, Missed},
+    wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
 };
 
-use super::{Asked, Flight, FollowCall, Parting, Shard};
+use super::{Asked, CloseReason, Flight, FollowCall, Shard};
 
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
@@ -23,7 +23,7 @@ impl Shard {
         let seq = self.seq;
         let joined = self.join(seq);
         self.kept.clear();
-        let Delta { add, drop } = self.wants.begin();
+        let Delta { add, drop } = self.interest.begin();
         let left = core::mem::take(&mut self.left);
         let follow = Follow {
             seq,
@@ -60,7 +60,7 @@ impl Shard {
                 self.undo();
             }
             Ok(FollowAnswer::Full { room, .. }) => {
-                self.wants.room().tell(room);
+                self.interest.room().tell(room);
                 self.refuse();
             }
             Ok(FollowAnswer::Unknown) => self.retire(),
@@ -80,7 +80,7 @@ impl Shard {
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
             || self.watches.iter().any(|watch| watch.call.is_none());
-        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
+        let is_due = self.is_behind || self.interest.is_due() || self.low.is_due();
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
 
@@ -117,7 +117,7 @@ impl Shard {
 
     pub(super) fn undo(&mut self) {
         if let Some(flight) = self.flight.take() {
-            self.wants.undo(|topic| self.edges.is_wanted(topic));
+            self.interest.undo(|topic| self.edges.is_wanted(topic));
             self.ask_again(flight.left);
         }
     }
@@ -129,7 +129,7 @@ impl Shard {
             return;
         };
         self.refuse_waiting(flight.seq);
-        self.wants.refuse(|topic| self.edges.is_wanted(topic));
+        self.interest.refuse(|topic| self.edges.is_wanted(topic));
         self.ask_again(flight.left);
     }
 
@@ -156,7 +156,7 @@ impl Shard {
         if flight.is_low {
             self.low.tell(self.edges.attached());
         }
-        let has_added = self.wants.finish(|topic| self.edges.is_wanted(topic));
+        let has_added = self.interest.finish(|topic| self.edges.is_wanted(topic));
         let Followed {
             mark,
             is_settled,
@@ -165,7 +165,7 @@ impl Shard {
             room,
             ..
         } = followed;
-        self.wants.room().tell(room);
+        self.interest.room().tell(room);
         if self
             .mark
             .as_ref()
@@ -206,7 +206,7 @@ impl Shard {
     }
 
     /// Delivers the missing events, if there are any.
-    pub(super) fn catch_up(&mut self, mark: &Mark, is_settled: bool, missed: Option<&Missed>) {
+    pub(super) fn catch_up(&mut self, mark: &Mark, is_settled: bool, missed: Option<&Backlog>) {
         let Some(own) = &self.mark else {
             self.mark = Some(mark.clone());
             return;
@@ -235,7 +235,7 @@ impl Shard {
         let edges = self.edges.ids();
         let lost: Vec<EdgeId> = edges.filter(|edge| !self.edges.is_waiting(*edge)).collect();
         for edge in lost {
-            self.close(edge, Parting::Lost);
+            self.close(edge, CloseReason::Lost);
         }
     }
 }

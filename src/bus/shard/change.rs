@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 
 use crate::{
-    bus::{follow_reply::Keeps, registry::EdgeId},
+    bus::{follow_reply::Persist, registry::EdgeId},
     clock::Millis,
     vocabulary::{
         position::Mark,
@@ -10,7 +10,7 @@ use crate::{
     wire::{Follow, ProtocolError},
 };
 
-use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
+use super::{Asked, CloseReason, Shard, ShardOutput, ShardReceived, Waiting};
 
 impl Shard {
     /// Changes the topics of an edge. Drops take effect at once, even if the additions are refused;
@@ -28,7 +28,7 @@ impl Shard {
         let delta = self.edges.count_change(edge, seq, delta, is_admitted);
         self.release(delta.drop.iter().map(Topic::followed));
         for topic in &delta.add {
-            self.wants.want(topic.followed());
+            self.interest.want(topic.followed());
         }
         if is_admitted {
             self.confirm_or_wait(edge, seq, &delta);
@@ -36,7 +36,7 @@ impl Shard {
             self.refuse_more(edge, seq);
         }
         Ok(ShardReceived::Followed {
-            keeps: Keeps::of(delta),
+            persist: Persist::of(delta),
             session: None,
         })
     }
@@ -60,7 +60,7 @@ impl Shard {
         now: Millis,
     ) -> bool {
         let new = self.edges.new_names(topics);
-        self.wants.admits(self.edges.followed_names(), new, now)
+        self.interest.admits(self.edges.followed_names(), new, now)
     }
 
     /// Refuses the edges that wait for topics of a call for which the root has no room.
@@ -71,7 +71,7 @@ impl Shard {
         self.waiting = waiting;
         for waiting in refused {
             match waiting.what {
-                Asked::All { .. } => self.close(waiting.edge, Parting::Full),
+                Asked::All { .. } => self.close(waiting.edge, CloseReason::Full),
                 Asked::More(added) => self.take_back(waiting.edge, waiting.seq, added),
             }
         }
@@ -96,7 +96,7 @@ impl Shard {
         let attached = self.edges.get(edge);
         attached.is_some_and(|attached| {
             let mut topics = attached.followed();
-            topics.any(|topic| !self.wants.is_followed(&topic))
+            topics.any(|topic| !self.interest.is_followed(&topic))
         })
     }
 

@@ -12,7 +12,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     sorted::Map,
-    upstream::Wants,
+    upstream::InterestTracker,
     vocabulary::{
         event::ServerEvent,
         position::{Mark, Position},
@@ -22,12 +22,12 @@ use crate::{
 };
 
 use super::{
-    follow_reply::Keeps,
-    low::Low,
+    follow_reply::Persist,
+    low_watermark::LowWatermark,
     registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
-pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
+pub use output::{CloseReason, FollowCall, ShardOutput, ShardReceived};
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
 ///
@@ -45,7 +45,7 @@ pub struct Shard {
     is_fresh: bool,
     edges: Registry,
     /// The topics that it follows at the root.
-    wants: Wants,
+    interest: InterestTracker,
     waiting: Vec<Waiting>,
     sessions: Vec<(Claim, EdgeId)>,
     left: Vec<Claim>,
@@ -55,7 +55,7 @@ pub struct Shard {
     kept: Map<Subject, (Position, ServerEvent)>,
     /// Events after the mark are missing.
     is_behind: bool,
-    low: Low,
+    low: LowWatermark,
     failures: u32,
     not_before: Millis,
     is_retired: bool,
@@ -111,7 +111,7 @@ impl Shard {
             seq,
             is_fresh: true,
             edges: Registry::default(),
-            wants: Wants::new(usize::MAX),
+            interest: InterestTracker::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
@@ -119,7 +119,7 @@ impl Shard {
             flight: None,
             kept: Map::new(),
             is_behind: false,
-            low: Low::default(),
+            low: LowWatermark::default(),
             failures: 0,
             not_before: Millis::default(),
             is_retired: false,
@@ -137,7 +137,7 @@ impl Shard {
     /// root, which may then close it.
     #[must_use]
     pub fn with_patience(mut self, patience: Millis) -> Self {
-        self.low = Low::new(patience);
+        self.low = LowWatermark::new(patience);
         self
     }
 
@@ -169,7 +169,7 @@ impl Shard {
             Frame::Stale(answer) => {
                 self.send(edge, answer.to_json());
                 Ok(ShardReceived::Followed {
-                    keeps: Keeps::Nothing,
+                    persist: Persist::Nothing,
                     session: None,
                 })
             }
@@ -177,7 +177,7 @@ impl Shard {
                 let session = follow.joined.first().cloned();
                 self.begin_edge(edge, follow, now);
                 Ok(ShardReceived::Followed {
-                    keeps: Keeps::Anew,
+                    persist: Persist::All,
                     session,
                 })
             }
@@ -257,28 +257,28 @@ impl Shard {
         self.flight.is_none() && !self.is_call_due()
     }
 
-    /// Releases topics that no edge wants any more.
+    /// Releases topics that no edge interest any more.
     fn release(&mut self, topics: impl IntoIterator<Item = Topic>) {
         for topic in topics {
             if !self.edges.is_wanted(&topic) {
-                self.wants.release(topic);
+                self.interest.release(topic);
             }
         }
     }
 
-    fn close(&mut self, edge: EdgeId, parting: Parting) {
+    fn close(&mut self, edge: EdgeId, reason: CloseReason) {
         self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
             self.leave_session(edge);
         }
-        self.outputs.push_back(ShardOutput::Close(edge, parting));
+        self.outputs.push_back(ShardOutput::Close(edge, reason));
     }
 
-    fn close_all(&mut self, parting: Parting) {
+    fn close_all(&mut self, reason: CloseReason) {
         let edges: Vec<EdgeId> = self.edges.ids().collect();
         for edge in edges {
-            self.close(edge, parting);
+            self.close(edge, reason);
         }
     }
 
@@ -289,7 +289,7 @@ impl Shard {
     }
 
     fn retire(&mut self) {
-        self.close_all(Parting::Moved);
+        self.close_all(CloseReason::Moved);
         self.is_retired = true;
         self.flight = None;
         self.finish_watches();
@@ -297,8 +297,8 @@ impl Shard {
 
     /// Starts over with another log: nothing that was known is valid.
     fn begin_anew(&mut self) {
-        self.close_all(Parting::Lost);
-        self.wants.forget();
+        self.close_all(CloseReason::Lost);
+        self.interest.forget();
         self.mark = None;
         self.is_fresh = true;
         self.is_behind = false;

@@ -32,7 +32,7 @@ impl Shard {
         session: Option<Claim>,
     ) -> EdgeId {
         for topic in topics.iter() {
-            self.wants.confirm(topic.followed());
+            self.interest.confirm(topic.followed());
         }
         let edge = self.edges.restore(topics, last, seq);
         if let Some(session) = session {

@@ -6,7 +6,7 @@ use crate::{
     wire::{BusMessage, Claim, Watched},
 };
 
-use super::{Parting, Shard, ShardOutput, Watch};
+use super::{CloseReason, Shard, ShardOutput, Watch};
 
 impl Shard {
     /// Returns the newest stream of a session at this shard, and the edge that holds it.
@@ -46,8 +46,8 @@ impl Shard {
     /// edge here has to reconnect.
     pub(super) fn give_way(&mut self, session: &Claim) {
         match self.holder(session) {
-            Some((stream, edge)) if stream < session.stream => self.close(edge, Parting::Over),
-            Some((stream, edge)) if stream == session.stream => self.close(edge, Parting::Lost),
+            Some((stream, edge)) if stream < session.stream => self.close(edge, CloseReason::Over),
+            Some((stream, edge)) if stream == session.stream => self.close(edge, CloseReason::Lost),
             _ => {}
         }
     }
@@ -87,7 +87,7 @@ impl Shard {
                         let frame = BusMessage::watched(&watched.uris, watched.is_held);
                         self.send(edge, frame);
                     }
-                    None => self.close(edge, Parting::Over),
+                    None => self.close(edge, CloseReason::Over),
                 }
             }
             self.outputs.push_back(ShardOutput::Done(ticket));
@@ -98,8 +98,8 @@ impl Shard {
     pub(super) fn watch(&mut self, edge: EdgeId, watched: &Watched) {
         for uri in &watched.uris {
             // An event of this topic may have arrived before the shard knew that it is wanted here.
-            self.wants.want(Topic::Resource(uri.clone()));
-            self.wants.confirm(Topic::Resource(uri.clone()));
+            self.interest.want(Topic::Resource(uri.clone()));
+            self.interest.confirm(Topic::Resource(uri.clone()));
         }
         if let Some(delta) = self.edges.watch(edge, &watched.uris) {
             self.release(delta.drop);

@@ -6,7 +6,7 @@ use crate::{
         http::{
             answer::{Media, bounded, is_success, media_of, retry_after},
             request::HttpRequest,
-            wire::{Call, Wire},
+            request_queue::{RequestHandle, RequestQueue},
         },
         options::Options,
         session::{self, Heard, Session, subscribes::Subscribes},
@@ -56,10 +56,10 @@ enum Stream {
     /// Messages arrive on a channel.
     Channel,
     /// The notification that the session is in use awaits its response.
-    Confirming(Call),
-    Requested(Call),
+    Confirming(RequestHandle),
+    Requested(RequestHandle),
     Open {
-        call: Call,
+        call: RequestHandle,
         decoder: Box<Decoder>,
     },
     Waiting {
@@ -103,50 +103,56 @@ impl SessionListener {
 
     /// Sends the notification that the session is in use. If nothing is honored, opens and ends at
     /// once.
-    pub(crate) fn started(mut self, wire: &mut Wire) -> Self {
-        let call = wire.send(self.session.initialized());
+    pub(crate) fn started(mut self, queue: &mut RequestQueue) -> Self {
+        let call = queue.send(self.session.initialized());
         self.stream = Stream::Confirming(call);
         if self.honored.is_empty() {
-            self.open(wire);
+            self.open(queue);
         }
         self
     }
 
     /// As [`SessionListener::started`], on a channel. If another component has begun the session,
     /// that one sends the notification and answers the server's requests.
-    pub(crate) fn started_on_channel(mut self, has_begun: bool, wire: &mut Wire) -> Self {
+    pub(crate) fn started_on_channel(mut self, has_begun: bool, queue: &mut RequestQueue) -> Self {
         self.answers = has_begun;
         self.stream = Stream::Channel;
         self.subscribes.all_at_once();
         if has_begun {
-            wire.send(self.session.initialized());
+            queue.send(self.session.initialized());
         }
-        self.ask_more(wire);
+        self.ask_more(queue);
         self
     }
 
     pub(crate) fn handle_head(
         &mut self,
-        call: Call,
+        call: RequestHandle,
         (status, headers): (u16, &Headers<'_>),
-        wire: &mut Wire,
+        queue: &mut RequestQueue,
         now: Millis,
     ) {
         match self.stream {
-            Stream::Confirming(own) if own == call => self.confirm(status, wire),
+            Stream::Confirming(own) if own == call => self.confirm(status, queue),
             Stream::Requested(own) if own == call => {
-                self.handle_stream_head(call, (status, headers), wire, now);
+                self.handle_stream_head(call, (status, headers), queue, now);
             }
             _ => self.subscribes.handle_head(call, status, headers),
         }
     }
 
-    pub(crate) fn handle_bytes(&mut self, call: Call, bytes: &[u8], wire: &mut Wire, now: Millis) {
+    pub(crate) fn handle_bytes(
+        &mut self,
+        call: RequestHandle,
+        bytes: &[u8],
+        queue: &mut RequestQueue,
+        now: Millis,
+    ) {
         match &mut self.stream {
             Stream::Open { call: own, decoder } if *own == call => {
                 self.heard_at = now;
                 decoder.handle_bytes(bytes);
-                self.read_events(wire);
+                self.read_events(queue);
             }
             _ => {
                 let most = self.options.bounds.event_bytes;
@@ -155,41 +161,46 @@ impl SessionListener {
         }
     }
 
-    pub(crate) fn handle_end(&mut self, call: Call, wire: &mut Wire, now: Millis) {
+    pub(crate) fn handle_end(
+        &mut self,
+        call: RequestHandle,
+        queue: &mut RequestQueue,
+        now: Millis,
+    ) {
         match self.stream {
             Stream::Confirming(own) if own == call => self.settle(End::Lost(Loss::Disconnected)),
             Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
                 self.break_off(now);
             }
-            _ => self.handle_answer(call, wire),
+            _ => self.handle_answer(call, queue),
         }
     }
 
     /// Handles a message on a channel. Returns whether it answers one of our requests: changes
     /// concern every listener, answers only one.
-    pub(crate) fn handle_line(&mut self, message: &[u8], wire: &mut Wire) -> bool {
+    pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
         let heard = session::heard(message, &self.options.limits);
         if let Heard::Answer { id, is_result } = &heard
             && let Some(uri) = self.subscribes.handle_line(id)
         {
-            self.handle_subscribed(&uri, *is_result, wire);
+            self.handle_subscribed(&uri, *is_result, queue);
             return true;
         }
-        self.handle_heard(heard, wire);
+        self.handle_heard(heard, queue);
         false
     }
 
-    pub(crate) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
+    pub(crate) fn handle_timeout(&mut self, queue: &mut RequestQueue, now: Millis) {
         if self.opening_ends().is_some_and(|deadline| deadline <= now) {
             if let Stream::Channel = self.stream {
-                self.leave(wire);
+                self.leave(queue);
             }
             return self.settle(End::Lost(Loss::NotAcknowledged));
         }
         match self.stream {
-            Stream::Waiting { .. } => self.request_stream(wire, now),
+            Stream::Waiting { .. } => self.request_stream(queue, now),
             Stream::Requested(call) | Stream::Open { call, .. } => {
-                wire.close(call);
+                queue.close(call);
                 self.break_off(now);
             }
             Stream::Channel | Stream::Confirming(_) | Stream::Ended => {}
@@ -223,15 +234,15 @@ impl SessionListener {
 
     /// Ends the session if the server assigned an id. On a channel the session continues, and only
     /// unsubscribes from its resources.
-    pub(crate) fn leave(&mut self, wire: &mut Wire) {
+    pub(crate) fn leave(&mut self, queue: &mut RequestQueue) {
         if let Stream::Channel = self.stream {
             for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
-                let id = wire.ids.mint();
-                wire.send(self.session.unsubscribe(&id, &uri));
+                let id = queue.ids.mint();
+                queue.send(self.session.unsubscribe(&id, &uri));
             }
         }
         if let Some(request) = self.farewell.take() {
-            wire.send(request);
+            queue.send(request);
         }
     }
 
@@ -248,26 +259,26 @@ impl SessionListener {
         matches!(self.stream, Stream::Ended)
     }
 
-    fn confirm(&mut self, status: u16, wire: &mut Wire) {
+    fn confirm(&mut self, status: u16, queue: &mut RequestQueue) {
         if is_success(status) {
-            let call = wire.send(self.session.stream(None));
+            let call = queue.send(self.session.stream(None));
             self.stream = Stream::Requested(call);
         } else {
             self.settle(End::refused(status, None, String::new()));
         }
     }
 
-    fn request_stream(&mut self, wire: &mut Wire, now: Millis) {
-        let call = wire.send(self.session.stream(self.last_event_id.as_deref()));
+    fn request_stream(&mut self, queue: &mut RequestQueue, now: Millis) {
+        let call = queue.send(self.session.stream(self.last_event_id.as_deref()));
         self.stream = Stream::Requested(call);
         self.heard_at = now;
     }
 
     fn handle_stream_head(
         &mut self,
-        call: Call,
+        call: RequestHandle,
         (status, headers): (u16, &Headers<'_>),
-        wire: &mut Wire,
+        queue: &mut RequestQueue,
         now: Millis,
     ) {
         if is_success(status) && media_of(headers) == Media::EventStream {
@@ -282,9 +293,9 @@ impl SessionListener {
             if self.told.is_open() && self.last_event_id.is_none() {
                 self.told.push_all();
             }
-            return self.ask_more(wire);
+            return self.ask_more(queue);
         }
-        wire.close(call);
+        queue.close(call);
         self.handle_stream_refusal(status, headers, now);
     }
 
@@ -320,7 +331,7 @@ impl SessionListener {
         self.stream = Stream::Waiting { until: now + wait };
     }
 
-    fn read_events(&mut self, wire: &mut Wire) {
+    fn read_events(&mut self, queue: &mut RequestQueue) {
         while let Stream::Open { decoder, .. } = &mut self.stream {
             let item = decoder.poll_item();
             let id = decoder.last_event_id();
@@ -328,7 +339,7 @@ impl SessionListener {
                 self.last_event_id = id.map(str::to_owned);
             }
             match item {
-                Ok(Some(Item::Event(event))) => self.handle_event(&event, wire),
+                Ok(Some(Item::Event(event))) => self.handle_event(&event, queue),
                 Ok(Some(Item::Retry(wait))) => self.retry = Some(bounded(wait)),
                 Ok(Some(Item::Comment)) => self.has_pulse = true,
                 Ok(None) => return,
@@ -337,54 +348,54 @@ impl SessionListener {
         }
     }
 
-    fn handle_event(&mut self, event: &Event, wire: &mut Wire) {
+    fn handle_event(&mut self, event: &Event, queue: &mut RequestQueue) {
         if event.kind != b"message" || event.data.is_empty() {
             return;
         }
         self.backoff.reset();
         let heard = session::heard(&event.data, &self.options.limits);
-        self.handle_heard(heard, wire);
+        self.handle_heard(heard, queue);
     }
 
-    fn handle_heard(&mut self, heard: Heard, wire: &mut Wire) {
+    fn handle_heard(&mut self, heard: Heard, queue: &mut RequestQueue) {
         match heard {
             Heard::Changed(change) if concerns(&self.honored, &change) => self.told.push(&change),
             Heard::Question(answer) if self.answers => {
-                wire.send(self.session.post(answer));
+                queue.send(self.session.post(answer));
             }
             Heard::Malformed => self.told.push_all(),
             Heard::Question(_) | Heard::Changed(_) | Heard::Answer { .. } | Heard::Nothing => {}
         }
     }
 
-    fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
+    fn handle_answer(&mut self, call: RequestHandle, queue: &mut RequestQueue) {
         if let Some((uri, is_taken)) = self.subscribes.handle_end(call) {
-            self.handle_subscribed(&uri, is_taken, wire);
+            self.handle_subscribed(&uri, is_taken, queue);
         }
     }
 
     /// Handles the complete answer to a `resources/subscribe`; a refused resource is not honored.
-    fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, wire: &mut Wire) {
+    fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, queue: &mut RequestQueue) {
         if !is_taken {
             let honored = &mut self.honored.resource_subscriptions;
             honored.retain(|other| other != uri);
         }
-        self.ask_more(wire);
+        self.ask_more(queue);
     }
 
     /// Subscribes to more resources. Once all of them are answered, the subscription is open.
-    fn ask_more(&mut self, wire: &mut Wire) {
-        self.subscribes.ask(&self.session, wire);
+    fn ask_more(&mut self, queue: &mut RequestQueue) {
+        self.subscribes.ask(&self.session, queue);
         if self.subscribes.is_done() && !self.told.is_open() {
-            self.open(wire);
+            self.open(queue);
         }
     }
 
-    fn open(&mut self, wire: &mut Wire) {
+    fn open(&mut self, queue: &mut RequestQueue) {
         self.told.open(self.honored.clone());
         if self.honored.is_empty() {
             self.settle(End::Graceful);
-            self.leave(wire);
+            self.leave(queue);
         }
     }
 

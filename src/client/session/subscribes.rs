@@ -10,7 +10,7 @@ use crate::client::{
     http::{
         answer::is_success,
         reply::Reply,
-        wire::{Call, Wire},
+        request_queue::{RequestHandle, RequestQueue},
     },
     session::{self, Session},
 };
@@ -25,7 +25,7 @@ pub(crate) struct Subscribes {
 
 #[derive(Debug)]
 struct Asked {
-    call: Call,
+    call: RequestHandle,
     id: RequestId,
     uri: Uri,
     reply: Reply,
@@ -46,12 +46,12 @@ impl Subscribes {
     }
 
     /// Sends as many requests as may be pending at once.
-    pub(crate) fn ask(&mut self, session: &Session, wire: &mut Wire) {
+    pub(crate) fn ask(&mut self, session: &Session, queue: &mut RequestQueue) {
         while self.asked.len() < self.at_once
             && let Some(uri) = self.waiting.pop_front()
         {
-            let id = wire.ids.mint();
-            let call = wire.send(session.subscribe(&id, &uri));
+            let id = queue.ids.mint();
+            let call = queue.send(session.subscribe(&id, &uri));
             let reply = Reply::default();
             self.asked.push(Asked {
                 call,
@@ -62,13 +62,13 @@ impl Subscribes {
         }
     }
 
-    pub(crate) fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>) {
+    pub(crate) fn handle_head(&mut self, call: RequestHandle, status: u16, headers: &Headers<'_>) {
         if let Some(asked) = self.find(call) {
             asked.reply.begin(status, headers);
         }
     }
 
-    pub(crate) fn handle_bytes(&mut self, call: Call, bytes: &[u8], most: usize) {
+    pub(crate) fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], most: usize) {
         if let Some(asked) = self.find(call) {
             asked.reply.push(bytes, most);
         }
@@ -76,7 +76,7 @@ impl Subscribes {
 
     /// Handles the complete answer to `call`. Returns its resource, and whether the server accepted
     /// the subscription.
-    pub(crate) fn handle_end(&mut self, call: Call) -> Option<(Uri, bool)> {
+    pub(crate) fn handle_end(&mut self, call: RequestHandle) -> Option<(Uri, bool)> {
         let place = self.asked.iter().position(|asked| asked.call == call)?;
         let Asked { uri, reply, .. } = self.asked.swap_remove(place);
         let is_taken = reply.status().is_some_and(is_success)
@@ -96,7 +96,7 @@ impl Subscribes {
         self.asked.is_empty() && self.waiting.is_empty()
     }
 
-    fn find(&mut self, call: Call) -> Option<&mut Asked> {
+    fn find(&mut self, call: RequestHandle) -> Option<&mut Asked> {
         self.asked.iter_mut().find(|asked| asked.call == call)
     }
 }

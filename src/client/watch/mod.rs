@@ -1,5 +1,5 @@
 pub(crate) mod backoff;
-pub(crate) mod renewal;
+pub(crate) mod reconnect_policy;
 
 use crate::{
     clock::Millis,
@@ -13,29 +13,29 @@ use crate::{
 };
 
 use crate::client::{
-    approach::Approach,
     end::{End, Loss},
     era,
-    http::wire::{Call, Transfer},
+    http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
     options::Options,
+    server_hint::ServerHint,
     subscription::Output,
-    watch::renewal::Renewal,
+    watch::reconnect_policy::ReconnectPolicy,
 };
 
 /// A subscription that is reopened whenever it ends, until the server's answer rules that out.
 ///
 /// It is driven like a [`Listener`]: after each `handle_*` call and each output, poll
-/// [`Watch::poll_transfer`] until it returns `None`. Whenever [`Watch::is_ended`], close every
+/// [`Watch::poll_action`] until it returns `None`. Whenever [`Watch::is_ended`], close every
 /// response and send what is still pending. On a channel, poll [`Watch::poll_join`] too.
 #[derive(Debug)]
 pub struct Watch {
     listener: Listener,
-    renewal: Renewal,
+    reconnect_policy: ReconnectPolicy,
     /// How to contact a server that no subscription was open to yet.
-    approach: Approach,
+    hint: ServerHint,
     /// How the last open subscription reached the server.
-    found: Option<Approach>,
+    found: Option<ServerHint>,
     /// The wait that the server asked for when the last subscription ended.
     asked: Option<Millis>,
     opens_again: bool,
@@ -102,23 +102,23 @@ impl Watch {
     pub fn new(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         seed: u64,
         now: Millis,
     ) -> Self {
-        Self::with_ids(requested, options, approach, (Ids::default(), seed), now)
+        Self::with_ids(requested, options, hint, (Ids::default(), seed), now)
     }
 
     /// As [`Watch::new`], with the given generator of request ids.
     pub fn with_ids(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         (ids, seed): (Ids, u64),
         now: Millis,
     ) -> Self {
         let listener = Listener::idle(Carrier::Http, requested, options, (ids, seed));
-        let mut watch = Self::of(listener, approach, seed);
+        let mut watch = Self::of(listener, hint, seed);
         watch.open(now);
         watch
     }
@@ -127,15 +127,15 @@ impl Watch {
     /// `seed` is any random number.
     pub fn on_channel(requested: SubscriptionFilter, options: Options, seed: u64) -> Self {
         let listener = Listener::idle_on_channel(requested, options);
-        let approach = Approach::Discover { is_page: false };
-        Self::of(listener, approach, seed)
+        let hint = ServerHint::Discover { is_page: false };
+        Self::of(listener, hint, seed)
     }
 
-    fn of(listener: Listener, approach: Approach, seed: u64) -> Self {
+    fn of(listener: Listener, hint: ServerHint, seed: u64) -> Self {
         Self {
             listener,
-            renewal: Renewal::new(seed),
-            approach,
+            reconnect_policy: ReconnectPolicy::new(seed),
+            hint,
             found: None,
             asked: None,
             opens_again: true,
@@ -170,27 +170,33 @@ impl Watch {
 
     /// Handles a joined channel, with how to contact the server on it. `ids` generates the request
     /// ids of this subscription, which must differ from all others on the channel.
-    pub fn handle_joined(&mut self, approach: Approach, ids: Ids, now: Millis) {
+    pub fn handle_joined(&mut self, hint: ServerHint, ids: Ids, now: Millis) {
         if let Phase::Joining { .. } = self.phase {
-            self.approach = approach;
-            self.listener.wire.ids = ids;
+            self.hint = hint;
+            self.listener.queue.ids = ids;
             self.begin(now);
         }
     }
 
     /// Handles the head of the response to `call`.
-    pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
+    pub fn handle_head(
+        &mut self,
+        call: RequestHandle,
+        status: u16,
+        headers: &Headers<'_>,
+        now: Millis,
+    ) {
         self.listener.handle_head(call, status, headers, now);
     }
 
     /// Handles a piece of the response body of `call`.
-    pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
+    pub fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], now: Millis) {
         self.listener.handle_bytes(call, bytes, now);
     }
 
     /// Handles the end of the response to `call`: the body is complete, broke off, or no response
     /// came.
-    pub fn handle_end(&mut self, call: Call, now: Millis) {
+    pub fn handle_end(&mut self, call: RequestHandle, now: Millis) {
         self.listener.handle_end(call, now);
     }
 
@@ -249,8 +255,8 @@ impl Watch {
     }
 
     /// Returns the next network operation, or `None` until the next `handle_*` call.
-    pub fn poll_transfer(&mut self) -> Option<Transfer> {
-        self.listener.poll_transfer()
+    pub fn poll_action(&mut self) -> Option<HttpAction> {
+        self.listener.poll_action()
     }
 
     /// Returns the next output, or `None` until the next `handle_*` call.
@@ -314,19 +320,19 @@ impl Watch {
     fn begin(&mut self, now: Millis) {
         let found = self.found.filter(|_| self.is_asking());
         self.phase = Phase::Connecting;
-        self.listener.begin(found.unwrap_or(self.approach), now);
+        self.listener.begin(found.unwrap_or(self.hint), now);
     }
 
     fn go_live(&mut self, honored: SubscriptionFilter, now: Millis) -> WatchOutput {
-        let is_again = self.renewal.handle_live(honored.is_empty(), now);
+        let is_again = self.reconnect_policy.handle_live(honored.is_empty(), now);
         if is_again && self.tells_again {
             self.listener.tell_all();
         }
         let is_modern = self.version() == Some(PROTOCOL_VERSION);
         self.found = Some(if is_modern {
-            Approach::Modern
+            ServerHint::Modern
         } else {
-            Approach::Legacy
+            ServerHint::Legacy
         });
         self.phase = Phase::Live;
         WatchOutput::Live { honored, is_again }
@@ -350,9 +356,9 @@ impl Watch {
         if self.is_doubtful(end) {
             self.found = None;
             let lost = End::Lost(Loss::Disconnected);
-            return self.renewal.handle_end(&lost, self.asked, now);
+            return self.reconnect_policy.handle_end(&lost, self.asked, now);
         }
-        self.renewal.handle_end(end, self.asked, now)
+        self.reconnect_policy.handle_end(end, self.asked, now)
     }
 
     /// Whether the server may have been replaced by one that speaks another revision: the client
@@ -361,12 +367,12 @@ impl Watch {
         let End::Refused(refusal) = end else {
             return false;
         };
-        self.is_asking() && self.found.is_some() && !era::is_passing(refusal.status)
+        self.is_asking() && self.found.is_some() && !era::is_transient(refusal.status)
     }
 
     /// Whether the client asks the server which revision it speaks.
     fn is_asking(&self) -> bool {
-        matches!(self.approach, Approach::Discover { .. })
+        matches!(self.hint, ServerHint::Discover { .. })
     }
 }
 

@@ -5,11 +5,11 @@ use crate::{
     clock::Millis,
     vocabulary::{
         filter::SubscriptionFilter,
-        scope::{Label, Scope},
+        scope::{Name, Scope},
     },
 };
 
-use super::{ServerStream, ending::Ending};
+use super::{ServerStream, end_reason::EndReason};
 
 /// The authorization of a stream's caller, valid for a limited time.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl ServerStream {
     /// Handles a denied or failed authorization: the stream ends at once and without a result, and
     /// pending cues are dropped.
     pub fn handle_denied(&mut self) {
-        self.abort_for(Ending::Denied);
+        self.abort_for(EndReason::Denied);
     }
 
     /// Ends the stream at once and without a result, for a host that stops waiting for it: as
@@ -163,9 +163,9 @@ impl ServerStream {
 
     /// Handles the disconnect of a caller: if it is the caller of this stream, the stream ends at
     /// once and without a result.
-    pub(crate) fn handle_disconnect(&mut self, principal: &Label) {
+    pub(crate) fn handle_disconnect(&mut self, principal: &Name) {
         if self.honored.scope.principals.contains(principal) {
-            self.abort_for(Ending::Denied);
+            self.abort_for(EndReason::Denied);
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{ServerStream, cues::Since, ending::Ending};
+use super::{ServerStream, cues::Since, end_reason::EndReason};
 
 /// Handling of lost events.
 impl ServerStream {
@@ -14,7 +14,7 @@ impl ServerStream {
     ///
     /// The disconnect of a named caller may be among the lost events, so the caller is authorized
     /// again before the next cue is sent. Without a grant to renew, the stream ends at once, as
-    /// [`Ending::Denied`]. A stream that honors tasks ends as [`Ending::Lost`] once pending cues
+    /// [`EndReason::Denied`]. A stream that honors tasks ends as [`EndReason::Lost`] once pending cues
     /// are sent: its client listens again and reads the states of its tasks.
     pub fn handle_loss(&mut self) {
         if self.is_named() && !self.renew_grant() {
@@ -23,7 +23,7 @@ impl ServerStream {
         if self.honored.task_ids.is_empty() {
             self.handle_gap();
         } else {
-            self.retire(Ending::Lost);
+            self.retire(EndReason::Lost);
         }
     }
 

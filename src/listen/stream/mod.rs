@@ -1,5 +1,5 @@
 mod cues;
-mod ending;
+mod end_reason;
 mod fanned;
 mod grant;
 mod keep_alive;
@@ -18,10 +18,10 @@ use crate::{
     },
 };
 
-use self::{ending::Lifetime, grant::Grant, keep_alive::KeepAlive};
+use self::{end_reason::Lifetime, grant::Grant, keep_alive::KeepAlive};
 
 pub(crate) use cues::{Cues, Since};
-pub use ending::Ending;
+pub use end_reason::EndReason;
 pub use output::{Next, Output};
 pub use stamp::Stamp;
 
@@ -45,7 +45,7 @@ pub struct ServerStream {
     pub(crate) lifetime: Lifetime,
     /// The authorization of the caller, if it is limited in time.
     pub(crate) grant: Option<Box<Grant>>,
-    ending: Option<Ending>,
+    end_reason: Option<EndReason>,
     pub(crate) is_frozen: bool,
     pub(crate) tally: Option<Arc<Tally>>,
 }
@@ -97,7 +97,7 @@ impl ServerStream {
             keep_alive: KeepAlive::new(keep_alive.into(), now),
             lifetime: Lifetime::default(),
             grant: None,
-            ending: None,
+            end_reason: None,
             is_frozen: false,
             tally: None,
         }
@@ -174,10 +174,10 @@ impl ServerStream {
             self.keep_alive.handle_timeout(now);
         }
         if self.lifetime.is_stalled(now) {
-            self.abort_for(Ending::Stalled);
+            self.abort_for(EndReason::Stalled);
         }
         if self.lifetime.has_expired(now) {
-            self.abort_for(Ending::Expired);
+            self.abort_for(EndReason::Expired);
         }
         if let Some(why) = self.lifetime.take_retirement(now) {
             self.retire(why);
@@ -186,13 +186,13 @@ impl ServerStream {
 
     /// Ends the stream without a result: pending cues are sent, then the stream breaks off, and its
     /// client comes back.
-    pub fn retire(&mut self, why: Ending) {
+    pub fn retire(&mut self, why: EndReason) {
         self.drain(why);
     }
 
     /// Ends the stream at once and without a result, as a drop: the client then comes back.
     pub fn abort(&mut self) {
-        self.abort_for(Ending::Aborted);
+        self.abort_for(EndReason::Aborted);
     }
 
     /// Returns the next output to write, or `None` until the next `handle_*` call.
@@ -274,8 +274,8 @@ impl ServerStream {
     }
 
     /// Returns why the stream ends or ended; `None` while it is open.
-    pub fn ending(&self) -> Option<Ending> {
-        self.ending
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.end_reason
     }
 
     /// Whether the stream is open: it was registered, and is not closing.
@@ -324,24 +324,24 @@ impl ServerStream {
     }
 
     /// Ends the stream after its pending output.
-    pub(crate) fn drain(&mut self, why: Ending) {
+    pub(crate) fn drain(&mut self, why: EndReason) {
         match self.state {
             State::Opening => self.abort_for(why),
             State::Open { is_acknowledged } => {
-                self.ending = Some(why);
+                self.end_reason = Some(why);
                 self.state = State::Draining {
                     is_acknowledged,
-                    is_graceful: why == Ending::Closed,
+                    is_graceful: why == EndReason::Closed,
                 };
             }
             State::Draining { .. } | State::Ending | State::Closed => {}
         }
     }
 
-    pub(crate) fn abort_for(&mut self, why: Ending) {
+    pub(crate) fn abort_for(&mut self, why: EndReason) {
         self.cues = None;
         if !self.is_ending() {
-            self.ending = Some(why);
+            self.end_reason = Some(why);
             self.state = State::Ending;
         }
     }

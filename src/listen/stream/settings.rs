@@ -2,7 +2,7 @@ use alloc::sync::Arc;
 
 use crate::{clock::Millis, tally::Tally};
 
-use super::{ServerStream, ending::Ending};
+use super::{ServerStream, end_reason::EndReason};
 
 /// Settings of a stream: how long it may last, and where it is counted.
 impl ServerStream {
@@ -18,7 +18,7 @@ impl ServerStream {
     }
 
     /// Schedules a retirement, see [`ServerStream::retire`]; of several times the earliest applies.
-    pub fn retire_at(&mut self, at: Millis, why: Ending) {
+    pub fn retire_at(&mut self, at: Millis, why: EndReason) {
         self.lifetime.retire_at(at, why);
     }
 

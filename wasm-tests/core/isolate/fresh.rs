@@ -6,16 +6,16 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::Ending,
-    scope::{Label, Scope},
+    listen::EndReason,
+    scope::{Name, Scope},
 };
 
 use crate::any::updated;
 
 use super::{cues, opened, tools, watching};
 
-fn ann() -> Label {
-    Label::new("ann").unwrap()
+fn ann() -> Name {
+    Name::new("ann").unwrap()
 }
 
 fn of_ann(filter: SubscriptionFilter) -> SubscriptionFilter {
@@ -38,7 +38,7 @@ fn a_disconnect_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and
     world.publish(&disconnected());
     world.settle();
     let endings = world.streams.iter().map(|stream| stream.ending);
-    assert_eq!(endings.collect::<Vec<_>>(), [Some(Ending::Denied); 2]);
+    assert_eq!(endings.collect::<Vec<_>>(), [Some(EndReason::Denied); 2]);
 }
 
 #[test]

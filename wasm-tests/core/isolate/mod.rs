@@ -14,7 +14,7 @@ mod world;
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -74,14 +74,14 @@ fn one_connection_tells_each_stream_what_it_wants() {
 fn a_frame_for_one_group_is_written_to_its_streams_of_a_line_and_to_no_other() {
     let of = |group| SubscriptionFilter {
         scope: Scope {
-            groups: vec![Label::new(group).unwrap()],
+            groups: vec![Name::new(group).unwrap()],
             ..Scope::default()
         },
         ..tools()
     };
     let mut world = opened(&[of("acme"), of("bolt"), of("acme"), tools()]);
     world.publish(&ServerEvent::ForGroup {
-        group: Label::new("acme").unwrap(),
+        group: Name::new("acme").unwrap(),
         event: Box::new(ServerEvent::ToolsListChanged),
     });
     assert_eq!(world.down.len(), 1);

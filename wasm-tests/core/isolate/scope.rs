@@ -6,8 +6,8 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
-    scope::{Label, Scope},
-    upstream::{Patience, UpstreamCall},
+    scope::{Name, Scope},
+    upstream::{Timeouts, UpstreamCall},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -19,8 +19,8 @@ use crate::{
 
 use super::{cues, opened, stream::Stream, watching, world::World};
 
-fn labels(names: &[&str]) -> Vec<Label> {
-    names.iter().map(|name| Label::new(name).unwrap()).collect()
+fn labels(names: &[&str]) -> Vec<Name> {
+    names.iter().map(|name| Name::new(name).unwrap()).collect()
 }
 
 fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
@@ -49,7 +49,7 @@ fn widen(world: &mut World, stream: usize, principals: &[&str]) {
 
 fn for_acme(event: &ServerEvent) -> ServerEvent {
     ServerEvent::ForGroup {
-        group: Label::new("acme").unwrap(),
+        group: Name::new("acme").unwrap(),
         event: Box::new(event.clone()),
     }
 }
@@ -152,7 +152,7 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
     world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
 
-    let mut alone = Isolate::new(Patience::default(), Millis(0));
+    let mut alone = Isolate::new(Timeouts::default(), Millis(0));
     let id = alone.adopt(parted.stream, parted.since, now, 0.5);
     assert_eq!(alone.poll_call(now), None);
     let now = now + Millis(1_900);

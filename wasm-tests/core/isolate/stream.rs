@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter, listen::Ending,
+    event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter, listen::EndReason,
 };
 
 pub(super) struct Stream {
@@ -17,7 +17,7 @@ pub(super) struct Stream {
     pub(super) has_ended: bool,
     /// Its client went away.
     pub(super) has_left: bool,
-    pub(super) ending: Option<Ending>,
+    pub(super) ending: Option<EndReason>,
 }
 
 impl Stream {

@@ -6,9 +6,9 @@ use mcp_listen::{
     fanout::StreamId,
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
-    listen::{Ending, ServerStream},
-    scope::{Label, Scope},
-    upstream::Patience,
+    listen::{EndReason, ServerStream},
+    scope::{Name, Scope},
+    upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -24,7 +24,7 @@ const NOW: Millis = Millis(0);
 
 /// An isolate with streams that honor that and are acknowledged.
 fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
-    let mut isolate = Isolate::new(Patience::default(), NOW);
+    let mut isolate = Isolate::new(Timeouts::default(), NOW);
     let open = |filter: &SubscriptionFilter| {
         let stream = ServerStream::new(id("1"), filter.clone(), NOW, NOW);
         isolate.open(stream, NOW)
@@ -120,7 +120,7 @@ fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
 
 #[test]
 fn who_is_disconnect_is_written_nothing_more() {
-    let ann = Label::new("ann").unwrap();
+    let ann = Name::new("ann").unwrap();
     let (mut isolate, ids) = isolate(&[SubscriptionFilter {
         scope: Scope {
             principals: vec![ann.clone()],
@@ -135,5 +135,5 @@ fn who_is_disconnect_is_written_nothing_more() {
     );
     assert_eq!(written(&mut isolate), [vec![]]);
     assert_eq!(isolate.fanout().take_due(), [ids[0]]);
-    assert_eq!(isolate.remove(ids[0]), Some(Ending::Denied));
+    assert_eq!(isolate.remove(ids[0]), Some(EndReason::Denied));
 }

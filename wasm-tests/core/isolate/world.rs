@@ -12,7 +12,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
 };
 
 use crate::{
@@ -49,7 +49,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> Self {
         Self {
-            isolate: Isolate::new(Patience::default(), Millis(0)),
+            isolate: Isolate::new(Timeouts::default(), Millis(0)),
             bus: Bus::new(mark(0, 0)),
             now: Millis(0),
             up: VecDeque::new(),

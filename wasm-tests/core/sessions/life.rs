@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{EdgeId, Parting},
+    bus::{CloseReason, EdgeId},
     clock::Millis,
     session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply, Sessions},
     wire::SessionCall,
@@ -114,7 +114,10 @@ fn the_server_behind_is_told_first() {
     assert_eq!(world.ask("s", told), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
     assert_eq!(world.ask("s", Ask::End { is_told: true }), Reply::Done);
-    assert_eq!(world.outputs(), [Output::Close(EdgeId(1), Parting::Over)]);
+    assert_eq!(
+        world.outputs(),
+        [Output::Close(EdgeId(1), CloseReason::Over)]
+    );
     assert_eq!(world.ask("s", Ask::Behind), Reply::Unknown);
 
     let mut world = World::with("s", of(None));

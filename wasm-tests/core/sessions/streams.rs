@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{EdgeId, Parting},
+    bus::{CloseReason, EdgeId},
     clock::Millis,
     session::{Ask, NewSession, Output, Reply, Sessions},
     wire::SessionCall,
@@ -60,7 +60,7 @@ fn a_stream_follows_what_its_session_watches() {
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
         world.outputs(),
-        [Output::Close(EdgeId(1), Parting::Over)],
+        [Output::Close(EdgeId(1), CloseReason::Over)],
         "another one is elsewhere"
     );
     world.left(1);
@@ -148,7 +148,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     assert_eq!(world.ask("s", open(true)), opens(2));
     world.joins(&claim("s 2"), 2);
-    let over = Output::Close(EdgeId(1), Parting::Over);
+    let over = Output::Close(EdgeId(1), CloseReason::Over);
     assert_eq!(world.outputs(), [over]);
     world.left(1);
     assert_eq!(
@@ -213,7 +213,7 @@ fn a_stream_that_attaches_again_is_not_over_where_it_was() {
     for edge in [1, 2, 1] {
         assert!(world.joins(&stream, edge).is_some());
     }
-    let lost = |edge| Output::Close(EdgeId(edge), Parting::Lost);
+    let lost = |edge| Output::Close(EdgeId(edge), CloseReason::Lost);
     assert_eq!(world.outputs(), [lost(1), lost(2)]);
     assert!(world.joins_shard(&stream, 7).is_some());
     assert_eq!(world.outputs(), [lost(1)]);

@@ -1,7 +1,7 @@
 //! A shard that was put aside, and edges that say again what they want.
 
 use mcp_listen::{
-    bus::{EdgeId, Keeps, Shard, ShardReceived},
+    bus::{EdgeId, Persist, Shard, ShardReceived},
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
     wire::{Follow, topics_of},
@@ -92,9 +92,9 @@ fn what_comes_after_something_later_changes_nothing() {
             follow::change(2, &SubscriptionFilter::default(), &tools()),
         ] {
             let received = shard.handle_message(EdgeId(0), &follow.to_json(), NOW);
-            let keeps = Keeps::Nothing;
+            let persist = Persist::Nothing;
             let session = None;
-            assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+            assert_eq!(received, Ok(ShardReceived::Followed { persist, session }));
             assert_eq!(sent(shard), [(0, stale.to_owned())]);
         }
         assert_eq!(

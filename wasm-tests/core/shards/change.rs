@@ -1,7 +1,7 @@
 //! An edge of a shard says what it wants more and less, as at a bus.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
+    bus::{Bus, EdgeId, Mark, Persist, Position, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
     wire::{FollowAnswer, ProtocolError},
 };
@@ -46,10 +46,10 @@ fn what_is_added_is_confirmed_once_the_root_follows_it() {
     let mut shard = shard();
     let before = shard.registry().operations();
     let received = change(&mut shard, 0, 2, &["a"], &[]);
-    let Ok(ShardReceived::Followed { keeps, .. }) = received else {
+    let Ok(ShardReceived::Followed { persist: keeps, .. }) = received else {
         panic!("{received:?}");
     };
-    assert!(matches!(keeps, Keeps::Delta(_)));
+    assert!(matches!(keeps, Persist::Delta(_)));
     assert_eq!(shard.registry().operations() - before, 1);
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();

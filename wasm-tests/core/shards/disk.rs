@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, Change, Mark, Position, ShardId},
+    bus::{Bus, JournalEntry, Mark, Position, ShardId},
     event::ServerEvent,
     topic::Topic,
 };
@@ -31,19 +31,19 @@ impl Disk {
             .collect()
     }
 
-    pub(super) fn apply(&mut self, change: Change) {
+    pub(super) fn apply(&mut self, change: JournalEntry) {
         match change {
-            Change::Opened { shard, continent } => {
+            JournalEntry::Opened { shard, continent } => {
                 assert!(shard.0 > self.last, "a number is used twice");
                 self.last = shard.0;
                 self.shards.insert(shard, (continent, 0, false));
             }
-            Change::Leaving(shard) => self.shards.get_mut(&shard).unwrap().2 = true,
-            Change::Closed(shard) => {
+            JournalEntry::Leaving(shard) => self.shards.get_mut(&shard).unwrap().2 = true,
+            JournalEntry::Closed(shard) => {
                 self.shards.remove(&shard);
                 self.topics.retain(|(holder, _)| *holder != shard);
             }
-            Change::Follows {
+            JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh,
@@ -60,7 +60,7 @@ impl Disk {
                 self.topics
                     .extend(add.into_iter().map(|topic| (shard, topic)));
             }
-            Change::Settled(position) => self.settled = position,
+            JournalEntry::Settled(position) => self.settled = position,
         }
     }
 

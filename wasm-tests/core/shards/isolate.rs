@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, Bus, EdgeId, FollowCall, Mark, Parting, Position, Shard, ShardId, ShardOutput,
+        BatchCall, Bus, CloseReason, EdgeId, FollowCall, Mark, Position, Shard, ShardId,
+        ShardOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -14,7 +15,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -98,7 +99,7 @@ impl World {
         Self {
             bus: root,
             shard,
-            isolate: Isolate::new(Patience::default(), Millis(0)),
+            isolate: Isolate::new(Timeouts::default(), Millis(0)),
             edge: None,
             log: Vec::new(),
             up: VecDeque::new(),
@@ -206,7 +207,7 @@ impl World {
         self.shard.handle_timeout(self.now, 0.5);
         self.bus.handle_timeout(self.now, 0.5);
         self.isolate.handle_timeout(self.now, 0.5);
-        while self.bus.poll_change().is_some() {}
+        while self.bus.poll_entry().is_some() {}
         while let Some(output) = self.shard.poll_output() {
             self.tell(output);
         }
@@ -240,11 +241,11 @@ impl World {
             }
             ShardOutput::Close(edge, parting) if self.edge == Some(edge) => {
                 self.hang_up();
-                if parting == Parting::Full {
+                if parting == CloseReason::Full {
                     self.isolate.handle_full();
                 }
                 self.isolate
-                    .handle_lost(self.now, 0.5, parting == Parting::Full);
+                    .handle_lost(self.now, 0.5, parting == CloseReason::Full);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! What is on its way between a root and its shards, and what it leads to.
 
 use mcp_listen::{
-    bus::{Change, Parting, ShardId, ShardOutput},
+    bus::{CloseReason, JournalEntry, ShardId, ShardOutput},
     topic::Topic,
     wire::Batch,
 };
@@ -17,10 +17,10 @@ impl World {
                 let object = self.shards.get_mut(&shard).unwrap();
                 let text = object.shard.handle_batch(&text, self.now).unwrap();
                 self.settle_shard(shard);
-                let taken = call.map(|call| Mail::Taken { shard, call, text });
+                let taken = call.map(|call| Mail::BatchAck { shard, call, text });
                 self.mail.extend(taken);
             }
-            Mail::Taken { shard, call, text } => {
+            Mail::BatchAck { shard, call, text } => {
                 let taken = self.bus.handle_taken(shard, call, &text, self.now, 0.5);
                 taken.unwrap();
                 self.settle_root();
@@ -53,7 +53,7 @@ impl World {
                 call: Some(call),
                 ..
             }
-            | Mail::Taken { shard, call, .. } => {
+            | Mail::BatchAck { shard, call, .. } => {
                 self.bus
                     .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
                 self.settle_root();
@@ -81,14 +81,14 @@ impl World {
     }
 
     pub(super) fn settle_root(&mut self) {
-        while let Some(change) = self.bus.poll_change() {
-            if let Change::Follows { shard, add, .. } = &change {
+        while let Some(change) = self.bus.poll_entry() {
+            if let JournalEntry::Follows { shard, add, .. } = &change {
                 self.asked
                     .entry(*shard)
                     .or_default()
                     .extend(add.iter().cloned());
             }
-            if matches!(change, Change::Opened { .. }) {
+            if matches!(change, JournalEntry::Opened { .. }) {
                 self.move_out();
             }
             self.disk.apply(change);
@@ -124,8 +124,8 @@ impl World {
                 }
                 ShardOutput::Close(edge, parting) => {
                     let listener = object.sockets.remove(&edge).unwrap();
-                    self.listeners[listener].lose(parting == Parting::Over);
-                    if parting == Parting::Moved {
+                    self.listeners[listener].lose(parting == CloseReason::Over);
+                    if parting == CloseReason::Moved {
                         self.listeners[listener].home = None;
                     }
                 }

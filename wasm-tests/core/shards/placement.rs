@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, Change, Home, Mark, Position, ShardId},
+    bus::{Bus, JournalEntry, Mark, Position, Route, ShardId},
     wire::{Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]
@@ -25,8 +25,8 @@ fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
 
 fn shard(root: &mut Bus, continent: &str, full: Option<ShardId>) -> u32 {
     match root.place(continent, 10, full) {
-        Home::Shard(shard) => shard.0,
-        Home::Root => panic!("at the root"),
+        Route::Shard(shard) => shard.0,
+        Route::Root => panic!("at the root"),
     }
 }
 
@@ -42,13 +42,13 @@ fn tell(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
     assert!(matches!(answer, Ok(FollowAnswer::Followed(_))));
 }
 
-fn changes(root: &mut Bus) -> Vec<Change> {
-    std::iter::from_fn(|| root.poll_change()).collect()
+fn changes(root: &mut Bus) -> Vec<JournalEntry> {
+    std::iter::from_fn(|| root.poll_entry()).collect()
 }
 
 fn leaving(root: &mut Bus) -> Vec<u32> {
     let leaving = changes(root).into_iter().filter_map(|change| match change {
-        Change::Leaving(shard) => Some(shard.0),
+        JournalEntry::Leaving(shard) => Some(shard.0),
         _ => None,
     });
     leaving.collect()
@@ -57,17 +57,20 @@ fn leaving(root: &mut Bus) -> Vec<u32> {
 #[test]
 fn edges_stay_at_the_root_until_it_is_full() {
     let mut root = root();
-    assert_eq!(root.place("EU", 9, None), Home::Root);
+    assert_eq!(root.place("EU", 9, None), Route::Root);
     assert!(!root.has_shards());
     assert_eq!(changes(&mut root), []);
-    assert_eq!(root.place("EU", 10, None), Home::Shard(ShardId(1)));
-    let opened = Change::Opened {
+    assert_eq!(root.place("EU", 10, None), Route::Shard(ShardId(1)));
+    let opened = JournalEntry::Opened {
         shard: ShardId(1),
         continent: "EU".into(),
     };
-    assert_eq!(changes(&mut root), [Change::Settled(Position(7)), opened]);
+    assert_eq!(
+        changes(&mut root),
+        [JournalEntry::Settled(Position(7)), opened]
+    );
     // And none goes to the root while there is a shard, however empty that is.
-    assert_eq!(root.place("EU", 0, None), Home::Shard(ShardId(1)));
+    assert_eq!(root.place("EU", 0, None), Route::Shard(ShardId(1)));
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn all_are_closed_when_the_root_alone_is_enough() {
     assert!(leaving(&mut root).is_empty());
     tell(&mut root, 2, 2, 2, true);
     assert_eq!(leaving(&mut root), [1, 2]);
-    assert_eq!(root.place("EU", 0, None), Home::Root);
+    assert_eq!(root.place("EU", 0, None), Route::Root);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use mcp_listen::{
     event::ServerEvent,
     topic::Topic,
     wire::{
-        Batch, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed, Missed,
-        ProtocolError, SessionCall, Taken, Watched,
+        Backlog, Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed,
+        ProtocolError, SessionCall, Watched,
     },
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -92,7 +92,7 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
                 position,
             },
             is_settled,
-            missed: missed.map(|(after, events)| Missed { after, events }),
+            missed: missed.map(|(after, events)| Backlog { after, events }),
             watches,
             room,
         },
@@ -128,8 +128,8 @@ fn every_message_survives_the_way_to_json_and_back() {
             assert_eq!(FollowAnswer::from_json(&text), Ok(answer.clone()));
             assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Answer(answer)));
             let (edges, is_retired) = taken;
-            let taken = Taken { edges, is_retired };
-            assert_eq!(Taken::from_json(&taken.to_json()), Ok(taken));
+            let taken = BatchAck { edges, is_retired };
+            assert_eq!(BatchAck::from_json(&taken.to_json()), Ok(taken));
             let at = previous.map(|Position(at)| Millis(at));
             let texts = events
                 .iter()
@@ -187,11 +187,11 @@ fn keys_are_told_apart() {
 #[test]
 fn members_of_a_newer_peer_are_ignored() {
     let text = r#"{"v":1,"type":"taken","edges":3,"unheard-of":{}}"#;
-    let taken = Taken {
+    let taken = BatchAck {
         edges: 3,
         is_retired: false,
     };
-    assert_eq!(Taken::from_json(text), Ok(taken));
+    assert_eq!(BatchAck::from_json(text), Ok(taken));
     let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unheard-of":1}"#;
     assert!(Follow::from_json(text).is_ok());
 }
@@ -209,7 +209,7 @@ fn what_is_not_ours_is_refused_by_name() {
     ] {
         assert_eq!(Batch::from_json(text), Err(error), "{text}");
         assert_eq!(Follow::from_json(text), Err(error), "{text}");
-        assert_eq!(Taken::from_json(text), Err(error), "{text}");
+        assert_eq!(BatchAck::from_json(text), Err(error), "{text}");
     }
     for text in [
         r#"{"v":1,"type":"batch","epoch":"e","through":1,"previous":"x"}"#,

@@ -130,7 +130,7 @@ fn large_events_are_spread_over_calls() {
             largest = largest.max(batch.events.len());
         }
         let mail = world.mail.remove(0);
-        if matches!(mail, Mail::Taken { .. }) && largest == 65 {
+        if matches!(mail, Mail::BatchAck { .. }) && largest == 65 {
             // The second half is lost on its way: the first has not reached further than it says.
             largest = 66;
             world.arrive(mail);
@@ -374,7 +374,7 @@ fn a_shard_is_not_forgotten_before_its_edges_have_gone() {
     let taken = world
         .mail
         .iter()
-        .position(|mail| matches!(mail, Mail::Taken { .. }));
+        .position(|mail| matches!(mail, Mail::BatchAck { .. }));
     let taken = world.mail.remove(taken.unwrap());
     world.arrive(taken);
     assert_eq!(world.disk.shards.len(), 2);

@@ -1,5 +1,7 @@
 use mcp_listen::{
-    bus::{EdgeId, FollowCall, Keeps, Mark, Parting, Position, Shard, ShardOutput, ShardReceived},
+    bus::{
+        CloseReason, EdgeId, FollowCall, Mark, Persist, Position, Shard, ShardOutput, ShardReceived,
+    },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -41,9 +43,9 @@ fn attach_to_everything(shard: &mut Shard) {
 
 pub(super) fn take(shard: &mut Shard, edge: EdgeId, follow: &Follow) {
     let received = shard.handle_message(edge, &follow.to_json(), NOW);
-    let keeps = Keeps::Anew;
+    let persist = Persist::All;
     let session = None;
-    assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+    assert_eq!(received, Ok(ShardReceived::Followed { persist, session }));
 }
 
 pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
@@ -252,7 +254,7 @@ fn the_last_batch_lets_all_edges_go() {
     let mut shard = shard();
     let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
     assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
-    assert_eq!(sent(&mut shard), [(0, format!("{:?}", Parting::Moved))]);
+    assert_eq!(sent(&mut shard), [(0, format!("{:?}", CloseReason::Moved))]);
 }
 
 #[test]

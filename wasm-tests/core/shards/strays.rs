@@ -1,6 +1,6 @@
 //! Who asks for a place and does not come, and what is left when all have gone.
 
-use mcp_listen::{bus::Home, event::ServerEvent, topic::Topic};
+use mcp_listen::{bus::Route, event::ServerEvent, topic::Topic};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -14,7 +14,7 @@ impl World {
     /// Somebody asks for a place and does not come.
     pub(crate) fn stray(&mut self, continent: &str) {
         let own = u32::try_from(self.own.len()).unwrap();
-        if let Home::Shard(shard) = self.bus.place(continent, own, None) {
+        if let Route::Shard(shard) = self.bus.place(continent, own, None) {
             let object = self.shards.entry(shard);
             object.or_insert_with(|| ShardObject::new(0));
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
+    bus::{Bus, EdgeId, Mark, Persist, Position, Route, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -47,7 +47,7 @@ pub(crate) enum Mail {
         call: Option<u32>,
         text: String,
     },
-    Taken {
+    BatchAck {
         shard: ShardId,
         call: u32,
         text: String,
@@ -117,8 +117,8 @@ impl World {
         let own = u32::try_from(self.own.len()).unwrap();
         let continent = self.listeners[listener].continent;
         match self.bus.place(continent, own, full) {
-            Home::Root => self.enter_root(listener),
-            Home::Shard(shard) => {
+            Route::Root => self.enter_root(listener),
+            Route::Shard(shard) => {
                 self.listeners[listener].home = Some(shard);
                 let object = self.shards.entry(shard);
                 object.or_insert_with(|| ShardObject::new(0));
@@ -168,9 +168,9 @@ impl World {
         let attach = self.listeners[listener].attach();
         let object = self.shards.get_mut(&shard).unwrap();
         let received = object.shard.handle_message(edge, &attach, self.now);
-        let keeps = Keeps::Anew;
+        let persist = Persist::All;
         let session = None;
-        assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+        assert_eq!(received, Ok(ShardReceived::Followed { persist, session }));
         self.settle_shard(shard);
     }
 
@@ -255,7 +255,8 @@ impl World {
 
     /// The root's memory is gone, and with it the calls that it waits for.
     pub(crate) fn restart_root(&mut self, keeps_sockets: bool) {
-        self.mail.retain(|mail| !matches!(mail, Mail::Taken { .. }));
+        self.mail
+            .retain(|mail| !matches!(mail, Mail::BatchAck { .. }));
         for mail in &mut self.mail {
             if let Mail::Batch { call, .. } = mail {
                 *call = None;

@@ -2,13 +2,13 @@ use crate::clock::Millis;
 
 /// The room at another object, as it last reported, and whether to ask again.
 #[derive(Debug)]
-pub(crate) struct ToldRoom {
+pub(crate) struct ReportedRoom {
     bytes: usize,
     is_due: bool,
     asked: Option<Millis>,
 }
 
-impl ToldRoom {
+impl ReportedRoom {
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             bytes,

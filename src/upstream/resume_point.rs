@@ -2,7 +2,7 @@ use crate::vocabulary::position::Mark;
 
 /// What was received before an attach.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Past {
+pub enum ResumePoint {
     /// Nothing: the stream begins here.
     None,
     /// Every event up to this mark.

@@ -2,7 +2,7 @@ use crate::clock::Millis;
 
 /// Detects a count that stays below half of its peak, or at zero.
 #[derive(Debug)]
-pub(super) struct Low {
+pub(super) struct LowWatermark {
     /// How long the count has to stay low.
     patience: Millis,
     peak: usize,
@@ -10,13 +10,13 @@ pub(super) struct Low {
     is_due: bool,
 }
 
-impl Default for Low {
+impl Default for LowWatermark {
     fn default() -> Self {
         Self::new(PATIENCE)
     }
 }
 
-impl Low {
+impl LowWatermark {
     /// Creates a detector of counts that stay low for `patience`.
     pub(super) fn new(patience: Millis) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Low {
         }
     }
 
-    /// Returns when to call [`Low::handle_timeout`].
+    /// Returns when to call [`LowWatermark::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         self.at
     }

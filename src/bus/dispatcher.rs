@@ -6,12 +6,12 @@ use crate::{
     vocabulary::position::{Mark, Position},
 };
 
-use super::{change::BatchCall, outbox::Outbox, placement::ShardId};
+use super::{journal::BatchCall, outbox::Outbox, placement::ShardId};
 
 /// The outboxes of all shards. The cost of an event depends on the shards that receive it, not on
 /// how many there are.
 #[derive(Debug, Default)]
-pub(super) struct Post {
+pub(super) struct Dispatcher {
     /// The outboxes in the order of the shards' numbers.
     outboxes: Vec<(ShardId, Outbox)>,
     /// The number of outboxes that are not settled.
@@ -23,7 +23,7 @@ pub(super) struct Post {
     next_call: u32,
 }
 
-impl Post {
+impl Dispatcher {
     pub(super) fn insert(&mut self, shard: ShardId) {
         let place = self.outboxes.partition_point(|(other, _)| *other < shard);
         self.outboxes.insert(place, (shard, Outbox::default()));
@@ -37,7 +37,7 @@ impl Post {
     }
 
     /// Changes the outbox of a shard by `give`, and schedules a call if it was settled.
-    pub(super) fn owe(&mut self, shard: ShardId, give: impl FnOnce(&mut Outbox)) {
+    pub(super) fn enqueue(&mut self, shard: ShardId, give: impl FnOnce(&mut Outbox)) {
         let was_settled = self.change(shard, |outbox| {
             let was_settled = outbox.is_settled();
             give(outbox);
@@ -52,7 +52,7 @@ impl Post {
     pub(super) fn leave_out(&mut self, position: Position) {
         let shards: Vec<ShardId> = self.outboxes.iter().map(|(shard, _)| *shard).collect();
         for shard in shards {
-            self.owe(shard, |outbox| outbox.leave_out(position));
+            self.enqueue(shard, |outbox| outbox.leave_out(position));
         }
     }
 
@@ -107,7 +107,7 @@ impl Post {
         self.wake_at(timeout.flatten());
     }
 
-    /// Returns when to call [`Post::handle_timeout`]; nothing may be due by then.
+    /// Returns when to call [`Dispatcher::handle_timeout`]; nothing may be due by then.
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         self.timeout.filter(|_| self.busy > 0)
     }

@@ -5,7 +5,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         position::Position,
-        scope::Label,
+        scope::Name,
         topic::{Topic, Topics},
     },
 };
@@ -14,14 +14,14 @@ use crate::{
 /// in proportion to its topics, not to the number of events published since, however many edges
 /// reconnect at once.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct LatestByTopic {
     topics: Map<Topic, Position>,
     /// The topics of events for one group, by group.
-    groups: Map<Label, Map<Topic, Position>>,
-    disconnects: Map<Label, Position>,
+    groups: Map<Name, Map<Topic, Position>>,
+    disconnects: Map<Name, Position>,
 }
 
-impl Recent {
+impl LatestByTopic {
     /// Adds the next event of the log.
     pub(super) fn push(&mut self, position: Position, event: &ServerEvent) {
         let topic = Topic::of(event);

@@ -6,7 +6,7 @@ use super::ServerStream;
 /// drop, after which it comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum EndReason {
     /// The server closed it: everything was sent, the result too.
     Closed,
     /// Its client read nothing for too long.
@@ -31,7 +31,7 @@ pub enum Ending {
     Aborted,
 }
 
-impl Ending {
+impl EndReason {
     /// A stable name for programs.
     pub fn code(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl ServerStream {
     /// continues to do so. Write all remaining output at once: see [`ServerStream::is_frozen`].
     pub fn close(&mut self) {
         self.is_frozen = true;
-        self.drain(Ending::Closed);
+        self.drain(EndReason::Closed);
     }
 
     /// Whether the host has to write all remaining output at once, regardless of room: the stream
@@ -72,7 +72,7 @@ impl ServerStream {
 pub(crate) struct Lifetime {
     stall: Option<Millis>,
     blocked_since: Option<Millis>,
-    retirement: Option<(Millis, Ending)>,
+    retirement: Option<(Millis, EndReason)>,
     expiry: Option<Millis>,
 }
 
@@ -82,7 +82,7 @@ impl Lifetime {
     }
 
     /// Schedules a retirement; the earliest one applies.
-    pub(crate) fn retire_at(&mut self, at: Millis, why: Ending) {
+    pub(crate) fn retire_at(&mut self, at: Millis, why: EndReason) {
         if self.retirement.is_none_or(|(planned, _)| at < planned) {
             self.retirement = Some((at, why));
         }
@@ -118,7 +118,7 @@ impl Lifetime {
     }
 
     /// Returns the retirement that is due, once.
-    pub(crate) fn take_retirement(&mut self, now: Millis) -> Option<Ending> {
+    pub(crate) fn take_retirement(&mut self, now: Millis) -> Option<EndReason> {
         let (_, why) = self.retirement.take_if(|(at, _)| *at <= now)?;
         Some(why)
     }

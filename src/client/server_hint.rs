@@ -2,7 +2,7 @@ use crate::vocabulary::capabilities::Capabilities;
 
 /// How a client first contacts a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Approach {
+pub enum ServerHint {
     /// Sends `server/discover` to learn which revision the server speaks. In a page, a missing
     /// response may come from a server of an earlier revision (see
     /// [`era::of_no_response`](super::era::of_no_response)).

@@ -9,13 +9,13 @@ use crate::{
     },
 };
 
-use super::told_room::ToldRoom;
+use super::reported_room::ReportedRoom;
 
 /// The topics that a node follows at its bus, the changes that are due, and the last request to the
-/// bus. One request is pending at a time. Topics that no stream wants any more stay followed for a
+/// bus. One request is pending at a time. Topics that no stream interest any more stay followed for a
 /// while, because streams often reconnect.
 #[derive(Debug)]
-pub(crate) struct Wants {
+pub(crate) struct InterestTracker {
     /// Topics that the bus has confirmed.
     followed: Set<Topic>,
     /// Topics that are wanted here and that the bus has not confirmed.
@@ -26,10 +26,10 @@ pub(crate) struct Wants {
     /// The change that was requested and has no reply yet.
     asked: Option<Delta>,
     /// The maximum bytes of the names of all followed topics, as the bus last reported.
-    room: ToldRoom,
+    room: ReportedRoom,
 }
 
-impl Wants {
+impl InterestTracker {
     /// Creates an empty set of topics; the bus has room for `room` bytes of names.
     pub(crate) fn new(room: usize) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Wants {
             unwanted: Set::default(),
             is_noisy: false,
             asked: None,
-            room: ToldRoom::new(room),
+            room: ReportedRoom::new(room),
         }
     }
 
@@ -104,7 +104,7 @@ impl Wants {
     }
 
     /// Returns the room at the bus.
-    pub(crate) fn room(&mut self) -> &mut ToldRoom {
+    pub(crate) fn room(&mut self) -> &mut ReportedRoom {
         &mut self.room
     }
 

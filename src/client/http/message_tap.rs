@@ -9,7 +9,7 @@ use crate::client::http::answer::{Media, media_of};
 
 /// Reads the raw JSON-RPC messages of one response, for logging.
 #[derive(Debug)]
-pub struct Tap {
+pub struct MessageTap {
     body: Body,
     bounds: Bounds,
 }
@@ -21,7 +21,7 @@ enum Body {
     Ignored,
 }
 
-impl Tap {
+impl MessageTap {
     /// Reads the body that follows these header fields.
     pub fn new(headers: &Headers<'_>, bounds: Bounds) -> Self {
         let body = match media_of(headers) {
@@ -32,7 +32,7 @@ impl Tap {
         Self { body, bounds }
     }
 
-    /// Handles a piece of the body; poll [`Tap::poll_message`] next.
+    /// Handles a piece of the body; poll [`MessageTap::poll_message`] next.
     pub fn handle_bytes(&mut self, bytes: &[u8]) {
         match &mut self.body {
             Body::Events(decoder) => decoder.handle_bytes(bytes),

@@ -13,7 +13,7 @@ use crate::client::{
 /// same way: the caller is not allowed to send it, the server has rejected it, or it honors
 /// nothing.
 #[derive(Debug)]
-pub(crate) struct Renewal {
+pub(crate) struct ReconnectPolicy {
     backoff: Backoff,
     was_live: bool,
     live: Option<Live>,
@@ -25,7 +25,7 @@ struct Live {
     is_empty: bool,
 }
 
-impl Renewal {
+impl ReconnectPolicy {
     /// Creates the state of a subscription that was never open; `seed` is any random number.
     pub(crate) fn new(seed: u64) -> Self {
         Self {

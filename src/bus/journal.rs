@@ -8,7 +8,7 @@ use super::placement::ShardId;
 
 /// A change that has to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum JournalEntry {
     /// A shard was opened.
     Opened {
         /// The shard.
