@@ -14,7 +14,7 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Position, Received},
     topic::Topic,
     uri::Uri,
     wire::Follow,
@@ -39,7 +39,7 @@ fn main() {
 
 /// Microseconds of each change that adds a name or drops it again, in ascending order.
 fn times(names: usize) -> Vec<f64> {
-    let mut bus = Bus::new(Mark {
+    let mut bus = Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
     });

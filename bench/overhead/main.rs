@@ -14,7 +14,7 @@
 use std::{sync::Arc, time::Instant};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Position, Received},
     clock::Millis,
     event::ServerEvent,
     fanout::Fanout,
@@ -22,7 +22,7 @@ use mcp_listen::{
     id::RequestId,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
-    tally::Tally,
+    metrics::Metrics,
     upstream::{Timeouts, UpstreamCall},
     uri::Uri,
 };
@@ -41,7 +41,7 @@ fn main() {
 }
 
 /// Plays rounds with streams that are counted and streams that are not, in turns.
-fn compare<S>(name: &str, new: fn(Option<&Arc<Tally>>) -> S, round: fn(&mut S) -> f64) {
+fn compare<S>(name: &str, new: fn(Option<&Arc<Metrics>>) -> S, round: fn(&mut S) -> f64) {
     let (mut plain, mut counted) = (new(None), new(Some(&Arc::default())));
     let mut ratios = Vec::new();
     let mut more = Vec::new();
@@ -70,16 +70,16 @@ struct Apart {
 }
 
 impl Apart {
-    fn new(tally: Option<&Arc<Tally>>) -> Self {
-        let mut bus = Bus::new(Mark {
+    fn new(metrics: Option<&Arc<Metrics>>) -> Self {
+        let mut bus = Bus::new(Cursor {
             epoch: "e".into(),
             position: Position(0),
         });
-        let edges = (0..STREAMS).map(|_| attached(&mut bus, tally));
+        let edges = (0..STREAMS).map(|_| attached(&mut bus, metrics));
         Self {
             edges: edges.collect(),
             bus,
-            is_counted: tally.is_some(),
+            is_counted: metrics.is_some(),
         }
     }
 
@@ -107,10 +107,10 @@ impl Apart {
 struct Together(Fanout);
 
 impl Together {
-    fn new(tally: Option<&Arc<Tally>>) -> Self {
+    fn new(metrics: Option<&Arc<Metrics>>) -> Self {
         let mut fanout = Fanout::default();
-        if let Some(tally) = tally {
-            fanout.count_in(tally.clone());
+        if let Some(metrics) = metrics {
+            fanout.count_in(metrics.clone());
         }
         for _ in 0..STREAMS {
             let stream = fanout.open(stream(), Millis(0));
@@ -131,11 +131,11 @@ impl Together {
     }
 }
 
-fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
+fn attached(bus: &mut Bus, metrics: Option<&Arc<Metrics>>) -> (EdgeId, Isolate) {
     let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
     let mut stream = stream();
-    if let Some(tally) = tally {
-        stream.count_in(tally.clone());
+    if let Some(metrics) = metrics {
+        stream.count_in(metrics.clone());
     }
     isolate.open(stream, Millis(0));
     let Some(UpstreamCall::Attach(text)) = isolate.poll_call(Millis(0)) else {

@@ -18,7 +18,7 @@ mod sharded;
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, Mark, Position, ShardId},
+    bus::{Bus, Cursor, Position, ShardId},
     event::ServerEvent,
     topic::Topic,
     uri::Uri,
@@ -183,11 +183,11 @@ fn restart(root: &Bus) -> String {
         .map(|(shard, topic)| (shard, topic.to_text()))
         .collect();
     let started = Instant::now();
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut restored = Bus::new(mark);
+    let mut restored = Bus::new(cursor);
     restored.set_shards(Position(0), 0, 1);
     for (shard, _, _) in root.shards() {
         restored.restore_shard(shard, "EU", 1, false);

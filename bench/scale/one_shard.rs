@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Route, Shard, ShardId, ShardOutput},
+    bus::{Bus, Cursor, EdgeId, Position, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     topic::{Topic, Topics},
@@ -36,7 +36,7 @@ struct Pair {
 
 impl Pair {
     fn new(streams: u32) -> Self {
-        let mut root = Bus::new(mark());
+        let mut root = Bus::new(cursor());
         root.set_shards(Position(0), 0, streams + 1);
         let home = root.place("EU", u32::MAX, None);
         assert!(matches!(home, Route::Shard(ShardId(1))), "one shard");
@@ -98,7 +98,7 @@ fn waking(streams: u32) -> f64 {
     let kept: Vec<Topics> = kept.collect();
     let times = (0..5).map(|_| {
         let started = Instant::now();
-        let mut shard = Shard::new(1).woken(mark());
+        let mut shard = Shard::new(1).woken(cursor());
         for topics in &kept {
             shard.restore(topics, Some(Position(0)), 1, None);
         }
@@ -132,8 +132,8 @@ fn uri(stream: u32) -> Uri {
     Uri::new(&format!("note://users/{stream:07}/inbox"), 2_048).expect("a uri")
 }
 
-fn mark() -> Mark {
-    Mark {
+fn cursor() -> Cursor {
+    Cursor {
         epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
         position: Position(0),
     }

@@ -1,7 +1,7 @@
 //! A root and its shards in one process: every call between them is made at once, and counted.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Route, Shard, ShardId, ShardOutput},
+    bus::{Bus, Cursor, EdgeId, Position, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     topic::Topic,
@@ -31,11 +31,11 @@ impl Sharded {
     /// A bus that has opened so many shards.
     pub(crate) fn new(shards: u32, per_shard: u32) -> Self {
         let position = Position(0);
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
             position,
         };
-        let mut root = Bus::new(mark);
+        let mut root = Bus::new(cursor);
         root.set_shards(position, 0, per_shard);
         for shard in 0..shards {
             root.place("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));

@@ -153,7 +153,7 @@ impl Channel {
     /// close.
     pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         if is_closing {
-            self.0.handle_last_doubt();
+            self.0.handle_loss_at_close();
         } else {
             self.0.handle_gap();
         }

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::{journal::BatchCall, outbox::Outbox, placement::ShardId};
@@ -62,11 +62,11 @@ impl Dispatcher {
     }
 
     /// Returns the next call if one is due.
-    pub(super) fn poll(&mut self, mark: &Mark, now: Millis) -> Option<BatchCall> {
+    pub(super) fn poll(&mut self, cursor: &Cursor, now: Millis) -> Option<BatchCall> {
         while let Some(shard) = self.ready.pop_front() {
             let call = self.next_call;
             let polled = self.change(shard, |outbox| {
-                let text = outbox.poll(mark, call, now);
+                let text = outbox.poll(cursor, call, now);
                 (text, outbox.poll_timeout())
             });
             let (text, timeout) = polled.unwrap_or_default();

@@ -3,10 +3,10 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::{Delta, Topic},
     },
-    wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, Watched},
+    wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, SessionInterest},
 };
 
 use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
@@ -49,13 +49,13 @@ enum Outcome {
 #[derive(Debug)]
 struct Accepted {
     seq: u64,
-    mark: Mark,
+    cursor: Cursor,
     is_fresh: bool,
     is_settled: bool,
     joined: Vec<Claim>,
     left: Vec<Claim>,
     replay: Option<Replay>,
-    watches: Vec<Watched>,
+    interests: Vec<SessionInterest>,
 }
 
 impl Persist {
@@ -98,25 +98,25 @@ impl Bus {
     fn accept(&mut self, shard: ShardId, follow: Follow) -> Accepted {
         self.apply(shard, &follow);
         let since = follow.since;
-        let after = since.map(|since| since.max(self.floor).min(self.mark.position));
+        let after = since.map(|since| since.max(self.floor).min(self.cursor.position));
         Accepted {
             is_settled: self.has_taken_everything(shard),
-            ..Accepted::new(follow, self.mark.clone(), after)
+            ..Accepted::new(follow, self.cursor.clone(), after)
         }
     }
 }
 
 impl Accepted {
-    fn new(follow: Follow, mark: Mark, after: Option<Position>) -> Self {
+    fn new(follow: Follow, cursor: Cursor, after: Option<Position>) -> Self {
         Self {
             seq: follow.seq,
-            mark,
+            cursor,
             is_fresh: follow.is_fresh,
             is_settled: false,
             joined: follow.joined,
             left: follow.left,
             replay: after.map(Replay::new),
-            watches: Vec::new(),
+            interests: Vec::new(),
         }
     }
 }
@@ -125,14 +125,14 @@ impl FollowReply {
     pub(super) fn to_edge(
         edge: EdgeId,
         follow: Follow,
-        mark: Mark,
+        cursor: Cursor,
         after: Option<Position>,
         persist: Persist,
     ) -> Self {
         Self {
             from: Follower::Edge(edge),
             persist,
-            outcome: Outcome::Accepted(Accepted::new(follow, mark, after)),
+            outcome: Outcome::Accepted(Accepted::new(follow, cursor, after)),
         }
     }
 
@@ -171,7 +171,7 @@ impl FollowReply {
     }
 
     /// Adds the subscriptions of a session that has joined; a session that is not pushed has ended.
-    pub fn push_watch(&mut self, bus: &mut Bus, watched: Watched) {
+    pub fn push_interest(&mut self, bus: &mut Bus, watched: SessionInterest) {
         let from = self.from;
         if let Outcome::Accepted(accepted) = &mut self.outcome {
             match from {
@@ -183,7 +183,7 @@ impl FollowReply {
                     bus.edges.watch(edge, &watched.uris);
                 }
             }
-            accepted.watches.push(watched);
+            accepted.interests.push(watched);
         }
     }
 
@@ -192,7 +192,7 @@ impl FollowReply {
     pub fn replay_after(&self) -> Option<Position> {
         let accepted = self.accepted()?;
         let after = accepted.replay.as_ref()?.after();
-        (after < accepted.mark.position).then_some(after)
+        (after < accepted.cursor.position).then_some(after)
     }
 
     /// Adds the next event of the log.
@@ -222,27 +222,27 @@ impl FollowReply {
         };
         let Accepted {
             seq,
-            mark,
+            cursor,
             is_settled,
             replay,
-            watches,
+            interests,
             ..
         } = accepted;
         let (shard, replay) = match (self.from, replay) {
             (Follower::Edge(edge), Some(replay)) => {
-                return bus.edges.begun(edge, seq, mark, replay, watches);
+                return bus.edges.begun(edge, seq, cursor, replay, interests);
             }
             (Follower::Edge(edge), None) => {
-                return vec![bus.edges.confirmed(edge, seq, mark).to_json()];
+                return vec![bus.edges.confirmed(edge, seq, cursor).to_json()];
             }
             (Follower::Shard(shard), replay) => (shard, replay),
         };
         let answer = FollowAnswer::Followed(Followed {
             seq,
-            mark,
+            cursor,
             missed: replay.map(Replay::missed),
             is_settled,
-            watches,
+            interests,
             room: Some(bus.room_of(shard)).filter(|room| *room < usize::MAX),
         });
         vec![answer.to_json()]

@@ -17,7 +17,7 @@ mod shards;
 
 use alloc::vec::Vec;
 
-pub use crate::vocabulary::position::{Mark, Position};
+pub use crate::vocabulary::position::{Cursor, Position};
 pub use follow_reply::{FollowReply, Follower, Persist};
 pub use following::Received;
 pub use journal::{BatchCall, JournalEntry};
@@ -45,7 +45,7 @@ use shards::Shards;
 /// After a restart, [`Bus::new`] and the `restore` functions restore what was stored.
 #[derive(Debug)]
 pub struct Bus {
-    mark: Mark,
+    cursor: Cursor,
     floor: Position,
     edges: Registry,
     /// The latest event of each topic in the log, from the first request for missed events until
@@ -64,11 +64,11 @@ pub struct Publication {
 }
 
 impl Bus {
-    /// Creates a bus whose log ends at `mark` and that can replay nothing. It opens no shards.
-    pub fn new(mark: Mark) -> Self {
+    /// Creates a bus whose log ends at `cursor` and that can replay nothing. It opens no shards.
+    pub fn new(cursor: Cursor) -> Self {
         Self {
-            floor: mark.position,
-            mark,
+            floor: cursor.position,
+            cursor,
             edges: Registry::default(),
             latest: None,
             shards: Shards::default(),
@@ -110,8 +110,8 @@ impl Bus {
     /// Publishes an event, `at` milliseconds after 1970, from which streams measure the delay of
     /// its delivery.
     pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
-        self.mark.position = self.mark.position.next();
-        let position = self.mark.position;
+        self.cursor.position = self.cursor.position.next();
+        let position = self.cursor.position;
         if let Some(latest) = &mut self.latest {
             latest.push(position, event);
         }
@@ -123,8 +123,8 @@ impl Bus {
     }
 
     /// Returns the end of the log.
-    pub fn mark(&self) -> &Mark {
-        &self.mark
+    pub fn cursor(&self) -> &Cursor {
+        &self.cursor
     }
 
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who

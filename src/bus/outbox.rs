@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     backoff,
     clock::Millis,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
     wire::Batch,
 };
 
@@ -72,7 +72,7 @@ impl Outbox {
     }
 
     /// Returns the next batch as text if one is due; `call` is its number.
-    pub(super) fn poll(&mut self, mark: &Mark, call: u32, now: Millis) -> Option<String> {
+    pub(super) fn poll(&mut self, cursor: &Cursor, call: u32, now: Millis) -> Option<String> {
         let is_idle = self.waiting.is_empty() && !self.has_control;
         if self.flight.is_some() || is_idle || now < self.not_before {
             return None;
@@ -80,7 +80,7 @@ impl Outbox {
         let events = self.next_events();
         let is_whole = events.len() == self.waiting.len();
         let last = events.last().filter(|_| !is_whole);
-        let through = last.map_or(mark.position, |(position, _)| *position);
+        let through = last.map_or(cursor.position, |(position, _)| *position);
         let deadline = now + PATIENCE;
         self.flight = Some(Flight {
             call,
@@ -88,8 +88,8 @@ impl Outbox {
             had_control: core::mem::take(&mut self.has_control),
             deadline,
         });
-        let epoch = mark.epoch.clone();
-        let end = Mark {
+        let epoch = cursor.epoch.clone();
+        let end = Cursor {
             epoch,
             position: through,
         };

@@ -92,7 +92,7 @@ impl Bus {
 
     /// Returns the next call if one is due.
     pub fn poll_batch(&mut self, now: Millis) -> Option<BatchCall> {
-        self.shards.dispatcher.poll(&self.mark, now)
+        self.shards.dispatcher.poll(&self.cursor, now)
     }
 
     /// Handles the reply of a shard to a call.
@@ -149,7 +149,7 @@ impl Bus {
 
     /// Records the end of a burst: if everything is confirmed, a change is due that stores this.
     pub fn settle(&mut self) {
-        if self.is_settled() && self.shards.settled < self.mark.position && self.has_shards() {
+        if self.is_settled() && self.shards.settled < self.cursor.position && self.has_shards() {
             self.set_settled();
         }
     }
@@ -264,7 +264,7 @@ impl Bus {
     }
 
     fn set_settled(&mut self) {
-        self.shards.settled = self.mark.position;
+        self.shards.settled = self.cursor.position;
         self.shards
             .journal
             .push_back(JournalEntry::Settled(self.shards.settled));

@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     isolate::SessionStart,
     legacy::{Call, LegacyRequest, event_id},
-    listen::{ServerStream, Stamp},
+    listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
     upstream::ResumePoint,
     vocabulary::{
@@ -215,7 +215,7 @@ impl Visit {
         let permit = opening.permit.as_ref();
         let lists = SubscriptionFilter::lists(opening.capabilities);
         let honored = lists.honored(opening.capabilities, permit);
-        let stream = ServerStream::with_stamp(Stamp::None, honored, keep_alive, now);
+        let stream = ServerStream::with_kind(StreamKind::Session, honored, keep_alive, now);
         let is_denied =
             |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
         // A client without an event id may have received nothing since the session began.

@@ -18,7 +18,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Topic,
     },
     wire::ProtocolError,
@@ -99,7 +99,7 @@ impl Isolate {
         let is_certain = is_settled || self.upstream.is_certain();
         self.fanout.touch(id, |stream| {
             if stream.is_open() && !is_certain {
-                stream.handle_last_doubt();
+                stream.handle_loss_at_close();
             }
             stream.close();
         });
@@ -138,7 +138,7 @@ impl Isolate {
                 self.serve_waiting();
             }
             News::Refused(topics) => self.lack(&topics),
-            News::Watched(watching) => self.watch(watching),
+            News::SessionInterest(watching) => self.watch(watching),
             News::Events { at, events } => {
                 for (position, event) in events {
                     if self.tells(&event, at, now) {
@@ -233,10 +233,10 @@ impl Isolate {
         self.upstream.is_away()
     }
 
-    /// Returns the mark up to which the streams have received every event; `None` before the bus
+    /// Returns the cursor up to which the streams have received every event; `None` before the bus
     /// has confirmed.
-    pub fn mark(&self) -> Option<&Mark> {
-        self.upstream.mark()
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.upstream.cursor()
     }
 
     /// Returns the counters of outages and gaps.
@@ -272,17 +272,17 @@ impl Isolate {
             position: Some(position),
         };
         let bytes = Topic::of(&published.event).names();
-        let given = self.given();
+        let delivered = self.delivered();
         match self.steps.back_mut() {
             Some(Step::Events(batch)) if batch.bytes + bytes <= MAX_BYTES => {
                 batch.bytes += bytes;
                 batch.events.push(published);
-                batch.given = given;
+                batch.delivered = delivered;
             }
             _ => self.steps.push_back(Step::Events(Batch {
                 events: vec![published],
                 bytes,
-                given,
+                delivered,
             })),
         }
     }

@@ -1,5 +1,5 @@
 use crate::{
-    bus::Mark, clock::Millis, fanout::StreamId, listen::ServerStream,
+    bus::Cursor, clock::Millis, fanout::StreamId, listen::ServerStream,
     vocabulary::filter::SubscriptionFilter,
 };
 
@@ -37,7 +37,7 @@ impl Isolate {
     pub fn adopt(
         &mut self,
         stream: ServerStream,
-        since: Option<Mark>,
+        since: Option<Cursor>,
         now: Millis,
         random: f64,
     ) -> StreamId {

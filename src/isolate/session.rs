@@ -4,8 +4,8 @@ use crate::{
     clock::Millis,
     fanout::StreamId,
     listen::ServerStream,
-    upstream::{ResumePoint, Watching},
-    vocabulary::{event::ServerEvent, position::Mark, uri::Uri},
+    upstream::{ResumePoint, SessionFilter},
+    vocabulary::{event::ServerEvent, position::Cursor, uri::Uri},
     wire::Claim,
 };
 
@@ -16,7 +16,7 @@ use super::{Isolate, output::Step};
 #[derive(Clone, Debug)]
 pub struct SessionStart {
     /// The session and the number of the stream. The bus adds the session's subscriptions and
-    /// reports them as [`Watched`](crate::wire::Watched).
+    /// reports them as [`SessionInterest`](crate::wire::SessionInterest).
     pub session: Claim,
     /// What the client has received already. If the bus cannot replay later events, the stream cues
     /// everything that it honors.
@@ -31,7 +31,7 @@ pub(super) struct Session {
     id: StreamId,
     denied: Vec<Uri>,
     /// Whether the client has not reported yet that it is ready.
-    is_held: bool,
+    is_paused: bool,
     /// Whether the bus replays events from before the stream was opened and its caller
     /// authenticated.
     tells_past: bool,
@@ -56,12 +56,12 @@ impl Isolate {
         self.upstream.begin_session(session, past, stream.honored());
         let id = self.fanout.open_waiting(stream);
         self.lease.enter(id);
-        self.fanout.handle_given(id, None);
+        self.fanout.handle_delivered(id, None);
         self.upstream.want(&topics);
         self.session = Some(Session {
             id,
             denied,
-            is_held: false,
+            is_paused: false,
             tells_past,
         });
         self.waiting.push(id);
@@ -70,25 +70,25 @@ impl Isolate {
     }
 
     /// Handles the subscriptions of the session, and whether its client is ready.
-    pub(super) fn watch(&mut self, watching: Watching) {
-        let Watching {
+    pub(super) fn watch(&mut self, watching: SessionFilter) {
+        let SessionFilter {
             mut filter,
-            is_held,
+            is_paused,
         } = watching;
         let Some(session) = &mut self.session else {
             return;
         };
-        session.is_held = is_held;
+        session.is_paused = is_paused;
         // A resource that is unsubscribed is no longer denied: a new subscription to it is
         // authorized again.
         let watched = &mut filter.resource_subscriptions;
         session.denied.retain(|uri| watched.contains(uri));
         watched.retain(|uri| !session.denied.contains(uri));
         let id = session.id;
-        self.steps.push_back(Step::Watched {
+        self.steps.push_back(Step::SessionInterest {
             id,
             filter,
-            is_held,
+            is_paused,
         });
     }
 
@@ -103,7 +103,7 @@ impl Isolate {
         let Some(session) = &self.session else {
             return true;
         };
-        if session.is_held {
+        if session.is_paused {
             self.upstream.doubt(now);
         }
         // Replayed events have no time. A caller disconnected before this stream was opened was
@@ -119,9 +119,9 @@ impl Isolate {
             return false;
         };
         let id = session.id;
-        let mark = self.upstream.mark().cloned();
-        let from = mark.as_ref().map(|mark| mark.position);
-        self.steps.push_back(Step::Given { id, mark });
+        let cursor = self.upstream.cursor().cloned();
+        let from = cursor.as_ref().map(|cursor| cursor.position);
+        self.steps.push_back(Step::Delivered { id, cursor });
         if !is_whole {
             self.steps.push_back(Step::Lost(id));
         }
@@ -133,17 +133,17 @@ impl Isolate {
         true
     }
 
-    /// Returns the mark up to which the stream of a session has every event after the last received
+    /// Returns the cursor up to which the stream of a session has every event after the last received
     /// one.
-    pub(super) fn given(&self) -> Option<Mark> {
+    pub(super) fn delivered(&self) -> Option<Cursor> {
         self.session
             .as_ref()
-            .and_then(|_| self.upstream.mark().cloned())
+            .and_then(|_| self.upstream.cursor().cloned())
     }
 
     /// Records that later replays concern only events published while the stream was open.
     pub(super) fn handle_asked(&mut self) {
-        if self.upstream.mark().is_some()
+        if self.upstream.cursor().is_some()
             && let Some(session) = &mut self.session
         {
             session.tells_past = false;

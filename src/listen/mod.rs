@@ -15,4 +15,4 @@ pub use client::{ClientEnd, ClientStream, Notice};
 pub use incoming::Incoming;
 pub(crate) use request::{check_meta, id_of, names_method, version_of};
 pub(crate) use stream::{Cues, Since};
-pub use stream::{EndReason, Next, Output, ServerStream, Stamp};
+pub use stream::{EndReason, Next, Output, ServerStream, StreamKind};

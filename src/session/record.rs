@@ -39,7 +39,8 @@ pub struct Session {
     /// When it was last used; may lag by up to a tenth of `idle`.
     pub used_at: Millis,
     /// The client has not reported that it is ready (2025-11-25, Lifecycle: Initialization).
-    pub is_held: bool,
+    #[serde(rename = "isHeld")]
+    pub is_paused: bool,
     /// The number of its subscriptions.
     pub uris: usize,
     /// The bytes that they count, see [`Limits`](super::Limits).

@@ -4,7 +4,7 @@ use crate::{
     bus::{CloseReason, EdgeId},
     clock::Millis,
     sorted::Map,
-    wire::{SessionCall, Watched},
+    wire::{SessionCall, SessionInterest},
 };
 
 use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
@@ -29,7 +29,7 @@ pub struct Sessions<S> {
 pub enum Output {
     /// The subscriptions of the stream at this edge are now these: call
     /// [`Bus::watch`](crate::bus::Bus::watch).
-    Watch(EdgeId, Watched),
+    Watch(EdgeId, SessionInterest),
     /// The stream at this edge has ended or is attached elsewhere: close its connection.
     Close(EdgeId, CloseReason),
     /// Call a shard, and [`Sessions::handle_told`] once it has confirmed. Until then
@@ -103,7 +103,7 @@ impl<S: Store> Sessions<S> {
             new,
             since: since.into(),
             used_at: now,
-            is_held: true,
+            is_paused: true,
             uris: 0,
             uri_bytes: 0,
             opened: 0,
@@ -139,7 +139,7 @@ impl<S: Store> Sessions<S> {
                 Reply::Tell(behind)
             }
             (Ask::Initialized { .. }, _) => {
-                if core::mem::take(&mut session.is_held) {
+                if core::mem::take(&mut session.is_paused) {
                     self.tell(&id, &mut session, now)?;
                 } else {
                     self.tell_again(&id, &mut session, now)?;

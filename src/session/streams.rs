@@ -3,7 +3,7 @@
 use crate::{
     bus::{Bus, CloseReason, EdgeId, FollowReply, Follower, ShardId},
     clock::Millis,
-    wire::{SessionCall, Watched},
+    wire::{SessionCall, SessionInterest},
 };
 
 use super::{Claim, Output, ROOT, Session, Sessions, Store};
@@ -37,7 +37,7 @@ impl<S: Store> Sessions<S> {
                 Follower::Shard(ShardId(shard)) => self.handle_joined_shard(&claim, shard),
             };
             match watched? {
-                Some(watched) => reply.push_watch(bus, watched),
+                Some(watched) => reply.push_interest(bus, watched),
                 None => are_all_there = false,
             }
         }
@@ -68,7 +68,11 @@ impl<S: Store> Sessions<S> {
     /// Restores the stream of a session at an edge after a restart. Returns the session's
     /// subscriptions.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
-    pub fn restore(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+    pub fn restore(
+        &mut self,
+        claim: &Claim,
+        edge: EdgeId,
+    ) -> Result<Option<SessionInterest>, S::Error> {
         let Some(session) = self.claimed(claim)? else {
             return Ok(None);
         };
@@ -122,15 +126,19 @@ impl<S: Store> Sessions<S> {
         });
     }
 
-    fn watched(&self, claim: Claim, session: &Session) -> Result<Watched, S::Error> {
-        Ok(Watched {
+    fn watched(&self, claim: Claim, session: &Session) -> Result<SessionInterest, S::Error> {
+        Ok(SessionInterest {
             uris: self.store.watched(&claim.session)?,
             session: claim,
-            is_held: session.is_held,
+            is_paused: session.is_paused,
         })
     }
 
-    fn handle_joined(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+    fn handle_joined(
+        &mut self,
+        claim: &Claim,
+        edge: EdgeId,
+    ) -> Result<Option<SessionInterest>, S::Error> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
@@ -146,7 +154,7 @@ impl<S: Store> Sessions<S> {
         &mut self,
         claim: &Claim,
         shard: u32,
-    ) -> Result<Option<Watched>, S::Error> {
+    ) -> Result<Option<SessionInterest>, S::Error> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };

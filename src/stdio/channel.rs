@@ -170,8 +170,8 @@ impl Channel {
 
     /// Handles a possible loss of events when all subscriptions are about to close: the cues come
     /// before the results, and subscriptions to tasks end without one.
-    pub fn handle_last_doubt(&mut self) {
-        self.subscriptions.handle_last_doubt();
+    pub fn handle_loss_at_close(&mut self) {
+        self.subscriptions.handle_loss_at_close();
     }
 
     /// Returns what to do with the client's next line, or `None` until more bytes arrive.

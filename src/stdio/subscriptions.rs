@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     fanout::{Fanout, StreamId},
-    listen::{Accepted, Output, ServerStream, Stamp},
+    listen::{Accepted, Output, ServerStream, StreamKind},
     sorted::Map,
     vocabulary::{
         capabilities::{Capabilities, Discovered},
@@ -151,8 +151,8 @@ impl Subscriptions {
     }
 
     /// As [`Subscriptions::handle_gap`], before all subscriptions close.
-    pub(super) fn handle_last_doubt(&mut self) {
-        self.fanout.handle_last_doubt();
+    pub(super) fn handle_loss_at_close(&mut self) {
+        self.fanout.handle_loss_at_close();
         self.change_all();
     }
 
@@ -281,7 +281,7 @@ impl Subscription {
 }
 
 fn unstamped(honored: SubscriptionFilter) -> ServerStream {
-    ServerStream::with_stamp(Stamp::None, honored, NEVER, NOW)
+    ServerStream::with_kind(StreamKind::Session, honored, NEVER, NOW)
 }
 
 /// stdio has no keep-alives, so its streams need no clock.

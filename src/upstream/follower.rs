@@ -5,7 +5,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         task::TaskId,
         topic::Topic,
     },
@@ -28,11 +28,11 @@ use super::{
 #[derive(Debug)]
 pub struct Follower {
     pub(super) link: Link,
-    pub(super) mark: Option<Mark>,
+    pub(super) cursor: Option<Cursor>,
     /// The past that the pending attach states.
     past: ResumePoint,
-    /// The mark at the time when more was wanted than the bus had confirmed.
-    before: Option<Mark>,
+    /// The cursor at the time when more was wanted than the bus had confirmed.
+    before: Option<Cursor>,
     /// The number of the last follow, and of the last attach.
     seq: u64,
     asked: u64,
@@ -51,7 +51,7 @@ impl Follower {
     pub fn unattached() -> Self {
         Self {
             link: Link::unattached(),
-            mark: None,
+            cursor: None,
             past: ResumePoint::None,
             before: None,
             seq: 0,
@@ -96,14 +96,16 @@ impl Follower {
         let message = message.inspect_err(|error| self.handle_unreadable(*error, now))?;
         match message {
             BusMessage::Answer(answer) => Ok(self.handle_answer(answer, now)),
-            BusMessage::Watched { uris, is_held } => Ok(Heard::Watched(uris, is_held)),
+            BusMessage::SessionInterest { uris, is_paused } => {
+                Ok(Heard::SessionInterest(uris, is_paused))
+            }
             BusMessage::Batch(batch) => self.handle_batch(batch, wanted, now),
         }
     }
 
     /// Handles a connection that was lost or could not be opened. `random` is drawn from [0, 1).
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        let is_news = self.mark.is_some() && !self.link.is_away();
+        let is_news = self.cursor.is_some() && !self.link.is_away();
         self.counts.outages += u32::from(is_news);
         self.link.handle_lost(now, random, is_overloaded);
     }
@@ -115,8 +117,8 @@ impl Follower {
 
     /// Handles the move away from another follower's connection, which has delivered every event up
     /// to `since`: calls for a new attach within two seconds. `random` is drawn from [0, 1).
-    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
-        self.mark = Some(since);
+    pub fn handle_parted(&mut self, since: Cursor, now: Millis, random: f64) {
+        self.cursor = Some(since);
         self.before = None;
         self.past = ResumePoint::None;
         self.early.clear();
@@ -131,7 +133,7 @@ impl Follower {
     /// Handles a larger filter: the next attach requests every event from now on that it accepts.
     pub fn handle_scope(&mut self, now: Millis) {
         if self.before.is_none() {
-            self.before.clone_from(&self.mark);
+            self.before.clone_from(&self.cursor);
         }
         self.link.handle_doubt(now);
     }
@@ -157,15 +159,15 @@ impl Follower {
             self.settling.handle_connecting();
         }
         if call != BusCall::Leave
-            && let Some(mark) = &self.mark
+            && let Some(cursor) = &self.cursor
         {
-            let mark = self.resume().unwrap_or_else(|| mark.clone());
+            let cursor = self.resume().unwrap_or_else(|| cursor.clone());
             self.before = None;
             // A log without an epoch cannot be replayed.
-            self.past = if mark.epoch.is_empty() {
+            self.past = if cursor.epoch.is_empty() {
                 ResumePoint::Unknown
             } else {
-                ResumePoint::Since(mark)
+                ResumePoint::Since(cursor)
             };
         }
         Some(call)
@@ -175,7 +177,7 @@ impl Follower {
     pub fn follow(&self, topics: Vec<Topic>) -> Follow {
         let follow = Follow::fresh(self.asked, topics);
         match self.since() {
-            Some(mark) => follow.since(mark),
+            Some(cursor) => follow.since(cursor),
             None => follow,
         }
     }
@@ -191,27 +193,27 @@ impl Follower {
         self.link.poll_timeout(self.may_verify())
     }
 
-    /// Returns the mark in the pending attach.
-    pub fn since(&self) -> Option<&Mark> {
+    /// Returns the cursor in the pending attach.
+    pub fn since(&self) -> Option<&Cursor> {
         match &self.past {
-            ResumePoint::Since(mark) => Some(mark),
+            ResumePoint::Since(cursor) => Some(cursor),
             ResumePoint::None | ResumePoint::Unknown => None,
         }
     }
 
-    /// Returns the mark from which to follow the log without a gap: the current mark, or an earlier
-    /// one while the bus has not confirmed what was wanted since. `None` before the first mark.
-    pub fn resume(&self) -> Option<Mark> {
-        let mark = self.mark.as_ref()?;
+    /// Returns the cursor from which to follow the log without a gap: the current cursor, or an earlier
+    /// one while the bus has not confirmed what was wanted since. `None` before the first cursor.
+    pub fn resume(&self) -> Option<Cursor> {
+        let cursor = self.cursor.as_ref()?;
         let earlier = [self.before.as_ref(), self.since()].into_iter().flatten();
-        let earlier = earlier.filter(|earlier| earlier.epoch == mark.epoch);
-        let resume = earlier.chain([mark]).min_by_key(|mark| mark.position);
+        let earlier = earlier.filter(|earlier| earlier.epoch == cursor.epoch);
+        let resume = earlier.chain([cursor]).min_by_key(|cursor| cursor.position);
         resume.cloned()
     }
 
-    /// Returns the mark up to which every event was received; `None` before the first attach.
-    pub fn mark(&self) -> Option<&Mark> {
-        self.mark.as_ref()
+    /// Returns the cursor up to which every event was received; `None` before the first attach.
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.cursor.as_ref()
     }
 
     /// Whether there is no connection.
@@ -240,10 +242,10 @@ impl Follower {
                 self.handle_attached(followed, now)
             }
             FollowAnswer::Followed(Followed {
-                seq, mark, room, ..
+                seq, cursor, room, ..
             }) => Heard::Followed {
                 seq,
-                head: mark.position,
+                head: cursor.position,
                 room,
             },
             FollowAnswer::Full { seq, room } => Heard::Refused { seq, room },
@@ -263,33 +265,33 @@ impl Follower {
         let Some(missed) = followed.missed.filter(|_| is_awaited) else {
             return Heard::Nothing;
         };
-        let watched = followed.watches.into_iter().next();
+        let watched = followed.interests.into_iter().next();
         if self.needs_watch && watched.is_none() {
             self.counts.gaps += 1;
             return Heard::Nothing;
         }
-        let head = followed.mark.position;
-        let mark = Mark {
+        let head = followed.cursor.position;
+        let cursor = Cursor {
             position: missed.after,
-            ..followed.mark
+            ..followed.cursor
         };
         let is_whole = match core::mem::replace(&mut self.past, ResumePoint::None) {
             ResumePoint::None => true,
-            ResumePoint::Since(since) => since == mark,
+            ResumePoint::Since(since) => since == cursor,
             ResumePoint::Unknown => false,
         };
         self.counts.resyncs += u32::from(!is_whole);
         self.counts.healed += u32::from(self.link.handle_attached(now));
-        if self.mark.as_ref().map(|former| &former.epoch) != Some(&mark.epoch) {
+        if self.cursor.as_ref().map(|former| &former.epoch) != Some(&cursor.epoch) {
             self.early.clear();
         }
-        self.mark = Some(mark);
+        self.cursor = Some(cursor);
         self.handle_head(head, now);
         Heard::Attached {
             is_whole,
             head,
             room: followed.room,
-            watched: watched.map(|watched| (watched.uris, watched.is_held)),
+            watched: watched.map(|watched| (watched.uris, watched.is_paused)),
         }
     }
 
@@ -302,7 +304,7 @@ impl Follower {
     ) -> Result<Heard, ProtocolError> {
         let is_wanted = |event: &ServerEvent| wanted.is_none_or(|filter| filter.accepts(event));
         let are_wanted = batch.events.iter().all(|(_, event)| is_wanted(event));
-        let reached = self.mark.as_ref().map(|mark| mark.position);
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         let is_meant = self
             .take(batch.previous, batch.through, are_wanted, now)
             .ok_or(ProtocolError::OutOfPlace)?;
@@ -317,7 +319,7 @@ impl Follower {
         Ok(Heard::Events { at, events })
     }
 
-    /// Moves the mark over a batch if nothing is missing before it. Returns whether all of its
+    /// Moves the cursor over a batch if nothing is missing before it. Returns whether all of its
     /// events are meant for this node; `None` before the first attach is confirmed.
     fn take(
         &mut self,
@@ -326,21 +328,21 @@ impl Follower {
         are_wanted: bool,
         now: Millis,
     ) -> Option<bool> {
-        let Some(mark) = &mut self.mark else {
+        let Some(cursor) = &mut self.cursor else {
             self.doubt(now);
             return None;
         };
         let Some(previous) = previous else {
-            // While events are in doubt, the mark stays before the doubt.
+            // While events are in doubt, the cursor stays before the doubt.
             if self.link.is_certain() {
-                mark.position = through;
+                cursor.position = through;
             }
             return Some(true);
         };
-        if through <= mark.position {
+        if through <= cursor.position {
             return Some(true);
         }
-        if previous != mark.position {
+        if previous != cursor.position {
             // If the bus is being asked already, its reply covers this batch.
             if self.link.is_attached() {
                 self.doubt(now);
@@ -354,7 +356,7 @@ impl Follower {
             self.doubt(now);
             return Some(false);
         }
-        mark.position = through;
+        cursor.position = through;
         self.link.handle_certain(now);
         Some(true)
     }
@@ -362,7 +364,7 @@ impl Follower {
     /// Whether no later state of the event's task was delivered. An overtaken frame may arrive
     /// after the reply of the bus, as if it were part of that reply.
     fn is_latest(&mut self, event: &ServerEvent, position: Position) -> bool {
-        let reached = self.mark.as_ref().map(|mark| mark.position);
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         if let ServerEvent::TaskStatus { task } = event.change() {
             let is_told = |(id, told): &(TaskId, Position)| id == task.id() && position < *told;
             if self.early.iter().any(is_told) {
@@ -393,8 +395,8 @@ impl Follower {
 
     /// Whether the bus can be asked for missed events, which needs an epoch.
     pub(super) fn may_verify(&self) -> bool {
-        self.mark
+        self.cursor
             .as_ref()
-            .is_some_and(|mark| !mark.epoch.is_empty())
+            .is_some_and(|cursor| !cursor.epoch.is_empty())
     }
 }

@@ -47,5 +47,5 @@ pub enum Heard {
     },
     /// The subscriptions of the session have changed to these; the flag is set while its client has
     /// not reported that it is ready.
-    Watched(Vec<Uri>, bool),
+    SessionInterest(Vec<Uri>, bool),
 }

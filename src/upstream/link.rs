@@ -13,7 +13,7 @@ pub(super) struct Link {
     /// When it was last certain that nothing is missing.
     certain_at: Millis,
     /// Something was inconsistent while a reply was pending: ask once more after it.
-    is_doubted: bool,
+    asks_again: bool,
     /// The connection is open but no longer used.
     is_stale: bool,
 }
@@ -58,7 +58,7 @@ impl Link {
             away_since: None,
             asked_at: None,
             certain_at: Millis(0),
-            is_doubted: false,
+            asks_again: false,
             is_stale: false,
         }
     }
@@ -91,9 +91,9 @@ impl Link {
 
     /// Handles the confirmation of the bus; returns whether the bus had been away.
     pub(super) fn handle_attached(&mut self, now: Millis) -> bool {
-        let is_doubted = core::mem::take(&mut self.is_doubted);
+        let asks_again = core::mem::take(&mut self.asks_again);
         self.state = State::Attached {
-            ask_at: is_doubted.then(|| self.next_ask(now)),
+            ask_at: asks_again.then(|| self.next_ask(now)),
         };
         self.certain_at = now;
         self.away_since.take().is_some()
@@ -113,7 +113,7 @@ impl Link {
                 };
                 true
             }
-            State::Asking { .. } => !core::mem::replace(&mut self.is_doubted, true),
+            State::Asking { .. } => !core::mem::replace(&mut self.asks_again, true),
             State::Attached { .. } | State::Lost { .. } => false,
         }
     }
@@ -131,7 +131,7 @@ impl Link {
     /// once.
     pub(super) fn handle_moved(&mut self, now: Millis) {
         if !self.is_lost() {
-            self.is_doubted = false;
+            self.asks_again = false;
             self.state = State::Lost { until: now };
         }
     }
@@ -139,7 +139,7 @@ impl Link {
     /// Handles the move away from another's connection: a new one is opened soon. Many links may
     /// move at once, so their attempts are spread.
     pub(super) fn handle_parted(&mut self, now: Millis, random: f64) {
-        self.is_doubted = false;
+        self.asks_again = false;
         self.state = State::Lost {
             until: now + backoff::after_absence(Millis(0), false, random),
         };
@@ -150,7 +150,7 @@ impl Link {
             return;
         }
         let away = now - *self.away_since.get_or_insert(now);
-        self.is_doubted = false;
+        self.asks_again = false;
         self.state = State::Lost {
             until: now + backoff::after_absence(away, is_overloaded, random),
         };

@@ -22,7 +22,7 @@ pub use link::{BusCall, Timeouts};
 pub use resume_point::ResumePoint;
 
 pub(crate) use interest_tracker::InterestTracker;
-pub(crate) use news::{News, Watching};
+pub(crate) use news::{News, SessionFilter};
 
 use claim::Claim;
 
@@ -30,7 +30,7 @@ use crate::{
     clock::Millis,
     vocabulary::{
         filter::SubscriptionFilter,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         scope::Scope,
         topic::{Index, Topic},
         uri::Uri,
@@ -135,7 +135,7 @@ impl Upstream {
 
     /// As [`Upstream::begin`], for a stream that has received every event up to `since` over
     /// another connection. `random` is drawn from [0, 1).
-    pub(crate) fn begin_since(&mut self, since: Mark, now: Millis, random: f64) {
+    pub(crate) fn begin_since(&mut self, since: Cursor, now: Millis, random: f64) {
         self.begin();
         self.follower.handle_parted(since, now, random);
     }
@@ -169,7 +169,7 @@ impl Upstream {
 
     /// Returns the position after which a stream that begins now receives events.
     pub(crate) fn reached(&self) -> Position {
-        let heard = self.follower.mark().map(|mark| mark.position);
+        let heard = self.follower.cursor().map(|cursor| cursor.position);
         heard.unwrap_or_default().max(self.head)
     }
 
@@ -194,7 +194,7 @@ impl Upstream {
                 self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
-                let watched = watched.and_then(|(uris, is_held)| self.watch(uris, is_held));
+                let watched = watched.and_then(|(uris, is_paused)| self.watch(uris, is_paused));
                 News::Confirmed { is_whole, watched }
             }
             Heard::Followed { seq, head, room } => {
@@ -225,24 +225,24 @@ impl Upstream {
                 }
                 News::Events { at, events }
             }
-            Heard::Watched(uris, is_held) => {
-                let watching = self.watch(uris, is_held);
-                News::Watched(watching.ok_or(ProtocolError::OutOfPlace)?)
+            Heard::SessionInterest(uris, is_paused) => {
+                let filter = self.watch(uris, is_paused);
+                News::SessionInterest(filter.ok_or(ProtocolError::OutOfPlace)?)
             }
         })
     }
 
     /// Sets the subscriptions of the session, which its stream receives in addition to the
     /// requested lists.
-    fn watch(&mut self, uris: Vec<Uri>, is_held: bool) -> Option<Watching> {
+    fn watch(&mut self, uris: Vec<Uri>, is_paused: bool) -> Option<SessionFilter> {
         let claim = self.claim.as_mut()?;
         claim.sent = SubscriptionFilter {
             resource_subscriptions: uris,
             ..claim.asked.clone()
         };
-        Some(Watching {
+        Some(SessionFilter {
             filter: claim.sent.clone(),
-            is_held,
+            is_paused,
         })
     }
 
@@ -358,13 +358,13 @@ impl Upstream {
         self.follower.is_away()
     }
 
-    /// Returns the mark up to which every event was received; `None` before the bus has confirmed.
-    pub(crate) fn mark(&self) -> Option<&Mark> {
-        self.follower.mark()
+    /// Returns the cursor up to which every event was received; `None` before the bus has confirmed.
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.follower.cursor()
     }
 
-    /// Returns the mark from which to follow the log without a gap.
-    pub(crate) fn resume(&self) -> Option<Mark> {
+    /// Returns the cursor from which to follow the log without a gap.
+    pub(crate) fn resume(&self) -> Option<Cursor> {
         self.follower.resume()
     }
 

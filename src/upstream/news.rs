@@ -17,12 +17,12 @@ pub(crate) enum News {
         /// Whether every missed event follows; otherwise missed events are unknown.
         is_whole: bool,
         /// The new filter of the session's stream.
-        watched: Option<Watching>,
+        watched: Option<SessionFilter>,
     },
     /// The bus has no room for these topics.
     Refused(Vec<Topic>),
     /// The filter of the session's stream has changed.
-    Watched(Watching),
+    SessionInterest(SessionFilter),
     /// Published events.
     Events {
         /// When the oldest was published, on the clock of the bus.
@@ -34,8 +34,8 @@ pub(crate) enum News {
 
 /// The filter of a session's stream.
 #[derive(Debug)]
-pub(crate) struct Watching {
+pub(crate) struct SessionFilter {
     pub(crate) filter: SubscriptionFilter,
     /// Whether the stream has to wait because its client is not ready.
-    pub(crate) is_held: bool,
+    pub(crate) is_paused: bool,
 }

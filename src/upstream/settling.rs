@@ -63,7 +63,7 @@ impl Follower {
 
     /// Handles the head of the log in a reply: what the reply replays is at or before it.
     pub(super) fn handle_head(&mut self, head: Position, now: Millis) {
-        let reached = self.mark.as_ref().map(|mark| mark.position);
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         if self.settling.handle_answer(Some(head) > reached) {
             self.link.handle_wish(now);
         }

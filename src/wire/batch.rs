@@ -7,7 +7,7 @@ use crate::{
     json::Node,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
     },
 };
 
@@ -83,18 +83,18 @@ impl Batch {
         })
     }
 
-    /// Returns a batch for a shard as text. It ends at `mark`; the events are JSON texts already.
+    /// Returns a batch for a shard as text. It ends at `cursor`; the events are JSON texts already.
     pub fn for_shard<T: AsRef<str>>(
-        mark: &Mark,
+        cursor: &Cursor,
         previous: Option<Position>,
         at: Option<Millis>,
         events: impl Iterator<Item = (Position, T)>,
         is_last: bool,
     ) -> String {
         let members = Members {
-            epoch: Some(&mark.epoch),
+            epoch: Some(&cursor.epoch),
             previous,
-            through: mark.position,
+            through: cursor.position,
             at,
             events: entries(events),
             is_last,

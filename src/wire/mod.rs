@@ -21,7 +21,7 @@ pub use batch::{Batch, BatchAck};
 pub use claim::Claim;
 pub use error::ProtocolError;
 pub use follow::Follow;
-pub use followed::{Backlog, FollowAnswer, Followed, Watched};
+pub use followed::{Backlog, FollowAnswer, Followed, SessionInterest};
 pub use kept::{kept, topics_of};
 pub use message::{BusMessage, EdgeMessage};
 pub use session_call::SessionCall;

@@ -4,13 +4,13 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use mcp_listen::{
-    bus::Mark,
+    bus::Cursor,
     clock::Millis,
-    fanout::{StreamId, Tended},
+    fanout::{StreamId, StreamMut},
     isolate::{Isolate, IsolateOutput, SessionStart},
     listen::{EndReason, ServerStream},
+    metrics::Metrics,
     scope::Scope,
-    tally::Tally,
     upstream::{BusCall, Counts, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,
     wire::ProtocolError,
@@ -42,8 +42,8 @@ impl Alone {
     }
 
     /// What happens is counted; 1970 is so long before the clock of the calls.
-    pub(crate) fn counted(mut stream: ServerStream, tally: Arc<Tally>, epoch: Millis) -> Self {
-        stream.count_in(tally);
+    pub(crate) fn counted(mut stream: ServerStream, metrics: Arc<Metrics>, epoch: Millis) -> Self {
+        stream.count_in(metrics);
         Self::with(epoch, |isolate| isolate.open(stream, T0))
     }
 
@@ -156,8 +156,8 @@ impl Alone {
         self.isolate.stream(self.id).unwrap()
     }
 
-    pub(crate) fn tend(&mut self, action: impl FnOnce(&mut Tended<'_>)) {
-        self.isolate.fanout().tend(self.id, action);
+    pub(crate) fn tend(&mut self, action: impl FnOnce(&mut StreamMut<'_>)) {
+        self.isolate.fanout().with_stream(self.id, action);
     }
 
     pub(crate) fn retire(&mut self, why: EndReason) {
@@ -186,8 +186,8 @@ impl Alone {
         self.isolate.is_settled()
     }
 
-    pub(crate) fn mark(&self) -> Option<&Mark> {
-        self.isolate.mark()
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.isolate.cursor()
     }
 
     pub(crate) fn is_away(&self) -> bool {
@@ -211,7 +211,7 @@ impl Alone {
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate
                         .fanout()
-                        .tend(id, |stream| stream.retire(EndReason::Aborted));
+                        .with_stream(id, |stream| stream.retire(EndReason::Aborted));
                 }
             }
         }

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Persist, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 fn bus() -> Bus {
-    Bus::new(Mark {
+    Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(7),
     })
@@ -276,7 +276,7 @@ fn a_restored_edge_hears_what_it_heard_before() {
     check((any_filter(), any_event()), |(filter, event)| {
         let mut before = bus();
         let edge = attach(&mut before, filter.topics());
-        let mut after = Bus::new(before.mark().clone());
+        let mut after = Bus::new(before.cursor().clone());
         let kept = before.registry().kept(edge);
         let texts = kept.iter().map(String::as_str);
         let (last, seq) = (
@@ -288,7 +288,7 @@ fn a_restored_edge_hears_what_it_heard_before() {
             after.publish(&event).deliveries,
             before.publish(&event).deliveries
         );
-        assert_eq!(after.mark(), before.mark());
+        assert_eq!(after.cursor(), before.cursor());
     });
 }
 
@@ -305,7 +305,7 @@ fn what_comes_after_something_later_changes_nothing() {
         let mut bus = bus();
         let edge = bus.connect();
         follow::taken(&mut bus, edge, &later.to_json());
-        let mut woken = Bus::new(bus.mark().clone());
+        let mut woken = Bus::new(bus.cursor().clone());
         let kept = bus.registry().kept(edge);
         let texts = kept.iter().map(String::as_str);
         let (last, seq) = (bus.registry().last(edge), bus.registry().seq(edge).unwrap());
@@ -343,15 +343,15 @@ fn a_long_past_is_told_in_batches_of_bounded_size_that_follow_one_another() {
         .map(|number| format!("note://{number}/{}", "x".repeat(1_000)))
         .collect();
     let log: Vec<ServerEvent> = names.iter().map(|name| updated(name)).collect();
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(200),
     };
-    let since = Mark {
+    let since = Cursor {
         position: Position(3),
-        ..mark.clone()
+        ..cursor.clone()
     };
-    let mut bus = Bus::new(mark).with_floor(Position(0));
+    let mut bus = Bus::new(cursor).with_floor(Position(0));
     let edge = bus.connect();
     let text = follow::everything(1).since(&since).to_json();
     let reply = follow::taken(&mut bus, edge, &text);

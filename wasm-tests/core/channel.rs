@@ -220,7 +220,7 @@ fn where_events_may_have_been_missed_each_subscription_hears_of_all_that_it_hono
 fn in_doubt_what_may_have_been_missed_comes_before_the_result() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
-    channel.handle_last_doubt();
+    channel.handle_loss_at_close();
     channel.close();
     assert_eq!(written(&mut channel), [tools_changed("1"), result("1")]);
 }

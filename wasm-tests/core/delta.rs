@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Persist, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     scope::{Name, Scope},
@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub(crate) fn bus() -> Bus {
-    Bus::new(Mark {
+    Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
     })

@@ -1,10 +1,10 @@
 use mcp_listen::{
-    bus::{Bus, Mark, Position},
+    bus::{Bus, Cursor, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{EndReason, ServerStream, Stamp},
+    listen::{EndReason, ServerStream, StreamKind},
     message, sse,
     upstream::ResumePoint,
     wire::ProtocolError,
@@ -44,7 +44,7 @@ fn an_event_before_the_confirmation_is_out_of_place() {
         edge.handle_bus_message(&event, Millis(0)),
         Err(ProtocolError::OutOfPlace)
     );
-    assert_eq!(edge.mark(), None);
+    assert_eq!(edge.cursor(), None);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
-    let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
+    let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
     let mut edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
     edge.attach_message();
     let event = ServerEvent::ToolsListChanged;
@@ -109,7 +109,7 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
     check(
         (any_filter(), vec(any_event(), 0..20)),
         |(filter, events)| {
-            let mut bus = Bus::new(Mark {
+            let mut bus = Bus::new(Cursor {
                 epoch: "e".into(),
                 position: Position(0),
             });
@@ -136,11 +136,11 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
                     .collect();
                 if let Some(frame) = frame {
                     edge.handle_bus_message(frame, Millis(0)).unwrap();
-                    assert_eq!(edge.mark().unwrap().position, publication.position);
+                    assert_eq!(edge.cursor().unwrap().position, publication.position);
                 }
                 assert_eq!(frames(&mut edge), expected);
             }
-            assert_eq!(edge.mark().unwrap().epoch, bus.mark().epoch);
+            assert_eq!(edge.cursor().unwrap().epoch, bus.cursor().epoch);
         },
     );
 }

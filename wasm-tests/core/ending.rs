@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{EndReason, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, StreamKind},
     message,
 };
 #[cfg(target_arch = "wasm32")]
@@ -194,7 +194,7 @@ fn a_stream_that_was_never_registered_just_ends() {
 #[test]
 fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
     for why in [EndReason::Closed, EndReason::Rotated] {
-        let mut stream = ServerStream::with_stamp(Stamp::None, filter(), T0, T0);
+        let mut stream = ServerStream::with_kind(StreamKind::Session, filter(), T0, T0);
         stream.handle_attached(T0);
         assert_eq!(stream.poll_output(T0), Some(Output::Opened));
         stream.retire(why);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, Fanout, StreamId},
+    fanout::{Fanout, StreamId, WriteBatch},
     filter::SubscriptionFilter,
     listen::{EndReason, ServerStream},
     message,
@@ -53,7 +53,7 @@ fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
 }
 
 /// Each chunk with its streams.
-fn groups(fan: &Fan) -> Vec<(Vec<u8>, Vec<StreamId>)> {
+fn groups(fan: &WriteBatch) -> Vec<(Vec<u8>, Vec<StreamId>)> {
     let places = 0..fan.ends.len();
     let group = |place| {
         let of_place = fan.writes.iter().filter(|(_, chunk)| *chunk == place);
@@ -63,7 +63,7 @@ fn groups(fan: &Fan) -> Vec<(Vec<u8>, Vec<StreamId>)> {
     places.map(group).collect()
 }
 
-fn streams(fan: &Fan) -> Vec<StreamId> {
+fn streams(fan: &WriteBatch) -> Vec<StreamId> {
     fan.writes.iter().map(|(stream, _)| *stream).collect()
 }
 
@@ -90,17 +90,17 @@ fn an_event_goes_to_those_that_honor_it() {
     open(&mut fanout, "1", &watching("b"));
     open(&mut fanout, "1", &tools());
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [a]);
-    assert_eq!(fanout.publish(updated("c"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("c"), T0, T0), WriteBatch::default());
 }
 
 #[test]
 fn a_stream_that_is_not_acknowledged_hears_of_events_after_its_acknowledgment() {
     let mut fanout = Fanout::default();
     let opened = fanout.open(ServerStream::new(id("1"), tools(), T0, T0), T0);
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     assert_eq!(fanout.poll(opened, T0), None);
     fanout.handle_attached(opened, T0);
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     let mut bytes = sse::event(&message::acknowledged(&id("1"), &tools()));
     bytes.extend(cue("1", &TOOLS));
     assert_eq!(fanout.poll(opened, T0), Some(bytes));
@@ -115,8 +115,8 @@ fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
     let missed = streams(&fanout.publish(TOOLS, T0, T0));
     assert_eq!(missed, [slow]);
     fanout.handle_missed(missed, T0);
-    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     let mut bytes = cue("1", &TOOLS);
     bytes.extend(cue("1", &updated("a")));
     assert_eq!(fanout.poll(slow, T0), Some(bytes));
@@ -129,11 +129,11 @@ fn a_stream_that_is_gone_is_written_nothing_and_its_slot_is_used_again() {
     let gone = open(&mut fanout, "1", &tools());
     assert_eq!(fanout.remove(gone), None);
     assert!(fanout.is_empty());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     assert_eq!(fanout.poll_timeout(), None);
     let next = open(&mut fanout, "2", &watching("a"));
     assert_eq!(next.slot(), gone.slot());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     assert_eq!(
         groups(&fanout.publish(updated("a"), T0, T0)),
         [(cue("2", &updated("a")), vec![next])]
@@ -145,7 +145,7 @@ fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &watching("a"));
-    fanout.tend(two, |stream| {
+    fanout.with_stream(two, |stream| {
         stream.retire_at(Millis(5_000), EndReason::Drained);
     });
     assert_eq!(fanout.poll_timeout(), Some(Millis(5_000)));
@@ -285,7 +285,7 @@ fn an_old_id_never_reaches_a_new_stream() {
     fanout.remove(old);
     let new = open(&mut fanout, "2", &tools());
     assert_ne!(new, old);
-    fanout.tend(old, |stream| {
+    fanout.with_stream(old, |stream| {
         stream.close();
     });
     fanout.handle_filter(old, watching("a"));
@@ -336,7 +336,7 @@ fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others(
     let named = attached(&mut fanout, stream, T0);
     fanout.poll(named, T0);
     let other = open(&mut fanout, "2", &tools());
-    fanout.handle_last_doubt();
+    fanout.handle_loss_at_close();
     assert_eq!(fanout.poll(named, T0), None);
     let ending = fanout.remove(named);
     assert!(
@@ -352,12 +352,12 @@ fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
     let one = open(&mut fanout, "1", &tools());
     fanout.handle_filter(one, watching("a"));
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     fanout.remove(one);
     // It takes the slot of the stream and the number of its key.
     open(&mut fanout, "2", &watching("b"));
-    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn what_a_filter_keeps_when_it_changes_is_received_as_before() {
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
     fanout.handle_filter(one, tools());
     assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one]);
-    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
 }
 
 #[test]

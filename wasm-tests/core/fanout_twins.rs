@@ -8,9 +8,9 @@ use mcp_listen::{
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
     listen::{EndReason, Output, ServerStream},
+    metrics::Metrics,
     position::Position,
     sse,
-    tally::Tally,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -77,7 +77,7 @@ impl Twin {
     fn write(&mut self, fanout: &mut Fanout, now: Millis) {
         if !self.has_room {
             self.alone.handle_blocked(now);
-            fanout.tend(self.id, |stream| stream.handle_blocked(now));
+            fanout.with_stream(self.id, |stream| stream.handle_blocked(now));
             return;
         }
         while let Some(bytes) = fanout.poll(self.id, now) {
@@ -96,8 +96,8 @@ impl Twin {
 /// A fan-out beside streams that are alone, to both of which the same happens.
 #[derive(Default)]
 struct Twins {
-    of_fanout: Arc<Tally>,
-    of_alone: Arc<Tally>,
+    of_fanout: Arc<Metrics>,
+    of_alone: Arc<Metrics>,
     fanout: Fanout,
     all: Vec<Twin>,
     now: Millis,
@@ -131,7 +131,7 @@ impl Twins {
             Step::Close(index) => {
                 let twin = index.get_mut(&mut self.all);
                 twin.alone.close();
-                self.fanout.tend(twin.id, |stream| {
+                self.fanout.with_stream(twin.id, |stream| {
                     stream.close();
                 });
             }

@@ -1,11 +1,11 @@
 //! What edges and their bus say to each other, as the tests write it. The log is `e`.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowReply, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, FollowReply, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
-    wire::{Backlog, Follow, FollowAnswer, Followed, Watched},
+    wire::{Backlog, Follow, FollowAnswer, Followed, SessionInterest},
 };
 
 use crate::any::{claim, uri};
@@ -44,27 +44,27 @@ pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
 
 /// The stream of session `s` is answered, which watches these resources; the log ends at `head`.
 pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
-    let watched = Watched {
+    let watched = SessionInterest {
         session: claim("s 1"),
         uris: uris.iter().map(|name| uri(name)).collect(),
-        is_held: false,
+        is_paused: false,
     };
     joined_as(seq, head, watched)
 }
 
 /// The same, where its client may not be ready.
-pub(crate) fn joined_as(seq: u64, head: u64, watched: Watched) -> String {
+pub(crate) fn joined_as(seq: u64, head: u64, watched: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
     FollowAnswer::Followed(Followed {
         seq,
-        mark: Mark { epoch, position },
+        cursor: Cursor { epoch, position },
         missed: Some(Backlog {
             after: position,
             events: Vec::new(),
         }),
         is_settled: false,
-        watches: vec![watched],
+        interests: vec![watched],
         room: None,
     })
     .to_json()

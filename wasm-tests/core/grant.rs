@@ -183,7 +183,7 @@ fn a_fan_passes_over_streams_whose_grant_is_too_old_and_names_them_once() {
     let both = vec![updated("a"), ServerEvent::ToolsListChanged];
     assert!(fanout.publish_all(both, SPAN, SPAN).is_empty());
     assert_eq!(fanout.take_due(), []);
-    fanout.tend(stream, |stream| stream.handle_granted(&filter(), SPAN));
+    fanout.with_stream(stream, |stream| stream.handle_granted(&filter(), SPAN));
     let mut cues = Vec::new();
     for event in [updated("a"), ServerEvent::ToolsListChanged] {
         cues.extend(sse::event(&message::notification(&id("1"), &event)));

@@ -253,7 +253,7 @@ fn an_answer_that_nobody_waits_for_says_nothing() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
-    let before = world.edge.mark().cloned();
+    let before = world.edge.cursor().cloned();
     for (seq, after) in [(1, 0), (1, 1), (1, 2), (2, 1), (9, 1)] {
         let answer = follow::attached(seq, after, after);
         world.wire.push_back(answer.replace("\"e\"", "\"e0\""));
@@ -262,7 +262,7 @@ fn an_answer_that_nobody_waits_for_says_nothing() {
     }
     assert_eq!(world.calls, []);
     assert_eq!(counts(&world), (0, 0, 0));
-    assert_eq!(world.edge.mark().cloned(), before);
+    assert_eq!(world.edge.cursor().cloned(), before);
     world.publish(&updated("a"));
     assert_eq!(said(&mut world), [cue(&updated("a"))]);
 }
@@ -370,7 +370,7 @@ fn a_bus_that_means_what_nobody_wants_is_asked_once() {
     }
     assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
     assert_eq!(said(&mut world), [""; 0]);
-    assert_eq!(world.edge.mark().unwrap().position.0, 1);
+    assert_eq!(world.edge.cursor().unwrap().position.0, 1);
 }
 
 #[test]

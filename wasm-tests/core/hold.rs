@@ -1,14 +1,14 @@
 //! The stream of a session whose client has yet to say that it is ready.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{EndReason, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, StreamKind},
     message,
     upstream::{BusCall, ResumePoint},
-    wire::Watched,
+    wire::SessionInterest,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -28,12 +28,12 @@ fn lists() -> SubscriptionFilter {
 }
 
 fn stream(filter: &SubscriptionFilter) -> ServerStream {
-    ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(15_000), T0)
+    ServerStream::with_kind(StreamKind::Session, filter.clone(), Millis(15_000), T0)
 }
 
 fn held() -> ServerStream {
     let mut stream = stream(&lists());
-    stream.handle_hold(true);
+    stream.set_paused(true);
     stream.handle_attached(T0);
     assert_eq!(drain(&mut stream), [Output::Opened]);
     stream
@@ -56,11 +56,11 @@ struct Joined {
 
 impl Joined {
     fn new(denied: &[&str]) -> Self {
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(7),
         };
-        let mut bus = Bus::new(mark);
+        let mut bus = Bus::new(cursor);
         let number = bus.connect();
         let denied = denied.iter().map(|name| uri(name)).collect();
         let mut edge = Alone::of_session(stream(&lists()), ResumePoint::None, denied);
@@ -69,22 +69,22 @@ impl Joined {
         Self { bus, number, edge }
     }
 
-    fn watch(&mut self, uris: &[&str], is_held: bool) -> String {
+    fn watch(&mut self, uris: &[&str], is_paused: bool) -> String {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        let frame = self.bus.watch(self.number, &uris, is_held).unwrap();
+        let frame = self.bus.watch(self.number, &uris, is_paused).unwrap();
         self.edge.handle_bus_message(&frame, T0).unwrap();
         frame
     }
 
     /// The bus answers what the stream asked last: these are what its session watches.
-    fn attached(&mut self, uris: &[&str], is_held: bool) {
+    fn attached(&mut self, uris: &[&str], is_paused: bool) {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        self.bus.watch(self.number, &uris, is_held).unwrap();
+        self.bus.watch(self.number, &uris, is_paused).unwrap();
         let session = claim("s 1");
-        let watched = Watched {
+        let watched = SessionInterest {
             session,
             uris,
-            is_held,
+            is_paused,
         };
         let frame = follow::joined_as(1, 7, watched);
         self.edge.handle_bus_message(&frame, T0).unwrap();
@@ -137,7 +137,7 @@ fn a_held_stream_opens_and_gives_signs_of_life_and_says_nothing_else() {
     assert_eq!(drain(&mut stream), []);
     stream.handle_timeout(Millis(15_000));
     assert_eq!(drain(&mut stream), [Output::KeepAlive]);
-    stream.handle_hold(false);
+    stream.set_paused(false);
     assert_eq!(drain(&mut stream), [cue(&ServerEvent::ToolsListChanged)]);
 }
 
@@ -157,7 +157,7 @@ fn what_is_held_back_does_not_wait_for_the_reader() {
     stream.handle_blocked(T0);
     stream.handle_timeout(Millis(1_000));
     assert_eq!(stream.end_reason(), None);
-    stream.handle_hold(false);
+    stream.set_paused(false);
     stream.handle_blocked(Millis(1_000));
     stream.handle_timeout(Millis(2_000));
     assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
@@ -169,7 +169,7 @@ fn nothing_goes_out_while_it_is_held_and_everything_after_that() {
         (any_filter(), vec(any_event(), 0..20), any::<bool>()),
         |(filter, events, is_attached_first)| {
             let mut stream = stream(&filter);
-            stream.handle_hold(true);
+            stream.set_paused(true);
             if is_attached_first {
                 stream.handle_attached(T0);
             }
@@ -183,7 +183,7 @@ fn nothing_goes_out_while_it_is_held_and_everything_after_that() {
             }
             stream.handle_attached(T0);
             let waiting = stream.pending_cues();
-            stream.handle_hold(false);
+            stream.set_paused(false);
             let said = drain(&mut stream);
             let cues = said.iter().filter(|said| **said != Output::Opened);
             assert_eq!(cues.count(), waiting);
@@ -242,7 +242,7 @@ fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() 
         joined.publish(&event);
     }
     assert_eq!(joined.edge.counts().gaps, 0, "what is denied is not amiss");
-    assert_eq!(joined.edge.mark().unwrap().position, Position(10));
+    assert_eq!(joined.edge.cursor().unwrap().position, Position(10));
     joined.edge.miss();
     let said = joined.text();
     assert!(!said.contains(r#""uri":"a""#), "{said}");

@@ -2,7 +2,7 @@
 //! replaces edges and bus at different moments.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received, ShardId},
+    bus::{Bus, Cursor, EdgeId, Position, Received, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -51,7 +51,7 @@ fn edge() -> Alone {
 }
 
 fn bus() -> (Bus, EdgeId) {
-    let mut bus = Bus::new(Mark {
+    let mut bus = Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(7),
     });
@@ -78,7 +78,7 @@ fn a_bus_of_the_version_before_is_followed() {
     }
     // It is of no session.
     edge.handle_bus_message(WATCHED, Millis(2_000)).unwrap_err();
-    assert_eq!(edge.mark().unwrap().position, Position(30));
+    assert_eq!(edge.cursor().unwrap().position, Position(30));
     assert_eq!(edge.poll_call(Millis(60_000)), None);
     assert_eq!(edge.counts().resyncs, 0);
     assert_eq!(edge.stream().pending_cues(), 2);
@@ -177,12 +177,12 @@ fn what_is_not_for_everybody_is_no_change_to_the_version_before() {
 
 #[test]
 fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
     let shard = ShardId(1);
-    let mut root = bus_with_shards(mark, Position(0), 0, 1);
+    let mut root = bus_with_shards(cursor, Position(0), 0, 1);
     root.place("EU", 1, None);
     let follow =
         r#"{"v":1,"type":"follow","seq":1,"edges":1,"add":["tools","resource:a"],"since":0}"#;

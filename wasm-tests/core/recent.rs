@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     event::ServerEvent,
     topic::Topic,
     wire::Follow,
@@ -21,9 +21,9 @@ fn replayed<'a>(
     events: impl FnOnce(&Bus, EdgeId) -> Vec<(Position, &'a ServerEvent)>,
 ) -> Vec<String> {
     let edge = bus.connect();
-    let since = Mark {
+    let since = Cursor {
         position: after,
-        ..bus.mark().clone()
+        ..bus.cursor().clone()
     };
     let text = Follow::fresh(1, topics.to_vec()).since(&since).to_json();
     let mut reply = follow::taken(bus, edge, &text);
@@ -50,7 +50,7 @@ fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
         let end = log.len();
         let (read, trimmed) = ((read % end).max(1), trimmed % end);
         let after = trimmed.max(after % end);
-        let mut bus = Bus::new(Mark {
+        let mut bus = Bus::new(Cursor {
             epoch: "e".into(),
             position: position(read),
         });
@@ -82,7 +82,7 @@ fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
 
 #[test]
 fn what_is_missed_costs_what_is_wanted() {
-    let mut bus = Bus::new(Mark {
+    let mut bus = Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
     });

@@ -1,13 +1,13 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
-    listen::{ServerStream, Stamp},
+    listen::{ServerStream, StreamKind},
     message, sse,
     upstream::{BusCall, ResumePoint},
-    wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, Watched},
+    wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, SessionInterest},
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -17,15 +17,15 @@ use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, claim, task, task_id, updated, uri};
 use crate::follow;
 
-fn mark(epoch: &str, position: u64) -> Mark {
-    Mark {
+fn cursor(epoch: &str, position: u64) -> Cursor {
+    Cursor {
         epoch: epoch.into(),
         position: Position(position),
     }
 }
 
 /// A session's stream that comes back, with nothing else to follow.
-fn coming_back(since: &Mark) -> Follow {
+fn coming_back(since: &Cursor) -> Follow {
     Follow {
         joined: vec![claim("s 1")],
         ..Follow::fresh(1, Vec::new()).since(since)
@@ -33,7 +33,7 @@ fn coming_back(since: &Mark) -> Follow {
 }
 
 fn edge(filter: &SubscriptionFilter, past: ResumePoint) -> Alone {
-    let stream = ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(0), Millis(0));
+    let stream = ServerStream::with_kind(StreamKind::Session, filter.clone(), Millis(0), Millis(0));
     Alone::of_session(stream, past, Vec::new())
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(window: u64) -> Self {
         Self {
-            bus: Bus::new(mark("e", 0)),
+            bus: Bus::new(cursor("e", 0)),
             window,
             log: Vec::new(),
         }
@@ -65,12 +65,12 @@ impl Host {
         let number = self.bus.connect();
         let message = edge.attach_message();
         let mut reply = follow::taken(&mut self.bus, number, &message);
-        let watched = Watched {
+        let watched = SessionInterest {
             session: claim("s 1"),
             uris: edge.stream().honored().resource_subscriptions.clone(),
-            is_held: false,
+            is_paused: false,
         };
-        reply.push_watch(&mut self.bus, watched);
+        reply.push_interest(&mut self.bus, watched);
         for frame in follow::answers(&mut self.bus, reply, &self.log) {
             edge.handle_bus_message(&frame, Millis(0)).unwrap();
         }
@@ -92,12 +92,12 @@ impl Host {
 
 #[test]
 fn an_event_id_says_its_mark() {
-    let here = mark("9b2e-4f", 42);
+    let here = cursor("9b2e-4f", 42);
     assert_eq!(event_id::write(Some(&here)), "42-9b2e-4f");
     assert_eq!(event_id::read("42-9b2e-4f"), Some(here));
     assert_eq!(event_id::write(None), "unknown");
     for epoch in ["", "a b", "\u{e9}", "a\n"] {
-        assert_eq!(event_id::write(Some(&mark(epoch, 1))), "unknown");
+        assert_eq!(event_id::write(Some(&cursor(epoch, 1))), "unknown");
     }
 }
 
@@ -121,8 +121,8 @@ fn an_event_id_that_says_nothing_is_none() {
         assert_eq!(event_id::read(id), None, "{id}");
     }
     check("\\PC{0,40}", |text| {
-        if let Some(mark) = event_id::read(&text) {
-            event_id::read(&event_id::write(Some(&mark))).unwrap();
+        if let Some(cursor) = event_id::read(&text) {
+            event_id::read(&event_id::write(Some(&cursor))).unwrap();
         }
     });
 }
@@ -133,7 +133,7 @@ fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
         follow::everything(1).to_json(),
         r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}"#
     );
-    let whole = coming_back(&mark("e", 3)).to_json();
+    let whole = coming_back(&cursor("e", 3)).to_json();
     assert_eq!(
         whole,
         r#"{"v":1,"type":"follow","seq":1,"fresh":true,"since":3,"epoch":"e","joined":["s 1"]}"#
@@ -144,13 +144,13 @@ fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
 #[test]
 fn a_bus_goes_on_from_where_its_log_still_reaches() {
     for (since, goes_on) in [
-        (mark("e", 10), true),
-        (mark("e", 5), true),
-        (mark("e", 4), false),
-        (mark("e", 11), false),
-        (mark("other", 10), false),
+        (cursor("e", 10), true),
+        (cursor("e", 5), true),
+        (cursor("e", 4), false),
+        (cursor("e", 11), false),
+        (cursor("other", 10), false),
     ] {
-        let mut bus = Bus::new(mark("e", 10)).with_floor(Position(5));
+        let mut bus = Bus::new(cursor("e", 10)).with_floor(Position(5));
         let number = bus.connect();
         let text = coming_back(&since).to_json();
         let reply = follow::taken(&mut bus, number, &text);
@@ -161,7 +161,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
         let Ok(FollowAnswer::Followed(followed)) = FollowAnswer::from_json(&answer) else {
             panic!("{answer}");
         };
-        assert_eq!(followed.mark, mark("e", 10));
+        assert_eq!(followed.cursor, cursor("e", 10));
         assert_eq!(followed.missed.unwrap().after, Position(from));
     }
 }
@@ -284,7 +284,7 @@ fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    for past in [ResumePoint::Unknown, ResumePoint::Since(mark("other", 0))] {
+    for past in [ResumePoint::Unknown, ResumePoint::Since(cursor("other", 0))] {
         let mut stream = edge(&filter, past);
         Host::new(9).attach(&mut stream);
         let cues = [ServerEvent::ToolsListChanged, updated("a")].map(|event| {
@@ -311,9 +311,9 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ServerEvent::PromptsListChanged,
         done.clone(),
     ];
-    let mut bus = Bus::new(mark("e", 4)).with_floor(Position(0));
+    let mut bus = Bus::new(cursor("e", 4)).with_floor(Position(0));
     let edge = bus.connect();
-    let back = follow::fresh(1, &filter).since(&mark("e", 0));
+    let back = follow::fresh(1, &filter).since(&cursor("e", 0));
     let reply = follow::taken(&mut bus, edge, &back.to_json());
     let frames = follow::answers(&mut bus, reply, &log);
     assert_eq!(frames[0], follow::attached(1, 0, 4));

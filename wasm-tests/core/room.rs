@@ -32,8 +32,8 @@ const NOTHING: SubscriptionFilter = SubscriptionFilter {
 };
 
 /// Names that count just so many bytes together.
-fn counting(bytes: usize, mark: &str) -> SubscriptionFilter {
-    let text = format!("{mark}{}", "x".repeat(bytes - NAME - mark.len()));
+fn counting(bytes: usize, cursor: &str) -> SubscriptionFilter {
+    let text = format!("{cursor}{}", "x".repeat(bytes - NAME - cursor.len()));
     watching([uri(&text)])
 }
 
@@ -112,8 +112,8 @@ fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
         panic!("not followed");
     };
     assert_eq!(followed.room, Some(10_000));
-    for mark in ["b", "h"] {
-        assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
+    for cursor in ["b", "h"] {
+        assert!(!refused_at(&mut bus, edge, &counting(2_000, cursor)));
     }
     assert!(!refused_at(&mut bus, edge, &counting(1_999, "c")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "d")));
@@ -130,8 +130,8 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     attach(&mut bus, edge, &counting(2_000, "a"));
-    for mark in ["b", "c", "d", "e"] {
-        assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
+    for cursor in ["b", "c", "d", "e"] {
+        assert!(!refused_at(&mut bus, edge, &counting(2_000, cursor)));
     }
     let wanted = bus.registry().kept(edge);
     assert!(refused_at(&mut bus, edge, &watching([uri("x")])));

@@ -1,14 +1,14 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::{EventError, ServerEvent},
     fanout::Fanout,
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     limits::Limits,
-    listen::{EndReason, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, StreamKind},
     message,
     scope::{Name, Scope},
     topic::Topic,
@@ -56,13 +56,13 @@ fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
 }
 
 fn bus() -> Bus {
-    Bus::new(mark(0))
+    Bus::new(cursor(0))
 }
 
-fn mark(position: u64) -> Mark {
+fn cursor(position: u64) -> Cursor {
     let position = Position(position);
     let epoch = "e".into();
-    Mark { epoch, position }
+    Cursor { epoch, position }
 }
 
 fn attach(bus: &mut Bus, filter: &SubscriptionFilter) -> EdgeId {
@@ -160,7 +160,7 @@ fn an_edge_that_was_away_is_told_of_its_groups_and_that_its_caller_is_disconnect
     }
     let told = |bus: &mut Bus, topics: Vec<Topic>| {
         let edge = bus.connect();
-        let text = Follow::fresh(1, topics).since(&mark(0)).to_json();
+        let text = Follow::fresh(1, topics).since(&cursor(0)).to_json();
         follow::taken(bus, edge, &text);
         let missed = bus.missed(edge, Position(0)).into_iter();
         missed.map(|position| position.0).collect::<Vec<_>>()
@@ -298,8 +298,8 @@ fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
 
 /// A session's stream that comes back to the bus, which tells it what happened since.
 fn resumed() -> Alone {
-    let stream = ServerStream::with_stamp(Stamp::None, filter("ann", &[]), T0, T0);
-    let mut edge = Alone::of_session(stream, ResumePoint::Since(mark(0)), Vec::new());
+    let stream = ServerStream::with_kind(StreamKind::Session, filter("ann", &[]), T0, T0);
+    let mut edge = Alone::of_session(stream, ResumePoint::Since(cursor(0)), Vec::new());
     edge.attach_message();
     edge.handle_bus_message(&follow::joined(1, 0, &[]), T0)
         .unwrap();

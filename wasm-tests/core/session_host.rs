@@ -13,7 +13,7 @@ use mcp_listen::{
     http::{Headers, Policy, Screening},
     legacy::{Call, LegacyRequest, Verdict, classify, event_id, initialized},
     limits::Limits,
-    listen::{self, ServerStream, Stamp},
+    listen::{self, ServerStream, StreamKind},
     message,
     upstream::ResumePoint,
     uri::Uri,
@@ -165,7 +165,7 @@ impl SessionHost {
         let past = since.map_or(ResumePoint::None, |id| {
             event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since)
         });
-        let stream = ServerStream::with_stamp(Stamp::None, filter, now, now);
+        let stream = ServerStream::with_kind(StreamKind::Session, filter, now, now);
         let mut edge = Alone::of_session(stream, past, Vec::new());
         self.stream = Some(Stream {
             number: self.bus.attach(&mut edge),

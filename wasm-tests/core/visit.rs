@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::Mark,
+    bus::Cursor,
     clock::Millis,
     error::Reason,
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
@@ -256,7 +256,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
     let capabilities = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
     let at = |position| {
         let (epoch, position) = ("e".into(), mcp_listen::position::Position(position));
-        ResumePoint::Since(Mark { epoch, position })
+        ResumePoint::Since(Cursor { epoch, position })
     };
     for (field, resumes, past) in [
         ("", false, at(4)),

@@ -25,14 +25,14 @@ use crate::{
 };
 
 /// A watch, its clock, and number and id of its latest request.
-struct Watched {
+struct SessionInterest {
     watch: Watch,
     now: Millis,
     call: RequestHandle,
     id: Option<RequestId>,
 }
 
-impl Watched {
+impl SessionInterest {
     fn new(seed: u64) -> Self {
         let (wanted, options) = (watched(&["a", "b"]), Options::default());
         Self {
@@ -128,7 +128,7 @@ fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
 
 #[test]
 fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     let mut ids = BTreeSet::new();
     let first = watched.open();
     ids.insert(watched.id.clone().unwrap());
@@ -148,7 +148,7 @@ fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
 
 #[test]
 fn it_says_where_it_stands() {
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     assert_eq!(watched.watch.state().name(), "connecting");
     watched.open();
     watched.acknowledge(&tools());
@@ -166,7 +166,7 @@ fn it_says_where_it_stands() {
 
 #[test]
 fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     watched.open();
     let honored = crate::subscription::watched(&["a"]);
     watched.acknowledge(&honored);
@@ -190,7 +190,7 @@ fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
 
 #[test]
 fn a_first_opening_that_took_several_attempts_is_the_first() {
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     watched.open();
     watched.drop_and_reopen();
     watched.acknowledge(&tools());
@@ -204,7 +204,7 @@ fn the_wait_is_anything_up_to_a_ceiling_that_doubles_to_half_a_minute() {
     ];
     let mut waits = vec![BTreeSet::new(); ceilings.len()];
     for seed in 0..300 {
-        let mut watched = Watched::new(seed);
+        let mut watched = SessionInterest::new(seed);
         watched.open();
         for (attempt, ceiling) in ceilings.iter().enumerate() {
             let wait = watched.drop_and_reopen();
@@ -225,7 +225,7 @@ fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
     let waits_after = |lived: Millis| -> Vec<Millis> {
         (0..100)
             .map(|seed| {
-                let mut watched = Watched::new(seed);
+                let mut watched = SessionInterest::new(seed);
                 watched.open();
                 for _ in 0..8 {
                     watched.drop_and_reopen();
@@ -253,12 +253,12 @@ fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
 #[test]
 fn a_server_that_says_when_to_come_back_is_obeyed() {
     for seed in 0..50 {
-        let mut watched = Watched::new(seed);
+        let mut watched = SessionInterest::new(seed);
         watched.open();
         watched.answer(429, "retry-after: 7", b"");
         let wait = watched.wait();
         assert!(wait >= Millis(7_000) && wait <= Millis(7_500), "{wait:?}");
-        let mut watched = Watched::live(seed);
+        let mut watched = SessionInterest::live(seed);
         watched.bytes(b"retry: 9000\n");
         watched.end();
         assert!(watched.wait() >= Millis(9_000));
@@ -278,7 +278,7 @@ fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
         (400, error(-32_602), Some(-32_602)),
         (400, error(-32_022), Some(-32_022)),
     ] {
-        let mut watched = Watched::new(1);
+        let mut watched = SessionInterest::new(1);
         watched.open();
         watched.answer(status, json, body.as_bytes());
         watched.end();
@@ -297,12 +297,12 @@ fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
 #[test]
 fn it_goes_on_where_the_server_may_recover() {
     for status in [404, 408, 429, 500, 502, 503] {
-        let mut watched = Watched::new(1);
+        let mut watched = SessionInterest::new(1);
         watched.open();
         watched.answer(status, "", b"");
         watched.wait();
     }
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     watched.open();
     let full = br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"full"}}"#;
     watched.answer(503, "content-type: application/json", full);
@@ -312,11 +312,11 @@ fn it_goes_on_where_the_server_may_recover() {
 
 #[test]
 fn a_graceful_end_is_opened_again_unless_nothing_was_honored() {
-    let mut watched = Watched::live(1);
+    let mut watched = SessionInterest::live(1);
     let result = message::listen_result(watched.id.as_ref().unwrap(), None);
     watched.say(&result);
     watched.wait();
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     watched.open();
     watched.acknowledge(&SubscriptionFilter::default());
     let result = message::listen_result(watched.id.as_ref().unwrap(), None);
@@ -329,7 +329,7 @@ fn a_graceful_end_is_opened_again_unless_nothing_was_honored() {
 
 #[test]
 fn an_acknowledgment_that_does_not_come_is_another_attempt() {
-    let mut watched = Watched::new(1);
+    let mut watched = SessionInterest::new(1);
     watched.open();
     watched.answer(200, STREAM, b"");
     watched.sleep(Millis(30_000));
@@ -365,7 +365,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 #[test]
 fn whatever_happens_there_is_one_request_at_a_time_and_a_deadline() {
     check((vec(any_step(), 0..60), any::<u64>()), |(steps, seed)| {
-        let mut watched = Watched::new(seed);
+        let mut watched = SessionInterest::new(seed);
         watched.open();
         let mut is_waiting = false;
         for step in steps {

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{EndReason, ServerStream, Stamp},
+    listen::{EndReason, ServerStream, StreamKind},
     message,
     upstream::{BusCall, ResumePoint, Timeouts},
     uri::Uri,
-    wire::Watched,
+    wire::SessionInterest,
 };
 
 use crate::alone::{Alone, Frame};
@@ -55,8 +55,8 @@ pub(crate) struct World {
     ends_by: Option<(Millis, EndReason)>,
 }
 
-pub(crate) fn mark(epoch: u32, position: u64) -> Mark {
-    Mark {
+pub(crate) fn cursor(epoch: u32, position: u64) -> Cursor {
+    Cursor {
         epoch: format!("e{epoch}").into(),
         position: Position(position),
     }
@@ -71,7 +71,7 @@ impl World {
 
     /// The stream of a session that watches nothing.
     pub(crate) fn of_session(filter: SubscriptionFilter) -> Self {
-        let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
+        let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
         let edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
         Self::of(edge, Some(Vec::new()), Timeouts::default())
     }
@@ -80,7 +80,7 @@ impl World {
         edge.set_patience(patience);
         let mut world = Self {
             edge,
-            bus: Bus::new(mark(0, 0)),
+            bus: Bus::new(cursor(0, 0)),
             now: Millis(0),
             door: Door::Open,
             wire: VecDeque::new(),
@@ -183,7 +183,7 @@ impl World {
         self.cut();
         self.epochs += 1;
         self.log.clear();
-        self.bus = Bus::new(mark(self.epochs, 0));
+        self.bus = Bus::new(cursor(self.epochs, 0));
     }
 
     /// Whether the bus holds a connection of this edge.
@@ -237,12 +237,12 @@ impl World {
         let text = self.edge.attach_message();
         let mut reply = follow::taken(&mut self.bus, edge, &text);
         if let Some(uris) = self.watched.clone() {
-            let watched = Watched {
+            let watched = SessionInterest {
                 session: reply.joined()[0].clone(),
                 uris,
-                is_held: false,
+                is_paused: false,
             };
-            reply.push_watch(&mut self.bus, watched);
+            reply.push_interest(&mut self.bus, watched);
         }
         let frames = follow::answers(&mut self.bus, reply, &self.log);
         self.wire.extend(frames);

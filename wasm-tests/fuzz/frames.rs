@@ -1,14 +1,14 @@
 //! Frames and messages as their senders write them.
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
     topic::Topic,
     wire::{
         Backlog, Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed,
-        SessionCall, Watched,
+        SessionCall, SessionInterest,
     },
 };
 
@@ -47,12 +47,12 @@ pub fn others() -> Vec<String> {
         joined: vec![claim("s 1")],
         ..Follow::default()
     };
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(2),
     };
     let events = [(Position(2), ServerEvent::ToolsListChanged.to_json())];
-    let batch = Batch::for_shard(&mark, None, None, events.into_iter(), false);
+    let batch = Batch::for_shard(&cursor, None, None, events.into_iter(), false);
     let stale = FollowAnswer::Stale { seq: 2 }.to_json();
     let room = Some(9);
     let full = FollowAnswer::Full { seq: 2, room }.to_json();
@@ -62,7 +62,7 @@ pub fn others() -> Vec<String> {
     };
     let joined = Follow {
         joined: vec![claim("s 1")],
-        ..Follow::fresh(1, vec![Topic::Everything]).since(&mark)
+        ..Follow::fresh(1, vec![Topic::Everything]).since(&cursor)
     };
     vec![
         follow.to_json(),
@@ -73,27 +73,27 @@ pub fn others() -> Vec<String> {
         SessionCall::Changed(claim("s 1")).to_json(),
         EdgeMessage::Detach.to_json(),
         joined.to_json(),
-        BusMessage::watched(&[uri("a")], true),
-        followed(1, &mark),
+        BusMessage::session_interest(&[uri("a")], true),
+        followed(1, &cursor),
     ]
 }
 
 /// A fresh follow of session `s` is answered.
-pub fn followed(seq: u64, mark: &Mark) -> String {
-    let watched = Watched {
+pub fn followed(seq: u64, cursor: &Cursor) -> String {
+    let watched = SessionInterest {
         session: claim("s 1"),
         uris: vec![uri("a")],
-        is_held: false,
+        is_paused: false,
     };
     FollowAnswer::Followed(Followed {
         seq,
-        mark: mark.clone(),
+        cursor: cursor.clone(),
         missed: Some(Backlog {
-            after: mark.position,
+            after: cursor.position,
             events: Vec::new(),
         }),
         is_settled: false,
-        watches: vec![watched],
+        interests: vec![watched],
         room: None,
     })
     .to_json()

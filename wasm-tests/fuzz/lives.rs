@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -139,7 +139,7 @@ impl StreamLife {
 /// A bus sends each edge what that edge wants, in the order of the log, and nothing to who left.
 pub fn bus(steps: &[u8]) {
     let mut life = BusLife {
-        bus: Bus::new(Mark {
+        bus: Bus::new(Cursor {
             epoch: "e".into(),
             position: Position(0),
         }),

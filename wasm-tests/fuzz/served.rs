@@ -12,7 +12,7 @@ use mcp_listen::{
     http::Policy,
     id::RequestId,
     limits::Limits,
-    listen::{EndReason, Incoming, ServerStream, Stamp},
+    listen::{EndReason, Incoming, ServerStream, StreamKind},
     session::{self, Ask, Reply},
     sse::{Bounds, Decoder, Item},
 };
@@ -96,8 +96,8 @@ impl Server {
                         .requested
                         .honored(Capabilities::ALL, permit.as_ref());
                     assert!(honored.is_subset_of(&accepted.requested));
-                    let stamp = Stamp::Subscription(accepted.id.clone());
-                    let stream = ServerStream::with_stamp(stamp, honored, KEEP_ALIVE, self.now);
+                    let stamp = StreamKind::Listen(accepted.id.clone());
+                    let stream = ServerStream::with_kind(stamp, honored, KEEP_ALIVE, self.now);
                     return self.open(stream, Some(accepted.id));
                 }
                 Step::OpenSession => {
@@ -139,7 +139,7 @@ impl Server {
             5 | 6 => self.held[place].is_blocked = false,
             7 => self
                 .fanout
-                .tend(stream, |stream| stream.retire(EndReason::Shed)),
+                .with_stream(stream, |stream| stream.retire(EndReason::Shed)),
             9 => close(&mut self.fanout, stream),
             10 => self.narrow(place),
             11 => {
@@ -311,7 +311,7 @@ fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
     reason = "the method alone is not general enough in its lifetime"
 )]
 fn close(fanout: &mut Fanout, stream: StreamId) {
-    fanout.tend(stream, |stream| stream.close());
+    fanout.with_stream(stream, |stream| stream.close());
 }
 
 fn method_of(message: &str) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! What comes over wires: frames of the bus, event streams, lines, and answers of servers.
 
 use mcp_listen::{
-    bus::{Bus, Mark, Position, Shard},
+    bus::{Bus, Cursor, Position, Shard},
     capabilities::{Capabilities, Discovered},
     client::{Options, Output, Subscription},
     clock::Millis,
@@ -11,7 +11,7 @@ use mcp_listen::{
     isolate::{Isolate, SessionStart},
     json,
     limits::Limits,
-    listen::{ServerStream, Stamp},
+    listen::{ServerStream, StreamKind},
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
     upstream::{ResumePoint, Timeouts},
@@ -65,27 +65,27 @@ fn batch_text(batch: &Batch) -> String {
     match &batch.epoch {
         None => Batch::for_edge(previous, through, at, events),
         Some(epoch) => {
-            let mark = Mark {
+            let cursor = Cursor {
                 epoch: epoch.clone(),
                 position: through,
             };
-            Batch::for_shard(&mark, previous, at, events, batch.is_last)
+            Batch::for_shard(&cursor, previous, at, events, batch.is_last)
         }
     }
 }
 
 fn everybody_takes(text: &str) {
-    let mut bus = Bus::new(mark());
+    let mut bus = Bus::new(cursor());
     let number = bus.connect();
     let follow = frames::follow(&watched());
     for frame in [text, &follow, text] {
         drop(bus.handle_message(number, frame));
     }
     let mut alone = Isolate::new(Timeouts::default(), Millis(0));
-    let lists = ServerStream::with_stamp(Stamp::None, watched(), Millis(0), Millis(0));
+    let lists = ServerStream::with_kind(StreamKind::Session, watched(), Millis(0), Millis(0));
     let joining = SessionStart {
         session: claim("s 1"),
-        past: ResumePoint::Since(mark()),
+        past: ResumePoint::Since(cursor()),
         denied: Vec::new(),
     };
     let session = alone.open_session(lists, joining, Millis(0));
@@ -94,7 +94,7 @@ fn everybody_takes(text: &str) {
     let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
     let stream = isolate.open(stream, Millis(0));
     drop(isolate.poll_call(Millis(0)));
-    let followed = frames::followed(1, &mark());
+    let followed = frames::followed(1, &cursor());
     for frame in [text, &followed, text, text] {
         let _ = alone.handle_message(frame, Millis(1));
         while alone.poll_output(Millis(1)).is_some() {}
@@ -271,8 +271,8 @@ fn watched() -> SubscriptionFilter {
     }
 }
 
-fn mark() -> Mark {
-    Mark {
+fn cursor() -> Cursor {
+    Cursor {
         epoch: "e".into(),
         position: Position(0),
     }

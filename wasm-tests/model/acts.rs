@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Mark, clock::Millis, listen::EndReason};
+use mcp_listen::{bus::Cursor, clock::Millis, listen::EndReason};
 
 use crate::{
     bus::{Cut, Refusal},
@@ -65,8 +65,8 @@ impl World {
         let place = self.bus.publish(key, number, cut, self.now);
         self.note(|| format!("publish {} (event {number}): {place:?}", key.name()));
         if let Some(position) = place {
-            let epoch = self.bus.disk().mark().epoch;
-            self.ledger.write(key, Mark { epoch, position })?;
+            let epoch = self.bus.disk().cursor().epoch;
+            self.ledger.write(key, Cursor { epoch, position })?;
         }
         self.route();
         Ok(())

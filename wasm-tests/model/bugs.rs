@@ -45,7 +45,7 @@ pub(crate) const BUGS: [(Seeded, &str); 72] = [
     ),
     (
         Seeded::Core(Bug::MovesTheMarkOverAGap),
-        "an event after a gap moves the mark",
+        "an event after a gap moves the cursor",
     ),
     (
         Seeded::Core(Bug::TellsWhatWasOvertaken),

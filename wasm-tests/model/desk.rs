@@ -33,7 +33,7 @@ impl Bus {
         now: Millis,
         fails_after: Option<u8>,
     ) -> Result<bool, Broken> {
-        let (cabinet, since) = (self.disk().cabinet.clone(), self.disk().mark());
+        let (cabinet, since) = (self.disk().cabinet.clone(), self.disk().cursor());
         let idle = new.idle;
         let Some(memory) = self.memory() else {
             return Err(Broken);
@@ -93,10 +93,10 @@ impl Bus {
             let Some(memory) = self.memory() else { return };
             match output {
                 Output::Watch(edge, watched) if !slip::has(Slip::FollowsNoSession) => {
-                    let frame = memory.core.watch(edge, &watched.uris, watched.is_held);
+                    let frame = memory.core.watch(edge, &watched.uris, watched.is_paused);
                     let socket = memory.sockets.get(&edge).copied();
                     if let Some((socket, frame)) = socket.zip(frame) {
-                        self.send(socket, frame, Note::Watched, now);
+                        self.send(socket, frame, Note::SessionInterest, now);
                     }
                 }
                 Output::Close(edge, parting) => {

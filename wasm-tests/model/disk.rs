@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
 };
 
@@ -52,8 +52,8 @@ impl Disk {
         Self::new(self.epoch + 1, self.window, self.table.renewed())
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: format!("e{}", self.epoch).into(),
             position: Position(self.last),
         }

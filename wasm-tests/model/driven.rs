@@ -34,13 +34,13 @@ impl Driven<'_> {
     pub(crate) fn retire(&mut self, why: EndReason) {
         self.isolate
             .fanout()
-            .tend(self.id, |stream| stream.retire(why));
+            .with_stream(self.id, |stream| stream.retire(why));
     }
 
     pub(crate) fn retire_at(&mut self, at: Millis, why: EndReason) {
         self.isolate
             .fanout()
-            .tend(self.id, |stream| stream.retire_at(at, why));
+            .with_stream(self.id, |stream| stream.retire_at(at, why));
     }
 
     #[expect(
@@ -48,7 +48,9 @@ impl Driven<'_> {
         reason = "the method alone is not general enough in its lifetime"
     )]
     pub(crate) fn abort(&mut self) {
-        self.isolate.fanout().tend(self.id, |stream| stream.abort());
+        self.isolate
+            .fanout()
+            .with_stream(self.id, |stream| stream.abort());
     }
 
     pub(crate) fn close(&mut self) {
@@ -58,7 +60,7 @@ impl Driven<'_> {
     pub(crate) fn handle_blocked(&mut self, now: Millis) {
         self.isolate
             .fanout()
-            .tend(self.id, |stream| stream.handle_blocked(now));
+            .with_stream(self.id, |stream| stream.handle_blocked(now));
     }
 
     /// What is to be written; `has_ended` says that the end was.

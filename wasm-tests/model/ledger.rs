@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Mark, clock::Millis};
+use mcp_listen::{bus::Cursor, clock::Millis};
 
 use crate::{
     invariant::Violation,
@@ -8,24 +8,24 @@ use crate::{
 /// The publisher's own list of what was published: events are numbered from 1 over all epochs.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    events: Vec<Mark>,
+    events: Vec<Cursor>,
     last: [usize; KEYS],
 }
 
 impl Ledger {
     /// Writes down what has a place on disk now: in one epoch each event has the position after the
     /// one before.
-    pub(crate) fn write(&mut self, key: Key, mark: Mark) -> Result<(), Violation> {
-        let former = self.events.last().filter(|last| last.epoch == mark.epoch);
+    pub(crate) fn write(&mut self, key: Key, cursor: Cursor) -> Result<(), Violation> {
+        let former = self.events.last().filter(|last| last.epoch == cursor.epoch);
         let expected = former.map_or(1, |former| former.position.0 + 1);
-        if mark.position.0 != expected {
-            let found = mark.position.0;
+        if cursor.position.0 != expected {
+            let found = cursor.position.0;
             return Err(Violation::new(
                 "positions of one epoch go up by one",
                 format!("{} got position {found}, not {expected}", key.name()),
             ));
         }
-        self.events.push(mark);
+        self.events.push(cursor);
         self.last[key.index()] = self.events.len();
         Ok(())
     }
@@ -40,12 +40,12 @@ impl Ledger {
         self.last[key.index()]
     }
 
-    /// The same, where a stream that stands at `mark` has it behind it. What came before may have
+    /// The same, where a stream that stands at `cursor` has it behind it. What came before may have
     /// collapsed into it.
-    pub(crate) fn last_up_to(&self, key: Key, mark: &Mark) -> Option<usize> {
+    pub(crate) fn last_up_to(&self, key: Key, cursor: &Cursor) -> Option<usize> {
         let last = self.last(key);
         let event = self.events.get(last.checked_sub(1)?)?;
-        let is_behind = event.epoch == mark.epoch && event.position <= mark.position;
+        let is_behind = event.epoch == cursor.epoch && event.position <= cursor.position;
         is_behind.then_some(last)
     }
 }

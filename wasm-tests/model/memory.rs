@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, EdgeId, Mark, Position},
+    bus::{self, Cursor, EdgeId, Position},
     clock::Millis,
     session::{ROOT, Sessions},
     wire::{Claim, topics_of},
@@ -47,7 +47,7 @@ impl Memory {
         now: Millis,
     ) -> Self {
         let mut memory = Self {
-            core: disk.table.bus(mark(disk), disk),
+            core: disk.table.bus(cursor(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
             sessions: Sessions::new(disk.cabinet.clone()),
@@ -80,7 +80,7 @@ impl Memory {
         self.enter(socket, edge);
         if let Some(claim) = &attachment.session {
             match self.sessions.restore(claim, edge).unwrap() {
-                Some(watched) => drop(self.core.watch(edge, &watched.uris, watched.is_held)),
+                Some(watched) => drop(self.core.watch(edge, &watched.uris, watched.is_paused)),
                 None => self.over.push(socket),
             }
         }
@@ -88,10 +88,10 @@ impl Memory {
 }
 
 /// Where a bus that wakes goes on.
-fn mark(disk: &Disk) -> Mark {
-    let mut mark = disk.mark();
+fn cursor(disk: &Disk) -> Cursor {
+    let mut cursor = disk.cursor();
     if slip::has(Slip::RepeatsAPosition) {
-        mark.position = mark.position.previous();
+        cursor.position = cursor.position.previous();
     }
-    mark
+    cursor
 }

@@ -50,7 +50,7 @@ pub(crate) enum Note {
     Follow,
     Detach,
     Answer,
-    Watched,
+    SessionInterest,
     Batch,
     Broken,
 }
@@ -82,7 +82,7 @@ pub(crate) enum Fault {
 #[derive(Debug, Default)]
 struct Pipe {
     frames: VecDeque<Frame>,
-    is_held: bool,
+    is_paused: bool,
     closing: Option<Close>,
     is_closed: bool,
     /// What meets the next frame.
@@ -101,7 +101,7 @@ impl Network {
 
     pub(crate) fn connect(&mut self, is_blind: bool) -> SocketId {
         let pipe = || Pipe {
-            is_held: self.holds,
+            is_paused: self.holds,
             ..Pipe::default()
         };
         let (to_bus, to_edge) = (pipe(), pipe());
@@ -159,9 +159,9 @@ impl Network {
         }
     }
 
-    pub(crate) fn set_held(&mut self, id: SocketId, way: Way, is_held: bool) {
+    pub(crate) fn set_held(&mut self, id: SocketId, way: Way, is_paused: bool) {
         if let Some(socket) = self.sockets.get_mut(&id) {
-            socket.pipe(way).is_held = is_held;
+            socket.pipe(way).is_paused = is_paused;
         }
     }
 
@@ -214,9 +214,9 @@ impl Network {
     /// Nobody listens at this end any more.
     pub(crate) fn shut(&mut self, id: SocketId, way: Way) {
         if let Some(socket) = self.sockets.get_mut(&id) {
-            let is_held = socket.pipe(way).is_held;
+            let is_paused = socket.pipe(way).is_paused;
             *socket.pipe(way) = Pipe {
-                is_held,
+                is_paused,
                 is_closed: true,
                 ..Pipe::default()
             };
@@ -269,7 +269,7 @@ impl Network {
             socket.is_frozen = false;
             for way in [Way::ToBus, Way::ToEdge] {
                 let pipe = socket.pipe(way);
-                pipe.is_held = false;
+                pipe.is_paused = false;
                 pipe.armed = None;
                 pipe.restore();
             }
@@ -297,7 +297,7 @@ impl Socket {
             Way::ToEdge => &self.to_edge,
         };
         let is_frozen = self.is_frozen && way == Way::ToEdge;
-        !pipe.is_held && !is_frozen && (!pipe.frames.is_empty() || pipe.closing.is_some())
+        !pipe.is_paused && !is_frozen && (!pipe.frames.is_empty() || pipe.closing.is_some())
     }
 }
 
@@ -318,7 +318,7 @@ impl Pipe {
     }
 
     fn is_calm(&self) -> bool {
-        !self.is_held && self.armed.is_none() && self.aside.is_none() && self.closing.is_none()
+        !self.is_paused && self.armed.is_none() && self.aside.is_none() && self.closing.is_none()
     }
 
     fn hurt(&mut self, at: usize, fault: Fault) {

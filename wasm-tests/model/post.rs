@@ -23,7 +23,7 @@ pub(crate) struct Shards {
     pub(crate) objects: BTreeMap<ShardId, ShardObject>,
     homes: BTreeMap<SocketId, ShardId>,
     mail: VecDeque<Mail>,
-    is_held: bool,
+    is_paused: bool,
     /// The next call about a session fails.
     is_deaf: bool,
     /// Until when a shard may leave its root alone, which has said that it is overloaded.
@@ -50,7 +50,9 @@ impl Shards {
 
     /// Whether nothing is under way.
     pub(crate) fn is_settled(&self) -> bool {
-        !self.is_held && self.mail.is_empty() && self.objects.values().all(ShardObject::is_settled)
+        !self.is_paused
+            && self.mail.is_empty()
+            && self.objects.values().all(ShardObject::is_settled)
     }
 
     /// Whether a shard may leave its root alone that was overloaded.
@@ -76,7 +78,7 @@ impl Shards {
     }
 
     pub(crate) fn calm(&mut self) {
-        self.is_held = false;
+        self.is_paused = false;
         self.is_deaf = false;
     }
 
@@ -161,7 +163,7 @@ impl World {
 
     /// Delivers one letter, where the mail flows; the answer is whether there was one.
     pub(crate) fn deliver_mail(&mut self) -> Result<bool, Violation> {
-        if self.shards.is_held {
+        if self.shards.is_paused {
             return Ok(false);
         }
         let Some(mail) = self.shards.mail.pop_front() else {
@@ -204,8 +206,8 @@ impl World {
     fn move_mail(&mut self, step: Step) -> Result<(), Violation> {
         let at = usize::from(step.who).checked_rem(self.shards.mail.len());
         match (step.what % 6, at) {
-            (0, _) => self.shards.is_held = true,
-            (1, _) => self.shards.is_held = false,
+            (0, _) => self.shards.is_paused = true,
+            (1, _) => self.shards.is_paused = false,
             (kind, Some(at)) => {
                 let Some(mail) = self.shards.mail.remove(at) else {
                     return Ok(());

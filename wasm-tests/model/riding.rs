@@ -105,7 +105,7 @@ impl World {
         let now = self.now;
         self.note(|| format!("  isolate {place} hears {}", frame.text));
         let confirms = frame.note == Note::Answer;
-        let is_current = self.isolates[place].epoch == self.bus.disk().mark().epoch;
+        let is_current = self.isolates[place].epoch == self.bus.disk().cursor().epoch;
         let head = head_in(&frame.text).filter(|_| confirms && is_current);
         let head = head.and_then(|head| self.bus.disk().published(head));
         if confirms {
@@ -215,7 +215,7 @@ impl World {
                     return self.lose_line(place, Close::Lost, false);
                 }
                 let home = self.shards.home(socket);
-                let epoch = self.bus.disk().mark().epoch;
+                let epoch = self.bus.disk().cursor().epoch;
                 let isolate = &mut self.isolates[place];
                 (isolate.socket, isolate.home, isolate.epoch) = (Some(socket), home, epoch);
                 let text = isolate.attach_frame.clone();
@@ -257,7 +257,7 @@ impl World {
 /// Where the log ended, as an answer tells it.
 fn head_in(text: &str) -> Option<Position> {
     match BusMessage::from_json(text) {
-        Ok(BusMessage::Answer(FollowAnswer::Followed(followed))) => Some(followed.mark.position),
+        Ok(BusMessage::Answer(FollowAnswer::Followed(followed))) => Some(followed.cursor.position),
         _ => None,
     }
 }

@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use mcp_listen::{
     bus::{
-        CloseReason, Delivery, EdgeId, FollowCall, Mark, Persist, Shard, ShardOutput, ShardReceived,
+        CloseReason, Cursor, Delivery, EdgeId, FollowCall, Persist, Shard, ShardOutput,
+        ShardReceived,
     },
     clock::Millis,
     topic::Delta,
@@ -24,7 +25,7 @@ pub(crate) struct ShardObject {
     attachments: BTreeMap<SocketId, Attachment>,
     /// Durable: the number of its last call, and where it stood when it fell asleep.
     seq: u64,
-    mark: Option<Mark>,
+    cursor: Option<Cursor>,
     /// The calls about sessions that are done.
     done: Vec<u32>,
 }
@@ -41,7 +42,7 @@ impl ShardObject {
             life: None,
             attachments: BTreeMap::new(),
             seq: 0,
-            mark: None,
+            cursor: None,
             done: Vec::new(),
         }
     }
@@ -178,7 +179,7 @@ impl ShardObject {
         if !is_idle || life.shard.is_retired() {
             return false;
         }
-        self.mark = life.shard.mark().cloned();
+        self.cursor = life.shard.cursor().cloned();
         for (socket, edge) in &life.edges {
             if let Some(attachment) = self.attachments.get_mut(socket) {
                 attachment.last = life.shard.registry().last(*edge);
@@ -192,7 +193,7 @@ impl ShardObject {
     /// Memory and sockets are gone; the answer is which sockets these were.
     pub(crate) fn reset(&mut self) -> Vec<SocketId> {
         self.life = None;
-        self.mark = None;
+        self.cursor = None;
         std::mem::take(&mut self.attachments).into_keys().collect()
     }
 
@@ -234,16 +235,16 @@ impl ShardObject {
 
     /// What is in memory; a shard that sleeps is woken.
     fn life(&mut self) -> &mut Life {
-        let (seq, mark, attachments) = (self.seq, &self.mark, &self.attachments);
+        let (seq, cursor, attachments) = (self.seq, &self.cursor, &self.attachments);
         self.life
-            .get_or_insert_with(|| wake(seq, mark.as_ref(), attachments))
+            .get_or_insert_with(|| wake(seq, cursor.as_ref(), attachments))
     }
 }
 
-fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachment>) -> Life {
+fn wake(seq: u64, cursor: Option<&Cursor>, attachments: &BTreeMap<SocketId, Attachment>) -> Life {
     let mut shard = Shard::new(seq);
-    if let Some(mark) = mark.filter(|_| !attachments.is_empty()) {
-        shard = shard.woken(mark.clone());
+    if let Some(cursor) = cursor.filter(|_| !attachments.is_empty()) {
+        shard = shard.woken(cursor.clone());
     }
     let restored = attachments.iter().map(|(socket, attachment)| {
         let texts = attachment.kept.iter().map(String::as_str);
@@ -265,7 +266,7 @@ fn note_of(frame: &str) -> Note {
     match BusMessage::from_json(frame) {
         Ok(BusMessage::Answer(_)) => Note::Answer,
         Ok(BusMessage::Batch(_)) => Note::Batch,
-        Ok(BusMessage::Watched { .. }) => Note::Watched,
+        Ok(BusMessage::SessionInterest { .. }) => Note::SessionInterest,
         Err(_) => Note::Broken,
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, JournalEntry, Mark, Position, ShardId},
+    bus::{self, Cursor, JournalEntry, Position, ShardId},
     clock::Millis,
     topic::Topic,
 };
@@ -85,8 +85,8 @@ impl Table {
     }
 
     /// The bus as it is after a restart.
-    pub(crate) fn bus(&self, mark: Mark, disk: &Disk) -> bus::Bus {
-        let mut bus = bus::Bus::new(mark).with_floor(disk.floor());
+    pub(crate) fn bus(&self, cursor: Cursor, disk: &Disk) -> bus::Bus {
+        let mut bus = bus::Bus::new(cursor).with_floor(disk.floor());
         bus.set_shards(self.settled, self.last, self.per_shard);
         for (shard, seat) in &self.shards {
             bus.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    fanout::{Fan, Published, StreamId},
+    fanout::{Published, StreamId, WriteBatch},
     isolate::{IsolateOutput, Parted},
     listen::ServerStream,
 };
@@ -44,7 +44,7 @@ impl World {
     }
 
     /// Events were fanned out: each stream has them written, or they wait.
-    fn write(&mut self, place: usize, fan: &Fan) -> Result<(), Violation> {
+    fn write(&mut self, place: usize, fan: &WriteBatch) -> Result<(), Violation> {
         let (now, published) = (self.now, self.ledger.now());
         let events = self.isolates[place].core.streams().last().to_vec();
         let riders = self.isolates[place].riders.clone();
@@ -91,7 +91,7 @@ impl World {
         let host = clients[rider.client].host.as_ref().unwrap();
         if host.written.is_some() {
             let fanout = isolates[place].core.fanout();
-            fanout.tend(rider.id, |stream| stream.handle_blocked(now));
+            fanout.with_stream(rider.id, |stream| stream.handle_blocked(now));
         }
     }
 

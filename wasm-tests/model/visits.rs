@@ -1,7 +1,7 @@
 use mcp_listen::{
     capabilities::Capabilities,
     error::Reason,
-    listen::{Accepted, EndReason, ServerStream, Stamp},
+    listen::{Accepted, EndReason, ServerStream, StreamKind},
     session::{Ask, NewSession, Question, Reply},
 };
 
@@ -235,8 +235,8 @@ impl World {
             self.clients[visit.at].deny_resources();
         }
         let honored = accepted.requested.honored(Capabilities::ALL, Some(&permit));
-        let stamp = Stamp::Subscription(accepted.id.clone());
-        let stream = ServerStream::with_stamp(stamp, honored, self.keep_alive(), self.now);
+        let stamp = StreamKind::Listen(accepted.id.clone());
+        let stream = ServerStream::with_kind(stamp, honored, self.keep_alive(), self.now);
         Outcome::Opened(Box::new(stream), None)
     }
 
@@ -315,10 +315,10 @@ impl World {
         let is_session = joining.is_some();
         let is_empty = stream.honored().is_empty();
         let client = &mut self.clients[at];
-        let reader = match stream.stamp() {
-            Stamp::Subscription(id) if client.is_watching() => Reader::Watch(id.clone()),
-            Stamp::Subscription(id) => Reader::Subscription(id.clone()),
-            Stamp::None => Reader::Session,
+        let reader = match stream.kind() {
+            StreamKind::Listen(id) if client.is_watching() => Reader::Watch(id.clone()),
+            StreamKind::Listen(id) => Reader::Subscription(id.clone()),
+            StreamKind::Session => Reader::Session,
         };
         let opening = Opening {
             reader,

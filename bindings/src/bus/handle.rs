@@ -2,7 +2,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, EdgeId, Mark, Registry, ShardId, ShardReceived},
+    bus::{self, Cursor, EdgeId, Registry, ShardId, ShardReceived},
     session::Sessions,
     wire::{Claim, ProtocolError, topics_of},
 };
@@ -115,7 +115,7 @@ impl Bus {
     pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
         let shard = bus::Shard::new(at(seq).0).with_patience(millis(patience));
         let shard = match epoch {
-            Some(epoch) => shard.woken(Mark {
+            Some(epoch) => shard.woken(Cursor {
                 epoch: epoch.into(),
                 position: at(position),
             }),
@@ -238,7 +238,7 @@ impl Bus {
                 shard.poll_timeout(),
                 shard.is_settled(),
                 shard.is_retired(),
-                shard.mark(),
+                shard.cursor(),
             ),
         };
         object(&State {
@@ -311,7 +311,7 @@ impl Bus {
     pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
         let root = self.root()?;
         let deliveries = root.publish(&events, millis(at))?;
-        let position = number(root.core.mark().position);
+        let position = number(root.core.cursor().position);
         let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
         Ok(object(&Publication {
             position,

@@ -1,7 +1,7 @@
 use wasm_bindgen::JsValue;
 
 use mcp_listen::{
-    bus::{self, EdgeId, FollowReply, Follower, Mark, Persist, Position, ShardId},
+    bus::{self, Cursor, EdgeId, FollowReply, Follower, Persist, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     session::{self, Sessions},
@@ -28,7 +28,7 @@ pub(super) struct Root {
 
 impl Root {
     pub(super) fn new(log: Log) -> Self {
-        let core = bus::Bus::new(Mark {
+        let core = bus::Bus::new(Cursor {
             epoch: log.epoch().into(),
             position: at(log.position()),
         });
@@ -59,7 +59,7 @@ impl Root {
             self.core.disconnect(edge);
             return Err(coded("session-over", "the session of this edge is over"));
         };
-        self.core.watch(edge, &watched.uris, watched.is_held);
+        self.core.watch(edge, &watched.uris, watched.is_paused);
         Ok(edge)
     }
 
@@ -151,7 +151,7 @@ impl Root {
             let session::Output::Watch(edge, watched) = output else {
                 return Ok(Output::of_session(output));
             };
-            let frame = self.core.watch(edge, &watched.uris, watched.is_held);
+            let frame = self.core.watch(edge, &watched.uris, watched.is_paused);
             if let Some(frame) = frame {
                 return Ok(Some(Output::send(frame, &[edge.0])));
             }

@@ -26,7 +26,7 @@ impl Bus {
         let read = NewSession::from_json(session).zip(Limits::from_json(limits));
         let (new, limits) = read.ok_or_else(|| malformed("session"))?;
         let root = self.root()?;
-        let since = event_id::write(Some(root.core.mark()));
+        let since = event_id::write(Some(root.core.cursor()));
         root.sessions()?
             .begin(id, new, &since, &limits, millis(now))
     }

@@ -2,7 +2,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     event::ServerEvent,
-    fanout::{self, Fan, StreamId, Tended},
+    fanout::{self, StreamId, StreamMut, WriteBatch},
     isolate::Isolate,
     listen::{EndReason, ServerStream},
 };
@@ -179,7 +179,7 @@ impl Fanout {
     ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let mut renewed = Renewed::default();
-        self.fanout_mut().tend(id, |stream| {
+        self.fanout_mut().with_stream(id, |stream| {
             renewed = renew(stream, authorized.as_deref(), millis(now));
         });
         match (&mut self.core, renewed.scope) {
@@ -200,7 +200,7 @@ impl Fanout {
     pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         let fanout = self.fanout_mut();
         if is_closing {
-            fanout.handle_last_doubt();
+            fanout.handle_loss_at_close();
         } else {
             fanout.handle_gap();
         }
@@ -297,10 +297,10 @@ impl Fanout {
         fanout.stream(fanout.id_at(slot)?)
     }
 
-    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut Tended<'_>)) {
+    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut StreamMut<'_>)) {
         let fanout = self.fanout_mut();
         if let Some(id) = fanout.id_at(slot) {
-            fanout.tend(id, action);
+            fanout.with_stream(id, action);
         }
     }
 
@@ -323,7 +323,7 @@ impl Fanout {
 /// Packs a fan as numbers of four bytes, little-endian, followed by the chunks. The numbers are:
 /// their total length in bytes, the number of chunks, the end of each chunk, and for each write the
 /// stream and the index of its chunk.
-pub(crate) fn packed(fan: &Fan) -> Vec<u8> {
+pub(crate) fn packed(fan: &WriteBatch) -> Vec<u8> {
     let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
     let mut bytes = Vec::with_capacity(head + fan.bytes.len());
     let mut push = |number: u32| bytes.extend_from_slice(&number.to_le_bytes());

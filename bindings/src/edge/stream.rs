@@ -1,7 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::Mark,
+    bus::Cursor,
     isolate::{self, SessionStart},
     listen::ServerStream,
 };
@@ -11,7 +11,7 @@ use mcp_listen::{
 pub struct Stream {
     pub(crate) inner: ServerStream,
     /// The mark in the log of a bus up to which it was given every event.
-    pub(crate) since: Option<Mark>,
+    pub(crate) since: Option<Cursor>,
     /// How it joins its session, for the stream of one.
     pub(crate) joining: Option<SessionStart>,
 }

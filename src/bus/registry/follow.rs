@@ -2,8 +2,8 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     bus::replay::Replay,
-    vocabulary::{position::Mark, topic::Delta},
-    wire::{Backlog, EdgeMessage, Follow, FollowAnswer, Followed, ProtocolError, Watched},
+    vocabulary::{position::Cursor, topic::Delta},
+    wire::{Backlog, EdgeMessage, Follow, FollowAnswer, Followed, ProtocolError, SessionInterest},
 };
 
 use super::{EdgeId, Registry};
@@ -67,11 +67,11 @@ impl Registry {
         delta
     }
 
-    /// Returns the reply to an edge whose additions are in effect; the log ended at `mark` at that
+    /// Returns the reply to an edge whose additions are in effect; the log ended at `cursor` at that
     /// time.
-    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, mark: Mark) -> FollowAnswer {
+    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, cursor: Cursor) -> FollowAnswer {
         let missed = None;
-        self.followed(edge, seq, mark, missed, Vec::new())
+        self.followed(edge, seq, cursor, missed, Vec::new())
     }
 
     /// Returns the reply to an edge whose additions have no room.
@@ -86,9 +86,9 @@ impl Registry {
         &mut self,
         edge: EdgeId,
         seq: u64,
-        mark: Mark,
+        cursor: Cursor,
         replay: Replay,
-        watches: Vec<Watched>,
+        interests: Vec<SessionInterest>,
     ) -> Vec<String> {
         let missed = Backlog {
             after: replay.after(),
@@ -99,9 +99,9 @@ impl Registry {
             attached.last = Some(heard);
             attached.is_waiting = false;
         }
-        let position = heard.max(mark.position);
-        let mark = Mark { position, ..mark };
-        let answer = self.followed(edge, seq, mark, Some(missed), watches);
+        let position = heard.max(cursor.position);
+        let cursor = Cursor { position, ..cursor };
+        let answer = self.followed(edge, seq, cursor, Some(missed), interests);
         let mut frames = vec![answer.to_json()];
         frames.extend(batches);
         frames
@@ -111,16 +111,16 @@ impl Registry {
         &self,
         edge: EdgeId,
         seq: u64,
-        mark: Mark,
+        cursor: Cursor,
         missed: Option<Backlog>,
-        watches: Vec<Watched>,
+        interests: Vec<SessionInterest>,
     ) -> FollowAnswer {
         FollowAnswer::Followed(Followed {
             seq,
-            mark,
+            cursor,
             missed,
             is_settled: false,
-            watches,
+            interests,
             room: self.told_room(edge),
         })
     }

@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Topic,
     },
     wire::{Batch, BatchAck, ProtocolError},
@@ -36,19 +36,19 @@ impl Shard {
     /// Delivers the events of a batch. If events before it are missing, requests them from the
     /// root, which then sends these again.
     pub(super) fn take(&mut self, batch: Batch) {
-        let end = Mark {
+        let end = Cursor {
             epoch: batch.epoch.unwrap_or_default(),
             position: batch.through,
         };
         if self
-            .mark
+            .cursor
             .as_ref()
-            .is_some_and(|mark| mark.epoch != end.epoch)
+            .is_some_and(|cursor| cursor.epoch != end.epoch)
         {
             self.begin_anew();
         }
-        let reached = self.mark.as_ref().map(|mark| mark.position);
-        // This holds before the first reply too: the omitted events may be after the mark of that
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
+        // This holds before the first reply too: the omitted events may be after the cursor of that
         // reply.
         self.is_behind |= batch.previous > reached;
         if self.is_behind {
@@ -63,7 +63,7 @@ impl Shard {
             }
         }
         if reached.is_none_or(|reached| reached < end.position) {
-            self.mark = Some(end);
+            self.cursor = Some(end);
         }
     }
 

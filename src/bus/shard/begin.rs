@@ -4,10 +4,10 @@ use crate::{
     bus::{registry::EdgeId, replay::Replay},
     clock::Millis,
     vocabulary::{
-        position::Mark,
+        position::Cursor,
         topic::{Topic, Topics},
     },
-    wire::{Backlog, Claim, Follow, Watched},
+    wire::{Backlog, Claim, Follow, SessionInterest},
 };
 
 use super::{Asked, CloseReason, Shard, Waiting};
@@ -61,18 +61,19 @@ impl Shard {
         }
     }
 
-    /// Whether a mark is one of the log that this shard follows.
-    fn knows(&self, since: &Mark) -> bool {
-        let is_before = |own: &Mark| own.epoch == since.epoch && since.position <= own.position;
-        self.mark.as_ref().is_some_and(is_before)
+    /// Whether a cursor is one of the log that this shard follows.
+    fn knows(&self, since: &Cursor) -> bool {
+        let is_before = |own: &Cursor| own.epoch == since.epoch && since.position <= own.position;
+        self.cursor.as_ref().is_some_and(is_before)
     }
 
     /// Whether an edge can get its reply without a call to the root.
-    pub(super) fn is_current(&self, topics: &[Topic], since: Option<&Mark>) -> bool {
-        let is_whole =
-            |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
+    pub(super) fn is_current(&self, topics: &[Topic], since: Option<&Cursor>) -> bool {
+        let is_whole = |since: &Cursor| {
+            Some(since) == self.cursor.as_ref() && self.whole_from <= since.position
+        };
         let is_here = since.is_none_or(is_whole);
-        self.mark.is_some()
+        self.cursor.is_some()
             && is_here
             && topics.iter().all(|topic| self.interest.is_followed(topic))
     }
@@ -83,7 +84,7 @@ impl Shard {
         &self,
         topics: &[Topic],
         session: Option<&Claim>,
-        since: Option<&Mark>,
+        since: Option<&Cursor>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;
         let is_added = |topic| self.interest.is_followed(topic) || self.interest.is_asked(topic);
@@ -94,9 +95,9 @@ impl Shard {
     pub(super) fn answer_waiting(
         &mut self,
         call: u64,
-        mark: &Mark,
+        cursor: &Cursor,
         missed: Option<&Backlog>,
-        joined: &[Watched],
+        joined: &[SessionInterest],
     ) {
         let waiting = core::mem::take(&mut self.waiting).into_iter();
         let (answered, waiting): (Vec<_>, Vec<_>) =
@@ -108,7 +109,7 @@ impl Shard {
         {
             let (since, session) = match what {
                 Asked::More(_) => {
-                    self.confirm(edge, seq, mark);
+                    self.confirm(edge, seq, cursor);
                     continue;
                 }
                 Asked::All { since, session } => (since, session),
@@ -124,23 +125,23 @@ impl Shard {
                     for watched in &watched {
                         self.watch(edge, watched);
                     }
-                    self.answer(edge, seq, since, Some((mark, missed)), watched);
+                    self.answer(edge, seq, since, Some((cursor, missed)), watched);
                 }
             }
         }
     }
 
-    /// Replies to a fresh follow, at the shard's mark or at the root's.
+    /// Replies to a fresh follow, at the shard's cursor or at the root's.
     fn answer(
         &mut self,
         edge: EdgeId,
         seq: u64,
-        since: Option<Mark>,
-        from: Option<(&Mark, Option<&Backlog>)>,
-        watches: Vec<Watched>,
+        since: Option<Cursor>,
+        from: Option<(&Cursor, Option<&Backlog>)>,
+        interests: Vec<SessionInterest>,
     ) {
-        let own = self.mark.clone();
-        let Some(end) = from.map(|(mark, _)| mark.clone()).or(own) else {
+        let own = self.cursor.clone();
+        let Some(end) = from.map(|(cursor, _)| cursor.clone()).or(own) else {
             return;
         };
         let missed = from.and_then(|(_, missed)| missed);
@@ -166,7 +167,7 @@ impl Shard {
                 replay.push(position, event);
             }
         }
-        for message in self.edges.begun(edge, seq, end, replay, watches) {
+        for message in self.edges.begun(edge, seq, end, replay, interests) {
             self.send(edge, message);
         }
     }

@@ -5,7 +5,7 @@ use crate::{
     bus::registry::EdgeId,
     clock::Millis,
     vocabulary::{
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Delta,
     },
     wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
@@ -79,7 +79,10 @@ impl Shard {
 
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
-            || self.watches.iter().any(|watch| watch.call.is_none());
+            || self
+                .interest_changes
+                .iter()
+                .any(|change| change.call.is_none());
         let is_due = self.is_behind || self.interest.is_due() || self.low.is_due();
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
@@ -94,19 +97,19 @@ impl Shard {
                 joined.extend(session.clone());
             }
         }
-        for watch in &mut self.watches {
-            watch.call = Some(seq);
+        for change in &mut self.interest_changes {
+            change.call = Some(seq);
             let mut held = self.sessions.iter();
-            let is_here = held.any(|(session, _)| *session == watch.session);
-            if is_here && !joined.contains(&watch.session) {
-                joined.push(watch.session.clone());
+            let is_here = held.any(|(session, _)| *session == change.session);
+            if is_here && !joined.contains(&change.session) {
+                joined.push(change.session.clone());
             }
         }
         joined
     }
 
     pub(super) fn oldest_since(&self) -> Option<Position> {
-        let own = self.mark.as_ref().filter(|_| self.is_behind);
+        let own = self.cursor.as_ref().filter(|_| self.is_behind);
         let edges = self.waiting.iter();
         let edges = edges.filter_map(|waiting| match &waiting.what {
             Asked::All { since, .. } => since.as_ref(),
@@ -137,8 +140,8 @@ impl Shard {
         for waiting in &mut self.waiting {
             waiting.call = None;
         }
-        for watch in &mut self.watches {
-            watch.call = None;
+        for change in &mut self.interest_changes {
+            change.call = None;
         }
         let gone = left.into_iter();
         let gone: Vec<_> = gone
@@ -158,57 +161,57 @@ impl Shard {
         }
         let has_added = self.interest.finish(|topic| self.edges.is_wanted(topic));
         let Followed {
-            mark,
+            cursor,
             is_settled,
             missed,
-            watches,
+            interests,
             room,
             ..
         } = followed;
         self.interest.room().tell(room);
         if self
-            .mark
+            .cursor
             .as_ref()
-            .is_some_and(|own| own.epoch != mark.epoch)
+            .is_some_and(|own| own.epoch != cursor.epoch)
         {
             return self.begin_anew();
         }
         if is_first {
-            self.begin_at(&mark);
+            self.begin_at(&cursor);
         } else {
-            self.catch_up(&mark, is_settled, missed.as_ref());
+            self.catch_up(&cursor, is_settled, missed.as_ref());
         }
         self.is_behind = flight.is_passed;
-        self.count_from(&mark, has_added);
-        self.answer_waiting(flight.seq, &mark, missed.as_ref(), &watches);
-        self.answer_watches(flight.seq, &watches);
+        self.count_from(&cursor, has_added);
+        self.answer_waiting(flight.seq, &cursor, missed.as_ref(), &interests);
+        self.answer_interest_changes(flight.seq, &interests);
         self.low.handle_count(self.edges.attached(), now);
     }
 
-    /// Records from where topics are followed: what was added, from the mark of the reply on. If
-    /// this shard has reached that mark, this holds for all topics.
-    fn count_from(&mut self, mark: &Mark, has_added: bool) {
-        let own = self.mark.as_ref().map(|own| own.position);
-        if own >= Some(mark.position) {
-            self.whole_from = mark.position;
+    /// Records from where topics are followed: what was added, from the cursor of the reply on. If
+    /// this shard has reached that cursor, this holds for all topics.
+    fn count_from(&mut self, cursor: &Cursor, has_added: bool) {
+        let own = self.cursor.as_ref().map(|own| own.position);
+        if own >= Some(cursor.position) {
+            self.whole_from = cursor.position;
         } else if has_added {
-            self.whole_from = self.whole_from.max(mark.position);
+            self.whole_from = self.whole_from.max(cursor.position);
         }
     }
 
-    /// Starts at the mark of the first reply. A batch that the root sent to an earlier instance of
+    /// Starts at the cursor of the first reply. A batch that the root sent to an earlier instance of
     /// this shard may have arrived before, and says nothing about the events in between.
-    fn begin_at(&mut self, mark: &Mark) {
-        let own = self.mark.as_ref();
-        if own.is_none_or(|own| own.position < mark.position) {
-            self.mark = Some(mark.clone());
+    fn begin_at(&mut self, cursor: &Cursor) {
+        let own = self.cursor.as_ref();
+        if own.is_none_or(|own| own.position < cursor.position) {
+            self.cursor = Some(cursor.clone());
         }
     }
 
     /// Delivers the missing events, if there are any.
-    pub(super) fn catch_up(&mut self, mark: &Mark, is_settled: bool, missed: Option<&Backlog>) {
-        let Some(own) = &self.mark else {
-            self.mark = Some(mark.clone());
+    pub(super) fn catch_up(&mut self, cursor: &Cursor, is_settled: bool, missed: Option<&Backlog>) {
+        let Some(own) = &self.cursor else {
+            self.cursor = Some(cursor.clone());
             return;
         };
         let reached = own.position;
@@ -224,8 +227,8 @@ impl Shard {
             _ if is_settled => {}
             _ => return,
         }
-        if reached < mark.position {
-            self.mark = Some(mark.clone());
+        if reached < cursor.position {
+            self.cursor = Some(cursor.clone());
         }
     }
 

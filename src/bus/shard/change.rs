@@ -4,7 +4,7 @@ use crate::{
     bus::{follow_reply::Persist, registry::EdgeId},
     clock::Millis,
     vocabulary::{
-        position::Mark,
+        position::Cursor,
         topic::{Delta, Topic},
     },
     wire::{Follow, ProtocolError},
@@ -41,9 +41,9 @@ impl Shard {
         })
     }
 
-    /// Confirms the additions of an edge; the log ended at `mark` when they took effect.
-    pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, mark: &Mark) {
-        let answer = self.edges.confirmed(edge, seq, mark.clone());
+    /// Confirms the additions of an edge; the log ended at `cursor` when they took effect.
+    pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, cursor: &Cursor) {
+        let answer = self.edges.confirmed(edge, seq, cursor.clone());
         self.send(edge, answer.to_json());
     }
 
@@ -80,8 +80,8 @@ impl Shard {
     fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: &Delta) {
         let topics: Vec<Topic> = delta.add.iter().map(Topic::followed).collect();
         let is_current = self.is_current(&topics, None);
-        if let Some(mark) = self.mark.clone().filter(|_| is_current) {
-            return self.confirm(edge, seq, &mark);
+        if let Some(cursor) = self.cursor.clone().filter(|_| is_current) {
+            return self.confirm(edge, seq, &cursor);
         }
         self.waiting.push(Waiting {
             edge,

@@ -15,7 +15,7 @@ use crate::{
     upstream::InterestTracker,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::{Subject, Topic},
     },
     wire::{Claim, ProtocolError, SessionCall},
@@ -35,10 +35,10 @@ pub use output::{CloseReason, FollowCall, ShardOutput, ShardReceived};
 /// [`Shard::poll_output`] until there is none, after every other call.
 #[derive(Debug)]
 pub struct Shard {
-    /// The mark up to which it has received every event that it follows; `None` before the first
+    /// The cursor up to which it has received every event that it follows; `None` before the first
     /// message of the root.
-    mark: Option<Mark>,
-    /// The position from which all topics are followed, even if the mark is earlier.
+    cursor: Option<Cursor>,
+    /// The position from which all topics are followed, even if the cursor is earlier.
     whole_from: Position,
     seq: u64,
     /// The root may hold the topics of an earlier instance of this shard.
@@ -49,11 +49,11 @@ pub struct Shard {
     waiting: Vec<Waiting>,
     sessions: Vec<(Claim, EdgeId)>,
     left: Vec<Claim>,
-    watches: Vec<Watch>,
+    interest_changes: Vec<InterestChange>,
     flight: Option<Flight>,
     /// Events that arrived while a call is in flight: the latest of each topic.
     kept: Map<Subject, (Position, ServerEvent)>,
-    /// Events after the mark are missing.
+    /// Events after the cursor are missing.
     is_behind: bool,
     low: LowWatermark,
     failures: u32,
@@ -77,7 +77,7 @@ struct Waiting {
 enum Asked {
     /// A fresh follow.
     All {
-        since: Option<Mark>,
+        since: Option<Cursor>,
         session: Option<Claim>,
     },
     /// A follow that added these topics.
@@ -86,7 +86,7 @@ enum Asked {
 
 /// A change of a session's subscriptions that the root waits for.
 #[derive(Debug)]
-struct Watch {
+struct InterestChange {
     ticket: u32,
     session: Claim,
     call: Option<u64>,
@@ -106,7 +106,7 @@ impl Shard {
     /// Creates a shard whose last call had the number `seq`.
     pub fn new(seq: u64) -> Self {
         Self {
-            mark: None,
+            cursor: None,
             whole_from: Position::default(),
             seq,
             is_fresh: true,
@@ -115,7 +115,7 @@ impl Shard {
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
-            watches: Vec::new(),
+            interest_changes: Vec::new(),
             flight: None,
             kept: Map::new(),
             is_behind: false,
@@ -203,7 +203,7 @@ impl Shard {
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
             SessionCall::Changed(session) if self.holds(&session) => {
-                self.watches.push(Watch {
+                self.interest_changes.push(InterestChange {
                     ticket,
                     session,
                     call: None,
@@ -241,10 +241,10 @@ impl Shard {
         self.outputs.pop_front()
     }
 
-    /// Returns the mark up to which it has received every event that it follows, for
+    /// Returns the cursor up to which it has received every event that it follows, for
     /// [`Shard::woken`].
-    pub fn mark(&self) -> Option<&Mark> {
-        self.mark.as_ref()
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.cursor.as_ref()
     }
 
     /// Whether it is permanently closed and holds no edges.
@@ -292,25 +292,25 @@ impl Shard {
         self.close_all(CloseReason::Moved);
         self.is_retired = true;
         self.flight = None;
-        self.finish_watches();
+        self.finish_interest_changes();
     }
 
     /// Starts over with another log: nothing that was known is valid.
     fn begin_anew(&mut self) {
         self.close_all(CloseReason::Lost);
         self.interest.forget();
-        self.mark = None;
+        self.cursor = None;
         self.is_fresh = true;
         self.is_behind = false;
         self.flight = None;
         self.kept.clear();
-        self.finish_watches();
+        self.finish_interest_changes();
     }
 
-    fn finish_watches(&mut self) {
+    fn finish_interest_changes(&mut self) {
         self.left.clear();
-        let watches = core::mem::take(&mut self.watches).into_iter();
-        let done = watches.map(|watch| ShardOutput::Done(watch.ticket));
+        let interest_changes = core::mem::take(&mut self.interest_changes).into_iter();
+        let done = interest_changes.map(|change| ShardOutput::Done(change.ticket));
         self.outputs.extend(done);
     }
 

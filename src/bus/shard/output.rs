@@ -42,7 +42,7 @@ pub enum ShardOutput {
 /// The reason why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// The edge may have missed events and has to reconnect with its mark.
+    /// The edge may have missed events and has to reconnect with its cursor.
     Lost,
     /// This shard is closed: the edge has to ask the root for another one.
     Moved,

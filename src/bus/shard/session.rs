@@ -3,10 +3,10 @@ use alloc::vec::Vec;
 use crate::{
     bus::registry::EdgeId,
     vocabulary::topic::Topic,
-    wire::{BusMessage, Claim, Watched},
+    wire::{BusMessage, Claim, SessionInterest},
 };
 
-use super::{CloseReason, Shard, ShardOutput, Watch};
+use super::{CloseReason, InterestChange, Shard, ShardOutput};
 
 impl Shard {
     /// Returns the newest stream of a session at this shard, and the edge that holds it.
@@ -68,12 +68,12 @@ impl Shard {
         }
     }
 
-    pub(super) fn answer_watches(&mut self, seq: u64, joined: &[Watched]) {
-        let all = core::mem::take(&mut self.watches).into_iter();
-        let (answered, left) = all.partition(|watch: &Watch| watch.call == Some(seq));
-        self.watches = left;
-        let answered: Vec<Watch> = answered;
-        for Watch {
+    pub(super) fn answer_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
+        let all = core::mem::take(&mut self.interest_changes).into_iter();
+        let (answered, left) = all.partition(|change: &InterestChange| change.call == Some(seq));
+        self.interest_changes = left;
+        let answered: Vec<InterestChange> = answered;
+        for InterestChange {
             ticket, session, ..
         } in answered
         {
@@ -84,7 +84,7 @@ impl Shard {
                 match joined.find(|watched| watched.session == session) {
                     Some(watched) => {
                         self.watch(edge, watched);
-                        let frame = BusMessage::watched(&watched.uris, watched.is_held);
+                        let frame = BusMessage::session_interest(&watched.uris, watched.is_paused);
                         self.send(edge, frame);
                     }
                     None => self.close(edge, CloseReason::Over),
@@ -95,7 +95,7 @@ impl Shard {
     }
 
     /// Makes the stream of a session follow the session's subscriptions.
-    pub(super) fn watch(&mut self, edge: EdgeId, watched: &Watched) {
+    pub(super) fn watch(&mut self, edge: EdgeId, watched: &SessionInterest) {
         for uri in &watched.uris {
             // An event of this topic may have arrived before the shard knew that it is wanted here.
             self.interest.want(Topic::Resource(uri.clone()));

@@ -18,7 +18,7 @@ pub(crate) struct Grant {
     until: Millis,
     question: Question,
     /// Whether the pending answer is outdated: the question has to be asked again.
-    is_doubted: bool,
+    is_outdated: bool,
 }
 
 /// Whether a new authorization is required.
@@ -50,7 +50,7 @@ impl ServerStream {
                 span,
                 until: now + span,
                 question: Question::None,
-                is_doubted: false,
+                is_outdated: false,
             })
         });
     }
@@ -62,7 +62,7 @@ impl ServerStream {
             return false;
         };
         grant.until = Millis(0);
-        grant.is_doubted = matches!(grant.question, Question::Asked(_));
+        grant.is_outdated = matches!(grant.question, Question::Asked(_));
         true
     }
 
@@ -86,8 +86,8 @@ impl ServerStream {
         let Question::Asked(asked) = core::mem::replace(&mut grant.question, Question::None) else {
             return;
         };
-        let is_doubted = core::mem::take(&mut grant.is_doubted);
-        grant.until = if is_doubted {
+        let is_outdated = core::mem::take(&mut grant.is_outdated);
+        grant.until = if is_outdated {
             Millis(0)
         } else {
             now + grant.span
@@ -128,7 +128,7 @@ impl ServerStream {
 
     /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
     pub(crate) fn withhold(&mut self, now: Millis) -> bool {
-        if !self.is_withheld(now) || self.is_held || self.pending_cues() == 0 {
+        if !self.is_withheld(now) || self.is_paused || self.pending_cues() == 0 {
             return false;
         }
         if let Some(grant) = &mut self.grant

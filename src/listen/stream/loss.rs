@@ -29,7 +29,7 @@ impl ServerStream {
 
     /// As [`ServerStream::handle_loss`], for a stream that is about to close: a named caller is not
     /// authorized again, but its stream ends at once.
-    pub(crate) fn handle_last_doubt(&mut self) {
+    pub(crate) fn handle_loss_at_close(&mut self) {
         if self.is_named() {
             self.handle_denied();
         } else {

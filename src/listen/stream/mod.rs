@@ -6,13 +6,13 @@ mod keep_alive;
 mod loss;
 mod output;
 mod settings;
-mod stamp;
+mod stream_kind;
 
 use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
     clock::Millis,
-    tally::Tally,
+    metrics::Metrics,
     vocabulary::{
         event::ServerEvent, filter::SubscriptionFilter, id::RequestId, position::Position,
     },
@@ -23,7 +23,7 @@ use self::{end_reason::Lifetime, grant::Grant, keep_alive::KeepAlive};
 pub(crate) use cues::{Cues, Since};
 pub use end_reason::EndReason;
 pub use output::{Next, Output};
-pub use stamp::Stamp;
+pub use stream_kind::StreamKind;
 
 /// The server side of one stream of notifications, from registration to its end.
 ///
@@ -34,10 +34,10 @@ pub use stamp::Stamp;
 /// whose client reads nothing for too long ends.
 #[derive(Debug)]
 pub struct ServerStream {
-    pub(crate) stamp: Stamp,
+    pub(crate) kind: StreamKind,
     pub(crate) honored: Arc<SubscriptionFilter>,
     pub(crate) server_info: Option<Arc<str>>,
-    pub(crate) is_held: bool,
+    pub(crate) is_paused: bool,
     pub(crate) state: State,
     /// Allocated when a cue first becomes pending: most streams are idle most of the time.
     pub(crate) cues: Option<Box<Cues>>,
@@ -47,7 +47,7 @@ pub struct ServerStream {
     pub(crate) grant: Option<Box<Grant>>,
     end_reason: Option<EndReason>,
     pub(crate) is_frozen: bool,
-    pub(crate) tally: Option<Arc<Tally>>,
+    pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,29 +77,29 @@ impl ServerStream {
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Self {
-        Self::with_stamp(Stamp::Subscription(id), honored, keep_alive, now)
+        Self::with_kind(StreamKind::Listen(id), honored, keep_alive, now)
     }
 
-    /// Creates a stream with any stamp; otherwise as [`ServerStream::new`].
-    pub fn with_stamp(
-        stamp: Stamp,
+    /// Creates a stream with any kind; otherwise as [`ServerStream::new`].
+    pub fn with_kind(
+        kind: StreamKind,
         honored: SubscriptionFilter,
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Self {
         Self {
-            stamp,
+            kind,
             cues: None,
             honored: Arc::new(honored),
             server_info: None,
-            is_held: false,
+            is_paused: false,
             state: State::Opening,
             keep_alive: KeepAlive::new(keep_alive.into(), now),
             lifetime: Lifetime::default(),
             grant: None,
             end_reason: None,
             is_frozen: false,
-            tally: None,
+            metrics: None,
         }
     }
 
@@ -159,13 +159,13 @@ impl ServerStream {
 
     /// Pauses or resumes the stream. A paused stream sends its acknowledgment and keep-alives, but
     /// holds cues.
-    pub fn handle_hold(&mut self, is_held: bool) {
-        self.is_held = is_held;
+    pub fn set_paused(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// Whether the stream is paused.
-    pub fn is_held(&self) -> bool {
-        self.is_held
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// Handles the deadline of [`ServerStream::poll_timeout`].
@@ -253,9 +253,9 @@ impl ServerStream {
         cues.map_or(Some(latest), |cues| cues.covered(latest))
     }
 
-    /// Returns the stamp.
-    pub fn stamp(&self) -> &Stamp {
-        &self.stamp
+    /// Returns the kind.
+    pub fn kind(&self) -> &StreamKind {
+        &self.kind
     }
 
     /// Returns the honored filter.
@@ -292,19 +292,19 @@ impl ServerStream {
         if !is_acknowledged {
             return Some(Next::Acknowledged);
         }
-        if self.is_held || self.withhold(now) {
+        if self.is_paused || self.withhold(now) {
             return None;
         }
         let (event, since) = self.cues.as_mut()?.pop()?;
-        if let Some(tally) = &self.tally {
-            tally.count_frame(since.published.map(|published| now - published));
+        if let Some(metrics) = &self.metrics {
+            metrics.count_frame(since.published.map(|published| now - published));
         }
         Some(Next::Changed(event))
     }
 
     /// Returns the result if there is one to send, and otherwise the end.
     fn last(&mut self, is_graceful: bool) -> Next {
-        if is_graceful && self.stamp.is_subscription() {
+        if is_graceful && self.kind.is_listen() {
             self.state = State::Ending;
             return Next::Result;
         }
@@ -314,9 +314,9 @@ impl ServerStream {
 
     fn encode(&self, next: &Next) -> Output {
         let message = match next {
-            Next::Acknowledged => self.stamp.acknowledgment(&self.honored),
-            Next::Changed(event) => Some(self.stamp.notification(event)),
-            Next::Result => self.stamp.result(self.server_info.as_deref()),
+            Next::Acknowledged => self.kind.acknowledgment(&self.honored),
+            Next::Changed(event) => Some(self.kind.notification(event)),
+            Next::Result => self.kind.result(self.server_info.as_deref()),
             Next::KeepAlive => return Output::KeepAlive,
             Next::End => return Output::End,
         };
@@ -350,7 +350,7 @@ impl ServerStream {
         match self.state {
             State::Opening | State::Closed => false,
             State::Open { is_acknowledged } => {
-                let is_cued = self.pending_cues() > 0 && !self.is_held && !self.is_asking();
+                let is_cued = self.pending_cues() > 0 && !self.is_paused && !self.is_asking();
                 !is_acknowledged || self.keep_alive.is_due() || is_cued
             }
             State::Draining { .. } | State::Ending => true,
@@ -365,8 +365,8 @@ impl ServerStream {
             return;
         }
         let pushed = self.cue(event.change(), since);
-        if let (Some(tally), Some(is_collapsed)) = (&self.tally, pushed) {
-            tally.count_event(is_collapsed);
+        if let (Some(metrics), Some(is_collapsed)) = (&self.metrics, pushed) {
+            metrics.count_event(is_collapsed);
         }
     }
 

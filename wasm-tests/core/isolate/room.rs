@@ -24,8 +24,11 @@ fn bounded() -> World {
     world
 }
 
-fn large(mark: &str, bytes: usize) -> SubscriptionFilter {
-    watching(&[&format!("{mark}{}", "x".repeat(bytes - 64 - mark.len()))])
+fn large(cursor: &str, bytes: usize) -> SubscriptionFilter {
+    watching(&[&format!(
+        "{cursor}{}",
+        "x".repeat(bytes - 64 - cursor.len())
+    )])
 }
 
 /// More than one connection may ever hold.
@@ -69,8 +72,8 @@ fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
 fn a_line_has_room_up_to_the_last_byte() {
     let mut world = bounded();
     assert_eq!((world.isolate.names(), world.isolate.room()), (65, 10_000));
-    for mark in ["b", "c", "d", "e"] {
-        world.open(large(mark, 2_000));
+    for cursor in ["b", "c", "d", "e"] {
+        world.open(large(cursor, 2_000));
     }
     world.settle();
     assert!(world.streams.iter().all(Stream::is_acknowledged));
@@ -195,8 +198,8 @@ fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
 #[test]
 fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
     let mut world = bounded();
-    for mark in ["b", "c", "d"] {
-        world.open(large(mark, 2_000));
+    for cursor in ["b", "c", "d"] {
+        world.open(large(cursor, 2_000));
     }
     world.settle();
     world.move_on();
@@ -224,7 +227,7 @@ fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
         let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(world.now) else {
             panic!("stream {stream} is still there");
         };
-        assert_eq!(parted.since, world.isolate.mark().cloned());
+        assert_eq!(parted.since, world.isolate.cursor().cloned());
         assert!(parted.stream.is_open());
     }
     // The next one that comes asks the bus.

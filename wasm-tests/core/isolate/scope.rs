@@ -147,7 +147,7 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
         panic!("it stays");
     };
     assert_eq!(parted.id, id);
-    assert_eq!(parted.since.as_ref(), Some(world.bus.mark()));
+    assert_eq!(parted.since.as_ref(), Some(world.bus.cursor()));
     assert_eq!(parted.stream.honored().scope.groups, labels(&["acme"]));
     world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));

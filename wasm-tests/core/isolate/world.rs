@@ -7,7 +7,7 @@ use mcp_listen::{
     bus::{Bus, EdgeId, Position, Received},
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, StreamId},
+    fanout::{StreamId, WriteBatch},
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
@@ -18,7 +18,7 @@ use mcp_listen::{
 use crate::{
     any::{id, is_of_same_key},
     follow,
-    world::mark,
+    world::cursor,
 };
 
 use super::stream::Stream;
@@ -50,7 +50,7 @@ impl World {
     pub(super) fn new() -> Self {
         Self {
             isolate: Isolate::new(Timeouts::default(), Millis(0)),
-            bus: Bus::new(mark(0, 0)),
+            bus: Bus::new(cursor(0, 0)),
             now: Millis(0),
             up: VecDeque::new(),
             down: VecDeque::new(),
@@ -74,7 +74,7 @@ impl World {
 
     /// Bounds the names at the bus.
     pub(super) fn bound(&mut self, most: usize, edges: usize) {
-        self.bus = Bus::new(mark(0, 0));
+        self.bus = Bus::new(cursor(0, 0));
         self.bus.set_room(most, edges);
     }
 
@@ -225,7 +225,7 @@ impl World {
         self.cut();
         self.epochs += 1;
         self.log.clear();
-        self.bus = Bus::new(mark(self.epochs, 0));
+        self.bus = Bus::new(cursor(self.epochs, 0));
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -286,7 +286,7 @@ impl World {
     }
 
     /// Now one has room, now another.
-    fn give(&mut self, fan: &Fan) {
+    fn give(&mut self, fan: &WriteBatch) {
         let mut missed = Vec::new();
         for (id, chunk) in &fan.writes {
             let place = self.place_of(*id);

@@ -20,9 +20,9 @@ use super::{
 #[test]
 fn a_woken_shard_goes_on_where_it_was() {
     let mut before = shard();
-    let mark = before.mark().unwrap().clone();
+    let cursor = before.cursor().unwrap().clone();
     let last = before.registry().last(EdgeId(0));
-    let mut shard = Shard::new(1).woken(mark);
+    let mut shard = Shard::new(1).woken(cursor);
     shard.restore(&Topics::from_iter([Topic::Tools]), last, 1, None);
     for shard in [&mut before, &mut shard] {
         batch(
@@ -75,11 +75,11 @@ fn what_comes_after_something_later_changes_nothing() {
         &Follow::fresh(3, vec![Topic::Tools]),
     );
     sent(&mut before);
-    let (mark, last) = (
-        before.mark().unwrap().clone(),
+    let (cursor, last) = (
+        before.cursor().unwrap().clone(),
         before.registry().last(EdgeId(0)),
     );
-    let mut woken = Shard::new(1).woken(mark);
+    let mut woken = Shard::new(1).woken(cursor);
     let kept = before.registry().kept(EdgeId(0));
     let texts = kept.iter().map(String::as_str);
     let seq = before.registry().seq(EdgeId(0)).unwrap();

@@ -1,7 +1,7 @@
 //! An edge of a shard says what it wants more and less, as at a bus.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Persist, Position, Shard, ShardId, ShardReceived},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
     wire::{FollowAnswer, ProtocolError},
 };
@@ -146,11 +146,11 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
 
 /// A root that has room for so many bytes, and one shard that follows the tools.
 fn root(most: usize) -> (Bus, Shard) {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
-    let mut root = bus_with_shards(mark, Position(7), 0, 1);
+    let mut root = bus_with_shards(cursor, Position(7), 0, 1);
     root.place("EU", 1, None);
     root.set_room(most, 0);
     let mut shard = Shard::new(0);

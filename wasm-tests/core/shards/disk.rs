@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, JournalEntry, Mark, Position, ShardId},
+    bus::{Bus, Cursor, JournalEntry, Position, ShardId},
     event::ServerEvent,
     topic::Topic,
 };
@@ -64,8 +64,8 @@ impl Disk {
         }
     }
 
-    pub(super) fn bus(&self, mark: Mark) -> Bus {
-        let mut bus = Bus::new(mark).with_floor(self.floor);
+    pub(super) fn bus(&self, cursor: Cursor) -> Bus {
+        let mut bus = Bus::new(cursor).with_floor(self.floor);
         bus.set_shards(self.settled, self.last, PER_SHARD);
         for (shard, (continent, seq, is_leaving)) in &self.shards {
             bus.restore_shard(*shard, continent, *seq, *is_leaving);

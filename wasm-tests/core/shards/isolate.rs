@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, Bus, CloseReason, EdgeId, FollowCall, Mark, Position, Shard, ShardId,
+        BatchCall, Bus, CloseReason, Cursor, EdgeId, FollowCall, Position, Shard, ShardId,
         ShardOutput,
     },
     clock::Millis,
@@ -86,11 +86,11 @@ struct World {
 
 impl World {
     fn new(most: usize) -> Self {
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
         };
-        let mut root = bus_with_shards(mark, Position(0), 0, 1);
+        let mut root = bus_with_shards(cursor, Position(0), 0, 1);
         root.place("EU", 1, None);
         let mut shard = Shard::new(0);
         shard.set_room(most, 4);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Mark, Position, ShardId},
+    bus::{Cursor, Position, ShardId},
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
@@ -20,7 +20,7 @@ pub(crate) struct Listener {
     /// What it was sent, in order.
     pub(crate) heard: Vec<Position>,
     state: State,
-    mark: Option<Mark>,
+    cursor: Option<Cursor>,
     /// The number of what it said last.
     seq: u64,
     /// Of each topic the last event since the first acknowledgment.
@@ -46,7 +46,7 @@ impl Listener {
             home: None,
             heard: Vec::new(),
             state: State::Lost,
-            mark: None,
+            cursor: None,
             seq: 0,
             owed: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -57,8 +57,8 @@ impl Listener {
     pub(crate) fn attach(&mut self) -> String {
         self.seq += 1;
         let follow = follow::fresh(self.seq, &self.filter);
-        match &self.mark {
-            Some(mark) => follow.since(mark).to_json(),
+        match &self.cursor {
+            Some(cursor) => follow.since(cursor).to_json(),
             None => follow.to_json(),
         }
     }
@@ -84,7 +84,7 @@ impl Listener {
 
     /// An event was published; from the first acknowledgment on it has to be heard.
     pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
-        if self.mark.is_some() && self.filter.accepts(event) {
+        if self.cursor.is_some() && self.filter.accepts(event) {
             self.owed.insert(Topic::of(event), position);
         }
     }
@@ -97,17 +97,17 @@ impl Listener {
                     "an answer that nobody waits for"
                 );
                 self.state = State::Attached;
-                let mark = Mark {
+                let cursor = Cursor {
                     position: followed.missed.unwrap().after,
-                    ..followed.mark
+                    ..followed.cursor
                 };
-                if self.mark.as_ref() != Some(&mark) {
-                    self.cued = self.cued.max(mark.position);
+                if self.cursor.as_ref() != Some(&cursor) {
+                    self.cued = self.cued.max(cursor.position);
                 }
-                self.mark = Some(mark);
+                self.cursor = Some(cursor);
             }
             BusMessage::Batch(batch) => self.take(batch),
-            BusMessage::Answer(_) | BusMessage::Watched { .. } => {
+            BusMessage::Answer(_) | BusMessage::SessionInterest { .. } => {
                 panic!("it has no session, and changes nothing")
             }
         }
@@ -116,20 +116,23 @@ impl Listener {
     fn take(&mut self, batch: Batch) {
         // While it asks again on its open socket, batches may still come.
         assert!(self.state == State::Attached, "a batch before the answer");
-        let mark = self.mark.as_mut().unwrap();
+        let cursor = self.cursor.as_mut().unwrap();
         assert_eq!(
             batch.previous,
-            Some(mark.position),
+            Some(cursor.position),
             "a gap on an open socket"
         );
         for (position, event) in batch.events {
             assert!(self.filter.accepts(&event), "nobody asked for {event:?}");
-            assert!(position > mark.position, "not in order");
-            mark.position = position;
+            assert!(position > cursor.position, "not in order");
+            cursor.position = position;
             self.heard.push(position);
             self.told.insert(Topic::of(&event), position);
         }
-        assert_eq!(batch.through, mark.position, "it ends with its last event");
+        assert_eq!(
+            batch.through, cursor.position,
+            "it ends with its last event"
+        );
     }
 
     pub(crate) fn check(&self) {

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, JournalEntry, Mark, Position, Route, ShardId},
+    bus::{Bus, Cursor, JournalEntry, Position, Route, ShardId},
     wire::{Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]
@@ -8,11 +8,11 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::bus_with_shards;
 
 fn root() -> Bus {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
-    bus_with_shards(mark, Position(0), 0, 10)
+    bus_with_shards(cursor, Position(0), 0, 10)
 }
 
 /// Opens shards as edges of these continents come, and says who went where.
@@ -142,11 +142,11 @@ fn a_count_alone_closes_nothing() {
 
 #[test]
 fn after_a_restart_no_number_comes_again_and_a_shard_counts_as_full_until_it_tells() {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
-    let mut root = bus_with_shards(mark, Position(0), 5, 10);
+    let mut root = bus_with_shards(cursor, Position(0), 5, 10);
     root.restore_shard(ShardId(2), "EU", 8, false);
     root.restore_shard(ShardId(3), "OC", 8, false);
     tell(&mut root, 2, 9, 4, true);

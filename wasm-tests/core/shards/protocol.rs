@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     event::ServerEvent,
     topic::Topic,
     wire::{
         Backlog, Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed,
-        ProtocolError, SessionCall, Watched,
+        ProtocolError, SessionCall, SessionInterest,
     },
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -73,27 +73,27 @@ fn any_events() -> impl Strategy<Value = Vec<(Position, ServerEvent)>> {
 }
 
 fn any_answer() -> impl Strategy<Value = FollowAnswer> {
-    let mark = ("\\PC{0,8}", any_position());
+    let cursor = ("\\PC{0,8}", any_position());
     let missed = option::of((any_position(), any_events()));
     let of_session = (any_claim(), vec(any_uri(), 0..3), any::<bool>());
-    let of_session = of_session.prop_map(|(session, uris, is_held)| Watched {
+    let of_session = of_session.prop_map(|(session, uris, is_paused)| SessionInterest {
         session,
         uris,
-        is_held,
+        is_paused,
     });
     let watches = vec(of_session, 0..3);
     let room = option::of(0..1usize << 31);
     let seq = 0..1u64 << 53;
-    let followed = (seq, mark, any::<bool>(), missed, watches, room).prop_map(
+    let followed = (seq, cursor, any::<bool>(), missed, watches, room).prop_map(
         |(seq, (epoch, position), is_settled, missed, watches, room)| Followed {
             seq,
-            mark: Mark {
+            cursor: Cursor {
                 epoch: epoch.into(),
                 position,
             },
             is_settled,
             missed: missed.map(|(after, events)| Backlog { after, events }),
-            watches,
+            interests: watches,
             room,
         },
     );
@@ -136,7 +136,7 @@ fn every_message_survives_the_way_to_json_and_back() {
                 .map(|(at, event)| (*at, Arc::from(event.to_json())));
             let texts: Vec<(Position, Arc<str>)> = texts.collect();
             let epoch: Box<str> = "e".into();
-            let end = Mark {
+            let end = Cursor {
                 epoch: epoch.clone(),
                 position: through,
             };
@@ -251,12 +251,12 @@ fn the_deepest_event_that_is_one_survives_a_batch() {
     let event = task(&format!(
         r#"{{"taskId":"t","status":"working","x":{open}{close}}}"#
     ));
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(1),
     };
     let events = [(Position(1), event.to_json())];
-    let text = Batch::for_shard(&mark, None, None, events.into_iter(), false);
+    let text = Batch::for_shard(&cursor, None, None, events.into_iter(), false);
     assert_eq!(
         Batch::from_json(&text).unwrap().events,
         [(Position(1), event)]

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Mark, Position, ShardId},
+    bus::{Cursor, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -201,11 +201,11 @@ fn what_is_too_much_to_keep_for_a_shard_it_reads_from_the_log() {
 
 #[test]
 fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut root = bus_with_shards(mark, Position(0), 0, 1);
+    let mut root = bus_with_shards(cursor, Position(0), 0, 1);
     root.place("EU", 1, None);
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
@@ -289,7 +289,7 @@ fn nothing_is_settled_before_every_shard_has_answered() {
 
 #[test]
 fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for() {
-    let epoch = Mark {
+    let epoch = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };

@@ -1,9 +1,9 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowCall, Mark, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, Cursor, EdgeId, FollowCall, Position, Shard, ShardId, ShardOutput},
     clock::Millis,
     topic::Topic,
     uri::Uri,
-    wire::{Follow, SessionCall, Watched},
+    wire::{Follow, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -22,11 +22,11 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
         };
-        let mut root = bus_with_shards(mark, Position(0), 0, 1);
+        let mut root = bus_with_shards(cursor, Position(0), 0, 1);
         root.place("EU", 1, None);
         Self {
             bus: root,
@@ -62,7 +62,7 @@ impl Pair {
                 .iter()
                 .find(|(watcher, _)| claim(watcher) == session)
             {
-                reply.push_watch(&mut self.bus, watched(&session.to_text(), uris.clone()));
+                reply.push_interest(&mut self.bus, watched(&session.to_text(), uris.clone()));
             }
         }
         let answer = reply.finish(&mut self.bus).remove(0);
@@ -91,11 +91,11 @@ impl Pair {
     }
 }
 
-fn watched(session: &str, uris: Vec<Uri>) -> Watched {
-    Watched {
+fn watched(session: &str, uris: Vec<Uri>) -> SessionInterest {
+    SessionInterest {
         session: claim(session),
         uris,
-        is_held: false,
+        is_paused: false,
     }
 }
 
@@ -159,19 +159,19 @@ fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
     pair.answer(&[("t 1", vec![])]);
     pair.bus.publish(&updated("a"));
     let edge = pair.shard.connect();
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
     let follow = Follow {
         joined: vec![claim("s 1")],
-        ..Follow::fresh(1, vec![Topic::Tools]).since(&mark)
+        ..Follow::fresh(1, vec![Topic::Tools]).since(&cursor)
     };
     let taken = pair.shard.handle_message(edge, &follow.to_json(), NOW);
     taken.unwrap();
     let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
-    reply.push_watch(&mut pair.bus, watched("s 1", vec![uri("a")]));
+    reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
     reply.push_event(&pair.bus, Position(1), &updated("a"));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(seq, &answer, NOW, 0.5);
@@ -188,7 +188,7 @@ fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
     let call = pair.shard.poll_call(NOW).unwrap();
     pair.say(1, &SessionCall::Changed(claim("s 1")));
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
-    reply.push_watch(&mut pair.bus, watched("s 1", vec![uri("a")]));
+    reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     pair.said();
@@ -278,11 +278,11 @@ fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
-    let session = Watched {
-        is_held: true,
+    let session = SessionInterest {
+        is_paused: true,
         ..watched("s 1", vec![])
     };
-    reply.push_watch(&mut pair.bus, session);
+    reply.push_interest(&mut pair.bus, session);
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     let outputs = std::iter::from_fn(|| pair.shard.poll_output());

@@ -1,6 +1,7 @@
 use mcp_listen::{
     bus::{
-        CloseReason, EdgeId, FollowCall, Mark, Persist, Position, Shard, ShardOutput, ShardReceived,
+        CloseReason, Cursor, EdgeId, FollowCall, Persist, Position, Shard, ShardOutput,
+        ShardReceived,
     },
     clock::Millis,
     event::ServerEvent,
@@ -23,12 +24,12 @@ pub(super) fn attach(shard: &mut Shard, filter: &str, since: Option<u64>) -> Edg
     let filter = SubscriptionFilter::from_json(filter, &Limits::default());
     let edge = shard.connect();
     let follow = follow::fresh(1, &filter.unwrap());
-    let heard = since.map(|position| Mark {
+    let heard = since.map(|position| Cursor {
         epoch: "e".into(),
         position: Position(position),
     });
     let follow = match heard {
-        Some(mark) => follow.since(&mark),
+        Some(cursor) => follow.since(&cursor),
         None => follow,
     };
     take(shard, edge, &follow);
@@ -193,7 +194,7 @@ fn what_is_missing_before_a_batch_is_asked_for() {
     let missed = r#""after":7,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;
     followed(&mut shard, &call, &format!(r#""position":10,{missed}"#));
     assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
-    assert_eq!(shard.mark().unwrap().position, Position(10));
+    assert_eq!(shard.cursor().unwrap().position, Position(10));
     // The same again says nothing new.
     batch(
         &mut shard,
@@ -210,7 +211,7 @@ fn what_is_missing_for_good_lets_the_edges_go_so_that_they_are_told() {
     attach(&mut shard, TOOLS, Some(9));
     followed(&mut shard, &call, r#""position":10,"after":9,"events":[]"#);
     assert_eq!(sent(&mut shard), [(0, "Lost".to_owned())]);
-    assert_eq!(shard.mark().unwrap().position, Position(10));
+    assert_eq!(shard.cursor().unwrap().position, Position(10));
     assert!(shard.poll_call(NOW).is_some());
 }
 
@@ -338,11 +339,11 @@ fn a_root_that_has_nothing_more_for_it_moves_its_mark_on() {
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":90"#);
-    assert_eq!(shard.mark().unwrap().position, Position(7));
+    assert_eq!(shard.cursor().unwrap().position, Position(7));
     attach(&mut shard, r#"{"resourcesListChanged":true}"#, None);
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":90,"settled":true"#);
-    assert_eq!(shard.mark().unwrap().position, Position(90));
+    assert_eq!(shard.cursor().unwrap().position, Position(90));
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl World {
     pub(crate) fn check_forgotten(&self) {
         let rows: Vec<_> = self.bus.rows().collect();
         assert!(rows.is_empty(), "{rows:?}");
-        let was_reset = |shard| self.shards[&shard].shard.mark().is_none();
+        let was_reset = |shard| self.shards[&shard].shard.cursor().is_none();
         let known: Vec<_> = self.bus.shards().collect();
         assert!(
             known

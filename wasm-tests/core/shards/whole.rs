@@ -8,7 +8,7 @@ use super::{
 };
 
 /// What was published before a key was followed was not sent here, even where it lies after the
-/// mark.
+/// cursor.
 #[test]
 fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
     let mut shard = shard();

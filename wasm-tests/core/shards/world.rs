@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Persist, Position, Route, Shard, ShardId, ShardReceived},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Route, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -66,14 +66,14 @@ pub(crate) enum Mail {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
         };
         Self {
             now: Millis(0),
             disk: Disk::default(),
-            bus: bus_with_shards(mark, Position(0), 0, PER_SHARD),
+            bus: bus_with_shards(cursor, Position(0), 0, PER_SHARD),
             own: BTreeMap::new(),
             shards: BTreeMap::new(),
             listeners: Vec::new(),
@@ -83,8 +83,8 @@ impl World {
         }
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
+    fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: "e".into(),
             position: Position(self.disk.log.len() as u64),
         }
@@ -228,7 +228,7 @@ impl World {
     /// The log forgets all but the last `kept` events.
     pub(crate) fn trim(&mut self, kept: u64) {
         self.disk.floor =
-            Position(self.mark().position.0.saturating_sub(kept)).max(self.disk.floor);
+            Position(self.cursor().position.0.saturating_sub(kept)).max(self.disk.floor);
         self.bus.handle_trimmed(self.disk.floor);
     }
 
@@ -262,7 +262,7 @@ impl World {
                 *call = None;
             }
         }
-        let mark = self.mark();
+        let cursor = self.cursor();
         let kept: Vec<_> = self
             .own
             .iter()
@@ -272,7 +272,7 @@ impl World {
                 (kept, self.bus.registry().last(*edge), seq, *listener)
             })
             .collect();
-        self.bus = self.disk.bus(mark);
+        self.bus = self.disk.bus(cursor);
         self.own.clear();
         for (kept, last, seq, listener) in kept {
             if keeps_sockets {
@@ -304,15 +304,15 @@ impl World {
         let Some(object) = self.shards.get(&shard) else {
             return;
         };
-        let mark = object.shard.mark().cloned();
+        let cursor = object.shard.cursor().cloned();
         let is_idle = object.shard.is_settled() && object.shard.poll_timeout().is_none();
-        let (Some(mark), true) = (mark, is_idle && !object.shard.is_retired()) else {
+        let (Some(cursor), true) = (cursor, is_idle && !object.shard.is_retired()) else {
             return;
         };
         let former = self.shards.remove(&shard).unwrap();
         let mut woken = ShardObject::new(former.seq);
         if !former.sockets.is_empty() {
-            woken.shard = Shard::new(former.seq).woken(mark);
+            woken.shard = Shard::new(former.seq).woken(cursor);
         }
         for (edge, listener) in former.sockets {
             let kept = former.shard.registry().kept(edge);
@@ -383,8 +383,8 @@ impl ShardObject {
 }
 
 /// A bus that has shards.
-pub(crate) fn bus_with_shards(mark: Mark, settled: Position, last: u32, per_shard: u32) -> Bus {
-    let mut bus = Bus::new(mark);
+pub(crate) fn bus_with_shards(cursor: Cursor, settled: Position, last: u32, per_shard: u32) -> Bus {
+    let mut bus = Bus::new(cursor);
     bus.set_shards(settled, last, per_shard);
     bus
 }

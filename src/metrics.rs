@@ -7,7 +7,7 @@ use crate::clock::Millis;
 /// Counters that several streams share. Between two method calls they only grow. They contain
 /// nothing about a client, a resource or an id.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct Metrics {
     events: AtomicU64,
     frames: AtomicU64,
     collapsed: AtomicU64,
@@ -17,7 +17,7 @@ pub struct Tally {
 
 /// A snapshot of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct MetricsSnapshot {
     /// Events that a stream honored, counted once for each stream.
     pub events: u64,
     /// Notifications that were written.
@@ -31,7 +31,7 @@ pub struct Counted {
     pub waits: [u64; BOUNDS.len() + 1],
 }
 
-impl Tally {
+impl Metrics {
     /// Counts an event for a stream; `is_collapsed` says that one for the same topic was pending.
     pub fn count_event(&self, is_collapsed: bool) {
         add(&self.events);
@@ -52,26 +52,26 @@ impl Tally {
     }
 
     /// Counts an event that was written to this many streams at once, this long after its publish.
-    pub(crate) fn count_told(&self, streams: u64, wait: Option<Millis>) {
+    pub(crate) fn count_written(&self, streams: u64, wait: Option<Millis>) {
         let waited = wait.unwrap_or_default().0.saturating_mul(streams);
         self.waited.fetch_add(waited, Ordering::Relaxed);
-        for count in self.told(wait) {
+        for count in self.counters(wait) {
             count.fetch_add(streams, Ordering::Relaxed);
         }
     }
 
     /// Undoes the count of an event that was not written to a stream after all, this long after its
     /// publish.
-    pub(crate) fn take_back(&self, wait: Option<Millis>) {
+    pub(crate) fn uncount(&self, wait: Option<Millis>) {
         let waited = wait.unwrap_or_default().0;
         self.waited.fetch_sub(waited, Ordering::Relaxed);
-        for count in self.told(wait) {
+        for count in self.counters(wait) {
             count.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// Returns the counters for an event that is written this long after its publish.
-    fn told(&self, wait: Option<Millis>) -> impl Iterator<Item = &AtomicU64> {
+    fn counters(&self, wait: Option<Millis>) -> impl Iterator<Item = &AtomicU64> {
         let class = wait.and_then(|wait| {
             let place = BOUNDS.partition_point(|bound| *bound < wait);
             self.waits.get(place)
@@ -80,12 +80,12 @@ impl Tally {
     }
 
     /// Returns a snapshot of the counters.
-    pub fn read(&self) -> Counted {
+    pub fn read(&self) -> MetricsSnapshot {
         let mut waits = [0; BOUNDS.len() + 1];
         for (count, wait) in waits.iter_mut().zip(&self.waits) {
             *count = wait.load(Ordering::Relaxed);
         }
-        Counted {
+        MetricsSnapshot {
             events: self.events.load(Ordering::Relaxed),
             frames: self.frames.load(Ordering::Relaxed),
             collapsed: self.collapsed.load(Ordering::Relaxed),
@@ -99,7 +99,7 @@ fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The upper bounds, in milliseconds, of the classes of [`Counted::waits`], except for the last
+/// The upper bounds, in milliseconds, of the classes of [`MetricsSnapshot::waits`], except for the last
 /// class.
 pub const BOUNDS: [Millis; 6] = [
     Millis(5),

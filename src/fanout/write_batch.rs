@@ -5,7 +5,7 @@ use super::StreamId;
 /// What to write now: chunks, and which stream gets which. Streams that get the same bytes share a
 /// chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fan {
+pub struct WriteBatch {
     /// The chunks, one after another.
     pub bytes: Vec<u8>,
     /// The end of each chunk in `bytes`.
@@ -15,7 +15,7 @@ pub struct Fan {
     pub writes: Vec<(StreamId, usize)>,
 }
 
-impl Fan {
+impl WriteBatch {
     /// Whether no stream gets anything.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()

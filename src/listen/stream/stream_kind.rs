@@ -7,17 +7,17 @@ use crate::{
 
 /// How the messages of a stream are tied to its request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stamp {
+pub enum StreamKind {
     /// The id of the listen request that opened the stream. The stream starts with an
     /// acknowledgment and ends with a result (2026-07-28, Subscriptions).
-    Subscription(RequestId),
+    Listen(RequestId),
     /// The stream of a session, without an acknowledgment and a result (2025-11-25, Transports:
     /// Listening for Messages from the Server).
-    None,
+    Session,
 }
 
-impl Stamp {
-    /// Returns the acknowledgment; `None` without a stamp.
+impl StreamKind {
+    /// Returns the acknowledgment; `None` without a kind.
     pub(crate) fn acknowledgment(&self, honored: &SubscriptionFilter) -> Option<String> {
         self.id().map(|id| message::acknowledged(id, honored))
     }
@@ -25,25 +25,25 @@ impl Stamp {
     /// Returns the notification of `event`.
     pub(crate) fn notification(&self, event: &ServerEvent) -> String {
         match self {
-            Self::Subscription(id) => message::notification(id, event),
-            Self::None => message::plain_notification(event),
+            Self::Listen(id) => message::notification(id, event),
+            Self::Session => message::plain_notification(event),
         }
     }
 
-    /// Returns the message that ends a stream gracefully; `None` without a stamp.
+    /// Returns the message that ends a stream gracefully; `None` without a kind.
     pub(crate) fn result(&self, server_info: Option<&str>) -> Option<String> {
         self.id().map(|id| message::listen_result(id, server_info))
     }
 
     /// Whether a request is answered by the result of the stream.
-    pub(crate) fn is_subscription(&self) -> bool {
+    pub(crate) fn is_listen(&self) -> bool {
         self.id().is_some()
     }
 
     fn id(&self) -> Option<&RequestId> {
         match self {
-            Self::Subscription(id) => Some(id),
-            Self::None => None,
+            Self::Listen(id) => Some(id),
+            Self::Session => None,
         }
     }
 }

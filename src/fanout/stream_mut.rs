@@ -7,16 +7,16 @@ use crate::{
     vocabulary::filter::SubscriptionFilter,
 };
 
-/// A stream of a [`Fanout`](super::Fanout), as lent by [`Fanout::tend`](super::Fanout::tend).
+/// A stream of a [`Fanout`](super::Fanout), as lent by [`Fanout::with_stream`](super::Fanout::with_stream).
 ///
 /// Exposes what may change on a stream independently. The honored filter is excluded, because the
 /// index of the fan-out depends on it: it changes only through
 /// [`Fanout::handle_filter`](super::Fanout::handle_filter) and
 /// [`Fanout::handle_scope`](super::Fanout::handle_scope).
 #[derive(Debug)]
-pub struct Tended<'s>(&'s mut ServerStream);
+pub struct StreamMut<'s>(&'s mut ServerStream);
 
-impl<'s> Tended<'s> {
+impl<'s> StreamMut<'s> {
     pub(super) fn new(stream: &'s mut ServerStream) -> Self {
         Self(stream)
     }
@@ -88,7 +88,7 @@ impl<'s> Tended<'s> {
 }
 
 /// Read access to the stream.
-impl Deref for Tended<'_> {
+impl Deref for StreamMut<'_> {
     type Target = ServerStream;
 
     fn deref(&self) -> &ServerStream {

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Bus, Mark, Position},
+    bus::{Bus, Cursor, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     listen::ServerStream,
-    tally::{BOUNDS, Tally},
+    metrics::{BOUNDS, Metrics},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -29,9 +29,9 @@ fn filter() -> SubscriptionFilter {
 }
 
 /// An edge that is attached to a bus, and counted.
-fn attached(bus: &mut Bus, tally: &Arc<Tally>) -> Alone {
+fn attached(bus: &mut Bus, metrics: &Arc<Metrics>) -> Alone {
     let stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
-    let mut edge = Alone::counted(stream, tally.clone(), EPOCH);
+    let mut edge = Alone::counted(stream, metrics.clone(), EPOCH);
     let number = bus.connect();
     let reply = follow::taken(bus, number, &edge.attach_message());
     let answer = follow::answers(bus, reply, &[]).remove(0);
@@ -41,7 +41,7 @@ fn attached(bus: &mut Bus, tally: &Arc<Tally>) -> Alone {
 }
 
 fn bus() -> Bus {
-    Bus::new(Mark {
+    Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
     })
@@ -61,8 +61,8 @@ fn write(edge: &mut Alone, now: Millis) -> usize {
 
 #[test]
 fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together() {
-    let (mut bus, tally) = (bus(), Arc::default());
-    let mut edges = [attached(&mut bus, &tally), attached(&mut bus, &tally)];
+    let (mut bus, metrics) = (bus(), Arc::default());
+    let mut edges = [attached(&mut bus, &metrics), attached(&mut bus, &metrics)];
     for event in [updated("a"), updated("a"), updated("b"), updated("a")] {
         for delivery in bus.publish(&event).deliveries {
             for edge in &mut edges {
@@ -72,7 +72,7 @@ fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together(
         }
     }
     let written: usize = edges.iter_mut().map(|edge| write(edge, Millis(1))).sum();
-    let counted = tally.read();
+    let counted = metrics.read();
     assert_eq!(written, 2);
     assert_eq!(
         (counted.events, counted.frames, counted.collapsed),
@@ -83,30 +83,30 @@ fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together(
 
 #[test]
 fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() {
-    let tally = Arc::<Tally>::default();
+    let metrics = Arc::<Metrics>::default();
     for (place, Millis(bound)) in BOUNDS.into_iter().enumerate() {
         for (wait, class) in [(bound, place), (bound + 1, place + 1)] {
             let mut bus = bus();
-            let mut edge = attached(&mut bus, &tally);
-            let (before, waited) = (tally.read().waits, tally.read().waited);
+            let mut edge = attached(&mut bus, &metrics);
+            let (before, waited) = (metrics.read().waits, metrics.read().waited);
             publish(&mut bus, &mut edge, &updated("a"), 10);
             publish(&mut bus, &mut edge, &updated("a"), 11);
             assert_eq!(write(&mut edge, Millis(10 + wait)), 1);
             let mut after = before;
             after[class] += 1;
-            assert_eq!(tally.read().waits, after, "{wait} ms");
-            assert_eq!(tally.read().waited, waited + wait, "the sum");
+            assert_eq!(metrics.read().waits, after, "{wait} ms");
+            assert_eq!(metrics.read().waited, waited + wait, "the sum");
         }
     }
 }
 
 #[test]
 fn what_is_made_up_for_is_no_event_and_has_no_publish() {
-    let (mut bus, tally) = (bus(), Arc::default());
-    let mut edge = attached(&mut bus, &tally);
+    let (mut bus, metrics) = (bus(), Arc::default());
+    let mut edge = attached(&mut bus, &metrics);
     edge.miss();
     assert_eq!(write(&mut edge, Millis(50)), 2);
-    let counted = tally.read();
+    let counted = metrics.read();
     assert_eq!(
         (counted.events, counted.frames, counted.waits),
         (0, 2, [0; 7])
@@ -115,9 +115,9 @@ fn what_is_made_up_for_is_no_event_and_has_no_publish() {
 
 #[test]
 fn a_clock_that_is_behind_the_one_of_the_bus_counts_as_no_time() {
-    let (mut bus, tally) = (bus(), Arc::default());
-    let mut edge = attached(&mut bus, &tally);
+    let (mut bus, metrics) = (bus(), Arc::default());
+    let mut edge = attached(&mut bus, &metrics);
     publish(&mut bus, &mut edge, &updated("a"), 1_000);
     assert_eq!(write(&mut edge, Millis(5)), 1);
-    assert_eq!(tally.read().waits, [1, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(metrics.read().waits, [1, 0, 0, 0, 0, 0, 0]);
 }

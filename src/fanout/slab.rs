@@ -4,7 +4,7 @@ use crate::{clock::Millis, listen::ServerStream, vocabulary::position::Position}
 
 use super::resume::Resume;
 
-/// Identifies one stream of a fan-out. Slots are reused, each time with a higher generation, so an
+/// Identifies one stream of a fan-out. Slab are reused, each time with a higher generation, so an
 /// id never identifies another stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
@@ -13,7 +13,7 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// Returns the slot of the stream: a small number, unique among the streams that are held.
+    /// Returns the slot of the stream: a small number, unique among the streams that are entry.
     pub fn slot(self) -> u32 {
         self.slot
     }
@@ -21,13 +21,13 @@ impl StreamId {
 
 /// A stream in its slot.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Entry {
     pub(super) stream: ServerStream,
     pub(super) id: StreamId,
-    /// The number of its stamp.
-    pub(super) group: u32,
+    /// The number of its kind.
+    pub(super) kind_number: u32,
     /// When its deadlines are checked next.
-    pub(super) planned: Option<Millis>,
+    pub(super) scheduled: Option<Millis>,
     /// It receives the events after this position in the log of the bus.
     pub(super) from: Position,
     /// Whether it is never written to by a publish: what it receives is pending until it is polled.
@@ -36,32 +36,37 @@ pub(super) struct Held {
     pub(super) resume: Option<Box<Resume>>,
 }
 
-impl Held {
+impl Entry {
     /// Whether it receives an event at this position in the log of its bus; `None` without a log.
-    pub(super) fn hears(&self, position: Option<Position>) -> bool {
+    pub(super) fn receives(&self, position: Option<Position>) -> bool {
         position.is_none_or(|position| self.from < position)
     }
 }
 
 /// Streams by their slots. Each is boxed, since a vector that grows allocates twice what it needs.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
-    places: Vec<Option<Box<Held>>>,
+pub(super) struct Slab {
+    entries: Vec<Option<Box<Entry>>>,
     /// The ids to assign next.
     free: Vec<StreamId>,
     len: usize,
 }
 
-impl Slots {
-    pub(super) fn insert(&mut self, stream: ServerStream, group: u32, from: Position) -> StreamId {
-        let id = self.free.pop().unwrap_or_else(|| self.further());
-        if let Some(slot) = self.places.get_mut(id.slot as usize) {
+impl Slab {
+    pub(super) fn insert(
+        &mut self,
+        stream: ServerStream,
+        kind_number: u32,
+        from: Position,
+    ) -> StreamId {
+        let id = self.free.pop().unwrap_or_else(|| self.new_slot());
+        if let Some(slot) = self.entries.get_mut(id.slot as usize) {
             self.len += 1;
-            *slot = Some(Box::new(Held {
+            *slot = Some(Box::new(Entry {
                 stream,
                 id,
-                group,
-                planned: None,
+                kind_number,
+                scheduled: None,
                 from,
                 is_polled: false,
                 resume: None,
@@ -70,46 +75,46 @@ impl Slots {
         id
     }
 
-    pub(super) fn remove(&mut self, id: StreamId) -> Option<Box<Held>> {
+    pub(super) fn remove(&mut self, id: StreamId) -> Option<Box<Entry>> {
         self.get(id)?;
-        let held = self.places.get_mut(id.slot as usize)?.take()?;
+        let entry = self.entries.get_mut(id.slot as usize)?.take()?;
         self.len -= 1;
         // A slot whose generations are used up is not reused.
         if let Some(generation) = id.generation.checked_add(1) {
             self.free.push(StreamId { generation, ..id });
         }
-        Some(held)
+        Some(entry)
     }
 
-    pub(super) fn get(&self, id: StreamId) -> Option<&Held> {
-        self.at(id.slot).filter(|held| held.id == id)
+    pub(super) fn get(&self, id: StreamId) -> Option<&Entry> {
+        self.at(id.slot).filter(|entry| entry.id == id)
     }
 
-    pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Held> {
-        self.at_mut(id.slot).filter(|held| held.id == id)
-    }
-
-    /// Returns the stream in a slot.
-    pub(super) fn at(&self, slot: u32) -> Option<&Held> {
-        self.places.get(slot as usize)?.as_deref()
+    pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Entry> {
+        self.at_mut(id.slot).filter(|entry| entry.id == id)
     }
 
     /// Returns the stream in a slot.
-    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Held> {
-        self.places.get_mut(slot as usize)?.as_deref_mut()
+    pub(super) fn at(&self, slot: u32) -> Option<&Entry> {
+        self.entries.get(slot as usize)?.as_deref()
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Held> {
-        self.places.iter_mut().filter_map(Option::as_deref_mut)
+    /// Returns the stream in a slot.
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(slot as usize)?.as_deref_mut()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Held> {
-        self.places.iter().filter_map(Option::as_deref)
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter_map(Option::as_deref)
     }
 
     /// Returns the number of slots; every slot is smaller.
-    pub(super) fn most(&self) -> usize {
-        self.places.len()
+    pub(super) fn slot_count(&self) -> usize {
+        self.entries.len()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -117,9 +122,9 @@ impl Slots {
     }
 
     /// Returns the id of a new slot.
-    fn further(&mut self) -> StreamId {
-        let slot = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-        self.places.push(None);
+    fn new_slot(&mut self) -> StreamId {
+        let slot = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.entries.push(None);
         StreamId {
             slot,
             generation: 0,

@@ -4,7 +4,7 @@ use crate::sorted::Map;
 
 /// Interns names as small numbers while they are in use; freed numbers are reused.
 #[derive(Debug)]
-pub(super) struct Numbers<N> {
+pub(super) struct Interner<N> {
     entries: Map<N, Entry>,
     free: Vec<u32>,
 }
@@ -15,7 +15,7 @@ struct Entry {
     uses: u32,
 }
 
-impl<N> Default for Numbers<N> {
+impl<N> Default for Interner<N> {
     fn default() -> Self {
         Self {
             entries: Map::default(),
@@ -24,14 +24,14 @@ impl<N> Default for Numbers<N> {
     }
 }
 
-impl<N: Clone + Ord> Numbers<N> {
+impl<N: Clone + Ord> Interner<N> {
     /// Returns the stored copy of the name, which all users can share.
-    pub(super) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
+    pub(super) fn interned<'a>(&'a self, name: &'a N) -> &'a N {
         self.entries.key(name).unwrap_or(name)
     }
 
     /// Adds a use of a name. Returns its number.
-    pub(super) fn enter(&mut self, name: &N) -> u32 {
+    pub(super) fn intern(&mut self, name: &N) -> u32 {
         if let Some(entry) = self.entries.get_mut(name) {
             entry.uses += 1;
             return entry.number;
@@ -44,7 +44,7 @@ impl<N: Clone + Ord> Numbers<N> {
     }
 
     /// Removes a use of a name. Returns its number.
-    pub(super) fn leave(&mut self, name: &N) -> Option<u32> {
+    pub(super) fn release(&mut self, name: &N) -> Option<u32> {
         let entry = self.entries.get_mut(name)?;
         let number = entry.number;
         entry.uses -= 1;

@@ -1,18 +1,18 @@
 use alloc::vec::Vec;
 
-use super::{Fan, StreamId};
+use super::{StreamId, WriteBatch};
 
-/// Groups the frames of several events by stream: streams with the same stamp that receive the same
+/// Groups the frames of several events by stream: streams with the same kind that receive the same
 /// events share one chunk.
 ///
 /// It is a tree. A node stands for its parent's frames and one more; streams at the same node get
-/// the same bytes. The children of the root are the groups. Events are pushed one after another, so
+/// the same bytes. The children of the root are the by_kind. Events are pushed one after another, so
 /// only the latest child of a node can match.
 #[derive(Debug)]
-pub(super) struct Bundles {
+pub(super) struct BatchTree {
     nodes: Vec<Node>,
-    /// The node of each group, by its number.
-    groups: Vec<usize>,
+    /// The node of each kind, by its number.
+    by_kind: Vec<usize>,
     /// The node of each stream, by its slot.
     places: Vec<usize>,
     /// The slots of the streams that have a node.
@@ -32,7 +32,7 @@ struct Child {
     node: usize,
 }
 
-impl Bundles {
+impl BatchTree {
     /// Creates bundles for streams whose slots are below `most`.
     pub(super) fn new(most: usize) -> Self {
         Self {
@@ -41,24 +41,24 @@ impl Bundles {
                 frame: Vec::new(),
                 latest: None,
             }],
-            groups: Vec::new(),
+            by_kind: Vec::new(),
             places: vec![ROOT; most],
             streams: Vec::new(),
         }
     }
 
-    /// Adds an event for a stream of a group. Event numbers ascend; `write` appends the frame.
+    /// Adds an event for a stream of a kind. Event numbers ascend; `write` appends the frame.
     pub(super) fn push(
         &mut self,
         slot: u32,
-        group: u32,
+        kind: u32,
         event: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
         let place = self.places.get(slot as usize).copied().unwrap_or(ROOT);
         let from = if place == ROOT {
             self.streams.push(slot);
-            self.of_group(group as usize)
+            self.of_kind(kind as usize)
         } else {
             place
         };
@@ -69,9 +69,9 @@ impl Bundles {
     }
 
     /// Returns the chunks and which stream gets which; `id_at` returns the stream of a slot.
-    pub(super) fn fan(mut self, id_at: impl Fn(u32) -> Option<StreamId>) -> Fan {
+    pub(super) fn into_batch(mut self, id_at: impl Fn(u32) -> Option<StreamId>) -> WriteBatch {
         self.streams.sort_unstable();
-        let mut fan = Fan::default();
+        let mut batch = WriteBatch::default();
         let mut chunks = vec![None; self.nodes.len()];
         for slot in &self.streams {
             let at = self.places.get(*slot as usize).copied().unwrap_or(ROOT);
@@ -79,24 +79,24 @@ impl Bundles {
                 continue;
             };
             let chunk = *chunk.get_or_insert_with(|| {
-                self.push_path(&mut fan.bytes, at);
-                fan.end_chunk()
+                self.push_path(&mut batch.bytes, at);
+                batch.end_chunk()
             });
-            fan.writes.extend(id_at(*slot).map(|id| (id, chunk)));
+            batch.writes.extend(id_at(*slot).map(|id| (id, chunk)));
         }
-        fan
+        batch
     }
 
-    fn of_group(&mut self, group: usize) -> usize {
-        if group >= self.groups.len() {
-            self.groups.resize(group + 1, ROOT);
+    fn of_kind(&mut self, kind: usize) -> usize {
+        if kind >= self.by_kind.len() {
+            self.by_kind.resize(kind + 1, ROOT);
         }
-        let known = self.groups.get(group).copied().unwrap_or(ROOT);
+        let known = self.by_kind.get(kind).copied().unwrap_or(ROOT);
         if known != ROOT {
             return known;
         }
         let node = self.add(ROOT, Vec::new());
-        if let Some(place) = self.groups.get_mut(group) {
+        if let Some(place) = self.by_kind.get_mut(kind) {
             *place = node;
         }
         node
