@@ -170,7 +170,7 @@ fn written(isolate: &mut Isolate, now: Millis) -> usize {
                     }
                 }
             }
-            IsolateOutput::Parted(_) | IsolateOutput::Refused { .. } => panic!("a stream ended"),
+            IsolateOutput::Moved(_) | IsolateOutput::Refused { .. } => panic!("a stream ended"),
         }
     }
     bytes

@@ -38,7 +38,7 @@ impl Pair {
     fn new(streams: u32) -> Self {
         let mut root = Bus::new(cursor());
         root.set_shards(Position(0), 0, streams + 1);
-        let home = root.place("EU", u32::MAX, None);
+        let home = root.route("EU", u32::MAX, None);
         assert!(matches!(home, Route::Shard(ShardId(1))), "one shard");
         let mut shard = Shard::new(0);
         for stream in 0..streams {

@@ -38,7 +38,7 @@ impl Sharded {
         let mut root = Bus::new(cursor);
         root.set_shards(position, 0, per_shard);
         for shard in 0..shards {
-            root.place("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));
+            root.route("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));
         }
         let mut bus = Self {
             root,
@@ -67,7 +67,7 @@ impl Sharded {
 
     /// Finds a place as the root does for an edge that asks.
     pub(crate) fn place(&mut self) -> Route {
-        self.root.place("EU", 0, None)
+        self.root.route("EU", 0, None)
     }
 
     /// The root's share of a publish: the calls to make.

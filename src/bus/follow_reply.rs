@@ -25,7 +25,7 @@ pub struct FollowReply {
 pub enum Persist {
     /// Nothing has changed.
     Nothing,
-    /// Everything that [`Registry::kept`](super::Registry::kept) returns.
+    /// Everything that [`Registry::stored_topics`](super::Registry::stored_topics) returns.
     All,
     /// This change, in addition to what is stored.
     Delta(Delta),

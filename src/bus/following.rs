@@ -70,7 +70,7 @@ impl Bus {
     /// Replaces all topics of an edge, regardless of what it was sent before.
     fn begin(&mut self, edge: EdgeId, follow: Follow) -> Received {
         let topics: Topics = follow.add.iter().cloned().collect();
-        let since = follow.heard();
+        let since = follow.received();
         let since = since.filter(|since| self.reaches(since));
         let is_admitted = self.edges.admits(edge, &topics)
             || (since.is_some() && self.edges.admits_back(edge, &topics));

@@ -4,7 +4,7 @@ use crate::clock::Millis;
 #[derive(Debug)]
 pub(super) struct LowWatermark {
     /// How long the count has to stay low.
-    patience: Millis,
+    span: Millis,
     peak: usize,
     at: Option<Millis>,
     is_due: bool,
@@ -12,15 +12,15 @@ pub(super) struct LowWatermark {
 
 impl Default for LowWatermark {
     fn default() -> Self {
-        Self::new(PATIENCE)
+        Self::new(SPAN)
     }
 }
 
 impl LowWatermark {
-    /// Creates a detector of counts that stay low for `patience`.
-    pub(super) fn new(patience: Millis) -> Self {
+    /// Creates a detector of counts that stay low for `span`.
+    pub(super) fn new(span: Millis) -> Self {
         Self {
-            patience,
+            span,
             peak: 0,
             at: None,
             is_due: false,
@@ -34,7 +34,7 @@ impl LowWatermark {
             self.at = None;
             self.is_due = false;
         } else if self.at.is_none() && !self.is_due {
-            self.at = Some(now + self.patience);
+            self.at = Some(now + self.span);
         }
     }
 
@@ -56,13 +56,13 @@ impl LowWatermark {
     }
 
     /// Records the report, and restarts from this count.
-    pub(super) fn tell(&mut self, count: usize) {
+    pub(super) fn handle_reported(&mut self, count: usize) {
         *self = Self {
             peak: count,
-            ..Self::new(self.patience)
+            ..Self::new(self.span)
         };
     }
 }
 
 /// How long a count has to stay low by default: edges often reconnect within seconds.
-const PATIENCE: Millis = Millis(10_000);
+const SPAN: Millis = Millis(10_000);

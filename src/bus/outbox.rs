@@ -81,7 +81,7 @@ impl Outbox {
         let is_whole = events.len() == self.waiting.len();
         let last = events.last().filter(|_| !is_whole);
         let through = last.map_or(cursor.position, |(position, _)| *position);
-        let deadline = now + PATIENCE;
+        let deadline = now + CALL_TIMEOUT;
         self.flight = Some(Flight {
             call,
             through,
@@ -176,4 +176,4 @@ const MAX_WAITING: usize = 1_000;
 const MAX_BYTES: usize = 1 << 20;
 /// Bytes of the position and members around an event.
 const WRAPPING: usize = 48;
-const PATIENCE: Millis = Millis(10_000);
+const CALL_TIMEOUT: Millis = Millis(10_000);

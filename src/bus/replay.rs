@@ -42,7 +42,7 @@ impl Replay {
     /// Returns the batches for an edge, of bounded size, and the position that it has reached after
     /// them.
     pub(super) fn batches(self) -> (Vec<String>, Position) {
-        let mut heard = self.after;
+        let mut reached = self.after;
         let mut batches = Vec::new();
         let mut events = in_order(self.last).into_iter().peekable();
         while events.peek().is_some() {
@@ -53,12 +53,12 @@ impl Replay {
                 bytes += text.len();
                 batch.push((position, text));
             }
-            let through = batch.last().map_or(heard, |(position, _)| *position);
-            let previous = core::mem::replace(&mut heard, through);
+            let through = batch.last().map_or(reached, |(position, _)| *position);
+            let previous = core::mem::replace(&mut reached, through);
             let batch = batch.into_iter();
             batches.push(Batch::for_edge(Some(previous), through, None, batch));
         }
-        (batches, heard)
+        (batches, reached)
     }
 
     /// Returns the events for one reply: as many of the latest as fit.
@@ -80,13 +80,14 @@ impl Replay {
 
 /// The events of the log that an edge has missed.
 impl Bus {
-    /// Whether the log was read; if not, call [`Bus::recall`] before [`Bus::missed`].
-    pub fn recalls(&self) -> bool {
+    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
+    /// before [`Bus::missed`].
+    pub fn is_log_indexed(&self) -> bool {
         self.latest.is_some()
     }
 
     /// Adds the next event of the log; every event has to be added in order.
-    pub fn recall(&mut self, position: Position, event: &ServerEvent) {
+    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
         let latest = self.latest.get_or_insert_default();
         latest.push(position, event);
     }

@@ -41,8 +41,8 @@ impl Bus {
     }
 
     /// Returns the bytes of the names that all shards follow.
-    pub fn shard_names(&self) -> usize {
-        self.shards.follows.names()
+    pub fn shard_name_bytes(&self) -> usize {
+        self.shards.follows.name_bytes()
     }
 
     /// Restores a shard after a restart.
@@ -82,7 +82,7 @@ impl Bus {
 
     /// Returns where the next edge of a continent goes. The root holds `own` edges; the shard
     /// `full` has refused this edge. Opens a shard if needed.
-    pub fn place(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Route {
+    pub fn route(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Route {
         if let Some(full) = full {
             self.shards.placement.fill(full);
         }
@@ -184,7 +184,7 @@ impl Bus {
         self.shards.dispatcher.has_settled(shard)
     }
 
-    /// Applies a call of a shard: journal its topics and records its number of edges.
+    /// Applies a call of a shard: changes its topics and records its number of edges.
     pub(super) fn apply(&mut self, shard: ShardId, follow: &Follow) {
         if follow.is_fresh {
             self.shards.follows.forget(shard);
@@ -295,13 +295,13 @@ impl Bus {
         let follows = &self.shards.follows;
         match self.edges.room().spare() {
             usize::MAX => usize::MAX,
-            spare => follows.names_of(shard) + spare.saturating_sub(follows.names()) / 2,
+            spare => follows.name_bytes_of(shard) + spare.saturating_sub(follows.name_bytes()) / 2,
         }
     }
 
     /// Counts the names that the shards follow in the room of the edges.
     pub(super) fn count_follows(&mut self) {
-        let names = self.shards.follows.names();
+        let names = self.shards.follows.name_bytes();
         self.edges.room_mut().set_elsewhere(names);
     }
 }

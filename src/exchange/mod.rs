@@ -331,9 +331,9 @@ impl Exchange {
             _ => None,
         };
         // A denied caller learns nothing about its request.
-        let is_told = step != Some(Step::Caller);
+        let reveals_id = step != Some(Step::Caller);
         self.id = request
-            .filter(|_| is_told)
+            .filter(|_| reveals_id)
             .and_then(|request| request.id.clone());
         if step.is_some() {
             return step;

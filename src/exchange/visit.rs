@@ -38,10 +38,11 @@ enum Stage {
     /// Waits for the host to decide which part of the subscription, or of the opening stream, the
     /// caller may receive.
     Authorize(Option<Opening>),
-    /// Forwards to the upstream server; `tells`: because the session has to be updated there first.
+    /// Forwards to the upstream server; `updates_session`: because the session has to be updated
+    /// there first.
     Send {
         behind: Option<Box<str>>,
-        tells: bool,
+        updates_session: bool,
     },
     Open(Opening),
     Forward,
@@ -68,7 +69,9 @@ impl Visit {
     ) -> Self {
         let ask = match &request.call {
             Call::Initialize | Call::Ping => Ask::Use,
-            Call::Initialized => Ask::Initialized { is_told: false },
+            Call::Initialized => Ask::Initialized {
+                is_forwarded: false,
+            },
             Call::Subscribe(uri) if !rules.authorizes => Ask::Watch {
                 uri: uri.clone(),
                 limits: rules.limits,
@@ -80,7 +83,9 @@ impl Visit {
             Call::Open { last_event_id } => Ask::Open {
                 resumes: last_event_id.is_some(),
             },
-            Call::End => Ask::End { is_told: false },
+            Call::End => Ask::End {
+                is_forwarded: false,
+            },
             Call::Other => Ask::Behind,
         };
         Self {
@@ -126,11 +131,11 @@ impl Visit {
             Reply::Full(excess) => self.in_band(reason_of(excess)),
             Reply::Behind(behind) => Stage::Send {
                 behind,
-                tells: false,
+                updates_session: false,
             },
-            Reply::Tell(behind) if ask.is_untold() => Stage::Send {
+            Reply::ForwardFirst(behind) if ask.needs_forward() => Stage::Send {
                 behind: Some(behind),
-                tells: true,
+                updates_session: true,
             },
             Reply::Open {
                 capabilities,
@@ -146,7 +151,7 @@ impl Visit {
             }),
             Reply::Done => self.done(ask),
             // The upstream server has received it already.
-            Reply::Tell(_) => self.refused(Reason::Unavailable),
+            Reply::ForwardFirst(_) => self.refused(Reason::Unavailable),
         };
     }
 
@@ -179,23 +184,27 @@ impl Visit {
 
     /// Handles the status of the upstream server's response.
     pub(super) fn handle_status(&mut self, status: u16) {
-        let Stage::Send { behind, tells } = &self.stage else {
+        let Stage::Send {
+            behind,
+            updates_session,
+        } = &self.stage
+        else {
             return;
         };
         let is_end = self.request.call == Call::End;
         // A server that no longer has the session, or does not let clients end one, must not keep
         // ours alive.
-        let is_told = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
-        self.stage = if *tells && is_told {
+        let is_forwarded = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
+        self.stage = if *updates_session && is_forwarded {
             Self::asking(if is_end {
-                Ask::End { is_told: true }
+                Ask::End { is_forwarded: true }
             } else {
-                Ask::Initialized { is_told: true }
+                Ask::Initialized { is_forwarded: true }
             })
         } else if status == 404 && behind.is_some() {
             // For the client this status means that the session has ended, so it ends here too.
             Stage::Ask {
-                ask: Ask::End { is_told: true },
+                ask: Ask::End { is_forwarded: true },
                 is_answered: true,
             }
         } else {

@@ -6,7 +6,7 @@ use super::{StreamId, WriteBatch};
 /// events share one chunk.
 ///
 /// It is a tree. A node stands for its parent's frames and one more; streams at the same node get
-/// the same bytes. The children of the root are the by_kind. Events are pushed one after another, so
+/// the same bytes. The children of the root are the kinds. Events are pushed one after another, so
 /// only the latest child of a node can match.
 #[derive(Debug)]
 pub(super) struct BatchTree {

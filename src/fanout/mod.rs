@@ -1,4 +1,4 @@
-//! WriteBatch-out within one process: takes one event, returns the bytes for every stream that wants it.
+//! Fan-out within one process: takes one event, returns the bytes for every stream that wants it.
 
 mod batch_tree;
 mod chunk_cache;
@@ -52,10 +52,10 @@ pub struct Fanout {
     kinds: Interner<StreamKind>,
     /// Equal filters are stored once.
     filters: Interner<Arc<SubscriptionFilter>>,
-    /// The slab of the streams, by the topics that they honor.
+    /// The slots of the streams, by the topics that they honor.
     index: Index<u32>,
     chunks: ChunkCache,
-    /// Deadlines with the slab of their streams.
+    /// Deadlines with the slots of their streams.
     deadlines: BTreeSet<(Millis, u32)>,
     /// Streams to poll because of the last publish.
     due: Vec<StreamId>,
@@ -70,7 +70,7 @@ impl Fanout {
         self.metrics = Some(metrics);
     }
 
-    /// Adds a stream. Events that are published from now on are entry for it until
+    /// Adds a stream. Events that are published from now on are queued for it until
     /// [`Fanout::handle_attached`]. A stream that honors nothing ends at once.
     pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
         if stream.honored().is_empty() {
@@ -175,8 +175,8 @@ impl Fanout {
         self.touch(id, ServerStream::handle_loss);
     }
 
-    /// Records the cursor up to which the stream of a session was delivered every event. Its event ids
-    /// tell the client this cursor.
+    /// Records the cursor up to which every event was delivered to the stream of a session. The ids
+    /// of its events contain this cursor.
     pub(crate) fn handle_delivered(&mut self, id: StreamId, cursor: Option<Cursor>) {
         if let Some(entry) = self.slab.get_mut(id) {
             // A stream that ends accepts no more events, so its ids must not claim that it did.
@@ -273,7 +273,7 @@ impl Fanout {
         self.slab.get_mut(id)?.stream.poll_question()
     }
 
-    /// Returns the index of topics to slab.
+    /// Returns the index of topics to slots.
     pub(crate) fn index(&self) -> &Index<u32> {
         &self.index
     }
@@ -283,12 +283,12 @@ impl Fanout {
         self.slab.iter().map(|entry| entry.id).collect()
     }
 
-    /// Returns the number of streams entry.
+    /// Returns the number of streams.
     pub fn len(&self) -> usize {
         self.slab.len()
     }
 
-    /// Whether no stream is entry.
+    /// Whether there are no streams.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

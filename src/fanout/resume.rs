@@ -11,14 +11,14 @@ use crate::{
 /// Resumability and Redelivery).
 #[derive(Debug, Default)]
 pub(super) struct Resume {
-    /// The cursor in the log of the bus up to which the stream was delivered every event.
+    /// The cursor in the log of the bus up to which every event was delivered to the stream.
     delivered: Option<Cursor>,
     /// The id that the client received last.
     last_id: Option<String>,
 }
 
 impl Resume {
-    /// Records the cursor up to which the stream was delivered every event.
+    /// Records the cursor up to which every event was delivered to the stream.
     pub(super) fn handle_delivered(&mut self, cursor: Option<Cursor>) {
         self.delivered = cursor;
     }

@@ -4,7 +4,7 @@ use crate::{clock::Millis, listen::ServerStream, vocabulary::position::Position}
 
 use super::resume::Resume;
 
-/// Identifies one stream of a fan-out. Slab are reused, each time with a higher generation, so an
+/// Identifies one stream of a fan-out. Slots are reused, each time with a higher generation, so an
 /// id never identifies another stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
@@ -13,7 +13,7 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// Returns the slot of the stream: a small number, unique among the streams that are entry.
+    /// Returns the slot of the stream: a small number, unique among the open streams.
     pub fn slot(self) -> u32 {
         self.slot
     }

@@ -7,7 +7,8 @@ use crate::{
     vocabulary::filter::SubscriptionFilter,
 };
 
-/// A stream of a [`Fanout`](super::Fanout), as lent by [`Fanout::with_stream`](super::Fanout::with_stream).
+/// A stream of a [`Fanout`](super::Fanout), as lent by
+/// [`Fanout::with_stream`](super::Fanout::with_stream).
 ///
 /// Exposes what may change on a stream independently. The honored filter is excluded, because the
 /// index of the fan-out depends on it: it changes only through

@@ -14,7 +14,7 @@ use crate::{
     fanout::{Fanout, Published, StreamId},
     lease::{Budget, Lease},
     listen::{EndReason, ServerStream},
-    upstream::{Counts, News, Timeouts, Upstream, UpstreamCall},
+    upstream::{Counts, Timeouts, Update, Upstream, UpstreamCall},
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
@@ -27,7 +27,7 @@ use crate::{
 use output::{Batch, Step};
 use session::Session;
 
-pub use output::{IsolateOutput, Parted};
+pub use output::{IsolateOutput, MovedStream};
 pub use session::SessionStart;
 
 /// The streams of one isolate on one connection to their bus. The isolate subscribes to the union
@@ -124,8 +124,8 @@ impl Isolate {
         let index = self.fanout.index();
         let handled = self.upstream.handle_message(text, now, index);
         match handled? {
-            News::Nothing => {}
-            News::Confirmed { is_whole, watched } => {
+            Update::Nothing => {}
+            Update::Confirmed { is_whole, watched } => {
                 if let Some(watching) = watched {
                     self.watch(watching);
                 }
@@ -137,12 +137,12 @@ impl Isolate {
                 }
                 self.serve_waiting();
             }
-            News::Refused(topics) => self.lack(&topics),
-            News::SessionInterest(watching) => self.watch(watching),
-            News::Events { at, events } => {
+            Update::Refused(topics) => self.remove_refused(&topics),
+            Update::SessionInterest(watching) => self.watch(watching),
+            Update::Events { at, events } => {
                 for (position, event) in events {
-                    if self.tells(&event, at, now) {
-                        self.hear(position, at, event);
+                    if self.delivers(&event, at, now) {
+                        self.receive(position, at, event);
                     }
                 }
             }
@@ -162,8 +162,8 @@ impl Isolate {
     }
 
     /// Handles a move: a shard holds the streams from now on. Waiting streams keep waiting.
-    pub fn handle_sent_on(&mut self, now: Millis, random: f64) {
-        self.upstream.handle_sent_on(now, random);
+    pub fn handle_redirected(&mut self, now: Millis, random: f64) {
+        self.upstream.handle_redirected(now, random);
     }
 
     /// Handles the end of a connection together with the request that owned it: calls for another
@@ -171,7 +171,7 @@ impl Isolate {
     pub fn handle_moved(&mut self, now: Millis) {
         self.upstream.handle_moved(now);
         if !self.waiting.is_empty() {
-            self.upstream.handle_wish(now);
+            self.upstream.retry_now(now);
         }
     }
 
@@ -181,7 +181,7 @@ impl Isolate {
     pub fn handle_full(&mut self) {
         if self.upstream.handle_full() && self.fanout.len() > 1 {
             for id in self.open_streams() {
-                self.part(id);
+                self.move_out(id);
             }
         }
     }
@@ -246,8 +246,8 @@ impl Isolate {
 
     /// Returns the bytes of the names of all its topics, each counted once, which the bus stores
     /// for it.
-    pub fn names(&self) -> usize {
-        self.fanout.index().names()
+    pub fn name_bytes(&self) -> usize {
+        self.fanout.index().name_bytes()
     }
 
     /// Returns the maximum bytes of these names, as far as is known.
@@ -265,13 +265,13 @@ impl Isolate {
         self.steps.push_back(Step::Gap);
     }
 
-    fn hear(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
+    fn receive(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
         let published = Published {
             event,
             at: at.map(|at| at - self.epoch),
             position: Some(position),
         };
-        let bytes = Topic::of(&published.event).names();
+        let bytes = Topic::of(&published.event).name_bytes();
         let delivered = self.delivered();
         match self.steps.back_mut() {
             Some(Step::Events(batch)) if batch.bytes + bytes <= MAX_BYTES => {
@@ -288,7 +288,7 @@ impl Isolate {
     }
 
     /// Removes the streams that want a refused topic; the others stay.
-    fn lack(&mut self, refused: &[Topic]) {
+    fn remove_refused(&mut self, refused: &[Topic]) {
         let lacks = |honored: &SubscriptionFilter| {
             let topics = honored.topics();
             let mut topics = topics.iter().map(Topic::followed);
@@ -299,7 +299,7 @@ impl Isolate {
                 if self.waiting.contains(&id) {
                     self.refuse(id, true);
                 } else {
-                    self.part(id);
+                    self.move_out(id);
                 }
             }
         }

@@ -26,7 +26,7 @@ impl Isolate {
         self.upstream.want(&topics);
         if !self.serve(id) {
             self.waiting.push(id);
-            self.upstream.handle_wish(now);
+            self.upstream.retry_now(now);
         }
         id
     }

@@ -28,7 +28,7 @@ pub enum IsolateOutput {
         is_full: bool,
     },
     /// An open stream was removed and continues elsewhere: see [`Isolate::adopt`].
-    Parted(Box<Parted>),
+    Moved(Box<MovedStream>),
 }
 
 impl IsolateOutput {
@@ -37,14 +37,14 @@ impl IsolateOutput {
         match self {
             Self::Write(fan) => fan.writes.len(),
             Self::Poll(ids) => ids.len(),
-            Self::Refused { .. } | Self::Parted(_) => 1,
+            Self::Refused { .. } | Self::Moved(_) => 1,
         }
     }
 }
 
 /// A stream that moves from one isolate to another.
 #[derive(Debug)]
-pub struct Parted {
+pub struct MovedStream {
     /// Its id in the former isolate.
     pub id: StreamId,
     /// The stream.
@@ -79,7 +79,7 @@ pub(super) enum Step {
         id: StreamId,
         is_full: bool,
     },
-    Part {
+    MoveOut {
         id: StreamId,
         since: Option<Cursor>,
         scope: Option<Scope>,
@@ -163,7 +163,7 @@ impl Isolate {
                 let is_open = self.stream(id).is_some();
                 is_open.then_some(IsolateOutput::Refused { id, is_full })
             }
-            Step::Part { id, since, scope } => {
+            Step::MoveOut { id, since, scope } => {
                 let honored = self.honored(id)?;
                 let mut stream = self.fanout.take(id)?;
                 self.lease.leave(id);
@@ -171,7 +171,7 @@ impl Isolate {
                 if let Some(scope) = scope {
                     stream.scope_to(scope);
                 }
-                Some(IsolateOutput::Parted(Box::new(Parted {
+                Some(IsolateOutput::Moved(Box::new(MovedStream {
                     id,
                     stream,
                     since,

@@ -34,7 +34,7 @@ pub(super) struct Session {
     is_paused: bool,
     /// Whether the bus replays events from before the stream was opened and its caller
     /// authenticated.
-    tells_past: bool,
+    replays_past: bool,
 }
 
 impl Isolate {
@@ -51,7 +51,7 @@ impl Isolate {
             past,
             denied,
         } = start;
-        let tells_past = past != ResumePoint::None;
+        let replays_past = past != ResumePoint::None;
         let topics = stream.honored().topics();
         self.upstream.begin_session(session, past, stream.honored());
         let id = self.fanout.open_waiting(stream);
@@ -62,10 +62,10 @@ impl Isolate {
             id,
             denied,
             is_paused: false,
-            tells_past,
+            replays_past,
         });
         self.waiting.push(id);
-        self.upstream.handle_wish(now);
+        self.upstream.retry_now(now);
         id
     }
 
@@ -94,7 +94,7 @@ impl Isolate {
 
     /// Whether the stream of a session receives an event. If the client is not ready, asks the bus,
     /// because the message that it is may be lost.
-    pub(super) fn tells(
+    pub(super) fn delivers(
         &mut self,
         event: &ServerEvent,
         published: Option<Millis>,
@@ -104,12 +104,12 @@ impl Isolate {
             return true;
         };
         if session.is_paused {
-            self.upstream.doubt(now);
+            self.upstream.report_gap(now);
         }
         // Replayed events have no time. A caller disconnected before this stream was opened was
         // admitted again.
         let is_disconnect = matches!(event, ServerEvent::Disconnect { .. });
-        !(is_disconnect && published.is_none() && session.tells_past)
+        !(is_disconnect && published.is_none() && session.replays_past)
     }
 
     /// Handles the confirmation of a session's stream. What may have been missed before is cued
@@ -146,7 +146,7 @@ impl Isolate {
         if self.upstream.cursor().is_some()
             && let Some(session) = &mut self.session
         {
-            session.tells_past = false;
+            session.replays_past = false;
         }
     }
 

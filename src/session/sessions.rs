@@ -7,7 +7,10 @@ use crate::{
     wire::{SessionCall, SessionInterest},
 };
 
-use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
+use super::{
+    Ask, Limits, NewSession, Question, Reply, Session, Store, local_streams::LocalStreams,
+    room::Room,
+};
 
 /// The sessions of a bus, with their store. [`Sessions::poll_output`] returns what edges and shards
 /// have to learn of a change.
@@ -16,7 +19,7 @@ pub struct Sessions<S> {
     pub(super) store: S,
     /// The totals; `None` before they are counted.
     room: Option<Room>,
-    pub(super) here: Here,
+    pub(super) local: LocalStreams,
     /// When sessions were last used, more exactly than in the store, and the order of uses.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
@@ -32,9 +35,9 @@ pub enum Output {
     Watch(EdgeId, SessionInterest),
     /// The stream at this edge has ended or is attached elsewhere: close its connection.
     Close(EdgeId, CloseReason),
-    /// Call a shard, and [`Sessions::handle_told`] once it has confirmed. Until then
+    /// Call a shard, and [`Sessions::handle_confirmed`] once it has confirmed. Until then
     /// [`Sessions::sweep`] repeats the call.
-    Tell {
+    Call {
         /// The shard.
         shard: u32,
         /// The call.
@@ -52,7 +55,7 @@ impl<S: Store> Sessions<S> {
         Self {
             store,
             room: None,
-            here: Here::default(),
+            local: LocalStreams::default(),
             used: Map::new(),
             uses: 0,
             outputs: VecDeque::new(),
@@ -109,7 +112,7 @@ impl<S: Store> Sessions<S> {
             opened: 0,
             attached: 0,
             shard: None,
-            is_untold: false,
+            is_unconfirmed: false,
         };
         self.room()?.of(&session).sessions += 1;
         self.store.put(id, &session)?;
@@ -135,14 +138,20 @@ impl<S: Store> Sessions<S> {
         let behind = session.new.behind.clone();
         Ok(match (ask, behind) {
             (Ask::Behind, behind) => Reply::Behind(behind),
-            (Ask::Initialized { is_told: false } | Ask::End { is_told: false }, Some(behind)) => {
-                Reply::Tell(behind)
-            }
+            (
+                Ask::Initialized {
+                    is_forwarded: false,
+                }
+                | Ask::End {
+                    is_forwarded: false,
+                },
+                Some(behind),
+            ) => Reply::ForwardFirst(behind),
             (Ask::Initialized { .. }, _) => {
                 if core::mem::take(&mut session.is_paused) {
-                    self.tell(&id, &mut session, now)?;
+                    self.notify(&id, &mut session, now)?;
                 } else {
-                    self.tell_again(&id, &mut session, now)?;
+                    self.notify_again(&id, &mut session, now)?;
                 }
                 Reply::Done
             }
@@ -177,10 +186,10 @@ impl<S: Store> Sessions<S> {
             };
             if self.is_over(&id, &session, now) {
                 self.forget(&id, &session)?;
-            } else if let Some(shard) = session.at_shard().filter(|_| session.is_untold) {
+            } else if let Some(shard) = session.at_shard().filter(|_| session.is_unconfirmed) {
                 session.used_at = now;
                 self.store.put(&id, &session)?;
-                self.tell_shard(shard, &id, &session, false);
+                self.notify_shard(shard, &id, &session, false);
             } else if self.is_streaming(&id, &session) {
                 self.touch(&id, &mut session, now)?;
             } else {
@@ -269,7 +278,7 @@ impl<S: Store> Sessions<S> {
         now: Millis,
     ) -> Result<Reply, S::Error> {
         if self.store.watches(id, uri)? {
-            self.tell_again(id, &mut session, now)?;
+            self.notify_again(id, &mut session, now)?;
             return Ok(Reply::Done);
         }
         let bytes = bytes_of(uri);
@@ -281,7 +290,7 @@ impl<S: Store> Sessions<S> {
         session.uris += 1;
         session.uri_bytes += bytes;
         self.store.watch(id, uri)?;
-        self.tell(id, &mut session, now)?;
+        self.notify(id, &mut session, now)?;
         Ok(Reply::Done)
     }
 
@@ -293,7 +302,7 @@ impl<S: Store> Sessions<S> {
         now: Millis,
     ) -> Result<(), S::Error> {
         if !self.store.watches(id, uri)? {
-            return self.tell_again(id, &mut session, now);
+            return self.notify_again(id, &mut session, now);
         }
         let bytes = bytes_of(uri);
         let totals = self.room()?.of(&session);
@@ -301,7 +310,7 @@ impl<S: Store> Sessions<S> {
         session.uris = session.uris.saturating_sub(1);
         session.uri_bytes = session.uri_bytes.saturating_sub(bytes);
         self.store.unwatch(id, uri)?;
-        self.tell(id, &mut session, now)
+        self.notify(id, &mut session, now)
     }
 
     /// Ends a session and its stream. If `is_awaited`, the request waits until the stream is
@@ -330,7 +339,7 @@ impl<S: Store> Sessions<S> {
     }
 
     fn is_streaming(&self, id: &str, session: &Session) -> bool {
-        session.shard.is_some() || self.here.edge(id).is_some()
+        session.shard.is_some() || self.local.edge(id).is_some()
     }
 
     fn is_over(&self, id: &str, session: &Session, now: Millis) -> bool {

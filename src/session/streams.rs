@@ -49,7 +49,7 @@ impl<S: Store> Sessions<S> {
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
         for id in self.store.at_shard(shard)? {
-            if self.here.edge(&id).is_none() {
+            if self.local.edge(&id).is_none() {
                 self.leave(&id, now)?;
             }
         }
@@ -59,7 +59,7 @@ impl<S: Store> Sessions<S> {
     /// Handles the removal of an edge.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_left(&mut self, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
-        match self.here.remove_edge(edge) {
+        match self.local.remove_edge(edge) {
             Some(id) => self.leave(&id, now),
             None => Ok(()),
         }
@@ -76,13 +76,13 @@ impl<S: Store> Sessions<S> {
         let Some(session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.here.insert(&claim.session, edge);
+        self.local.insert(&claim.session, edge);
         self.watched(claim.clone(), &session).map(Some)
     }
 
     /// Stores a changed session, and reports its subscriptions and whether its client is ready to
     /// the holder of its stream.
-    pub(super) fn tell(
+    pub(super) fn notify(
         &mut self,
         id: &str,
         session: &mut Session,
@@ -90,13 +90,13 @@ impl<S: Store> Sessions<S> {
     ) -> Result<(), S::Error> {
         let shard = session.at_shard();
         if shard.is_some() {
-            session.is_untold = true;
+            session.is_unconfirmed = true;
             session.used_at = now;
         }
         self.store.put(id, session)?;
         if let Some(shard) = shard {
-            self.tell_shard(shard, id, session, true);
-        } else if let Some(edge) = self.here.edge(id) {
+            self.notify_shard(shard, id, session, true);
+        } else if let Some(edge) = self.local.edge(id) {
             let watched = self.watched(session.claim(id), session)?;
             self.outputs.push_back(Output::Watch(edge, watched));
         }
@@ -104,22 +104,28 @@ impl<S: Store> Sessions<S> {
     }
 
     /// Repeats the report if the shard has not confirmed it.
-    pub(super) fn tell_again(
+    pub(super) fn notify_again(
         &mut self,
         id: &str,
         session: &mut Session,
         now: Millis,
     ) -> Result<(), S::Error> {
-        if session.is_untold {
-            self.tell(id, session, now)?;
+        if session.is_unconfirmed {
+            self.notify(id, session, now)?;
         }
         Ok(())
     }
 
     /// Calls a shard about a changed session. The shard then joins the session again; until it
     /// does, it counts as not informed.
-    pub(super) fn tell_shard(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
-        self.outputs.push_back(Output::Tell {
+    pub(super) fn notify_shard(
+        &mut self,
+        shard: u32,
+        id: &str,
+        session: &Session,
+        is_awaited: bool,
+    ) {
+        self.outputs.push_back(Output::Call {
             shard,
             call: SessionCall::Changed(session.claim(id)),
             is_awaited,
@@ -142,11 +148,11 @@ impl<S: Store> Sessions<S> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        if let Some(former) = self.here.insert(&claim.session, edge) {
+        if let Some(former) = self.local.insert(&claim.session, edge) {
             let close_reason = close_reason(&session, claim);
             self.outputs.push_back(Output::Close(former, close_reason));
         }
-        self.seat(claim, &mut session, ROOT)?;
+        self.attach_at(claim, &mut session, ROOT)?;
         self.watched(claim.clone(), &session).map(Some)
     }
 
@@ -158,14 +164,19 @@ impl<S: Store> Sessions<S> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.release_here(&claim.session, close_reason(&session, claim));
-        self.seat(claim, &mut session, shard)?;
+        self.release_local(&claim.session, close_reason(&session, claim));
+        self.attach_at(claim, &mut session, shard)?;
         self.watched(claim.clone(), &session).map(Some)
     }
 
     /// Records that the stream of a session is at `shard`. If it was at another shard, that one has
     /// to close it.
-    fn seat(&mut self, claim: &Claim, session: &mut Session, shard: u32) -> Result<(), S::Error> {
+    fn attach_at(
+        &mut self,
+        claim: &Claim,
+        session: &mut Session,
+        shard: u32,
+    ) -> Result<(), S::Error> {
         let is_moved = session.shard != Some(shard);
         if let Some(former) = session.at_shard().filter(|_| is_moved) {
             self.release(former, claim.clone(), false)?;
@@ -175,7 +186,7 @@ impl<S: Store> Sessions<S> {
         }
         session.shard = Some(shard);
         let is_new = core::mem::replace(&mut session.attached, claim.stream) != claim.stream;
-        if core::mem::take(&mut session.is_untold) || is_moved || is_new {
+        if core::mem::take(&mut session.is_unconfirmed) || is_moved || is_new {
             self.store.put(&claim.session, session)?;
         }
         Ok(())
@@ -199,7 +210,7 @@ impl<S: Store> Sessions<S> {
             return Ok(());
         };
         session.shard = None;
-        session.is_untold = false;
+        session.is_unconfirmed = false;
         session.used_at = now;
         self.store.put(id, &session)?;
         self.touch(id, &mut session, now)

@@ -208,12 +208,12 @@ impl Channel {
         }
     }
 
-    /// Returns the handle of subscriptions, including those that the host has not answered yet.
+    /// Returns the number of subscriptions, including those that the host has not answered yet.
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }
 
-    /// Returns the handle of answers waiting to be written; further input may add more.
+    /// Returns the number of answers waiting to be written; further input may add more.
     pub fn pending_answers(&self) -> usize {
         self.answers.len()
     }

@@ -40,7 +40,7 @@ impl Upstream {
     }
 
     /// Handles the end of the current connection.
-    pub(super) fn part(&mut self) {
+    pub(super) fn handle_disconnected(&mut self) {
         self.is_connected = false;
         self.change = None;
         self.interest.forget();
@@ -76,7 +76,7 @@ impl Upstream {
 
     fn called<Id: Copy + Ord>(&mut self, call: BusCall, wanted: &Index<Id>) -> UpstreamCall {
         if call == BusCall::Leave {
-            self.part();
+            self.handle_disconnected();
             return UpstreamCall::Leave;
         }
         self.is_connected = true;
@@ -89,8 +89,8 @@ impl Upstream {
 
     /// Returns an attach, which states all topics regardless of what the bus received before.
     fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
-        let topics: Vec<Topic> = match &self.claim {
-            Some(claim) => claim.asked.topics(),
+        let topics: Vec<Topic> = match &self.joined {
+            Some(joined) => joined.asked.topics(),
             None => wanted.topics().cloned().collect(),
         };
         self.change = None;
@@ -98,7 +98,7 @@ impl Upstream {
         self.want(&topics);
         self.interest.begin();
         let mut follow = self.follower.follow(topics);
-        let session = self.claim.as_ref().map(|claim| claim.session.clone());
+        let session = self.joined.as_ref().map(|joined| joined.session.clone());
         follow.joined.extend(session);
         follow.to_json()
     }
@@ -121,7 +121,7 @@ impl Upstream {
         if !self.is_connected {
             return None;
         }
-        self.part();
+        self.handle_disconnected();
         Some(UpstreamCall::Leave)
     }
 }

@@ -13,8 +13,8 @@ use crate::{
 };
 
 use super::{
+    bus_frame::BusFrame,
     counts::Counts,
-    heard::Heard,
     link::{BusCall, Link, Timeouts},
     resume_point::ResumePoint,
     settling::Settling,
@@ -37,7 +37,7 @@ pub struct Follower {
     seq: u64,
     asked: u64,
     /// Whether a reply to an attach is ignored unless it names a session.
-    needs_watch: bool,
+    needs_session: bool,
     /// The positions of task states that were delivered early: states before them are older.
     early: Vec<(TaskId, Position)>,
     /// The batch for which the bus was last asked because it has an unwanted event.
@@ -56,7 +56,7 @@ impl Follower {
             before: None,
             seq: 0,
             asked: 0,
-            needs_watch: false,
+            needs_session: false,
             early: Vec::new(),
             unwanted: None,
             settling: Settling::Over,
@@ -70,8 +70,8 @@ impl Follower {
     }
 
     /// Requires the subscriptions of a session in the reply to an attach.
-    pub(crate) fn expect_watch(&mut self) {
-        self.needs_watch = true;
+    pub(crate) fn expect_session(&mut self) {
+        self.needs_session = true;
     }
 
     /// Sets the timeouts.
@@ -88,7 +88,7 @@ impl Follower {
         text: &str,
         wanted: Option<&SubscriptionFilter>,
         now: Millis,
-    ) -> Result<Heard, ProtocolError> {
+    ) -> Result<BusFrame, ProtocolError> {
         if self.link.is_lost() {
             return Err(ProtocolError::OutOfPlace);
         }
@@ -97,7 +97,7 @@ impl Follower {
         match message {
             BusMessage::Answer(answer) => Ok(self.handle_answer(answer, now)),
             BusMessage::SessionInterest { uris, is_paused } => {
-                Ok(Heard::SessionInterest(uris, is_paused))
+                Ok(BusFrame::SessionInterest(uris, is_paused))
             }
             BusMessage::Batch(batch) => self.handle_batch(batch, wanted, now),
         }
@@ -117,17 +117,17 @@ impl Follower {
 
     /// Handles the move away from another follower's connection, which has delivered every event up
     /// to `since`: calls for a new attach within two seconds. `random` is drawn from [0, 1).
-    pub fn handle_parted(&mut self, since: Cursor, now: Millis, random: f64) {
+    pub fn resume_from(&mut self, since: Cursor, now: Millis, random: f64) {
         self.cursor = Some(since);
         self.before = None;
         self.past = ResumePoint::None;
         self.early.clear();
-        self.link.handle_parted(now, random);
+        self.link.reconnect_soon(now, random);
     }
 
     /// Asks the bus at once; if it is lost, tries to reach it at once.
-    pub fn handle_wish(&mut self, now: Millis) {
-        self.link.handle_wish(now);
+    pub fn retry_now(&mut self, now: Millis) {
+        self.link.retry_now(now);
     }
 
     /// Handles a larger filter: the next attach requests every event from now on that it accepts.
@@ -135,12 +135,12 @@ impl Follower {
         if self.before.is_none() {
             self.before.clone_from(&self.cursor);
         }
-        self.link.handle_doubt(now);
+        self.link.request_verify(now);
     }
 
     /// Asks the bus soon whether events were missed.
-    pub fn handle_question(&mut self, now: Millis) {
-        self.link.handle_doubt(now);
+    pub fn request_verify(&mut self, now: Millis) {
+        self.link.request_verify(now);
     }
 
     /// Handles the timeouts that are due. `random` is drawn from [0, 1).
@@ -236,39 +236,39 @@ impl Follower {
         self.counts
     }
 
-    fn handle_answer(&mut self, answer: FollowAnswer, now: Millis) -> Heard {
+    fn handle_answer(&mut self, answer: FollowAnswer, now: Millis) -> BusFrame {
         match answer {
             FollowAnswer::Followed(followed) if followed.missed.is_some() => {
                 self.handle_attached(followed, now)
             }
             FollowAnswer::Followed(Followed {
                 seq, cursor, room, ..
-            }) => Heard::Followed {
+            }) => BusFrame::Followed {
                 seq,
                 head: cursor.position,
                 room,
             },
-            FollowAnswer::Full { seq, room } => Heard::Refused { seq, room },
+            FollowAnswer::Full { seq, room } => BusFrame::Refused { seq, room },
             // The reply may be lost; the follow is then repeated.
             FollowAnswer::Stale { seq } => {
                 self.seq = self.seq.max(seq);
-                Heard::Nothing
+                BusFrame::Nothing
             }
-            FollowAnswer::Unknown => Heard::Nothing,
+            FollowAnswer::Unknown => BusFrame::Nothing,
         }
     }
 
     /// Handles the confirmation of an attach, from its position or a later one if the log is short.
-    fn handle_attached(&mut self, followed: Followed, now: Millis) -> Heard {
+    fn handle_attached(&mut self, followed: Followed, now: Millis) -> BusFrame {
         // The reply to an earlier attach may arrive twice, or late.
         let is_awaited = self.link.awaits() && followed.seq == self.asked;
         let Some(missed) = followed.missed.filter(|_| is_awaited) else {
-            return Heard::Nothing;
+            return BusFrame::Nothing;
         };
         let watched = followed.interests.into_iter().next();
-        if self.needs_watch && watched.is_none() {
+        if self.needs_session && watched.is_none() {
             self.counts.gaps += 1;
-            return Heard::Nothing;
+            return BusFrame::Nothing;
         }
         let head = followed.cursor.position;
         let cursor = Cursor {
@@ -287,7 +287,7 @@ impl Follower {
         }
         self.cursor = Some(cursor);
         self.handle_head(head, now);
-        Heard::Attached {
+        BusFrame::Attached {
             is_whole,
             head,
             room: followed.room,
@@ -301,7 +301,7 @@ impl Follower {
         batch: Batch,
         wanted: Option<&SubscriptionFilter>,
         now: Millis,
-    ) -> Result<Heard, ProtocolError> {
+    ) -> Result<BusFrame, ProtocolError> {
         let is_wanted = |event: &ServerEvent| wanted.is_none_or(|filter| filter.accepts(event));
         let are_wanted = batch.events.iter().all(|(_, event)| is_wanted(event));
         let reached = self.cursor.as_ref().map(|cursor| cursor.position);
@@ -313,10 +313,10 @@ impl Follower {
         events.retain(|(at, event)| is_new(*at) && (is_meant || is_wanted(event)));
         events.retain(|(at, event)| self.is_latest(event, *at));
         if events.is_empty() {
-            return Ok(Heard::Nothing);
+            return Ok(BusFrame::Nothing);
         }
         let at = batch.at;
-        Ok(Heard::Events { at, events })
+        Ok(BusFrame::Events { at, events })
     }
 
     /// Moves the cursor over a batch if nothing is missing before it. Returns whether all of its
@@ -329,7 +329,7 @@ impl Follower {
         now: Millis,
     ) -> Option<bool> {
         let Some(cursor) = &mut self.cursor else {
-            self.doubt(now);
+            self.report_gap(now);
             return None;
         };
         let Some(previous) = previous else {
@@ -345,7 +345,7 @@ impl Follower {
         if previous != cursor.position {
             // If the bus is being asked already, its reply covers this batch.
             if self.link.is_attached() {
-                self.doubt(now);
+                self.report_gap(now);
             }
             return Some(true);
         }
@@ -353,7 +353,7 @@ impl Follower {
         let is_meant = self.unwanted == Some(through) && self.link.is_certain();
         if !are_wanted && !is_meant {
             self.unwanted = Some(through);
-            self.doubt(now);
+            self.report_gap(now);
             return Some(false);
         }
         cursor.position = through;
@@ -384,13 +384,13 @@ impl Follower {
             ProtocolError::UnknownVersion | ProtocolError::UnknownType
         );
         if !is_newer {
-            self.doubt(now);
+            self.report_gap(now);
         }
     }
 
     /// Records that events may be missing, so that the bus is asked.
-    pub(crate) fn doubt(&mut self, now: Millis) {
-        self.counts.gaps += u32::from(self.link.handle_doubt(now));
+    pub(crate) fn report_gap(&mut self, now: Millis) {
+        self.counts.gaps += u32::from(self.link.request_verify(now));
     }
 
     /// Whether the bus can be asked for missed events, which needs an epoch.

@@ -12,7 +12,7 @@ use crate::{
 use super::reported_room::ReportedRoom;
 
 /// The topics that a node follows at its bus, the changes that are due, and the last request to the
-/// bus. One request is pending at a time. Topics that no stream interest any more stay followed for a
+/// bus. One request is pending at a time. Topics that no stream wants any more stay followed for a
 /// while, because streams often reconnect.
 #[derive(Debug)]
 pub(crate) struct InterestTracker {
@@ -166,7 +166,7 @@ impl InterestTracker {
                 self.unwanted.remove(topic);
             }
         }
-        self.doubt(drop, is_wanted);
+        self.mark_unconfirmed(drop, is_wanted);
         add
     }
 
@@ -174,10 +174,10 @@ impl InterestTracker {
     pub(crate) fn undo(&mut self, is_wanted: impl Fn(&Topic) -> bool) {
         let Delta { mut add, drop } = self.asked.take().unwrap_or_default();
         add.extend(drop);
-        self.doubt(add, is_wanted);
+        self.mark_unconfirmed(add, is_wanted);
     }
 
-    fn doubt(&mut self, topics: Vec<Topic>, is_wanted: impl Fn(&Topic) -> bool) {
+    fn mark_unconfirmed(&mut self, topics: Vec<Topic>, is_wanted: impl Fn(&Topic) -> bool) {
         for topic in topics {
             if is_wanted(&topic) {
                 self.missing.insert(topic);

@@ -105,7 +105,7 @@ impl Link {
     }
 
     /// Records that events may be missing, so that the bus is asked; returns whether this is news.
-    pub(super) fn handle_doubt(&mut self, now: Millis) -> bool {
+    pub(super) fn request_verify(&mut self, now: Millis) -> bool {
         match self.state {
             State::Attached { ask_at: None } => {
                 self.state = State::Attached {
@@ -119,7 +119,7 @@ impl Link {
     }
 
     /// Asks the bus at once, or tries to reach it at once.
-    pub(super) fn handle_wish(&mut self, now: Millis) {
+    pub(super) fn retry_now(&mut self, now: Millis) {
         match &mut self.state {
             State::Attached { ask_at } => *ask_at = Some(now),
             State::Lost { until } => *until = (*until).min(now),
@@ -138,7 +138,7 @@ impl Link {
 
     /// Handles the move away from another's connection: a new one is opened soon. Many links may
     /// move at once, so their attempts are spread.
-    pub(super) fn handle_parted(&mut self, now: Millis, random: f64) {
+    pub(super) fn reconnect_soon(&mut self, now: Millis, random: f64) {
         self.asks_again = false;
         self.state = State::Lost {
             until: now + backoff::after_absence(Millis(0), false, random),

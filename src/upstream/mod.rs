@@ -1,30 +1,30 @@
 //! Follows the log of a bus, over one connection at a time.
 
+mod bus_frame;
 mod call;
-mod claim;
 mod counts;
 mod follower;
-mod heard;
 mod interest_tracker;
+mod joined_session;
 mod link;
-mod news;
 mod reported_room;
 mod resume_point;
 mod settling;
+mod update;
 
 use alloc::vec::Vec;
 
+pub use bus_frame::BusFrame;
 pub use call::UpstreamCall;
 pub use counts::Counts;
 pub use follower::Follower;
-pub use heard::Heard;
 pub use link::{BusCall, Timeouts};
 pub use resume_point::ResumePoint;
 
 pub(crate) use interest_tracker::InterestTracker;
-pub(crate) use news::{News, SessionFilter};
+pub(crate) use update::{SessionFilter, Update};
 
-use claim::Claim;
+use joined_session::JoinedSession;
 
 use crate::{
     clock::Millis,
@@ -38,7 +38,7 @@ use crate::{
     wire::{self, ProtocolError},
 };
 
-/// A node's connection to the log of a bus: requests the topics that the node interest, and tracks
+/// A node's connection to the log of a bus: requests the topics that the node wants, and tracks
 /// which of them the bus has confirmed, up to where every event was received, and how to recover
 /// missed events.
 ///
@@ -56,7 +56,7 @@ pub struct Upstream {
     /// The number of the pending follow that states only changes, and when its reply is overdue.
     change: Option<(u64, Millis)>,
     /// The session, if this serves the stream of one.
-    claim: Option<Claim>,
+    joined: Option<JoinedSession>,
     is_connected: bool,
     former: Counts,
 }
@@ -69,11 +69,11 @@ impl Upstream {
         Self {
             follower,
             timeouts,
-            interest: InterestTracker::new(FIRST_ROOM),
+            interest: InterestTracker::new(INITIAL_ROOM),
             refusals: 0,
             head: Position::default(),
             change: None,
-            claim: None,
+            joined: None,
             is_connected: false,
             former: Counts::default(),
         }
@@ -101,8 +101,8 @@ impl Upstream {
         lists: &SubscriptionFilter,
     ) {
         self.follow(Follower::unattached().resuming(past));
-        self.follower.expect_watch();
-        self.claim = Some(Claim {
+        self.follower.expect_session();
+        self.joined = Some(JoinedSession {
             session,
             asked: lists.clone(),
             sent: lists.clone(),
@@ -117,37 +117,37 @@ impl Upstream {
 
     /// Handles the end of the session's stream.
     pub(crate) fn end_session(&mut self) {
-        self.claim = None;
+        self.joined = None;
     }
 
     /// Changes the groups of the session's caller.
     pub(crate) fn scope_session(&mut self, scope: &Scope) {
-        if let Some(claim) = &mut self.claim {
-            claim.asked.scope = scope.clone();
-            claim.sent.scope = scope.clone();
+        if let Some(joined) = &mut self.joined {
+            joined.asked.scope = scope.clone();
+            joined.sent.scope = scope.clone();
         }
     }
 
     /// Whether there is nothing to follow.
     pub(crate) fn is_idle<Id: Copy + Ord>(&self, wanted: &Index<Id>) -> bool {
-        wanted.is_empty() && self.claim.is_none()
+        wanted.is_empty() && self.joined.is_none()
     }
 
     /// As [`Upstream::begin`], for a stream that has received every event up to `since` over
     /// another connection. `random` is drawn from [0, 1).
     pub(crate) fn begin_since(&mut self, since: Cursor, now: Millis, random: f64) {
         self.begin();
-        self.follower.handle_parted(since, now, random);
+        self.follower.resume_from(since, now, random);
     }
 
-    /// Adds topics that a stream interest.
+    /// Adds topics that a stream wants.
     pub(crate) fn want<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {
         for topic in topics {
             self.interest.want(topic.followed());
         }
     }
 
-    /// Removes topics that a stream no longer interest.
+    /// Removes topics that a stream no longer wants.
     pub(crate) fn release<'t, Id: Copy + Ord>(
         &mut self,
         topics: impl IntoIterator<Item = &'t Topic>,
@@ -169,8 +169,8 @@ impl Upstream {
 
     /// Returns the position after which a stream that begins now receives events.
     pub(crate) fn reached(&self) -> Position {
-        let heard = self.follower.cursor().map(|cursor| cursor.position);
-        heard.unwrap_or_default().max(self.head)
+        let frame = self.follower.cursor().map(|cursor| cursor.position);
+        frame.unwrap_or_default().max(self.head)
     }
 
     /// Handles a frame of the bus.
@@ -179,55 +179,55 @@ impl Upstream {
         text: &str,
         now: Millis,
         wanted: &Index<Id>,
-    ) -> Result<News, ProtocolError> {
-        let sent = self.claim.as_ref().map(|claim| &claim.sent);
-        let heard = self.follower.handle_message(text, sent, now)?;
-        Ok(match heard {
-            Heard::Nothing => News::Nothing,
-            Heard::Attached {
+    ) -> Result<Update, ProtocolError> {
+        let sent = self.joined.as_ref().map(|joined| &joined.sent);
+        let frame = self.follower.handle_message(text, sent, now)?;
+        Ok(match frame {
+            BusFrame::Nothing => Update::Nothing,
+            BusFrame::Attached {
                 is_whole,
                 head,
                 room,
                 watched,
             } => {
-                self.interest.room().tell(room);
+                self.interest.room().set(room);
                 self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
                 let watched = watched.and_then(|(uris, is_paused)| self.watch(uris, is_paused));
-                News::Confirmed { is_whole, watched }
+                Update::Confirmed { is_whole, watched }
             }
-            Heard::Followed { seq, head, room } => {
-                self.interest.room().tell(room);
+            BusFrame::Followed { seq, head, room } => {
+                self.interest.room().set(room);
                 self.head = self.head.max(head);
                 if !self.awaits(seq) {
-                    return Ok(News::Nothing);
+                    return Ok(Update::Nothing);
                 }
                 self.confirm(wanted);
-                News::Confirmed {
+                Update::Confirmed {
                     is_whole: true,
                     watched: None,
                 }
             }
-            Heard::Refused { seq, room } => {
-                self.interest.room().tell(room);
+            BusFrame::Refused { seq, room } => {
+                self.interest.room().set(room);
                 if !self.awaits(seq) {
-                    return Ok(News::Nothing);
+                    return Ok(Update::Nothing);
                 }
-                News::Refused(self.refuse(wanted))
+                Update::Refused(self.refuse(wanted))
             }
-            Heard::Events { at, events } => {
-                if self.claim.is_none() {
+            BusFrame::Events { at, events } => {
+                if self.joined.is_none() {
                     for (_, event) in &events {
                         self.interest
                             .handle_event(event, |topic| wanted.contains(topic));
                     }
                 }
-                News::Events { at, events }
+                Update::Events { at, events }
             }
-            Heard::SessionInterest(uris, is_paused) => {
+            BusFrame::SessionInterest(uris, is_paused) => {
                 let filter = self.watch(uris, is_paused);
-                News::SessionInterest(filter.ok_or(ProtocolError::OutOfPlace)?)
+                Update::SessionInterest(filter.ok_or(ProtocolError::OutOfPlace)?)
             }
         })
     }
@@ -235,13 +235,13 @@ impl Upstream {
     /// Sets the subscriptions of the session, which its stream receives in addition to the
     /// requested lists.
     fn watch(&mut self, uris: Vec<Uri>, is_paused: bool) -> Option<SessionFilter> {
-        let claim = self.claim.as_mut()?;
-        claim.sent = SubscriptionFilter {
+        let joined = self.joined.as_mut()?;
+        joined.sent = SubscriptionFilter {
             resource_subscriptions: uris,
-            ..claim.asked.clone()
+            ..joined.asked.clone()
         };
         Some(SessionFilter {
-            filter: claim.sent.clone(),
+            filter: joined.sent.clone(),
             is_paused,
         })
     }
@@ -250,27 +250,27 @@ impl Upstream {
     /// Returns `false` if the bus was already away or is overloaded.
     pub(crate) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) -> bool {
         let is_news = !self.follower.is_away() && !is_overloaded;
-        self.part();
+        self.handle_disconnected();
         self.follower.handle_lost(now, random, is_overloaded);
         is_news
     }
 
     /// Handles a move: a shard serves the connection from now on.
-    pub(crate) fn handle_sent_on(&mut self, now: Millis, random: f64) {
-        self.part();
+    pub(crate) fn handle_redirected(&mut self, now: Millis, random: f64) {
+        self.handle_disconnected();
         self.follower.handle_lost(now, random, false);
     }
 
     /// Handles the end of the connection together with the request that owned it: calls for another
     /// one.
     pub(crate) fn handle_moved(&mut self, now: Millis) {
-        self.part();
+        self.handle_disconnected();
         self.follower.handle_moved(now);
     }
 
     /// Handles a refusal of the connection for lack of room. Returns whether the refusals continue.
     pub(crate) fn handle_full(&mut self) -> bool {
-        self.interest.room().tell(Some(0));
+        self.interest.room().set(Some(0));
         self.refusals += 1;
         let goes_on = self.refusals >= MAX_REFUSALS;
         if goes_on {
@@ -280,9 +280,9 @@ impl Upstream {
     }
 
     /// Tries to reach a lost bus at once, because a stream waits for it.
-    pub(crate) fn handle_wish(&mut self, now: Millis) {
+    pub(crate) fn retry_now(&mut self, now: Millis) {
         if self.follower.is_lost() {
-            self.follower.handle_wish(now);
+            self.follower.retry_now(now);
         }
     }
 
@@ -301,7 +301,7 @@ impl Upstream {
     ) {
         if self.waits_until().is_some_and(|until| until <= now) {
             self.undo(wanted);
-            self.follower.handle_question(now);
+            self.follower.request_verify(now);
         }
         self.follower.handle_timeout(now, random);
     }
@@ -321,8 +321,8 @@ impl Upstream {
         wanted: &Index<Id>,
     ) -> bool {
         let new = topics.into_iter().filter(|topic| !wanted.contains(topic));
-        let new = new.map(Topic::followed_names).sum();
-        if self.interest.admits(wanted.names(), new, now) {
+        let new = new.map(Topic::followed_name_bytes).sum();
+        if self.interest.admits(wanted.name_bytes(), new, now) {
             return true;
         }
         // Without topics, only the next attach asks the bus.
@@ -334,8 +334,8 @@ impl Upstream {
     }
 
     /// Records that events may be missing, so that the bus is asked.
-    pub(crate) fn doubt(&mut self, now: Millis) {
-        self.follower.doubt(now);
+    pub(crate) fn report_gap(&mut self, now: Millis) {
+        self.follower.report_gap(now);
     }
 
     /// Whether every event is received, as far as is known.
@@ -386,6 +386,6 @@ impl Upstream {
 }
 
 /// Maximum bytes of names before the bus has reported its room: an attach is one frame.
-const FIRST_ROOM: usize = 524_288;
+const INITIAL_ROOM: usize = 524_288;
 /// Number of refusals in a row for lack of room after which a connection is given up.
 const MAX_REFUSALS: u32 = 3;

@@ -18,7 +18,7 @@ impl ReportedRoom {
     }
 
     /// Records the reported room; `None`: unlimited.
-    pub(crate) fn tell(&mut self, bytes: Option<usize>) {
+    pub(crate) fn set(&mut self, bytes: Option<usize>) {
         self.bytes = bytes.unwrap_or(usize::MAX);
     }
 

@@ -52,7 +52,7 @@ impl Follower {
     pub fn settle(&mut self, now: Millis) {
         if self.may_verify() {
             self.settling = Settling::begun(self.link.awaits());
-            self.link.handle_wish(now);
+            self.link.retry_now(now);
         }
     }
 
@@ -65,7 +65,7 @@ impl Follower {
     pub(super) fn handle_head(&mut self, head: Position, now: Millis) {
         let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         if self.settling.handle_answer(Some(head) > reached) {
-            self.link.handle_wish(now);
+            self.link.retry_now(now);
         }
     }
 }

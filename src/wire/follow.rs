@@ -71,7 +71,7 @@ impl Follow {
 
     /// Returns the cursor up to which the sender has received every event. A position without an
     /// epoch gets an empty epoch, which no log has.
-    pub fn heard(&self) -> Option<Cursor> {
+    pub fn received(&self) -> Option<Cursor> {
         self.since.map(|position| Cursor {
             epoch: self.epoch.clone().unwrap_or_default(),
             position,

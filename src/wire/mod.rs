@@ -13,15 +13,15 @@ mod envelope;
 mod error;
 mod follow;
 mod followed;
-mod kept;
 mod message;
 mod session_call;
+mod stored_topics;
 
 pub use batch::{Batch, BatchAck};
 pub use claim::Claim;
 pub use error::ProtocolError;
 pub use follow::Follow;
 pub use followed::{Backlog, FollowAnswer, Followed, SessionInterest};
-pub use kept::{kept, topics_of};
 pub use message::{BusMessage, EdgeMessage};
 pub use session_call::SessionCall;
+pub use stored_topics::{decode_topics, encode_topics};

@@ -207,7 +207,7 @@ impl Alone {
                     self.isolate.fanout().handle_missed(missed, now);
                     self.isolate.fanout().take_due();
                 }
-                IsolateOutput::Poll(_) | IsolateOutput::Parted(_) => {}
+                IsolateOutput::Poll(_) | IsolateOutput::Moved(_) => {}
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate
                         .fanout()

@@ -4,7 +4,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     limits::Limits,
     topic::{Topic, Topics},
-    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, topics_of},
+    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, decode_topics},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -48,7 +48,7 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
     let message = r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"]}"#;
     assert_eq!(said(&mut bus, edge, message), follow::attached(1, 8, 8));
-    assert_eq!(bus.registry().kept(edge), [r#"{"add":["tools"]}"#]);
+    assert_eq!(bus.registry().stored_topics(edge), [r#"{"add":["tools"]}"#]);
     assert_eq!(bus.registry().attached(), 1);
 }
 
@@ -277,13 +277,13 @@ fn a_restored_edge_hears_what_it_heard_before() {
         let mut before = bus();
         let edge = attach(&mut before, filter.topics());
         let mut after = Bus::new(before.cursor().clone());
-        let kept = before.registry().kept(edge);
+        let kept = before.registry().stored_topics(edge);
         let texts = kept.iter().map(String::as_str);
         let (last, seq) = (
             before.registry().last(edge),
             before.registry().seq(edge).unwrap(),
         );
-        after.restore(&topics_of(texts).unwrap(), last, seq);
+        after.restore(&decode_topics(texts).unwrap(), last, seq);
         assert_eq!(
             after.publish(&event).deliveries,
             before.publish(&event).deliveries
@@ -306,10 +306,10 @@ fn what_comes_after_something_later_changes_nothing() {
         let edge = bus.connect();
         follow::taken(&mut bus, edge, &later.to_json());
         let mut woken = Bus::new(bus.cursor().clone());
-        let kept = bus.registry().kept(edge);
+        let kept = bus.registry().stored_topics(edge);
         let texts = kept.iter().map(String::as_str);
         let (last, seq) = (bus.registry().last(edge), bus.registry().seq(edge).unwrap());
-        let restored = woken.restore(&topics_of(texts).unwrap(), last, seq);
+        let restored = woken.restore(&decode_topics(texts).unwrap(), last, seq);
         for (bus, edge) in [(&mut bus, edge), (&mut woken, restored)] {
             let reply = follow::taken(bus, edge, &earlier.to_json());
             assert_eq!(
@@ -319,7 +319,7 @@ fn what_comes_after_something_later_changes_nothing() {
             let said = reply.finish(bus);
             assert_eq!(said, [stale.to_json()]);
             assert_eq!(
-                (bus.registry().kept(edge), bus.registry().seq(edge)),
+                (bus.registry().stored_topics(edge), bus.registry().seq(edge)),
                 (kept.clone(), Some(3))
             );
             // And what comes later does.

@@ -10,7 +10,7 @@ use mcp_listen::{
     scope::{Name, Scope},
     topic::{Topic, Topics},
     uri::Uri,
-    wire::{Follow, FollowAnswer, topics_of},
+    wire::{Follow, FollowAnswer, decode_topics},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -161,7 +161,7 @@ impl Twin {
                 if let Some(Wanted::Filter(filter)) = self.wanted.get_mut(&place) {
                     filter.resource_subscriptions = uris;
                 }
-                self.edges.get_mut(&place).unwrap().1 = self.bus.registry().kept(edge);
+                self.edges.get_mut(&place).unwrap().1 = self.bus.registry().stored_topics(edge);
             }
             (Step::Detach, Some(edge)) => {
                 self.bus.disconnect(edge);
@@ -172,7 +172,7 @@ impl Twin {
                 self.bus.disconnect(edge);
                 let (known, kept) = self.edges.get_mut(&place).unwrap();
                 let texts = kept.iter().map(String::as_str);
-                *known = self.bus.restore(&topics_of(texts).unwrap(), None, 7);
+                *known = self.bus.restore(&decode_topics(texts).unwrap(), None, 7);
             }
             (Step::Publish(event), _) => self.publish(&event),
             (_, None) => {}
@@ -188,7 +188,7 @@ impl Twin {
         let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
         assert_eq!(*reply.persist(), Persist::All);
         self.edges
-            .insert(place, (edge, self.bus.registry().kept(edge)));
+            .insert(place, (edge, self.bus.registry().stored_topics(edge)));
         self.wanted.insert(place, wanted);
     }
 
@@ -211,10 +211,10 @@ impl Twin {
             let topics = wanted.topics();
             let held = self.bus.registry().topics(self.edges[place].0).unwrap();
             assert!(held.iter().eq(topics.iter()));
-            names += topics.iter().map(Topic::names).sum::<usize>();
+            names += topics.iter().map(Topic::name_bytes).sum::<usize>();
             anew.restore(&topics, None, 1);
         }
-        assert_eq!(self.bus.registry().names(), names);
+        assert_eq!(self.bus.registry().name_bytes(), names);
         assert_eq!(self.bus.registry().attached(), self.wanted.len());
         assert_eq!(self.bus.wanted(), anew.wanted());
     }
@@ -291,7 +291,10 @@ fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
             twin.bus.disconnect(edge);
         }
         assert_eq!(
-            (twin.bus.registry().names(), twin.bus.registry().attached()),
+            (
+                twin.bus.registry().name_bytes(),
+                twin.bus.registry().attached()
+            ),
             (0, 0)
         );
         assert_eq!(twin.bus.wanted(), SubscriptionFilter::default());
@@ -327,15 +330,15 @@ fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
     let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
     attach(&mut bus, edge, &watching(names));
-    let kept = bus.registry().kept(edge);
+    let kept = bus.registry().stored_topics(edge);
     assert!(kept.len() > 5, "{} parts", kept.len());
     assert!(kept.iter().all(|text| text.len() < 1 << 20));
-    let topics = topics_of(kept.iter().map(String::as_str));
+    let topics = decode_topics(kept.iter().map(String::as_str));
     let again = bus.restore(&topics.unwrap(), None, 1);
     let [again, wanted] = [again, edge].map(|edge| bus.registry().topics(edge).unwrap());
     assert!(again.iter().eq(wanted.iter()));
     for broken in [&[][..], &["{}", "{"], &["{}", r#"{"add":["x"]}"#], &["[]"]] {
-        topics_of(broken.iter().copied()).unwrap_err();
+        decode_topics(broken.iter().copied()).unwrap_err();
     }
 }
 

@@ -157,7 +157,7 @@ fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_e
     let events = confidential();
     for (position, event) in (8..).zip(&events) {
         bus.publish(event);
-        bus.recall(Position(position), event);
+        bus.index_event(Position(position), event);
     }
     let edge = bus.connect();
     let since = FOLLOW_SINCE.replace(":8,", ":7,");
@@ -183,7 +183,7 @@ fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
     };
     let shard = ShardId(1);
     let mut root = bus_with_shards(cursor, Position(0), 0, 1);
-    root.place("EU", 1, None);
+    root.route("EU", 1, None);
     let follow =
         r#"{"v":1,"type":"follow","seq":1,"edges":1,"add":["tools","resource:a"],"since":0}"#;
     let mut reply = root.handle_follow(shard, follow).unwrap();

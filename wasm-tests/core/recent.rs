@@ -55,15 +55,15 @@ fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
             position: position(read),
         });
         for (at, event) in (1..).zip(&log).take(read) {
-            bus.recall(Position(at), event);
+            bus.index_event(Position(at), event);
         }
         for event in log.iter().skip(read) {
             bus.publish(event);
         }
         bus.handle_trimmed(position(trimmed));
-        if !bus.recalls() {
+        if !bus.is_log_indexed() {
             for (at, event) in (1..).zip(&log).skip(trimmed) {
-                bus.recall(Position(at), event);
+                bus.index_event(Position(at), event);
             }
         }
         let last = position(after);
@@ -89,10 +89,10 @@ fn what_is_missed_costs_what_is_wanted() {
     let edge = bus.connect();
     let wants_tools = Follow::fresh(1, vec![Topic::Tools]).to_json();
     bus.handle_message(edge, &wants_tools).unwrap();
-    assert!(!bus.recalls());
+    assert!(!bus.is_log_indexed());
     assert_eq!(bus.missed(edge, Position(0)), []);
-    bus.recall(Position(0), &ServerEvent::ToolsListChanged);
-    assert!(bus.recalls());
+    bus.index_event(Position(0), &ServerEvent::ToolsListChanged);
+    assert!(bus.is_log_indexed());
     for _ in 0..5 {
         bus.publish(&ServerEvent::PromptsListChanged);
         bus.publish(&ServerEvent::ToolsListChanged);
@@ -100,7 +100,7 @@ fn what_is_missed_costs_what_is_wanted() {
     assert_eq!(bus.missed(edge, Position(0)), [Position(10)]);
     assert_eq!(bus.missed(edge, Position(10)), []);
     bus.handle_trimmed(Position(9));
-    assert!(!bus.recalls());
+    assert!(!bus.is_log_indexed());
 }
 
 fn position(place: usize) -> Position {

@@ -56,13 +56,13 @@ fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
                 room.change(held[place], to);
                 held[place] = to;
             }
-            assert_eq!(room.held(), held.iter().sum::<usize>());
-            assert!(room.held() <= most);
+            assert_eq!(room.used(), held.iter().sum::<usize>());
+            assert!(room.used() <= most);
         }
         for held in held {
             room.change(held, 0);
         }
-        assert_eq!((room.held(), room.spare()), (0, most - base * 8));
+        assert_eq!((room.used(), room.spare()), (0, most - base * 8));
     });
 }
 
@@ -117,12 +117,12 @@ fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
     }
     assert!(!refused_at(&mut bus, edge, &counting(1_999, "c")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "d")));
-    assert_eq!(bus.registry().names(), 8_999);
+    assert_eq!(bus.registry().name_bytes(), 8_999);
     // One byte below, at, and beyond the room.
     assert!(refused_at(&mut bus, edge, &counting(1_002, "e")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "f")));
     assert!(refused_at(&mut bus, edge, &counting(100, "g")));
-    assert_eq!(bus.registry().names(), 9_999);
+    assert_eq!(bus.registry().name_bytes(), 9_999);
 }
 
 #[test]
@@ -133,9 +133,9 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     for cursor in ["b", "c", "d", "e"] {
         assert!(!refused_at(&mut bus, edge, &counting(2_000, cursor)));
     }
-    let wanted = bus.registry().kept(edge);
+    let wanted = bus.registry().stored_topics(edge);
     assert!(refused_at(&mut bus, edge, &watching([uri("x")])));
-    assert_eq!(bus.registry().kept(edge), wanted);
+    assert_eq!(bus.registry().stored_topics(edge), wanted);
     assert_eq!(bus.publish(&updated("x")).edges(), []);
     let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
     assert!(matches!(answer, FollowAnswer::Followed(_)));
@@ -152,7 +152,7 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
     let answer = FollowAnswer::from_json(&reply.finish(&mut bus)[0]);
     let room = Some(10_000);
     assert_eq!(answer, Ok(FollowAnswer::Full { seq, room }));
-    assert_eq!(bus.registry().names(), 6_000 + 65);
+    assert_eq!(bus.registry().name_bytes(), 6_000 + 65);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
     let more = watching((0..40).map(|number| uri(&format!("{number}{}", "y".repeat(2_000)))));
     assert!(matches!(attach(&mut bus, greedy, &more), Received::Full));
     assert_eq!(
-        (bus.registry().attached(), bus.registry().names()),
+        (bus.registry().attached(), bus.registry().name_bytes()),
         (1, 8 + NAME)
     );
     assert_eq!(bus.publish(&updated("note://a")).edges(), [small]);
@@ -181,7 +181,7 @@ fn greedy_edges_leave_room_for_a_small_one() {
         taken += usize::from(!matches!(received, Received::Full));
     }
     assert!((20..30).contains(&taken), "{taken}");
-    assert!(bus.registry().names() < 2_097_152);
+    assert!(bus.registry().name_bytes() < 2_097_152);
     let edge = bus.connect();
     let small = watching([uri("note://a"), uri("note://b")]);
     assert!(matches!(

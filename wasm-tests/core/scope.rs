@@ -156,7 +156,7 @@ fn an_edge_that_was_away_is_told_of_its_groups_and_that_its_caller_is_disconnect
     ];
     for (place, event) in (1..).zip(&events) {
         bus.publish(event);
-        bus.recall(Position(place), event);
+        bus.index_event(Position(place), event);
     }
     let told = |bus: &mut Bus, topics: Vec<Topic>| {
         let edge = bus.connect();

@@ -183,27 +183,37 @@ fn the_server_behind_is_told_before_the_session_changes() {
     };
     for (status, is_over) in [(200, true), (404, true), (405, true), (500, false)] {
         let mut exchange = request("DELETE", HEADERS, "", true);
-        assert_eq!(asked(&mut exchange), Ask::End { is_told: false });
-        exchange.handle_reply(Reply::Tell("b".into()));
+        assert_eq!(
+            asked(&mut exchange),
+            Ask::End {
+                is_forwarded: false
+            }
+        );
+        exchange.handle_reply(Reply::ForwardFirst("b".into()));
         assert_eq!(exchange.poll(), behind());
         exchange.handle_status(status);
         if !is_over {
             assert_eq!(exchange.poll(), Step::Forward);
             continue;
         }
-        assert_eq!(asked(&mut exchange), Ask::End { is_told: true });
+        assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });
         exchange.handle_reply(Reply::Done);
         assert_eq!(told(&answer(&mut exchange)), (200, None));
     }
     for (status, then) in [
-        (202, Some(Ask::Initialized { is_told: true })),
-        (404, Some(Ask::End { is_told: true })),
+        (202, Some(Ask::Initialized { is_forwarded: true })),
+        (404, Some(Ask::End { is_forwarded: true })),
         (405, None),
     ] {
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         let mut exchange = request("POST", HEADERS, body, true);
-        assert_eq!(asked(&mut exchange), Ask::Initialized { is_told: false });
-        exchange.handle_reply(Reply::Tell("b".into()));
+        assert_eq!(
+            asked(&mut exchange),
+            Ask::Initialized {
+                is_forwarded: false
+            }
+        );
+        exchange.handle_reply(Reply::ForwardFirst("b".into()));
         assert_eq!(exchange.poll(), behind());
         exchange.handle_status(status);
         let Some(ask) = then else {
@@ -223,9 +233,9 @@ fn the_server_behind_is_told_before_the_session_changes() {
 #[test]
 fn a_server_behind_is_told_once() {
     let mut exchange = request("DELETE", HEADERS, "", true);
-    exchange.handle_reply(Reply::Tell("b".into()));
+    exchange.handle_reply(Reply::ForwardFirst("b".into()));
     exchange.handle_status(200);
-    exchange.handle_reply(Reply::Tell("b".into()));
+    exchange.handle_reply(Reply::ForwardFirst("b".into()));
     let unavailable = (503, Some(Reason::Unavailable));
     assert_eq!(told(&answer(&mut exchange)), unavailable);
 }
@@ -244,7 +254,7 @@ fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
         assert_eq!(exchange.poll(), Step::Send { behind });
         exchange.handle_status(status);
         if ends {
-            assert_eq!(asked(&mut exchange), Ask::End { is_told: true });
+            assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });
             exchange.handle_reply(Reply::Unknown);
         }
         assert_eq!(exchange.poll(), Step::Forward);

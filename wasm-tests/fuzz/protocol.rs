@@ -110,7 +110,7 @@ fn reply(by: usize) -> Reply {
         Reply::Done,
         Reply::Behind(None),
         Reply::Behind(Some(text())),
-        Reply::Tell(text()),
+        Reply::ForwardFirst(text()),
         Reply::NotOffered,
         Reply::Full(Excess::Uris(1)),
         Reply::Taken,

@@ -270,7 +270,7 @@ impl Bus {
             self.leave(socket, Close::Over, now);
             return Ok(());
         }
-        let kept = memory.core.registry().kept(edge);
+        let kept = memory.core.registry().stored_topics(edge);
         self.moves += 1;
         let attachment = self.attachments.entry(socket).or_default();
         match reply.persist() {

@@ -95,7 +95,7 @@ impl Rows {
 
     /// Whether no shard has to be told anything.
     pub(crate) fn has_told(&self) -> bool {
-        self.releases.is_empty() && self.all().all(|(_, session)| !session.is_untold)
+        self.releases.is_empty() && self.all().all(|(_, session)| !session.is_unconfirmed)
     }
 
     pub(crate) fn uris(&self, id: &str) -> impl Iterator<Item = &Uri> {

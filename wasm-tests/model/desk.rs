@@ -80,7 +80,10 @@ impl Bus {
     /// A shard has done what it was told.
     pub(crate) fn handle_told(&mut self, tell: &Tell) {
         if let Some(memory) = self.memory() {
-            memory.sessions.handle_told(tell.shard, &tell.call).unwrap();
+            memory
+                .sessions
+                .handle_confirmed(tell.shard, &tell.call)
+                .unwrap();
         }
     }
 
@@ -104,7 +107,7 @@ impl Bus {
                         self.leave(socket, close_of(parting), now);
                     }
                 }
-                Output::Tell {
+                Output::Call {
                     shard,
                     call,
                     is_awaited,

@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{self, Cursor, EdgeId, Position},
     clock::Millis,
     session::{ROOT, Sessions},
-    wire::{Claim, topics_of},
+    wire::{Claim, decode_topics},
 };
 
 use crate::{
@@ -74,7 +74,7 @@ impl Memory {
             let texts = attachment.kept.iter().map(String::as_str);
             let last = attachment.last;
             let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-            let topics = topics_of(texts).unwrap();
+            let topics = decode_topics(texts).unwrap();
             self.core.restore(&topics, last, attachment.seq)
         };
         self.enter(socket, edge);

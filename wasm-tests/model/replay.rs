@@ -34,10 +34,10 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Ok(());
         };
-        if !memory.core.recalls() {
+        if !memory.core.is_log_indexed() {
             for entry in &entries {
                 let event = entry.key.event(entry.number);
-                memory.core.recall(entry.position, &event);
+                memory.core.index_event(entry.position, &event);
             }
         }
         for position in memory.core.missed(edge, from) {

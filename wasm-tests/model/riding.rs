@@ -149,7 +149,7 @@ impl World {
                 isolate.hops += 1;
                 return self.connect_line(place);
             }
-            isolate.core.handle_sent_on(now, random);
+            isolate.core.handle_redirected(now, random);
         } else {
             let since = isolate.absence.map_or(now, |absence| absence.since);
             isolate.absence = Some(Absence {

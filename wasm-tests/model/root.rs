@@ -16,7 +16,7 @@ impl Bus {
     pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Route {
         let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
         self.memory().map_or(Route::Root, |memory| {
-            memory.core.place(continent, own, full)
+            memory.core.route(continent, own, full)
         })
     }
 

@@ -7,7 +7,7 @@ use mcp_listen::{
     },
     clock::Millis,
     topic::Delta,
-    wire::{BusMessage, topics_of},
+    wire::{BusMessage, decode_topics},
 };
 
 use crate::{
@@ -139,7 +139,7 @@ impl ShardObject {
                         out.push(Out::Frame(socket, Frame { text, note }));
                     }
                 }
-                ShardOutput::Keep(edge) => {
+                ShardOutput::PersistAll(edge) => {
                     if let Some(socket) = self.socket(edge) {
                         self.keep(socket, edge);
                     }
@@ -150,7 +150,7 @@ impl ShardObject {
                         out.push(Out::Close(socket, close_of(parting)));
                     }
                 }
-                ShardOutput::Change(edge, change) => {
+                ShardOutput::PersistChange(edge, change) => {
                     if let Some(socket) = self.socket(edge) {
                         self.keep_change(socket, &change);
                     }
@@ -208,7 +208,7 @@ impl ShardObject {
     }
 
     fn keep(&mut self, socket: SocketId, edge: EdgeId) {
-        let kept = self.life().shard.registry().kept(edge);
+        let kept = self.life().shard.registry().stored_topics(edge);
         if let Some(attachment) = self.attachments.get_mut(&socket) {
             attachment.kept = kept;
         }
@@ -254,7 +254,7 @@ fn wake(seq: u64, cursor: Option<&Cursor>, attachments: &BTreeMap<SocketId, Atta
             let Attachment {
                 last, seq, session, ..
             } = attachment;
-            shard.restore(&topics_of(texts).unwrap(), *last, *seq, session.clone())
+            shard.restore(&decode_topics(texts).unwrap(), *last, *seq, session.clone())
         };
         (*socket, edge)
     });

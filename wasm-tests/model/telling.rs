@@ -1,6 +1,6 @@
 use mcp_listen::{
     fanout::{Published, StreamId, WriteBatch},
-    isolate::{IsolateOutput, Parted},
+    isolate::{IsolateOutput, MovedStream},
     listen::ServerStream,
 };
 
@@ -35,7 +35,7 @@ impl World {
                         self.refuse(at)?;
                     }
                 }
-                IsolateOutput::Parted(parted) => {
+                IsolateOutput::Moved(parted) => {
                     self.part(place, *parted)?;
                 }
             }
@@ -143,9 +143,9 @@ impl World {
     }
 
     /// A stream goes on in an isolate of its own.
-    fn part(&mut self, place: usize, parted: Parted) -> Result<(), Violation> {
+    fn part(&mut self, place: usize, parted: MovedStream) -> Result<(), Violation> {
         let (now, random) = (self.now, self.random());
-        let Parted { id, stream, since } = parted;
+        let MovedStream { id, stream, since } = parted;
         let Some(at) = self.isolates[place].rider(id).map(|rider| rider.client) else {
             return Ok(());
         };
@@ -166,7 +166,7 @@ fn writes(output: &IsolateOutput) -> usize {
     match output {
         IsolateOutput::Write(fan) => fan.writes.len(),
         IsolateOutput::Poll(ids) => ids.len(),
-        IsolateOutput::Refused { .. } | IsolateOutput::Parted(_) => 1,
+        IsolateOutput::Refused { .. } | IsolateOutput::Moved(_) => 1,
     }
 }
 

@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     bus::{self, Cursor, EdgeId, Registry, ShardId, ShardReceived},
     session::Sessions,
-    wire::{Claim, ProtocolError, topics_of},
+    wire::{Claim, ProtocolError, decode_topics},
 };
 
 use crate::{
@@ -113,7 +113,7 @@ impl Bus {
     /// that hibernated with open connections; undefined for a new one. The root learns that the
     /// shard has few edges once this has lasted for `patience` milliseconds.
     pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
-        let shard = bus::Shard::new(at(seq).0).with_patience(millis(patience));
+        let shard = bus::Shard::new(at(seq).0).with_low_span(millis(patience));
         let shard = match epoch {
             Some(epoch) => shard.woken(Cursor {
                 epoch: epoch.into(),
@@ -150,7 +150,7 @@ impl Bus {
                 Core::Shard(shard) => shard.connect().0,
             });
         };
-        let topics = topics_of(kept.lines()).map_err(refused)?;
+        let topics = decode_topics(kept.lines()).map_err(refused)?;
         let (last, seq) = (last.map(at), at(seq).0);
         let session = session.as_deref().map(|text| {
             let claim = Claim::from_text(text);
@@ -202,7 +202,7 @@ impl Bus {
         object(&KeptEdge {
             last: registry.last(edge).map(number),
             seq: seq.map(|seq| number(bus::Position(seq))),
-            topics: is_whole.then(|| registry.kept(edge)),
+            topics: is_whole.then(|| registry.stored_topics(edge)),
         })
     }
 

@@ -3,7 +3,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     topic::Topic,
-    upstream::{BusCall, Follower, Heard, Timeouts},
+    upstream::{BusCall, BusFrame, Follower, Timeouts},
 };
 
 use crate::{
@@ -71,7 +71,7 @@ impl Listener {
     pub fn receive(&mut self, message: &str, now: f64) -> JsValue {
         let before = self.0.counts().resyncs;
         let events = match self.0.handle_message(message, None, millis(now)) {
-            Ok(Heard::Events { events, .. }) => texts_of(&events),
+            Ok(BusFrame::Events { events, .. }) => texts_of(&events),
             _ => Vec::new(),
         };
         object(&Told {

@@ -211,7 +211,7 @@ impl Output {
     pub(super) fn of_session(output: session::Output) -> Option<Self> {
         match output {
             session::Output::Close(edge, parting) => Some(Self::close(edge.0, parting)),
-            session::Output::Tell {
+            session::Output::Call {
                 shard,
                 call,
                 is_awaited,
@@ -282,8 +282,8 @@ impl From<ShardOutput> for Output {
                 let edges: Vec<u32> = delivery.edges.iter().map(|edge| edge.0).collect();
                 Self::send(delivery.message, &edges)
             }
-            ShardOutput::Keep(edge) => Self::of_edge("keep", edge.0),
-            ShardOutput::Change(edge, delta) => Self {
+            ShardOutput::PersistAll(edge) => Self::of_edge("keep", edge.0),
+            ShardOutput::PersistChange(edge, delta) => Self {
                 change: Some(delta.to_json()),
                 ..Self::of_edge("keep", edge.0)
             },

@@ -183,10 +183,10 @@ impl Root {
     /// Returns what an edge has missed. The log is read only once, for the first edge that has
     /// missed something, since a thousand may reconnect at once.
     fn missed(&mut self, edge: EdgeId, after: Position) -> Result<super::log::Cursor, JsValue> {
-        if !self.core.recalls() {
+        if !self.core.is_log_indexed() {
             let core = &mut self.core;
             let events = self.log.after(self.log.floor())?;
-            events.each(&mut |position, event| core.recall(position, event))?;
+            events.each(&mut |position, event| core.index_event(position, event))?;
         }
         let positions = self.core.missed(edge, after).into_iter();
         self.log.at(positions.map(number).collect())

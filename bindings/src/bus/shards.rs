@@ -74,7 +74,7 @@ impl Bus {
     /// root itself, which holds `own` edges. The shard `full` has refused this edge.
     pub fn home(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
         Ok(
-            match self.root()?.core.place(continent, own, full.map(ShardId)) {
+            match self.root()?.core.route(continent, own, full.map(ShardId)) {
                 Route::Root => 0,
                 Route::Shard(shard) => shard.0,
             },

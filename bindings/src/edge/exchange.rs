@@ -196,7 +196,7 @@ impl Exchange {
             scope: Scope::from_json(scope).unwrap_or_default(),
             ..accepted.requested.clone()
         };
-        filter.topics().iter().map(Topic::names).sum()
+        filter.topics().iter().map(Topic::name_bytes).sum()
     }
 
     /// Creates the stream that answers a listen. It honors what the server advertises and

@@ -129,7 +129,7 @@ impl Fanout {
                 isolate.handle_full();
                 isolate.handle_lost(now, random, true);
             }
-            Loss::SentOn => isolate.handle_sent_on(now, random),
+            Loss::SentOn => isolate.handle_redirected(now, random),
         }
     }
 
@@ -222,7 +222,7 @@ impl From<IsolateOutput> for Told {
             },
             IsolateOutput::Refused { id, is_full: true } => Self::Full { stream: id.slot() },
             IsolateOutput::Refused { id, .. } => Self::Refused { stream: id.slot() },
-            IsolateOutput::Parted(parted) => Self::Parted {
+            IsolateOutput::Moved(parted) => Self::Parted {
                 stream: parted.id.slot(),
                 parted: Stream::from(*parted).into(),
             },

@@ -64,8 +64,8 @@ impl From<ServerStream> for Stream {
     }
 }
 
-impl From<isolate::Parted> for Stream {
-    fn from(isolate::Parted { stream, since, .. }: isolate::Parted) -> Self {
+impl From<isolate::MovedStream> for Stream {
+    fn from(isolate::MovedStream { stream, since, .. }: isolate::MovedStream) -> Self {
         Self {
             since,
             ..stream.into()

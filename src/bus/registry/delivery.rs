@@ -18,11 +18,11 @@ pub struct Delivery {
     pub edges: Vec<EdgeId>,
 }
 
-/// Edges by their last sent position: usually one edges, or few.
+/// Edges by their last sent position: usually all have the same, or few differ.
 #[derive(Debug, Default)]
 pub(super) struct EdgesByPrevious {
     by_previous: Map<Option<Position>, Vec<EdgeId>>,
-    /// The edges of the previous edge, which is not among the others yet.
+    /// The latest edges with the same position, which are not among the others yet.
     current: (Option<Position>, Vec<EdgeId>),
 }
 

@@ -76,7 +76,7 @@ impl Registry {
 
     /// Returns the reply to an edge whose additions have no room.
     pub(in crate::bus) fn refused(&self, edge: EdgeId, seq: u64) -> FollowAnswer {
-        let room = self.told_room(edge);
+        let room = self.reported_room(edge);
         FollowAnswer::Full { seq, room }
     }
 
@@ -94,12 +94,12 @@ impl Registry {
             after: replay.after(),
             events: Vec::new(),
         };
-        let (batches, heard) = replay.batches();
+        let (batches, reached) = replay.batches();
         if let Some(attached) = self.get_mut(edge) {
-            attached.last = Some(heard);
+            attached.last = Some(reached);
             attached.is_waiting = false;
         }
-        let position = heard.max(cursor.position);
+        let position = reached.max(cursor.position);
         let cursor = Cursor { position, ..cursor };
         let answer = self.followed(edge, seq, cursor, Some(missed), interests);
         let mut frames = vec![answer.to_json()];
@@ -121,7 +121,7 @@ impl Registry {
             missed,
             is_settled: false,
             interests,
-            room: self.told_room(edge),
+            room: self.reported_room(edge),
         })
     }
 }

@@ -62,8 +62,8 @@ impl Registry {
     }
 
     /// Returns the topics of an edge as texts of bounded size, which have to be stored.
-    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
-        self.topics(edge).map_or_else(Vec::new, wire::kept)
+    pub fn stored_topics(&self, edge: EdgeId) -> Vec<String> {
+        self.topics(edge).map_or_else(Vec::new, wire::encode_topics)
     }
 
     /// Returns the number of an edge's last follow; `None` if it follows nothing yet.
@@ -77,13 +77,13 @@ impl Registry {
     }
 
     /// Returns the bytes of the names of an edge.
-    pub fn held(&self, edge: EdgeId) -> usize {
-        self.topics(edge).map_or(0, Topics::bytes)
+    pub fn name_bytes_of(&self, edge: EdgeId) -> usize {
+        self.topics(edge).map_or(0, Topics::name_bytes)
     }
 
     /// Returns the bytes of the names of all edges.
-    pub fn names(&self) -> usize {
-        self.room.held()
+    pub fn name_bytes(&self) -> usize {
+        self.room.used()
     }
 
     /// Returns the number of edges that have attached.
@@ -113,18 +113,20 @@ impl Registry {
 
     /// Whether there is room for these topics in place of those that the edge holds.
     pub(super) fn admits(&self, edge: EdgeId, topics: &Topics) -> bool {
-        self.room.admits(self.held(edge), topics.bytes())
+        self.room
+            .admits(self.name_bytes_of(edge), topics.name_bytes())
     }
 
     /// Whether there is room for these topics of an edge that reconnects.
     pub(super) fn admits_back(&self, edge: EdgeId, topics: &Topics) -> bool {
-        self.room.admits_back(self.held(edge), topics.bytes())
+        self.room
+            .admits_back(self.name_bytes_of(edge), topics.name_bytes())
     }
 
     /// Whether there is room for a change of topics.
     pub(super) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
-        let held = self.held(edge);
-        let to = held + names_of(&delta.add) - names_of(&delta.drop);
+        let held = self.name_bytes_of(edge);
+        let to = held + name_bytes_of(&delta.add) - name_bytes_of(&delta.drop);
         self.room.admits(held, to)
     }
 
@@ -165,7 +167,7 @@ impl Registry {
         for topic in topics.iter() {
             shared.insert(self.index.insert(edge, topic.clone()));
         }
-        self.room.change(0, shared.bytes());
+        self.room.change(0, shared.name_bytes());
         self.attached += 1;
         let attached = Attached {
             topics: shared,
@@ -181,7 +183,7 @@ impl Registry {
         let Some(attached) = self.connections.get_mut(edge) else {
             return;
         };
-        let held = attached.topics.bytes();
+        let held = attached.topics.name_bytes();
         for topic in &delta.drop {
             self.index.remove(edge, topic);
             attached.topics.remove(topic);
@@ -191,7 +193,7 @@ impl Registry {
                 .topics
                 .insert(self.index.insert(edge, topic.clone()));
         }
-        self.room.change(held, attached.topics.bytes());
+        self.room.change(held, attached.topics.name_bytes());
     }
 
     /// Replaces the resources among the topics of an edge. Returns what that changes.
@@ -214,8 +216,8 @@ impl Registry {
     }
 
     /// Returns the limit of names that an edge is sent; `None`: unlimited.
-    pub(super) fn told_room(&self, edge: EdgeId) -> Option<usize> {
-        let room = self.room.of(self.held(edge));
+    pub(super) fn reported_room(&self, edge: EdgeId) -> Option<usize> {
+        let room = self.room.of(self.name_bytes_of(edge));
         (room < usize::MAX).then_some(room)
     }
 
@@ -225,7 +227,7 @@ impl Registry {
         for topic in former.topics.iter() {
             self.index.remove(edge, topic);
         }
-        self.room.change(former.topics.bytes(), 0);
+        self.room.change(former.topics.name_bytes(), 0);
         self.attached -= 1;
         Some(former)
     }
@@ -254,14 +256,14 @@ impl Registry {
     }
 
     /// Returns the bytes of the names that have to be followed for the edges, each name once.
-    pub(super) fn followed_names(&self) -> usize {
-        self.index.names()
+    pub(super) fn followed_name_bytes(&self) -> usize {
+        self.index.name_bytes()
     }
 
-    /// Returns the bytes that these topics would add to [`Registry::followed_names`].
-    pub(super) fn new_names<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
+    /// Returns the bytes that these topics would add to [`Registry::followed_name_bytes`].
+    pub(super) fn new_name_bytes<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
         let new = topics.filter(|topic| !self.index.contains(topic));
-        new.map(Topic::followed_names).sum()
+        new.map(Topic::followed_name_bytes).sum()
     }
 
     pub(super) fn is_wanted(&self, topic: &Topic) -> bool {
@@ -308,8 +310,8 @@ impl Attached {
     }
 }
 
-fn names_of(topics: &[Topic]) -> usize {
-    topics.iter().map(Topic::names).sum()
+fn name_bytes_of(topics: &[Topic]) -> usize {
+    topics.iter().map(Topic::name_bytes).sum()
 }
 
 /// If more than one in this many edges receives an event, a pass over all edges is faster than a

@@ -75,7 +75,7 @@ impl Shard {
             .handle_event(&event, |topic| self.edges.is_wanted(topic));
         if self.flight.is_some() {
             let subject = Topic::subject_of(&event);
-            self.kept.insert(subject, (position, event));
+            self.arrived.insert(subject, (position, event));
         }
     }
 }

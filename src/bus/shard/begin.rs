@@ -18,7 +18,7 @@ impl Shard {
         if self.is_retired {
             return self.close(edge, CloseReason::Moved);
         }
-        let since = follow.heard();
+        let since = follow.received();
         let Follow {
             seq, add, joined, ..
         } = follow;
@@ -160,9 +160,9 @@ impl Shard {
             .iter()
             .filter(|_| is_told)
             .map(|(at, event)| (*at, event));
-        let kept = self.kept.values().map(|(at, event)| (*at, event));
-        let kept = kept.filter(|(at, _)| from.is_some() && *at > end.position);
-        for (position, event) in told.chain(kept).filter(|(at, _)| *at > after) {
+        let arrived = self.arrived.values().map(|(at, event)| (*at, event));
+        let arrived = arrived.filter(|(at, _)| from.is_some() && *at > end.position);
+        for (position, event) in told.chain(arrived).filter(|(at, _)| *at > after) {
             if topics.accepts(event) {
                 replay.push(position, event);
             }

@@ -22,7 +22,7 @@ impl Shard {
         self.seq = self.seq.saturating_add(1);
         let seq = self.seq;
         let joined = self.join(seq);
-        self.kept.clear();
+        self.arrived.clear();
         let Delta { add, drop } = self.interest.begin();
         let left = core::mem::take(&mut self.left);
         let follow = Follow {
@@ -42,7 +42,7 @@ impl Shard {
             left,
             is_low: follow.is_low,
             is_passed: false,
-            deadline: now + PATIENCE,
+            deadline: now + CALL_TIMEOUT,
         });
         let text = follow.to_json();
         Some(FollowCall { seq, text })
@@ -60,7 +60,7 @@ impl Shard {
                 self.undo();
             }
             Ok(FollowAnswer::Full { room, .. }) => {
-                self.interest.room().tell(room);
+                self.interest.room().set(room);
                 self.refuse();
             }
             Ok(FollowAnswer::Unknown) => self.retire(),
@@ -157,7 +157,7 @@ impl Shard {
         self.failures = 0;
         let is_first = core::mem::replace(&mut self.is_fresh, false);
         if flight.is_low {
-            self.low.tell(self.edges.attached());
+            self.low.handle_reported(self.edges.attached());
         }
         let has_added = self.interest.finish(|topic| self.edges.is_wanted(topic));
         let Followed {
@@ -168,7 +168,7 @@ impl Shard {
             room,
             ..
         } = followed;
-        self.interest.room().tell(room);
+        self.interest.room().set(room);
         if self
             .cursor
             .as_ref()
@@ -244,4 +244,4 @@ impl Shard {
 }
 
 /// How long a reply of the root may take; an edge waits about as long for its own.
-const PATIENCE: Millis = Millis(4_000);
+const CALL_TIMEOUT: Millis = Millis(4_000);

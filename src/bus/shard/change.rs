@@ -59,8 +59,9 @@ impl Shard {
         topics: impl Iterator<Item = &'k Topic>,
         now: Millis,
     ) -> bool {
-        let new = self.edges.new_names(topics);
-        self.interest.admits(self.edges.followed_names(), new, now)
+        let new = self.edges.new_name_bytes(topics);
+        self.interest
+            .admits(self.edges.followed_name_bytes(), new, now)
     }
 
     /// Refuses the edges that wait for topics of a call for which the root has no room.
@@ -72,7 +73,7 @@ impl Shard {
         for waiting in refused {
             match waiting.what {
                 Asked::All { .. } => self.close(waiting.edge, CloseReason::Full),
-                Asked::More(added) => self.take_back(waiting.edge, waiting.seq, added),
+                Asked::More(added) => self.undo_additions(waiting.edge, waiting.seq, added),
             }
         }
     }
@@ -100,14 +101,15 @@ impl Shard {
         })
     }
 
-    fn take_back(&mut self, edge: EdgeId, seq: u64, drop: Vec<Topic>) {
+    fn undo_additions(&mut self, edge: EdgeId, seq: u64, drop: Vec<Topic>) {
         let delta = Delta {
             add: Vec::new(),
             drop,
         };
         self.edges.change(edge, &delta);
         self.release(delta.drop.iter().map(Topic::followed));
-        self.outputs.push_back(ShardOutput::Change(edge, delta));
+        self.outputs
+            .push_back(ShardOutput::PersistChange(edge, delta));
         self.refuse_more(edge, seq);
     }
 }

@@ -52,7 +52,7 @@ pub struct Shard {
     interest_changes: Vec<InterestChange>,
     flight: Option<Flight>,
     /// Events that arrived while a call is in flight: the latest of each topic.
-    kept: Map<Subject, (Position, ServerEvent)>,
+    arrived: Map<Subject, (Position, ServerEvent)>,
     /// Events after the cursor are missing.
     is_behind: bool,
     low: LowWatermark,
@@ -117,7 +117,7 @@ impl Shard {
             left: Vec::new(),
             interest_changes: Vec::new(),
             flight: None,
-            kept: Map::new(),
+            arrived: Map::new(),
             is_behind: false,
             low: LowWatermark::default(),
             failures: 0,
@@ -136,8 +136,8 @@ impl Shard {
     /// Sets how long edges have to be few (10 s by default) before the shard reports this to the
     /// root, which may then close it.
     #[must_use]
-    pub fn with_patience(mut self, patience: Millis) -> Self {
-        self.low = LowWatermark::new(patience);
+    pub fn with_low_span(mut self, span: Millis) -> Self {
+        self.low = LowWatermark::new(span);
         self
     }
 
@@ -257,7 +257,7 @@ impl Shard {
         self.flight.is_none() && !self.is_call_due()
     }
 
-    /// Releases topics that no edge interest any more.
+    /// Releases topics that no edge wants any more.
     fn release(&mut self, topics: impl IntoIterator<Item = Topic>) {
         for topic in topics {
             if !self.edges.is_wanted(&topic) {
@@ -303,7 +303,7 @@ impl Shard {
         self.is_fresh = true;
         self.is_behind = false;
         self.flight = None;
-        self.kept.clear();
+        self.arrived.clear();
         self.finish_interest_changes();
     }
 

@@ -28,10 +28,11 @@ pub enum ShardReceived {
 pub enum ShardOutput {
     /// Send a frame.
     Send(Delivery),
-    /// Store everything that [`Registry::kept`](crate::bus::Registry::kept) returns for an edge.
-    Keep(EdgeId),
+    /// Store everything that [`Registry::stored_topics`](crate::bus::Registry::stored_topics)
+    /// returns for an edge.
+    PersistAll(EdgeId),
     /// Store this change for an edge.
-    Change(EdgeId, Delta),
+    PersistChange(EdgeId, Delta),
     /// Close a connection, which the shard has removed.
     Close(EdgeId, CloseReason),
     /// The call with this ticket, of

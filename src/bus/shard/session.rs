@@ -103,7 +103,7 @@ impl Shard {
         }
         if let Some(delta) = self.edges.watch(edge, &watched.uris) {
             self.release(delta.drop);
-            self.outputs.push_back(ShardOutput::Keep(edge));
+            self.outputs.push_back(ShardOutput::PersistAll(edge));
         }
     }
 }

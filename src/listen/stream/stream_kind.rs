@@ -5,7 +5,7 @@ use crate::{
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
 };
 
-/// How the messages of a stream are tied to its request.
+/// The kind of a stream: how its messages are tied to a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StreamKind {
     /// The id of the listen request that opened the stream. The stream starts with an
@@ -17,7 +17,7 @@ pub enum StreamKind {
 }
 
 impl StreamKind {
-    /// Returns the acknowledgment; `None` without a kind.
+    /// Returns the acknowledgment; `None` for a session.
     pub(crate) fn acknowledgment(&self, honored: &SubscriptionFilter) -> Option<String> {
         self.id().map(|id| message::acknowledged(id, honored))
     }
@@ -30,7 +30,7 @@ impl StreamKind {
         }
     }
 
-    /// Returns the message that ends a stream gracefully; `None` without a kind.
+    /// Returns the message that ends a stream gracefully; `None` for a session.
     pub(crate) fn result(&self, server_info: Option<&str>) -> Option<String> {
         self.id().map(|id| message::listen_result(id, server_info))
     }

@@ -14,7 +14,7 @@ pub struct Index<Id> {
     wanted: Map<Topic, Ids<Id>>,
     /// The number of distinct principals among the topics.
     principals: usize,
-    names: usize,
+    name_bytes: usize,
     operations: u64,
 }
 
@@ -34,7 +34,7 @@ impl<Id: Copy + Ord> Index<Id> {
         self.operations += 1;
         let shared = self.wanted.key(&topic).cloned().unwrap_or_else(|| {
             self.principals += usize::from(topic.is_principal());
-            self.names += topic.followed_names();
+            self.name_bytes += topic.followed_name_bytes();
             topic
         });
         if let Some(ids) = self.wanted.or_default(shared.clone()) {
@@ -53,7 +53,7 @@ impl<Id: Copy + Ord> Index<Id> {
         if matches!(ids, Ids::None) {
             self.wanted.remove(topic);
             self.principals -= usize::from(topic.is_principal());
-            self.names -= topic.followed_names();
+            self.name_bytes -= topic.followed_name_bytes();
         }
     }
 
@@ -105,8 +105,8 @@ impl<Id: Copy + Ord> Index<Id> {
 
     /// Returns the budget bytes of the names that a bus has to follow for all topics, each name
     /// counted once.
-    pub fn names(&self) -> usize {
-        self.names
+    pub fn name_bytes(&self) -> usize {
+        self.name_bytes
     }
 
     /// Returns how many insertions and removals there have been.
@@ -145,7 +145,7 @@ impl<Id> Default for Index<Id> {
         Self {
             wanted: Map::default(),
             principals: 0,
-            names: 0,
+            name_bytes: 0,
             operations: 0,
         }
     }

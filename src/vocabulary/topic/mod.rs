@@ -94,13 +94,17 @@ impl Topic {
 
     /// Returns the bytes that the name counts in a budget: its length, and the overhead of storing
     /// it. Lists have no names.
-    pub fn names(&self) -> usize {
-        self.name().map_or(0, |name| name.len() + NAME_BYTES)
+    pub fn name_bytes(&self) -> usize {
+        self.name().map_or(0, |name| name.len() + NAME_OVERHEAD)
     }
 
-    /// As [`Topic::names`], for the topic that has to be followed.
-    pub(crate) fn followed_names(&self) -> usize {
-        if self.is_principal() { 0 } else { self.names() }
+    /// As [`Topic::name_bytes`], for the topic that has to be followed.
+    pub(crate) fn followed_name_bytes(&self) -> usize {
+        if self.is_principal() {
+            0
+        } else {
+            self.name_bytes()
+        }
     }
 
     pub(crate) fn is_principal(&self) -> bool {
@@ -189,7 +193,7 @@ const PRINCIPAL: &str = "principal";
 const GROUP: &str = "group";
 const DISCONNECTS: &str = "disconnects";
 /// Bytes that storing a name takes beside its text.
-const NAME_BYTES: usize = 64;
+const NAME_OVERHEAD: usize = 64;
 
 impl Serialize for Topic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -186,15 +186,15 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
 #[test]
 fn a_line_counts_what_its_streams_want_each_name_once() {
     let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
-    let names = world.isolate.names();
+    let names = world.isolate.name_bytes();
     world.open(watching(&["a"]));
-    assert_eq!(world.isolate.names(), names);
+    assert_eq!(world.isolate.name_bytes(), names);
     world.leave(0);
-    assert_eq!(world.isolate.names(), names);
+    assert_eq!(world.isolate.name_bytes(), names);
     world.leave(2);
-    assert!(world.isolate.names() < names);
+    assert!(world.isolate.name_bytes() < names);
     world.leave(1);
-    assert_eq!(world.isolate.names(), 0);
+    assert_eq!(world.isolate.name_bytes(), 0);
 }
 
 #[test]

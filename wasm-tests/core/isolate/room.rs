@@ -71,7 +71,10 @@ fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
 #[test]
 fn a_line_has_room_up_to_the_last_byte() {
     let mut world = bounded();
-    assert_eq!((world.isolate.names(), world.isolate.room()), (65, 10_000));
+    assert_eq!(
+        (world.isolate.name_bytes(), world.isolate.room()),
+        (65, 10_000)
+    );
     for cursor in ["b", "c", "d", "e"] {
         world.open(large(cursor, 2_000));
     }
@@ -94,7 +97,7 @@ fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
     assert_eq!(world.sent().1, 1);
     assert!(world.streams[stream].has_ended);
     assert!(world.streams[small].is_acknowledged());
-    assert_eq!(world.isolate.names(), 65);
+    assert_eq!(world.isolate.name_bytes(), 65);
     world.publish(&updated("a"));
     world.settle();
     assert_eq!([0, small].map(|stream| cues(&world, stream)), [1, 1]);
@@ -224,7 +227,7 @@ fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
     }
     world.isolate.handle_full();
     for stream in 0..2 {
-        let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(world.now) else {
+        let Some(IsolateOutput::Moved(parted)) = world.isolate.poll_output(world.now) else {
             panic!("stream {stream} is still there");
         };
         assert_eq!(parted.since, world.isolate.cursor().cloned());

@@ -143,7 +143,7 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
     };
     let now = world.now;
     world.isolate.handle_scope(id, scope, now);
-    let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(now) else {
+    let Some(IsolateOutput::Moved(parted)) = world.isolate.poll_output(now) else {
         panic!("it stays");
     };
     assert_eq!(parted.id, id);

@@ -210,7 +210,7 @@ impl World {
     /// The bus lets the connection go, for a shard has the streams from now on.
     pub(super) fn send_on(&mut self) {
         self.hang_up();
-        self.isolate.handle_sent_on(self.now, self.random);
+        self.isolate.handle_redirected(self.now, self.random);
         self.tell();
     }
 
@@ -279,7 +279,7 @@ impl World {
                     self.isolate.remove(id);
                     self.lose(id);
                 }
-                IsolateOutput::Parted(parted) => self.lose(parted.id),
+                IsolateOutput::Moved(parted) => self.lose(parted.id),
             }
         }
         self.write();

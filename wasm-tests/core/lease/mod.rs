@@ -18,10 +18,10 @@ fn the_first_member_takes_the_socket_and_no_other_one_does() {
     let mut lease: Lease<u32> = Lease::new(Budget::default());
     lease.enter(7);
     lease.enter(8);
-    assert_eq!(lease.holder(), None);
+    assert_eq!(lease.owner(), None);
     assert_eq!(lease.take(7), Some(Term(1)));
     assert_eq!([lease.take(8), lease.take(7), lease.take(9)], [None; 3]);
-    assert_eq!(lease.holder(), Some(7));
+    assert_eq!(lease.owner(), Some(7));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn when_the_holder_leaves_another_one_is_appointed() {
     assert!(!world.lease.take_moved());
     assert_eq!(world.lease.poll_output(NOW, 0.99), Some(Appoint(2)));
     assert_eq!(world.lease.poll_output(NOW, 0.0), None);
-    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.lease.owner(), None);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn when_another_member_leaves_nothing_changes() {
     world.lease.leave(1);
     assert!(!world.lease.take_moved());
     assert_eq!(world.lease.poll_output(NOW, 0.0), None);
-    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.lease.owner(), Some(0));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_request_yields_once_it_is_spent_and_never_has_the_socket_again() {
     assert_eq!(world.holders, [0, 1, 2]);
     world.leave(2);
     world.pass(Millis(60_000));
-    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.lease.owner(), None);
     assert_eq!(world.holders, [0, 1, 2]);
 }
 
@@ -103,7 +103,7 @@ fn the_budget_is_that_of_a_request_however_often_it_has_the_socket() {
     world.pass(Millis(5_000));
     assert_eq!(world.holders, [0, 1, 0]);
     world.write(1);
-    assert!(world.lease.holder().is_none());
+    assert!(world.lease.owner().is_none());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn writes_while_there_is_no_holder_count_for_none() {
     world.lease.leave(0);
     world.lease.handle_writes(BUDGET.writes);
     world.settle();
-    assert_eq!(world.lease.holder(), Some(1));
+    assert_eq!(world.lease.owner(), Some(1));
     assert!(!world.lease.must_yield());
 }
 
@@ -121,10 +121,10 @@ fn a_member_that_is_alone_keeps_the_socket_though_it_is_spent_and_takes_it_again
     let mut world = World::of(2);
     world.spend_all();
     world.leave(1);
-    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.lease.owner(), Some(0));
     world.now = Millis(5_000);
     world.write(BUDGET.writes);
-    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.lease.owner(), Some(0));
     assert_eq!(world.shed.len(), 1);
     assert_eq!(world.lease.poll_timeout_of(0), None);
 }
@@ -144,7 +144,7 @@ fn a_spent_member_that_was_appointed_while_alone_does_not_take_the_socket_from_o
 fn where_all_are_spent_one_in_eight_is_shed_every_five_seconds_but_not_the_holder() {
     let mut world = World::of(17);
     world.spend_all();
-    assert_eq!(world.lease.holder(), Some(16));
+    assert_eq!(world.lease.owner(), Some(16));
     assert_eq!(world.shed, [vec![0, 1, 2]]);
     world.now = Millis(4_999);
     world.settle();
@@ -201,7 +201,7 @@ fn a_member_that_enters_when_all_are_spent_takes_the_socket_from_the_one_that_go
     world.enter(3);
     assert!(world.lease.must_yield());
     world.settle();
-    assert_eq!(world.lease.holder(), Some(3));
+    assert_eq!(world.lease.owner(), Some(3));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn an_appointed_member_that_never_takes_the_socket_is_passed_over() {
     let mut world = World::of(3);
     world.silent.push(1);
     world.leave(0);
-    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.lease.owner(), None);
     world.pass(Millis(4_000));
     assert_eq!(world.holders, [0, 2]);
 }
@@ -299,7 +299,7 @@ fn where_the_fresh_holder_is_silent_and_the_others_are_spent_some_are_shed_in_th
     world.enter(3);
     world.settle();
     world.silent.push(3);
-    assert_eq!(world.lease.holder(), Some(3));
+    assert_eq!(world.lease.owner(), Some(3));
     // As long as another fresh one might take over none is.
     world.pass(Millis(9_000));
     assert_eq!(world.shed.len(), before);

@@ -73,7 +73,7 @@ impl World {
                 Prove(term) => {
                     let is_silent = self
                         .lease
-                        .holder()
+                        .owner()
                         .is_none_or(|id| self.silent.contains(&id));
                     if !is_silent {
                         self.lease.handle_proof(term);

@@ -17,7 +17,13 @@ fn a_session_is_its_principal_s_alone() {
     for other in [None, Some("bob"), Some("")] {
         assert_eq!(world.ask_as(other, "s", Ask::Use), Reply::Unknown);
         assert_eq!(
-            world.ask_as(other, "s", Ask::End { is_told: false }),
+            world.ask_as(
+                other,
+                "s",
+                Ask::End {
+                    is_forwarded: false
+                }
+            ),
             Reply::Unknown
         );
     }
@@ -96,10 +102,14 @@ fn the_server_behind_is_told_first() {
     let theirs = || Reply::Behind(Some("theirs".into()));
     assert_eq!(world.ask("s", Ask::Behind), theirs());
     for ask in [
-        Ask::Initialized { is_told: false },
-        Ask::End { is_told: false },
+        Ask::Initialized {
+            is_forwarded: false,
+        },
+        Ask::End {
+            is_forwarded: false,
+        },
     ] {
-        assert_eq!(world.ask("s", ask), Reply::Tell("theirs".into()));
+        assert_eq!(world.ask("s", ask), Reply::ForwardFirst("theirs".into()));
     }
     let held = world.joined("s", 1);
     assert_eq!(
@@ -107,13 +117,13 @@ fn the_server_behind_is_told_first() {
         Some(watching("s 1", &[], true)),
         "nothing has changed"
     );
-    let told = Ask::Initialized { is_told: true };
+    let told = Ask::Initialized { is_forwarded: true };
     assert_eq!(world.ask("s", told.clone()), Reply::Done);
     let released = Output::Watch(EdgeId(1), watching("s 1", &[], false));
     assert_eq!(world.outputs(), [released]);
     assert_eq!(world.ask("s", told), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
-    assert_eq!(world.ask("s", Ask::End { is_told: true }), Reply::Done);
+    assert_eq!(world.ask("s", Ask::End { is_forwarded: true }), Reply::Done);
     assert_eq!(
         world.outputs(),
         [Output::Close(EdgeId(1), CloseReason::Over)]
@@ -122,7 +132,15 @@ fn the_server_behind_is_told_first() {
 
     let mut world = World::with("s", of(None));
     assert_eq!(world.ask("s", Ask::Behind), Reply::Behind(None));
-    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(
+        world.ask(
+            "s",
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
 }
 
 #[test]

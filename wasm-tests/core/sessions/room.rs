@@ -118,7 +118,15 @@ fn what_is_watched_is_bounded() {
     assert_eq!(world.ask("s", Ask::Unwatch(uri("c"))), Reply::Done);
     assert_eq!(world.ask("s", Ask::Unwatch(uri("c"))), Reply::Done, "never");
     assert_eq!(world.watch("t", "f"), Reply::Done, "there is room again");
-    assert_eq!(world.ask("t", Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(
+        world.ask(
+            "t",
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
     assert!(world.begin("u", of(Some("ann"))));
     let name = uri(&"g".repeat(236));
     let watch = Ask::Watch {
@@ -166,7 +174,13 @@ fn the_counts_are_those_of_the_store() {
                     world.joined_shard(&session, number);
                 }
                 7 => {
-                    world.ask_as(principal, id, Ask::End { is_told: false });
+                    world.ask_as(
+                        principal,
+                        id,
+                        Ask::End {
+                            is_forwarded: false,
+                        },
+                    );
                 }
                 _ => {
                     world.now = world.now + Millis(400);

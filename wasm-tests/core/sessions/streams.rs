@@ -79,7 +79,15 @@ fn a_stream_follows_what_its_session_watches() {
         },
     );
     assert_eq!(world.outputs(), [tell(8, changed(3), true)]);
-    assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(
+        as_ann(
+            &mut world,
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
     assert_eq!(world.outputs(), [tell(8, gone(4), true)]);
 }
 
@@ -88,7 +96,9 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
     let changed = |is_awaited| tell(7, SessionCall::Changed(claim("s 1")), is_awaited);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
-    let ready = Ask::Initialized { is_told: false };
+    let ready = Ask::Initialized {
+        is_forwarded: false,
+    };
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
     assert_eq!(world.outputs(), [changed(true)]);
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
@@ -231,7 +241,15 @@ fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
     world.joined_shard("s", 8);
     let older = SessionCall::Release(claim("s 2"));
     assert_eq!(world.outputs(), [tell(7, older.clone(), false)]);
-    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(
+        world.ask(
+            "s",
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
     let all = SessionCall::Release(claim("s 3"));
     assert_eq!(world.outputs(), [tell(8, all.clone(), true)]);
     // The calls fail, and the object is reset.
@@ -243,7 +261,7 @@ fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
     };
     let both = [tell(7, older.clone(), false), tell(8, all.clone(), false)];
     assert_eq!(again(&mut world), both, "although the session is over");
-    world.sessions.handle_told(7, &older).unwrap();
+    world.sessions.handle_confirmed(7, &older).unwrap();
     assert_eq!(again(&mut world), [tell(8, all, false)]);
     world.sessions.handle_shard_emptied(8, world.now).unwrap();
     assert_eq!(again(&mut world), [], "none of its streams is there");

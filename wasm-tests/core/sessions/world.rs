@@ -217,7 +217,7 @@ impl World {
 }
 
 pub(super) fn tell(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
-    Output::Tell {
+    Output::Call {
         shard,
         call,
         is_awaited,

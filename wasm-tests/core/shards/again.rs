@@ -4,7 +4,7 @@ use mcp_listen::{
     bus::{EdgeId, Persist, Shard, ShardReceived},
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
-    wire::{Follow, topics_of},
+    wire::{Follow, decode_topics},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -80,10 +80,10 @@ fn what_comes_after_something_later_changes_nothing() {
         before.registry().last(EdgeId(0)),
     );
     let mut woken = Shard::new(1).woken(cursor);
-    let kept = before.registry().kept(EdgeId(0));
+    let kept = before.registry().stored_topics(EdgeId(0));
     let texts = kept.iter().map(String::as_str);
     let seq = before.registry().seq(EdgeId(0)).unwrap();
-    woken.restore(&topics_of(texts).unwrap(), last, seq, None);
+    woken.restore(&decode_topics(texts).unwrap(), last, seq, None);
     let stale = r#"{"v":1,"type":"stale","seq":3}"#;
     for shard in [&mut before, &mut woken] {
         for follow in [
@@ -99,7 +99,7 @@ fn what_comes_after_something_later_changes_nothing() {
         }
         assert_eq!(
             (
-                shard.registry().kept(EdgeId(0)),
+                shard.registry().stored_topics(EdgeId(0)),
                 shard.registry().seq(EdgeId(0))
             ),
             (kept.clone(), Some(3))

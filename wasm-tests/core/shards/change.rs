@@ -131,9 +131,12 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
     change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
     let refused = r#"{"v":1,"type":"full","seq":2,"room":200}"#;
     assert_eq!(sent(&mut shard), [(0, refused.to_owned())]);
-    assert_eq!((shard.registry().names(), shard.poll_call(NOW)), (0, None));
+    assert_eq!(
+        (shard.registry().name_bytes(), shard.poll_call(NOW)),
+        (0, None)
+    );
     change(&mut shard, 0, 3, &[&fits], &[]).unwrap();
-    assert_eq!(shard.registry().names(), 200);
+    assert_eq!(shard.registry().name_bytes(), 200);
     let names: Vec<String> = (0..40).map(|number| format!("\"n{number}\"")).collect();
     attach(
         &mut shard,
@@ -141,7 +144,7 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
         None,
     );
     assert_eq!(sent(&mut shard), [(1, "Full".to_owned())]);
-    assert_eq!(shard.registry().names(), 200);
+    assert_eq!(shard.registry().name_bytes(), 200);
 }
 
 /// A root that has room for so many bytes, and one shard that follows the tools.
@@ -151,7 +154,7 @@ fn root(most: usize) -> (Bus, Shard) {
         position: Position(7),
     };
     let mut root = bus_with_shards(cursor, Position(7), 0, 1);
-    root.place("EU", 1, None);
+    root.route("EU", 1, None);
     root.set_room(most, 0);
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
@@ -203,7 +206,10 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         "it waits for the same call, and may come back"
     );
     assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
-    assert_eq!((root.shard_names(), shard.registry().names()), (0, 0));
+    assert_eq!(
+        (root.shard_name_bytes(), shard.registry().name_bytes()),
+        (0, 0)
+    );
     // Who is there stays, and is told of what it wants.
     batch(
         &mut shard,
@@ -217,12 +223,12 @@ fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
     let (mut root, mut shard) = root(usize::MAX);
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
-    assert_eq!(root.shard_names(), 2 * 65);
+    assert_eq!(root.shard_name_bytes(), 2 * 65);
     // A shard that begins anew has said nothing.
     let mut anew = Shard::new(9);
     attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut anew);
-    assert_eq!(root.shard_names(), 65);
+    assert_eq!(root.shard_name_bytes(), 65);
     let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
     assert_eq!(rows, ["resource:b"]);
 }

@@ -9,7 +9,7 @@ use super::shard::{NOW, TOOLS, attach, followed};
 #[test]
 fn few_edges_are_told_of_as_soon_as_is_asked_for() {
     for patience in [Millis(0), Millis(1), Millis(3_600_000)] {
-        let mut shard = Shard::new(0).with_patience(patience);
+        let mut shard = Shard::new(0).with_low_span(patience);
         let edge = attach(&mut shard, TOOLS, None);
         let call = shard.poll_call(NOW).unwrap();
         followed(&mut shard, &call, r#""position":7"#);

@@ -91,7 +91,7 @@ impl World {
             position: Position(0),
         };
         let mut root = bus_with_shards(cursor, Position(0), 0, 1);
-        root.place("EU", 1, None);
+        root.route("EU", 1, None);
         let mut shard = Shard::new(0);
         shard.set_room(most, 4);
         // A shard without edges is closed, and this one is to stay.
@@ -265,7 +265,7 @@ impl World {
                 let stream = self.let_go(id);
                 assert!(!stream.is_acknowledged, "a stream that is open is refused");
             }
-            IsolateOutput::Parted(parted) => drop(self.let_go(parted.id)),
+            IsolateOutput::Moved(parted) => drop(self.let_go(parted.id)),
         }
     }
 
@@ -348,7 +348,10 @@ fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
         }
         world.come_to_rest();
         assert_eq!(
-            (world.isolate.names(), world.shard.registry().names()),
+            (
+                world.isolate.name_bytes(),
+                world.shard.registry().name_bytes()
+            ),
             (0, 0)
         );
     });

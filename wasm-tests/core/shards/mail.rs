@@ -129,7 +129,9 @@ impl World {
                         self.listeners[listener].home = None;
                     }
                 }
-                ShardOutput::Keep(_) | ShardOutput::Change(..) | ShardOutput::Done(_) => {}
+                ShardOutput::PersistAll(_)
+                | ShardOutput::PersistChange(..)
+                | ShardOutput::Done(_) => {}
             }
         }
         if let Some(call) = object.shard.poll_call(self.now) {

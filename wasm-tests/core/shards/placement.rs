@@ -24,7 +24,7 @@ fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
 }
 
 fn shard(root: &mut Bus, continent: &str, full: Option<ShardId>) -> u32 {
-    match root.place(continent, 10, full) {
+    match root.route(continent, 10, full) {
         Route::Shard(shard) => shard.0,
         Route::Root => panic!("at the root"),
     }
@@ -57,10 +57,10 @@ fn leaving(root: &mut Bus) -> Vec<u32> {
 #[test]
 fn edges_stay_at_the_root_until_it_is_full() {
     let mut root = root();
-    assert_eq!(root.place("EU", 9, None), Route::Root);
+    assert_eq!(root.route("EU", 9, None), Route::Root);
     assert!(!root.has_shards());
     assert_eq!(changes(&mut root), []);
-    assert_eq!(root.place("EU", 10, None), Route::Shard(ShardId(1)));
+    assert_eq!(root.route("EU", 10, None), Route::Shard(ShardId(1)));
     let opened = JournalEntry::Opened {
         shard: ShardId(1),
         continent: "EU".into(),
@@ -70,7 +70,7 @@ fn edges_stay_at_the_root_until_it_is_full() {
         [JournalEntry::Settled(Position(7)), opened]
     );
     // And none goes to the root while there is a shard, however empty that is.
-    assert_eq!(root.place("EU", 0, None), Route::Shard(ShardId(1)));
+    assert_eq!(root.route("EU", 0, None), Route::Shard(ShardId(1)));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn all_are_closed_when_the_root_alone_is_enough() {
     assert!(leaving(&mut root).is_empty());
     tell(&mut root, 2, 2, 2, true);
     assert_eq!(leaving(&mut root), [1, 2]);
-    assert_eq!(root.place("EU", 0, None), Route::Root);
+    assert_eq!(root.route("EU", 0, None), Route::Root);
 }
 
 #[test]

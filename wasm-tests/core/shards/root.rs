@@ -206,7 +206,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
         position: Position(0),
     };
     let mut root = bus_with_shards(cursor, Position(0), 0, 1);
-    root.place("EU", 1, None);
+    root.route("EU", 1, None);
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
         since,
@@ -294,7 +294,7 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
         position: Position(0),
     };
     let mut root = bus_with_shards(epoch, Position(0), 0, 1);
-    root.place("EU", 1, None);
+    root.route("EU", 1, None);
     let shard = ShardId(1);
     let taken = r#"{"v":1,"type":"taken","edges":0}"#;
     let call = root.poll_batch(Millis(0)).unwrap().call;

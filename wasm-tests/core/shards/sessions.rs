@@ -27,7 +27,7 @@ impl Pair {
             position: Position(0),
         };
         let mut root = bus_with_shards(cursor, Position(0), 0, 1);
-        root.place("EU", 1, None);
+        root.route("EU", 1, None);
         Self {
             bus: root,
             shard: Shard::new(0),
@@ -80,10 +80,10 @@ impl Pair {
                     said.extend(delivery.edges.iter().map(|edge| (edge.0, kind.clone())));
                 }
                 ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
-                ShardOutput::Keep(edge) => {
-                    said.push((edge.0, self.shard.registry().kept(edge).join("")));
+                ShardOutput::PersistAll(edge) => {
+                    said.push((edge.0, self.shard.registry().stored_topics(edge).join("")));
                 }
-                ShardOutput::Change(edge, delta) => said.push((edge.0, delta.to_json())),
+                ShardOutput::PersistChange(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
             }
         }

@@ -14,7 +14,7 @@ impl World {
     /// Somebody asks for a place and does not come.
     pub(crate) fn stray(&mut self, continent: &str) {
         let own = u32::try_from(self.own.len()).unwrap();
-        if let Route::Shard(shard) = self.bus.place(continent, own, None) {
+        if let Route::Shard(shard) = self.bus.route(continent, own, None) {
             let object = self.shards.entry(shard);
             object.or_insert_with(|| ShardObject::new(0));
         }

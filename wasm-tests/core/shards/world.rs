@@ -9,7 +9,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
-    wire::topics_of,
+    wire::decode_topics,
 };
 
 use crate::follow;
@@ -116,7 +116,7 @@ impl World {
         }
         let own = u32::try_from(self.own.len()).unwrap();
         let continent = self.listeners[listener].continent;
-        match self.bus.place(continent, own, full) {
+        match self.bus.route(continent, own, full) {
             Route::Root => self.enter_root(listener),
             Route::Shard(shard) => {
                 self.listeners[listener].home = Some(shard);
@@ -267,7 +267,7 @@ impl World {
             .own
             .iter()
             .map(|(edge, listener)| {
-                let kept = self.bus.registry().kept(*edge);
+                let kept = self.bus.registry().stored_topics(*edge);
                 let seq = self.bus.registry().seq(*edge).unwrap();
                 (kept, self.bus.registry().last(*edge), seq, *listener)
             })
@@ -277,7 +277,7 @@ impl World {
         for (kept, last, seq, listener) in kept {
             if keeps_sockets {
                 let texts = kept.iter().map(String::as_str);
-                let edge = self.bus.restore(&topics_of(texts).unwrap(), last, seq);
+                let edge = self.bus.restore(&decode_topics(texts).unwrap(), last, seq);
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
@@ -315,11 +315,11 @@ impl World {
             woken.shard = Shard::new(former.seq).woken(cursor);
         }
         for (edge, listener) in former.sockets {
-            let kept = former.shard.registry().kept(edge);
+            let kept = former.shard.registry().stored_topics(edge);
             let texts = kept.iter().map(String::as_str);
             let last = former.shard.registry().last(edge);
             let seq = former.shard.registry().seq(edge).unwrap();
-            let topics = topics_of(texts).unwrap();
+            let topics = decode_topics(texts).unwrap();
             let restored = woken.shard.restore(&topics, last, seq, None);
             woken.sockets.insert(restored, listener);
         }

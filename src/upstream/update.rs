@@ -9,7 +9,7 @@ use crate::{
 
 /// The effect of a frame of the bus.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum Update {
     /// No effect.
     Nothing,
     /// The bus may have confirmed more topics.

@@ -13,14 +13,14 @@ use super::{
 };
 
 /// Returns the topics of an edge as JSON texts of bounded size; each adds to those before it.
-pub fn kept(topics: &Topics) -> Vec<String> {
+pub fn encode_topics(topics: &Topics) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut topics = topics.iter().cloned().peekable();
     while pieces.is_empty() || topics.peek().is_some() {
         let mut bytes = 0;
         let mut piece = Delta::default();
         while let Some(topic) = topics.next_if(|_| bytes < PIECE_BYTES) {
-            bytes += topic.names();
+            bytes += topic.name_bytes();
             piece.add.push(topic);
         }
         pieces.push(piece.to_json());
@@ -32,7 +32,7 @@ pub fn kept(topics: &Topics) -> Vec<String> {
 ///
 /// # Errors
 /// [`ProtocolError::Malformed`].
-pub fn topics_of<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Topics, ProtocolError> {
+pub fn decode_topics<'t>(texts: impl Iterator<Item = &'t str>) -> Result<Topics, ProtocolError> {
     let mut topics = Topics::default();
     let mut texts = texts.peekable();
     texts.peek().ok_or(ProtocolError::Malformed)?;

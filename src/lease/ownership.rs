@@ -4,7 +4,7 @@ pub struct Term(pub u32);
 
 /// The owner of the socket.
 #[derive(Debug)]
-pub(super) enum Seat<Id> {
+pub(super) enum Ownership<Id> {
     Held {
         by: Id,
         term: Term,
@@ -17,13 +17,13 @@ pub(super) enum Seat<Id> {
     Vacated,
 }
 
-impl<Id: Copy> Seat<Id> {
+impl<Id: Copy> Ownership<Id> {
     pub(super) fn held(by: Id, term: Term) -> Self {
         let proofs = 0;
         Self::Held { by, term, proofs }
     }
 
-    pub(super) fn holder(&self) -> Option<Id> {
+    pub(super) fn owner(&self) -> Option<Id> {
         match self {
             Self::Held { by, .. } => Some(*by),
             Self::Vacant | Self::Vacated => None,

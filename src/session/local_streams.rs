@@ -4,12 +4,12 @@ use crate::{bus::EdgeId, sorted::Map};
 
 /// The edges of this bus that hold streams of sessions.
 #[derive(Debug, Default)]
-pub(super) struct Here {
+pub(super) struct LocalStreams {
     edges: Map<Box<str>, EdgeId>,
     sessions: Map<EdgeId, Box<str>>,
 }
 
-impl Here {
+impl LocalStreams {
     /// Returns the edge that holds the stream of a session.
     pub(super) fn edge(&self, session: &str) -> Option<EdgeId> {
         self.edges.get(session).copied()

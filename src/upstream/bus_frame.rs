@@ -7,7 +7,7 @@ use crate::{
 
 /// The content of a frame of the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum BusFrame {
     /// Nothing new.
     Nothing,
     /// The bus follows all requested topics.
