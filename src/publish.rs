@@ -111,7 +111,7 @@ impl PublishError {
     }
 
     /// Returns the index of the invalid event, counted from 0.
-    pub fn place(self) -> Option<usize> {
+    pub fn index(self) -> Option<usize> {
         match self {
             Self::Event(place, _) => Some(place),
             Self::Malformed | Self::Empty => None,

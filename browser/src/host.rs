@@ -50,7 +50,7 @@ struct Timer {
 
 impl Timer {
     fn new(at: Millis, now: Millis) -> Self {
-        let after = (at - now).min(LONGEST);
+        let after = (at - now).min(MAX_TIMEOUT);
         let mut timeout = JsValue::UNDEFINED;
         let fired = Promise::new(&mut |resolve, _| {
             timeout = set_timeout(&resolve, after.as_f64());
@@ -104,4 +104,4 @@ impl Alarm {
 }
 
 /// Browsers treat a longer delay as none.
-const LONGEST: Millis = Millis(i32::MAX as u64);
+const MAX_TIMEOUT: Millis = Millis(i32::MAX as u64);

@@ -11,8 +11,8 @@ use crate::{
 };
 
 use super::{
-    channel::probe_limit,
-    end::{End, Loss},
+    channel::max_probe,
+    end::{CloseReason, Loss},
     http::{
         reply::Reply,
         request_queue::{HttpAction, RequestHandle, RequestQueue},
@@ -67,7 +67,7 @@ pub(super) enum Step {
     },
     Session(Box<SessionListener>),
     /// The end, until it is polled.
-    Ended(Option<End>),
+    Ended(Option<CloseReason>),
 }
 
 impl Listener {
@@ -128,7 +128,7 @@ impl Listener {
         now: Millis,
     ) {
         if is_redirect(status) && !self.is_ended() {
-            return self.end(End::Lost(Loss::Redirected), None);
+            return self.end(CloseReason::Lost(Loss::Redirected), None);
         }
         match &mut self.step {
             Step::Asking {
@@ -153,7 +153,7 @@ impl Listener {
             } if *own == call => {
                 reply.push(bytes, self.options.bounds.event_bytes);
                 if reply.is_too_large() {
-                    self.end(End::Lost(Loss::AnswerTooLarge), None);
+                    self.end(CloseReason::Lost(Loss::AnswerTooLarge), None);
                 }
             }
             Step::Modern {
@@ -169,7 +169,7 @@ impl Listener {
     /// came.
     pub fn handle_end(&mut self, call: RequestHandle, now: Millis) {
         match &mut self.step {
-            Step::Asking { call: own, .. } if *own == call => self.judge(now),
+            Step::Asking { call: own, .. } if *own == call => self.handle_answer(now),
             Step::Modern {
                 call: own,
                 subscription,
@@ -186,11 +186,11 @@ impl Listener {
         }
         let is_probing = self.is_probing();
         match &mut self.step {
-            Step::Asking { .. } if is_probing => self.judge_line(None, now),
-            Step::Asking { .. } => self.end(End::Lost(Loss::NotAcknowledged), None),
+            Step::Asking { .. } if is_probing => self.handle_channel_answer(None, now),
+            Step::Asking { .. } => self.end(CloseReason::Lost(Loss::NotAcknowledged), None),
             Step::Modern { subscription, .. } => {
                 subscription.handle_timeout(now);
-                self.part();
+                self.send_cancellation();
             }
             Step::Session(session) => session.handle_timeout(&mut self.queue, now),
             Step::Ended(_) => {}
@@ -205,7 +205,7 @@ impl Listener {
         match &mut self.step {
             Step::Modern { subscription, .. } => {
                 subscription.cancel();
-                self.part();
+                self.send_cancellation();
             }
             Step::Session(session) => session.leave(&mut self.queue),
             Step::Asking { .. } | Step::Ended(_) => {}
@@ -214,10 +214,10 @@ impl Listener {
     }
 
     /// Reports every honored list and resource once, since a change may have been missed.
-    pub(super) fn tell_all(&mut self) {
+    pub(super) fn report_all(&mut self) {
         match &mut self.step {
-            Step::Modern { subscription, .. } => subscription.tell_all(),
-            Step::Session(session) => session.tell_all(),
+            Step::Modern { subscription, .. } => subscription.report_all(),
+            Step::Session(session) => session.report_all(),
             Step::Asking { .. } | Step::Ended(_) => {}
         }
     }
@@ -241,7 +241,7 @@ impl Listener {
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
             Step::Asking { since, .. } if self.is_probing() => {
-                let limit = probe_limit(self.options.acknowledgment);
+                let limit = max_probe(self.options.acknowledgment);
                 Some(*since + limit.into())
             }
             Step::Asking { since, .. } => self.options.late_after(*since),
@@ -321,9 +321,9 @@ impl Listener {
     }
 
     /// Judges the complete answer to the pending question.
-    fn judge(&mut self, now: Millis) {
+    fn handle_answer(&mut self, now: Millis) {
         if let Some((question, reply)) = self.take_question() {
-            self.follow(question.judge(Answer::Reply(&reply)), now);
+            self.follow(question.next(Answer::Reply(&reply)), now);
         }
     }
 
@@ -348,7 +348,7 @@ impl Listener {
         }
     }
 
-    pub(super) fn end(&mut self, end: End, retry_after: Option<Millis>) {
+    pub(super) fn end(&mut self, end: CloseReason, retry_after: Option<Millis>) {
         self.retry_after = retry_after;
         self.step = Step::Ended(Some(end));
     }

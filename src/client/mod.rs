@@ -11,14 +11,14 @@ pub mod era;
 mod http;
 mod listener;
 mod options;
+mod pending_output;
 mod question;
 mod server_hint;
 pub mod session;
 mod subscription;
-mod told;
 mod watch;
 
-pub use end::{End, Loss, Refusal};
+pub use end::{CloseReason, Loss, Refusal};
 pub use http::answer::{Media, RpcError, media_of};
 pub use http::message_tap::MessageTap;
 pub use http::request::HttpRequest;

@@ -368,7 +368,7 @@ impl Exchange {
 
     fn body_step(&self) -> Step {
         Step::Body {
-            most: self.service.limits().body_bytes,
+            max_bytes: self.service.limits().body_bytes,
         }
     }
 

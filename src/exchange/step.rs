@@ -22,7 +22,7 @@ pub enum Step {
     /// [`Exchange::handle_body`](super::Exchange::handle_body).
     Body {
         /// The maximum size of a body that is parsed.
-        most: usize,
+        max_bytes: usize,
     },
     /// Name the caller, then call [`Exchange::handle_caller`](super::Exchange::handle_caller), or
     /// refuse the request.

@@ -33,8 +33,8 @@ struct Child {
 }
 
 impl BatchTree {
-    /// Creates bundles for streams whose slots are below `most`.
-    pub(super) fn new(most: usize) -> Self {
+    /// Creates bundles for streams whose slots are below `slot_count`.
+    pub(super) fn new(slot_count: usize) -> Self {
         Self {
             nodes: vec![Node {
                 parent: ROOT,
@@ -42,7 +42,7 @@ impl BatchTree {
                 latest: None,
             }],
             by_kind: Vec::new(),
-            places: vec![ROOT; most],
+            places: vec![ROOT; slot_count],
             streams: Vec::new(),
         }
     }

@@ -11,7 +11,7 @@ pub use accept::{
 };
 pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;
-pub use client::{ClientEnd, ClientStream, Notice};
+pub use client::{ClientEndReason, ClientStream, Notice};
 pub use incoming::Incoming;
 pub(crate) use request::{check_meta, id_of, names_method, version_of};
 pub(crate) use stream::{Cues, Since};

@@ -216,12 +216,12 @@ impl<S: Store> Sessions<S> {
         now: Millis,
     ) -> Result<bool, S::Error> {
         if let Some(caller) = new.caller() {
-            let most = limits.sessions_per_principal;
-            if most < 1 {
+            let max = limits.sessions_per_principal;
+            if max < 1 {
                 return Ok(false);
             }
             let mut own = self.store.of_caller(&caller)?;
-            while own.len() >= most {
+            while own.len() >= max {
                 let Some(id) = self.take_least_used(&mut own)? else {
                     break;
                 };

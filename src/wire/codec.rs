@@ -57,7 +57,7 @@ pub(super) fn room<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>
 /// Whether `room` is omitted: it is unlimited, or too large for a JSON number.
 #[expect(clippy::ref_option, reason = "serde calls it")]
 pub(super) fn is_unbounded(room: &Option<usize>) -> bool {
-    room.is_none_or(|room| room as u64 > MAX_OF_JSON)
+    room.is_none_or(|room| room as u64 > MAX_SAFE_INTEGER)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
@@ -76,4 +76,4 @@ pub(super) fn entries<T: AsRef<str>>(events: impl Iterator<Item = (Position, T)>
 }
 
 /// The largest integer that every JSON reader reads exactly.
-const MAX_OF_JSON: u64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;

@@ -19,7 +19,7 @@ pub fn encode_topics(topics: &Topics) -> Vec<String> {
     while pieces.is_empty() || topics.peek().is_some() {
         let mut bytes = 0;
         let mut piece = Delta::default();
-        while let Some(topic) = topics.next_if(|_| bytes < PIECE_BYTES) {
+        while let Some(topic) = topics.next_if(|_| bytes < MAX_PIECE_BYTES) {
             bytes += topic.name_bytes();
             piece.add.push(topic);
         }
@@ -59,4 +59,4 @@ impl Delta {
 
 /// Maximum bytes of names in one text. A row of `SQLite` holds 2 MB, and each character of a name
 /// takes at most six bytes of JSON.
-const PIECE_BYTES: usize = 131_072;
+const MAX_PIECE_BYTES: usize = 131_072;

@@ -99,9 +99,9 @@ impl Settings {
         let mut body = Some(body);
         let answer = loop {
             match exchange.poll() {
-                Step::Body { most } => {
+                Step::Body { max_bytes } => {
                     let read = match body.take() {
-                        Some(body) => self.read(body, most).await,
+                        Some(body) => self.read(body, max_bytes).await,
                         None => Err(Reason::ParseError),
                     };
                     match read {
@@ -132,11 +132,11 @@ impl Settings {
         Outcome::Answered(Box::new(answer))
     }
 
-    async fn read<Sent>(&self, body: Sent, most: usize) -> Result<Bytes, Reason>
+    async fn read<Sent>(&self, body: Sent, max_bytes: usize) -> Result<Bytes, Reason>
     where
         Sent: http_body::Body<Data = Bytes>,
     {
-        match timeout(self.body_timeout, read(body, most)).await {
+        match timeout(self.body_timeout, read(body, max_bytes)).await {
             Ok(Ok(bytes)) => Ok(bytes),
             // The client has disconnected: the response is never read.
             Ok(Err(_)) => Err(Reason::ParseError),
@@ -177,8 +177,8 @@ impl Settings {
 
 /// Whether the body may be read: its length is known and within the limit, or the header fields
 /// claim a listen request.
-fn may_read(lines: &str, length: Option<u64>, most: usize) -> bool {
-    let is_within = length.is_some_and(|length| (1..=most as u64).contains(&length));
+fn may_read(lines: &str, length: Option<u64>, max_bytes: usize) -> bool {
+    let is_within = length.is_some_and(|length| (1..=max_bytes as u64).contains(&length));
     is_within || claims_by_header(&Headers::new(lines))
 }
 

@@ -62,10 +62,10 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Opens a stream, if fewer than `most` are open.
+    /// Opens a stream, if fewer than `max_streams` are open.
     pub(crate) fn open(
         self: &Arc<Self>,
-        most: usize,
+        max_streams: usize,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
         let now = self.now();
@@ -73,7 +73,7 @@ impl Streams {
         if shared.is_closing {
             return Err(Full::Closing);
         }
-        if shared.outlets.len() >= most {
+        if shared.outlets.len() >= max_streams {
             return Err(Full::TooMany);
         }
         let id = shared.fanout.open(make(now), now);
@@ -230,7 +230,7 @@ impl Drop for Streams {
 }
 
 impl Shared {
-    /// Writes to the streams that have room. For the others the change is pending, at most one for
+    /// Writes to the streams that have room. For the others the change is pending, at max_streams one for
     /// each kind and URI.
     fn write(&mut self, fan: &Fan, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.

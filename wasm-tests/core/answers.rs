@@ -1,7 +1,7 @@
 //! What a server may answer to a listen request over HTTP, and what becomes of it.
 
 use mcp_listen::{
-    client::{End, Loss, Options, Output},
+    client::{CloseReason, Loss, Options, Output},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -96,7 +96,7 @@ fn a_result_before_the_acknowledgment_is_open_with_nothing_and_ended() {
     let result = message::listen_result(&own_id(), None);
     let closed = [
         Output::Acknowledged(SubscriptionFilter::default()),
-        Output::Ended(End::Graceful),
+        Output::Ended(CloseReason::Graceful),
     ];
     assert_eq!(answered(200, JSON, &result), closed);
     let mut subscription = begun();
@@ -276,7 +276,7 @@ fn any_bytes_are_borne() {
             subscription.handle_end();
             let told = told(&mut subscription);
             assert!(
-                matches!(told.as_slice(), [Output::Ended(End::Lost(_))]),
+                matches!(told.as_slice(), [Output::Ended(CloseReason::Lost(_))]),
                 "{told:?}"
             );
         },

@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     id::RequestId,
     limits::Limits,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
     stdio::{Channel, Input, Line, Lines},
 };
 use proptest::{collection::vec, prelude::*};
@@ -204,15 +204,15 @@ impl Wired {
                 let pending = self.open.get_mut(id).expect("it is open");
                 assert_eq!(pending.remove(0), event, "first pending, first out");
             }
-            Notice::Ended(ClientEnd::Graceful) => {
+            Notice::Ended(ClientEndReason::Graceful) => {
                 assert_eq!(
                     self.open.remove(id),
                     Some(Vec::new()),
                     "nothing was pending"
                 );
             }
-            Notice::Ended(ClientEnd::Lost) => drop(self.open.remove(id)),
-            Notice::Ended(ClientEnd::Refused { code, .. }) => {
+            Notice::Ended(ClientEndReason::Lost) => drop(self.open.remove(id)),
+            Notice::Ended(ClientEndReason::Refused { code, .. }) => {
                 assert_eq!(code, -32_603, "nothing is wrong with the request");
                 self.open.remove(id);
             }
@@ -277,6 +277,9 @@ fn a_server_that_is_killed_is_lost_to_all() {
         "nobody has told them of an end"
     );
     for stream in wired.client.streams.values_mut() {
-        assert_eq!(stream.handle_lost(), Some(Notice::Ended(ClientEnd::Lost)));
+        assert_eq!(
+            stream.handle_lost(),
+            Some(Notice::Ended(ClientEndReason::Lost))
+        );
     }
 }

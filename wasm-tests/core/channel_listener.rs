@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{End, HttpAction, Listener, Loss, Options, Output, ServerHint},
+    client::{CloseReason, HttpAction, Listener, Loss, Options, Output, ServerHint},
     clock::Millis,
     event::ServerEvent,
     id::{Ids, RequestId},
@@ -144,7 +144,7 @@ fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
     sent(&mut listener);
     listener.handle_timeout(Millis(30_000));
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
-    let lost = Output::Ended(End::Lost(Loss::NotAcknowledged));
+    let lost = Output::Ended(CloseReason::Lost(Loss::NotAcknowledged));
     assert_eq!(told(&mut listener), [lost]);
 }
 
@@ -155,7 +155,7 @@ fn a_lost_message_may_have_been_any_change_and_an_exit_is_a_loss() {
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
     assert_eq!(told(&mut listener), changes.map(Output::Changed));
     listener.handle_exit();
-    let lost = Output::Ended(End::Lost(Loss::Disconnected));
+    let lost = Output::Ended(CloseReason::Lost(Loss::Disconnected));
     assert_eq!(told(&mut listener), [lost]);
     listener.handle_exit();
     assert_eq!(told(&mut listener), [], "an end is told once");

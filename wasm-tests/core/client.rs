@@ -5,7 +5,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     id::{Ids, RequestId},
     limits::Limits,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
     message,
 };
 #[cfg(target_arch = "wasm32")]
@@ -140,14 +140,14 @@ fn nothing_is_told_before_the_ack_or_twice() {
 
 #[test]
 fn a_stream_ends_once_and_tells_how() {
-    let refused = ClientEnd::Refused {
+    let refused = ClientEndReason::Refused {
         code: -32_603,
         text: "full".to_owned(),
     };
     for (incoming, end) in [
-        (Incoming::Result, ClientEnd::Graceful),
-        (Incoming::Cancelled, ClientEnd::Lost),
-        (Incoming::Invalid, ClientEnd::Lost),
+        (Incoming::Result, ClientEndReason::Graceful),
+        (Incoming::Cancelled, ClientEndReason::Lost),
+        (Incoming::Invalid, ClientEndReason::Lost),
         (
             Incoming::Refused {
                 code: -32_603,

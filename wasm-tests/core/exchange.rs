@@ -52,7 +52,7 @@ fn post(service: Service, headers: &str) -> Exchange {
 }
 
 fn is_body(step: &Step) -> bool {
-    matches!(step, Step::Body { most: 65_536 })
+    matches!(step, Step::Body { max_bytes: 65_536 })
 }
 
 fn answer(step: Step) -> Answer {

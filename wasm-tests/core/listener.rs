@@ -2,8 +2,8 @@
 
 use mcp_listen::{
     client::{
-        End, HttpAction, HttpRequest, Listener, Loss, Options, Output, Refusal, RequestHandle,
-        ServerHint,
+        CloseReason, HttpAction, HttpRequest, Listener, Loss, Options, Output, Refusal,
+        RequestHandle, ServerHint,
     },
     clock::Millis,
     event::ServerEvent,
@@ -164,7 +164,7 @@ fn refusals_of_the_moment_end_it_with_what_the_server_asks_for() {
         code: None,
         text: String::new(),
     };
-    assert_eq!(host.told(), [Output::Ended(End::Refused(refusal))]);
+    assert_eq!(host.told(), [Output::Ended(CloseReason::Refused(refusal))]);
 }
 
 #[test]
@@ -172,7 +172,10 @@ fn no_answer_is_a_loss_and_to_a_page_a_reason_to_try_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.end(call);
-    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    assert_eq!(
+        host.told(),
+        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+    );
     let mut page = Host::new(ServerHint::Discover { is_page: true });
     let (call, _) = page.request();
     page.end(call);
@@ -185,7 +188,7 @@ fn questions_have_a_limit_of_time_and_of_bytes() {
     host.wait();
     assert_eq!(
         host.told(),
-        [Output::Ended(End::Lost(Loss::NotAcknowledged))]
+        [Output::Ended(CloseReason::Lost(Loss::NotAcknowledged))]
     );
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
@@ -193,7 +196,7 @@ fn questions_have_a_limit_of_time_and_of_bytes() {
     host.bytes(call, &vec![b' '; (1 << 20) + 1]);
     assert_eq!(
         host.told(),
-        [Output::Ended(End::Lost(Loss::AnswerTooLarge))]
+        [Output::Ended(CloseReason::Lost(Loss::AnswerTooLarge))]
     );
 }
 
@@ -205,7 +208,10 @@ fn a_redirect_ends_it_wherever_it_stands() {
             let mut host = Host::new(hint);
             let (call, _) = host.request();
             host.head(call, status, "location: https://evil.example/");
-            assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
+            assert_eq!(
+                host.told(),
+                [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+            );
             assert!(host.listener.is_ended());
         }
         let (mut host, stream) = Host::open();
@@ -213,14 +219,17 @@ fn a_redirect_ends_it_wherever_it_stands() {
         host.wait();
         let (call, _) = host.request();
         host.head(call, status, "");
-        assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
+        assert_eq!(
+            host.told(),
+            [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+        );
     }
     let mut host = Host::new(ServerHint::Modern);
     let (call, _) = host.request();
     host.answer(call, 304, "", "");
     assert!(!matches!(
         host.told()[..],
-        [Output::Ended(End::Lost(Loss::Redirected))]
+        [Output::Ended(CloseReason::Lost(Loss::Redirected))]
     ));
 }
 
@@ -278,7 +287,10 @@ fn a_session_that_is_over_or_cannot_be_reached_is_a_loss() {
     host.wait();
     let (again, _) = host.request();
     host.head(again, 404, "");
-    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    assert_eq!(
+        host.told(),
+        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+    );
     let (mut host, mut stream) = Host::open();
     for _ in 0..5 {
         host.end(stream);
@@ -287,7 +299,10 @@ fn a_session_that_is_over_or_cannot_be_reached_is_a_loss() {
     }
     assert_eq!(host.told(), []);
     host.end(stream);
-    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    assert_eq!(
+        host.told(),
+        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+    );
 }
 
 #[test]
@@ -319,7 +334,10 @@ fn a_session_with_nothing_to_hear_is_ended_once() {
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized("{}"));
     let honored = SubscriptionFilter::default();
-    let told = [Output::Acknowledged(honored), Output::Ended(End::Graceful)];
+    let told = [
+        Output::Acknowledged(honored),
+        Output::Ended(CloseReason::Graceful),
+    ];
     assert_eq!(host.told(), told);
     assert!(host.listener.is_ended());
     host.listener.cancel();
@@ -341,5 +359,5 @@ fn a_session_without_a_stream_has_no_subscriptions() {
         code: Some(-32_601),
         text: String::new(),
     };
-    assert_eq!(host.told(), [Output::Ended(End::Refused(refusal))]);
+    assert_eq!(host.told(), [Output::Ended(CloseReason::Refused(refusal))]);
 }

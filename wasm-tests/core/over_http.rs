@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{End, Options, Output, Subscription},
+    client::{CloseReason, Options, Output, Subscription},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -103,7 +103,7 @@ impl Wired {
                     self.unheard.retain(|waiting| *waiting != event);
                 }
                 Output::Ended(end) => {
-                    assert_eq!(end, End::Graceful);
+                    assert_eq!(end, CloseReason::Graceful);
                     self.heard_end = true;
                 }
                 other => panic!("{other:?}"),

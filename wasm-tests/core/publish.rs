@@ -152,7 +152,7 @@ fn what_holds_no_events_is_refused_as_a_whole() {
         ("[]", PublishError::Empty, "no-events"),
     ] {
         assert_eq!(read(body), Err(error), "{body}");
-        assert_eq!((error.code(), error.place()), (code, None));
+        assert_eq!((error.code(), error.index()), (code, None));
     }
     assert_eq!(events(&[0xff]), Err(PublishError::Malformed));
 }

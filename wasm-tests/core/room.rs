@@ -40,9 +40,9 @@ fn counting(bytes: usize, cursor: &str) -> SubscriptionFilter {
 #[test]
 fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
     let steps = vec((0..8usize, 0..6_000usize, any::<bool>()), 0..200);
-    check((steps, 0..40_000usize), |(steps, most)| {
-        let mut room = Room::new(most, 8);
-        let base = most.div_euclid(16).min(4_096);
+    check((steps, 0..40_000usize), |(steps, max_bytes)| {
+        let mut room = Room::new(max_bytes, 8);
+        let base = max_bytes.div_euclid(16).min(4_096);
         let mut held = [0; 8];
         for (place, bytes, is_leaving) in steps {
             let to = if is_leaving { 0 } else { bytes };
@@ -57,12 +57,12 @@ fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
                 held[place] = to;
             }
             assert_eq!(room.used(), held.iter().sum::<usize>());
-            assert!(room.used() <= most);
+            assert!(room.used() <= max_bytes);
         }
         for held in held {
             room.change(held, 0);
         }
-        assert_eq!((room.used(), room.spare()), (0, most - base * 8));
+        assert_eq!((room.used(), room.spare()), (0, max_bytes - base * 8));
     });
 }
 
@@ -92,9 +92,9 @@ fn what_is_left_is_given_to_the_last_byte() {
     assert!(room.admits(10_000, 9_999));
 }
 
-fn bus_with_room(most: usize, edges: usize) -> Bus {
+fn bus_with_room(max_bytes: usize, edges: usize) -> Bus {
     let mut bus = bus();
-    bus.set_room(most, edges);
+    bus.set_room(max_bytes, edges);
     bus
 }
 

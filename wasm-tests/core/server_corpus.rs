@@ -1,7 +1,7 @@
 //! What a server may answer to a listen request, by the files of the corpus, and what its client is told.
 
 use mcp_listen::{
-    client::{End, Options, Output, Subscription},
+    client::{CloseReason, Options, Output, Subscription},
     clock::Millis,
     filter::SubscriptionFilter,
     http::Headers,
@@ -130,9 +130,9 @@ fn written(output: &Output) -> Value {
             let event: Value = serde_json::from_str(&event.to_json()).unwrap();
             json!({ "changed": event })
         }
-        Output::Ended(End::Graceful) => json!({ "ended": "graceful" }),
-        Output::Ended(End::Lost(loss)) => json!({ "lost": loss.code() }),
-        Output::Ended(End::Refused(refusal)) => match refusal.code {
+        Output::Ended(CloseReason::Graceful) => json!({ "ended": "graceful" }),
+        Output::Ended(CloseReason::Lost(loss)) => json!({ "lost": loss.code() }),
+        Output::Ended(CloseReason::Refused(refusal)) => match refusal.code {
             Some(code) => json!({ "refused": { "status": refusal.status, "code": code } }),
             None => json!({ "refused": { "status": refusal.status } }),
         },

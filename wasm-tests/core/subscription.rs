@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_listen::{
-    client::{End, HttpRequest, Loss, Options, Output, Refusal, Subscription},
+    client::{CloseReason, HttpRequest, Loss, Options, Output, Refusal, Subscription},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -76,11 +76,11 @@ pub(crate) fn told(subscription: &mut Subscription) -> Vec<Output> {
 }
 
 pub(crate) fn lost(loss: Loss) -> Output {
-    Output::Ended(End::Lost(loss))
+    Output::Ended(CloseReason::Lost(loss))
 }
 
 pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Output {
-    Output::Ended(End::Refused(Refusal {
+    Output::Ended(CloseReason::Refused(Refusal {
         status,
         code,
         text: text.to_owned(),
@@ -159,7 +159,10 @@ fn a_stream_is_acknowledged_changes_and_ends() {
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
     assert_eq!(told(&mut subscription), [changed]);
     say(&mut subscription, &message::listen_result(&own_id(), None));
-    assert_eq!(told(&mut subscription), [Output::Ended(End::Graceful)]);
+    assert_eq!(
+        told(&mut subscription),
+        [Output::Ended(CloseReason::Graceful)]
+    );
     assert!(subscription.is_ended());
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     subscription.handle_end();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_listen::{
     client::{
-        End, HttpAction, HttpRequest, Loss, Options, Refusal, RequestHandle, ServerHint, State,
-        Watch, WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, Options, Refusal, RequestHandle, ServerHint,
+        State, Watch, WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -286,7 +286,7 @@ fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
         let refusal = Refusal { status, code, text };
         assert_eq!(
             watched.told(),
-            [WatchOutput::Stopped(End::Refused(refusal))]
+            [WatchOutput::Stopped(CloseReason::Refused(refusal))]
         );
         assert_eq!(watched.watch.state(), State::Stopped);
         watched.sleep(Millis(1_000_000));
@@ -323,7 +323,7 @@ fn a_graceful_end_is_opened_again_unless_nothing_was_honored() {
     watched.say(&result);
     assert_eq!(
         watched.told().last(),
-        Some(&WatchOutput::Stopped(End::Graceful))
+        Some(&WatchOutput::Stopped(CloseReason::Graceful))
     );
 }
 
@@ -337,7 +337,7 @@ fn an_acknowledgment_that_does_not_come_is_another_attempt() {
     let [WatchOutput::Waiting { end, .. }] = told.as_slice() else {
         panic!("{told:?}");
     };
-    assert_eq!(*end, End::Lost(Loss::NotAcknowledged));
+    assert_eq!(*end, CloseReason::Lost(Loss::NotAcknowledged));
     assert_eq!(end.code(), "not-acknowledged");
 }
 

@@ -3,8 +3,8 @@
 
 use mcp_listen::{
     client::{
-        End, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, State, Watch,
-        WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, State,
+        Watch, WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -132,7 +132,7 @@ fn what_is_refused_in_the_way_that_was_known_is_asked_in_the_other_way_first() {
     host.refuse("server/discover", 400);
     host.refuse("initialize", 404);
     let told = host.told();
-    let [WatchOutput::Stopped(End::Refused(refusal))] = told.as_slice() else {
+    let [WatchOutput::Stopped(CloseReason::Refused(refusal))] = told.as_slice() else {
         panic!("{told:?}");
     };
     assert_eq!((refusal.status, refusal.code), (404, Some(-32_601)));
@@ -200,7 +200,7 @@ fn it_stops_where_its_credentials_would_go_elsewhere() {
     let mut host = Host::new(ServerHint::Modern);
     let elsewhere = (307, "location: https://elsewhere.example");
     host.answer("subscriptions/listen", elsewhere, "");
-    let lost = End::Lost(Loss::Redirected);
+    let lost = CloseReason::Lost(Loss::Redirected);
     assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
 }
 
@@ -217,7 +217,7 @@ fn one_subscription_is_not_opened_again() {
     let call = host.listened(1, &tools());
     host.told();
     host.watch.handle_end(call, host.now);
-    let lost = End::Lost(Loss::Disconnected);
+    let lost = CloseReason::Lost(Loss::Disconnected);
     assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
     assert_eq!(host.watch.poll_timeout(), None);
     host.watch.handle_online(host.now);

@@ -2,7 +2,8 @@
 
 use mcp_listen::{
     client::{
-        End, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, Watch, WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, Watch,
+        WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -88,7 +89,7 @@ fn a_session_that_is_over_is_left_and_another_one_tells_everything_once() {
     let [WatchOutput::Waiting { end, until }] = told.as_slice() else {
         panic!("{told:?}");
     };
-    assert_eq!(*end, End::Lost(Loss::Disconnected));
+    assert_eq!(*end, CloseReason::Lost(Loss::Disconnected));
     assert_eq!(host.watch.poll_timeout(), Some(*until));
     assert!(host.watch.is_ended());
     assert_eq!(host.request().1.method, "DELETE");

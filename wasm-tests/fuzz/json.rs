@@ -9,7 +9,7 @@ use crate::strict;
 
 pub fn agrees_with_a_lenient_reader(bytes: &[u8]) {
     let theirs = serde_json::from_slice::<serde_json::Value>(bytes);
-    match json::read(bytes, DEPTH) {
+    match json::read(bytes, MAX_DEPTH) {
         Err(ReadError::Depth) => assert!(is_deep(bytes), "it is not deep"),
         Err(_) => assert!(theirs.is_err(), "only ours refuses it"),
         Ok(document) if theirs.is_err() => {
@@ -76,11 +76,11 @@ fn is_deep(bytes: &[u8]) -> bool {
             b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return true;
         }
     }
     false
 }
 
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;

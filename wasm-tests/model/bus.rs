@@ -155,12 +155,12 @@ impl Bus {
                 .into_iter()
                 .map(move |edge| (edge, message.clone()))
         });
-        let most = if let Cut::After(most) = cut {
-            most
+        let count = if let Cut::After(count) = cut {
+            count
         } else {
             usize::MAX
         };
-        for (edge, message) in frames.take(most) {
+        for (edge, message) in frames.take(count) {
             let socket = self.memory()?.sockets.get(&edge).copied();
             if let Some(socket) = socket {
                 self.send(socket, message, Note::Batch, now);

@@ -143,16 +143,16 @@ impl World {
         let (mut left, mut paused) = (span, Millis(0));
         while left > Millis(0) {
             if self.is_quiet() {
-                left = left - SHORT;
+                left = left - PAUSE_STEP;
             } else {
-                paused = paused + SHORT;
+                paused = paused + PAUSE_STEP;
                 left = span;
             }
-            self.pass(SHORT)?;
+            self.pass(PAUSE_STEP)?;
             hold(
                 "calls that failed are made again",
-                paused <= LONGEST_PAUSE,
-                || format!("some are not after {} ms", LONGEST_PAUSE.0),
+                paused <= MAX_PAUSE,
+                || format!("some are not after {} ms", MAX_PAUSE.0),
             )?;
         }
         Ok(())
@@ -275,8 +275,8 @@ impl Host {
 const MAX_MOVES: usize = 5;
 /// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at
 /// most.
-const LONGEST_PAUSE: Millis = Millis(20_000);
-const SHORT: Millis = Millis(200);
+const MAX_PAUSE: Millis = Millis(20_000);
+const PAUSE_STEP: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);
 /// An attach that hangs, the longest wait after it, and a little.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);

@@ -2,7 +2,7 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     id::RequestId,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
 };
 
 use crate::{
@@ -204,7 +204,7 @@ impl Client {
                 (Incoming::Acknowledged(filter), Notice::Acknowledged(wanted))
             }
             Said::Changed(event) => (Incoming::Changed(event.clone()), Notice::Changed(event)),
-            Said::Result => (Incoming::Result, Notice::Ended(ClientEnd::Graceful)),
+            Said::Result => (Incoming::Result, Notice::Ended(ClientEndReason::Graceful)),
             Said::Opened | Said::KeepAlive | Said::End => return Ok(()),
         };
         let notice = stream.handle_message(incoming);

@@ -232,10 +232,10 @@ impl Host {
         )
     }
 
-    /// What the reader takes: so many events, of one write at most.
-    pub(crate) fn take_written(&mut self, most: usize) -> Option<Written> {
+    /// What the reader takes: so many events, of one write at count.
+    pub(crate) fn take_written(&mut self, count: usize) -> Option<Written> {
         let mut written = self.written.take()?;
-        let rest = written.reads.split_off(most.min(written.reads.len()));
+        let rest = written.reads.split_off(count.min(written.reads.len()));
         if rest.is_empty() {
             self.written_at = None;
         }

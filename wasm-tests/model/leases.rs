@@ -20,7 +20,7 @@ impl World {
             let since = *isolate.idle_since.get_or_insert(now);
             hold(
                 "a shared connection is served again before long",
-                now - since <= LONGEST_IDLE,
+                now - since <= MAX_IDLE,
                 || format!("it is not since {} ms", (now - since).0),
             )?;
         }
@@ -55,7 +55,7 @@ impl World {
         let is_due = shed_at.is_none_or(|at| at + self.budget().shed <= self.now);
         // Where nothing is served, requests that do not run, or have not run long enough to find
         // that out, do not count.
-        let is_new = |since| !isolate.is_served() && self.now - since <= LONGEST_LOOK;
+        let is_new = |since| !isolate.is_served() && self.now - since <= MAX_LOOK;
         let is_out = |it: &Rider| {
             self.is_spent(it) || is_new(it.runs_since) || !isolate.is_served() && it.is_stalled
         };
@@ -73,7 +73,7 @@ impl World {
 }
 
 /// Until a request looks in its turn, and finds that no proof comes.
-const LONGEST_LOOK: Millis = Millis(13_000);
+const MAX_LOOK: Millis = Millis(13_000);
 /// A spent request finds three times that none comes; some streams are shed, and one that comes
 /// back finds it too.
-const LONGEST_IDLE: Millis = Millis(60_000);
+const MAX_IDLE: Millis = Millis(60_000);

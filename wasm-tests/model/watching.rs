@@ -195,7 +195,7 @@ impl World {
 
     /// Every watch is open again in time.
     pub(crate) fn check_watches(&mut self) -> Result<(), Violation> {
-        let until = self.now + LONGEST_WAIT;
+        let until = self.now + MAX_WAIT;
         while let Some(late) = self.clients.iter().position(Client::is_late) {
             let due = self.clients[late].poll_timeout();
             let due = due.filter(|due| (self.now..=until).contains(due));
@@ -221,5 +221,5 @@ impl World {
 }
 
 /// The longest wait of a watch, and the longest one for the acknowledgment.
-const LONGEST_WAIT: Millis = Millis(60_000);
+const MAX_WAIT: Millis = Millis(60_000);
 const A_MOMENT: Millis = Millis(1);

@@ -177,14 +177,14 @@ impl World {
     }
 
     /// The client takes so many events; the answer is whether there was any.
-    pub(crate) fn read(&mut self, at: usize, most: usize) -> Result<bool, Violation> {
+    pub(crate) fn read(&mut self, at: usize, count: usize) -> Result<bool, Violation> {
         let Some(client) = self.clients.get_mut(at) else {
             return Ok(false);
         };
         let written = client
             .host
             .as_mut()
-            .and_then(|host| host.take_written(most));
+            .and_then(|host| host.take_written(count));
         let Some(written) = written else {
             return Ok(false);
         };

@@ -47,7 +47,7 @@ pub fn posted(body: &[u8]) -> JsValue {
         Err(error) => Posted::Wrong {
             code: error.code(),
             problem: error.to_string(),
-            place: error.place(),
+            place: error.index(),
         },
     })
 }

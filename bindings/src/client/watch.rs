@@ -5,7 +5,9 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{End, HttpAction, MessageTap, RequestHandle, ServerHint, State, Watch, WatchOutput},
+    client::{
+        CloseReason, HttpAction, MessageTap, RequestHandle, ServerHint, State, Watch, WatchOutput,
+    },
     http::Headers,
     id::Ids,
     sse::Bounds,
@@ -320,10 +322,10 @@ impl ClientWatch {
         }
     }
 
-    fn ended(&self, end: End) -> Ended {
+    fn ended(&self, end: CloseReason) -> Ended {
         let code = end.code();
         let refusal = match end {
-            End::Refused(refusal) => Some(refusal),
+            CloseReason::Refused(refusal) => Some(refusal),
             _ => None,
         };
         Ended {

@@ -119,7 +119,7 @@ impl Exchange {
             exchange::Step::Answer(answer) => Step::Answer {
                 answer: answer.into(),
             },
-            exchange::Step::Body { most } => Step::Body { most },
+            exchange::Step::Body { max_bytes: most } => Step::Body { most },
             exchange::Step::Caller => Step::Caller,
             exchange::Step::Session => Step::Session,
             exchange::Step::Listen(accepted) => {

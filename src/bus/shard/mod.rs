@@ -127,10 +127,10 @@ impl Shard {
         }
     }
 
-    /// Limits the names of all edges together to `most` bytes, for at most `edges` edges. Call it
+    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges. Call it
     /// before the first edge connects.
-    pub fn set_room(&mut self, most: usize, edges: usize) {
-        self.edges.set_room(Room::new(most, edges));
+    pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
+        self.edges.set_room(Room::new(max_bytes, edges));
     }
 
     /// Sets how long edges have to be few (10 s by default) before the shard reports this to the

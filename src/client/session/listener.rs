@@ -2,16 +2,16 @@ use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
 
 use crate::{
     client::{
-        end::{End, Loss},
+        end::{CloseReason, Loss},
         http::{
             answer::{Media, bounded, is_success, media_of, retry_after},
             request::HttpRequest,
             request_queue::{RequestHandle, RequestQueue},
         },
         options::Options,
-        session::{self, Heard, Session, subscribes::Subscribes},
+        pending_output::PendingOutput,
+        session::{self, Session, SessionMessage, resource_subscriptions::ResourceSubscriptions},
         subscription::Output,
-        told::Told,
         watch::backoff::Backoff,
     },
     clock::Millis,
@@ -31,11 +31,11 @@ use crate::{
 pub(crate) struct SessionListener {
     session: Session,
     /// The request that ends the session, until it is sent.
-    farewell: Option<HttpRequest>,
+    end_request: Option<HttpRequest>,
     options: Options,
     honored: SubscriptionFilter,
-    told: Told,
-    subscribes: Subscribes,
+    pending: PendingOutput,
+    subscribes: ResourceSubscriptions,
     stream: Stream,
     last_event_id: Option<String>,
     backoff: Backoff,
@@ -44,7 +44,7 @@ pub(crate) struct SessionListener {
     /// Whether the server has ever opened the stream.
     has_streamed: bool,
     begun_at: Millis,
-    heard_at: Millis,
+    received_at: Millis,
     /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
     has_pulse: bool,
     /// Whether this listener answers the server's requests: false if another component does.
@@ -82,8 +82,8 @@ impl SessionListener {
             ..honored
         };
         Self {
-            told: Told::new(honored.clone(), options.limits.uris),
-            subscribes: Subscribes::new(&honored.resource_subscriptions),
+            pending: PendingOutput::new(honored.clone(), options.limits.uris),
+            subscribes: ResourceSubscriptions::new(&honored.resource_subscriptions),
             stream: Stream::Ended,
             last_event_id: None,
             backoff: Backoff::new(seed),
@@ -91,10 +91,10 @@ impl SessionListener {
             failures: 0,
             has_streamed: false,
             begun_at: now,
-            heard_at: now,
+            received_at: now,
             has_pulse: false,
             answers: true,
-            farewell: session.end(),
+            end_request: session.end(),
             session,
             options,
             honored,
@@ -117,7 +117,7 @@ impl SessionListener {
     pub(crate) fn started_on_channel(mut self, has_begun: bool, queue: &mut RequestQueue) -> Self {
         self.answers = has_begun;
         self.stream = Stream::Channel;
-        self.subscribes.all_at_once();
+        self.subscribes.lift_limit();
         if has_begun {
             queue.send(self.session.initialized());
         }
@@ -150,13 +150,13 @@ impl SessionListener {
     ) {
         match &mut self.stream {
             Stream::Open { call: own, decoder } if *own == call => {
-                self.heard_at = now;
+                self.received_at = now;
                 decoder.handle_bytes(bytes);
                 self.read_events(queue);
             }
             _ => {
-                let most = self.options.bounds.event_bytes;
-                self.subscribes.handle_bytes(call, bytes, most);
+                let max_bytes = self.options.bounds.event_bytes;
+                self.subscribes.handle_bytes(call, bytes, max_bytes);
             }
         }
     }
@@ -168,7 +168,9 @@ impl SessionListener {
         now: Millis,
     ) {
         match self.stream {
-            Stream::Confirming(own) if own == call => self.settle(End::Lost(Loss::Disconnected)),
+            Stream::Confirming(own) if own == call => {
+                self.settle(CloseReason::Lost(Loss::Disconnected))
+            }
             Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
                 self.break_off(now);
             }
@@ -179,14 +181,14 @@ impl SessionListener {
     /// Handles a message on a channel. Returns whether it answers one of our requests: changes
     /// concern every listener, answers only one.
     pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
-        let heard = session::heard(message, &self.options.limits);
-        if let Heard::Answer { id, is_result } = &heard
+        let message = session::read_message(message, &self.options.limits);
+        if let SessionMessage::Answer { id, is_result } = &message
             && let Some(uri) = self.subscribes.handle_line(id)
         {
             self.handle_subscribed(&uri, *is_result, queue);
             return true;
         }
-        self.handle_heard(heard, queue);
+        self.handle_session_message(message, queue);
         false
     }
 
@@ -195,7 +197,7 @@ impl SessionListener {
             if let Stream::Channel = self.stream {
                 self.leave(queue);
             }
-            return self.settle(End::Lost(Loss::NotAcknowledged));
+            return self.settle(CloseReason::Lost(Loss::NotAcknowledged));
         }
         match self.stream {
             Stream::Waiting { .. } => self.request_stream(queue, now),
@@ -211,8 +213,8 @@ impl SessionListener {
         let of_stream = match self.stream {
             Stream::Ended => return None,
             Stream::Waiting { until } => Some(until),
-            Stream::Open { .. } if self.has_pulse => self.options.silent_after(self.heard_at),
-            Stream::Requested(_) => self.options.late_after(self.heard_at),
+            Stream::Open { .. } if self.has_pulse => self.options.silent_after(self.received_at),
+            Stream::Requested(_) => self.options.late_after(self.received_at),
             Stream::Open { .. } | Stream::Confirming(_) | Stream::Channel => None,
         };
         of_stream.into_iter().chain(self.opening_ends()).min()
@@ -221,15 +223,15 @@ impl SessionListener {
     /// Returns the deadline by which the subscription has to be open.
     fn opening_ends(&self) -> Option<Millis> {
         let late = self.options.late_after(self.begun_at);
-        late.filter(|_| !self.told.is_open())
+        late.filter(|_| !self.pending.is_open())
     }
 
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
-        self.told.poll()
+        self.pending.poll()
     }
 
-    pub(crate) fn tell_all(&mut self) {
-        self.told.push_all();
+    pub(crate) fn report_all(&mut self) {
+        self.pending.push_all();
     }
 
     /// Ends the session if the server assigned an id. On a channel the session continues, and only
@@ -241,7 +243,7 @@ impl SessionListener {
                 queue.send(self.session.unsubscribe(&id, &uri));
             }
         }
-        if let Some(request) = self.farewell.take() {
+        if let Some(request) = self.end_request.take() {
             queue.send(request);
         }
     }
@@ -264,14 +266,14 @@ impl SessionListener {
             let call = queue.send(self.session.stream(None));
             self.stream = Stream::Requested(call);
         } else {
-            self.settle(End::refused(status, None, String::new()));
+            self.settle(CloseReason::refused(status, None, String::new()));
         }
     }
 
     fn request_stream(&mut self, queue: &mut RequestQueue, now: Millis) {
         let call = queue.send(self.session.stream(self.last_event_id.as_deref()));
         self.stream = Stream::Requested(call);
-        self.heard_at = now;
+        self.received_at = now;
     }
 
     fn handle_stream_head(
@@ -282,7 +284,7 @@ impl SessionListener {
         now: Millis,
     ) {
         if is_success(status) && media_of(headers) == Media::EventStream {
-            self.heard_at = now;
+            self.received_at = now;
             self.failures = 0;
             self.has_streamed = true;
             self.stream = Stream::Open {
@@ -290,8 +292,8 @@ impl SessionListener {
                 decoder: Box::new(Decoder::new(self.options.bounds)),
             };
             // Without event ids, the changes between two streams are unknown.
-            if self.told.is_open() && self.last_event_id.is_none() {
-                self.told.push_all();
+            if self.pending.is_open() && self.last_event_id.is_none() {
+                self.pending.push_all();
             }
             return self.ask_more(queue);
         }
@@ -304,15 +306,19 @@ impl SessionListener {
         let is_final = !self.has_streamed || matches!(status, 401 | 403);
         match status {
             METHOD_NOT_ALLOWED => {
-                self.settle(End::refused(status, Some(METHOD_NOT_FOUND), String::new()));
+                self.settle(CloseReason::refused(
+                    status,
+                    Some(METHOD_NOT_FOUND),
+                    String::new(),
+                ));
             }
             // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
             // Management).
-            404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
-            200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
+            404 if self.has_streamed => self.settle(CloseReason::Lost(Loss::Disconnected)),
+            200..300 if is_final => self.settle(CloseReason::Lost(Loss::InvalidAnswer)),
             _ if is_final => {
                 self.retry = asked;
-                self.settle(End::refused(status, None, String::new()));
+                self.settle(CloseReason::refused(status, None, String::new()));
             }
             _ => {
                 self.retry = asked.or(self.retry);
@@ -325,7 +331,7 @@ impl SessionListener {
     fn break_off(&mut self, now: Millis) {
         self.failures += 1;
         if !self.has_streamed || self.failures > MAX_FAILURES {
-            return self.settle(End::Lost(Loss::Disconnected));
+            return self.settle(CloseReason::Lost(Loss::Disconnected));
         }
         let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
         self.stream = Stream::Waiting { until: now + wait };
@@ -343,7 +349,7 @@ impl SessionListener {
                 Ok(Some(Item::Retry(wait))) => self.retry = Some(bounded(wait)),
                 Ok(Some(Item::Comment)) => self.has_pulse = true,
                 Ok(None) => return,
-                Err(error) => self.settle(End::Lost(Loss::Stream(error))),
+                Err(error) => self.settle(CloseReason::Lost(Loss::Stream(error))),
             }
         }
     }
@@ -353,55 +359,60 @@ impl SessionListener {
             return;
         }
         self.backoff.reset();
-        let heard = session::heard(&event.data, &self.options.limits);
-        self.handle_heard(heard, queue);
+        let message = session::read_message(&event.data, &self.options.limits);
+        self.handle_session_message(message, queue);
     }
 
-    fn handle_heard(&mut self, heard: Heard, queue: &mut RequestQueue) {
-        match heard {
-            Heard::Changed(change) if concerns(&self.honored, &change) => self.told.push(&change),
-            Heard::Question(answer) if self.answers => {
+    fn handle_session_message(&mut self, message: SessionMessage, queue: &mut RequestQueue) {
+        match message {
+            SessionMessage::Changed(change) if concerns(&self.honored, &change) => {
+                self.pending.push(&change)
+            }
+            SessionMessage::Question(answer) if self.answers => {
                 queue.send(self.session.post(answer));
             }
-            Heard::Malformed => self.told.push_all(),
-            Heard::Question(_) | Heard::Changed(_) | Heard::Answer { .. } | Heard::Nothing => {}
+            SessionMessage::Malformed => self.pending.push_all(),
+            SessionMessage::Question(_)
+            | SessionMessage::Changed(_)
+            | SessionMessage::Answer { .. }
+            | SessionMessage::Nothing => {}
         }
     }
 
     fn handle_answer(&mut self, call: RequestHandle, queue: &mut RequestQueue) {
-        if let Some((uri, is_taken)) = self.subscribes.handle_end(call) {
-            self.handle_subscribed(&uri, is_taken, queue);
+        if let Some((uri, is_accepted)) = self.subscribes.handle_end(call) {
+            self.handle_subscribed(&uri, is_accepted, queue);
         }
     }
 
     /// Handles the complete answer to a `resources/subscribe`; a refused resource is not honored.
-    fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, queue: &mut RequestQueue) {
-        if !is_taken {
+    fn handle_subscribed(&mut self, uri: &Uri, is_accepted: bool, queue: &mut RequestQueue) {
+        if !is_accepted {
             let honored = &mut self.honored.resource_subscriptions;
             honored.retain(|other| other != uri);
         }
         self.ask_more(queue);
     }
 
-    /// Subscribes to more resources. Once all of them are answered, the subscription is open.
+    /// ResourceSubscriptions to more resources. Once all of them are answered, the subscription is open.
     fn ask_more(&mut self, queue: &mut RequestQueue) {
         self.subscribes.ask(&self.session, queue);
-        if self.subscribes.is_done() && !self.told.is_open() {
+        if self.subscribes.is_done() && !self.pending.is_open() {
             self.open(queue);
         }
     }
 
     fn open(&mut self, queue: &mut RequestQueue) {
-        self.told.open(self.honored.clone());
+        self.pending.open(self.honored.clone());
         if self.honored.is_empty() {
-            self.settle(End::Graceful);
+            self.settle(CloseReason::Graceful);
             self.leave(queue);
         }
     }
 
-    pub(crate) fn settle(&mut self, end: End) {
+    pub(crate) fn settle(&mut self, end: CloseReason) {
         self.stream = Stream::Ended;
-        self.told.end(end);
+        self.pending.end(end);
     }
 }
 

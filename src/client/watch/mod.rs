@@ -13,7 +13,7 @@ use crate::{
 };
 
 use crate::client::{
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     era,
     http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
@@ -39,7 +39,7 @@ pub struct Watch {
     /// The wait that the server asked for when the last subscription ended.
     asked: Option<Millis>,
     opens_again: bool,
-    tells_again: bool,
+    repeats: bool,
     phase: Phase,
 }
 
@@ -88,12 +88,12 @@ pub enum WatchOutput {
     /// The subscription has ended, and will be reopened.
     Waiting {
         /// How it ended.
-        end: End,
+        end: CloseReason,
         /// When it is reopened.
         until: Millis,
     },
     /// The subscription has ended permanently.
-    Stopped(End),
+    Stopped(CloseReason),
 }
 
 impl Watch {
@@ -139,7 +139,7 @@ impl Watch {
             found: None,
             asked: None,
             opens_again: true,
-            tells_again: true,
+            repeats: true,
             phase: Phase::Joining { is_asked: false },
         }
     }
@@ -155,7 +155,7 @@ impl Watch {
     /// report it as changed.
     #[must_use]
     pub fn without_repeats(mut self) -> Self {
-        self.tells_again = false;
+        self.repeats = false;
         self
     }
 
@@ -215,7 +215,8 @@ impl Watch {
     pub fn handle_exit(&mut self) {
         if let Phase::Joining { .. } = self.phase {
             self.phase = Phase::Connecting;
-            self.listener.end(End::Lost(Loss::Disconnected), None);
+            self.listener
+                .end(CloseReason::Lost(Loss::Disconnected), None);
         } else {
             self.listener.handle_exit();
         }
@@ -325,8 +326,8 @@ impl Watch {
 
     fn go_live(&mut self, honored: SubscriptionFilter, now: Millis) -> WatchOutput {
         let is_again = self.reconnect_policy.handle_live(honored.is_empty(), now);
-        if is_again && self.tells_again {
-            self.listener.tell_all();
+        if is_again && self.repeats {
+            self.listener.report_all();
         }
         let is_modern = self.version() == Some(PROTOCOL_VERSION);
         self.found = Some(if is_modern {
@@ -339,10 +340,10 @@ impl Watch {
     }
 
     /// Handles the end of the subscription. The next one has its own session.
-    fn finish(&mut self, end: End, now: Millis) -> WatchOutput {
+    fn finish(&mut self, end: CloseReason, now: Millis) -> WatchOutput {
         self.asked = self.listener.retry_after();
         self.listener.cancel();
-        let until = self.renewed(&end, now).filter(|_| self.opens_again);
+        let until = self.next_attempt(&end, now).filter(|_| self.opens_again);
         let Some(until) = until else {
             self.phase = Phase::Stopped;
             return WatchOutput::Stopped(end);
@@ -352,10 +353,10 @@ impl Watch {
     }
 
     /// Returns when to open the next subscription; `None` if there is none.
-    fn renewed(&mut self, end: &End, now: Millis) -> Option<Millis> {
-        if self.is_doubtful(end) {
+    fn next_attempt(&mut self, end: &CloseReason, now: Millis) -> Option<Millis> {
+        if self.may_be_replaced(end) {
             self.found = None;
-            let lost = End::Lost(Loss::Disconnected);
+            let lost = CloseReason::Lost(Loss::Disconnected);
             return self.reconnect_policy.handle_end(&lost, self.asked, now);
         }
         self.reconnect_policy.handle_end(end, self.asked, now)
@@ -363,8 +364,8 @@ impl Watch {
 
     /// Whether the server may have been replaced by one that speaks another revision: the client
     /// asks again before the refusal counts.
-    fn is_doubtful(&self, end: &End) -> bool {
-        let End::Refused(refusal) = end else {
+    fn may_be_replaced(&self, end: &CloseReason) -> bool {
+        let CloseReason::Refused(refusal) = end else {
             return false;
         };
         self.is_asking() && self.found.is_some() && !era::is_transient(refusal.status)

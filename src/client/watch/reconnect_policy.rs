@@ -1,7 +1,7 @@
 use crate::clock::Millis;
 
 use crate::client::{
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     watch::backoff::Backoff,
 };
 
@@ -49,7 +49,7 @@ impl ReconnectPolicy {
     /// when to open the next subscription; `None` if there is none.
     pub(crate) fn handle_end(
         &mut self,
-        end: &End,
+        end: &CloseReason,
         asked: Option<Millis>,
         now: Millis,
     ) -> Option<Millis> {
@@ -64,13 +64,15 @@ impl ReconnectPolicy {
     }
 }
 
-fn is_final(end: &End, is_empty: bool) -> bool {
+fn is_final(end: &CloseReason, is_empty: bool) -> bool {
     match end {
-        End::Graceful => is_empty,
-        End::Lost(loss) => *loss == Loss::Redirected,
-        End::Refused(refusal) => {
+        CloseReason::Graceful => is_empty,
+        CloseReason::Lost(loss) => *loss == Loss::Redirected,
+        CloseReason::Refused(refusal) => {
             matches!(refusal.status, 401 | 403)
-                || refusal.code.is_some_and(|code| JUDGMENTS.contains(&code))
+                || refusal
+                    .code
+                    .is_some_and(|code| REQUEST_ERRORS.contains(&code))
         }
     }
 }
@@ -79,4 +81,4 @@ fn is_final(end: &End, is_empty: bool) -> bool {
 const STABLE: Millis = Millis(30_000);
 /// Error codes that blame the request itself: its shape, method, parameters, header fields,
 /// capabilities or version.
-const JUDGMENTS: [i32; 6] = [-32_600, -32_601, -32_602, -32_020, -32_021, -32_022];
+const REQUEST_ERRORS: [i32; 6] = [-32_600, -32_601, -32_602, -32_020, -32_021, -32_022];

@@ -73,9 +73,9 @@ impl World {
     }
 
     /// Bounds the names at the bus.
-    pub(super) fn bound(&mut self, most: usize, edges: usize) {
+    pub(super) fn bound(&mut self, max_bytes: usize, edges: usize) {
         self.bus = Bus::new(cursor(0, 0));
-        self.bus.set_room(most, edges);
+        self.bus.set_room(max_bytes, edges);
     }
 
     /// One more stream; the answer is its place among all.

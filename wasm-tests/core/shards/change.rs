@@ -148,14 +148,14 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
 }
 
 /// A root that has room for so many bytes, and one shard that follows the tools.
-fn root(most: usize) -> (Bus, Shard) {
+fn root(max_bytes: usize) -> (Bus, Shard) {
     let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
     let mut root = bus_with_shards(cursor, Position(7), 0, 1);
     root.route("EU", 1, None);
-    root.set_room(most, 0);
+    root.set_room(max_bytes, 0);
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     ask(&mut root, &mut shard);

@@ -85,7 +85,7 @@ struct World {
 }
 
 impl World {
-    fn new(most: usize) -> Self {
+    fn new(max_bytes: usize) -> Self {
         let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
@@ -93,7 +93,7 @@ impl World {
         let mut root = bus_with_shards(cursor, Position(0), 0, 1);
         root.route("EU", 1, None);
         let mut shard = Shard::new(0);
-        shard.set_room(most, 4);
+        shard.set_room(max_bytes, 4);
         // A shard without edges is closed, and this one is to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
@@ -133,7 +133,7 @@ impl World {
                 self.hang_up();
                 self.isolate.handle_moved(self.now);
             }
-            Step::Room(most) => self.bus.set_room(most, 0),
+            Step::Room(max_bytes) => self.bus.set_room(max_bytes, 0),
             Step::Pass(span) => self.now = self.now + Millis(span),
         }
         self.tend();
@@ -331,8 +331,8 @@ impl Stream {
 #[test]
 fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
     let room = prop_oneof![Just(usize::MAX >> 1), 800..40_000usize];
-    check((room, vec(any_step(), 0..60)), |(most, steps)| {
-        let mut world = World::new(most);
+    check((room, vec(any_step(), 0..60)), |(max_bytes, steps)| {
+        let mut world = World::new(max_bytes);
         for step in steps {
             world.step(step);
         }

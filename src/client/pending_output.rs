@@ -3,7 +3,7 @@ use crate::{
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter, topic::Topic},
 };
 
-use super::{end::End, subscription::Output};
+use super::{end::CloseReason, subscription::Output};
 
 /// The pending output of a subscription: that it is open, what changed, and how it ended, in this
 /// order.
@@ -12,30 +12,30 @@ use super::{end::End, subscription::Output};
 /// part of a resource that was subscribed to. If too many parts are pending, the resources
 /// themselves are reported instead, since reading those again covers all their parts.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct PendingOutput {
     honored: SubscriptionFilter,
     /// Whether the opening has not been reported yet.
     opens: bool,
     cues: Cues,
     /// Updates of parts of resources since the queue was last empty.
     parts: usize,
-    most_parts: usize,
-    end: Option<End>,
+    max_parts: usize,
+    end: Option<CloseReason>,
     /// Before the subscription is open, changes are held; those outside the honored filter are then
     /// dropped.
     is_open: bool,
 }
 
-impl Told {
-    /// Creates the output of a subscription that may come to honor `expected`. At most `most_parts`
+impl PendingOutput {
+    /// Creates the output of a subscription that may come to honor `expected`. At most `max_parts`
     /// parts of resources are pending.
-    pub(super) fn new(expected: SubscriptionFilter, most_parts: usize) -> Self {
+    pub(super) fn new(expected: SubscriptionFilter, max_parts: usize) -> Self {
         Self {
             honored: expected,
             opens: false,
             cues: Cues::default(),
             parts: 0,
-            most_parts,
+            max_parts,
             end: None,
             is_open: false,
         }
@@ -73,7 +73,7 @@ impl Told {
     }
 
     /// Ends the subscription; changes from before are reported first.
-    pub(super) fn end(&mut self, end: End) {
+    pub(super) fn end(&mut self, end: CloseReason) {
         self.end = Some(end);
     }
 
@@ -105,7 +105,7 @@ impl Told {
     }
 
     fn push_part(&mut self, event: &ServerEvent) {
-        if self.parts < self.most_parts {
+        if self.parts < self.max_parts {
             self.parts += 1;
             self.cues.push(event, Since::default());
             return;

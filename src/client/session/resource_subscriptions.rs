@@ -17,10 +17,10 @@ use crate::client::{
 
 /// The resources that a session subscribes to, a few at a time.
 #[derive(Debug)]
-pub(crate) struct Subscribes {
+pub(crate) struct ResourceSubscriptions {
     waiting: VecDeque<Uri>,
     asked: Vec<Asked>,
-    at_once: usize,
+    max_concurrent: usize,
 }
 
 #[derive(Debug)]
@@ -31,23 +31,23 @@ struct Asked {
     reply: Reply,
 }
 
-impl Subscribes {
+impl ResourceSubscriptions {
     pub(crate) fn new(uris: &[Uri]) -> Self {
         Self {
             waiting: uris.iter().cloned().collect(),
             asked: Vec::new(),
-            at_once: AT_ONCE,
+            max_concurrent: MAX_CONCURRENT,
         }
     }
 
     /// Lifts the bound on concurrent requests: on a channel they do not occupy connections.
-    pub(crate) fn all_at_once(&mut self) {
-        self.at_once = usize::MAX;
+    pub(crate) fn lift_limit(&mut self) {
+        self.max_concurrent = usize::MAX;
     }
 
     /// Sends as many requests as may be pending at once.
     pub(crate) fn ask(&mut self, session: &Session, queue: &mut RequestQueue) {
-        while self.asked.len() < self.at_once
+        while self.asked.len() < self.max_concurrent
             && let Some(uri) = self.waiting.pop_front()
         {
             let id = queue.ids.mint();
@@ -68,9 +68,9 @@ impl Subscribes {
         }
     }
 
-    pub(crate) fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], most: usize) {
+    pub(crate) fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], max_bytes: usize) {
         if let Some(asked) = self.find(call) {
-            asked.reply.push(bytes, most);
+            asked.reply.push(bytes, max_bytes);
         }
     }
 
@@ -79,10 +79,10 @@ impl Subscribes {
     pub(crate) fn handle_end(&mut self, call: RequestHandle) -> Option<(Uri, bool)> {
         let place = self.asked.iter().position(|asked| asked.call == call)?;
         let Asked { uri, reply, .. } = self.asked.swap_remove(place);
-        let is_taken = reply.status().is_some_and(is_success)
+        let is_accepted = reply.status().is_some_and(is_success)
             && !reply.is_too_large()
-            && session::is_taken(reply.body());
-        Some((uri, is_taken))
+            && session::is_accepted(reply.body());
+        Some((uri, is_accepted))
     }
 
     /// Handles the answer to a request on a channel. Returns its resource.
@@ -102,4 +102,4 @@ impl Subscribes {
 }
 
 /// A browser allows six connections to a server, of which the stream takes one.
-const AT_ONCE: usize = 4;
+const MAX_CONCURRENT: usize = 4;
