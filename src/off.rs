@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The judgment on a request while no streams are held.
+/// The outcome for a request while no streams are held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A listen request. It is answered with the status of the rejection, 404.

@@ -7,7 +7,7 @@ use std::{
 use futures_core::Stream;
 
 use mcp_listen::{
-    client::{End, Watch, WatchOutput},
+    client::{CloseReason, Watch, WatchOutput},
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
@@ -97,7 +97,7 @@ impl Subscription {
         }
     }
 
-    fn error_of(&self, end: End) -> Option<ListenError> {
+    fn error_of(&self, end: CloseReason) -> Option<ListenError> {
         ListenError::of(end, self.drive.machine().retry_after())
     }
 }

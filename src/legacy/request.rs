@@ -16,7 +16,7 @@ use crate::{
 
 use super::VERSIONS;
 
-/// The judgment on a request where sessions are kept.
+/// The outcome for a request where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A request of an earlier revision.

@@ -14,7 +14,7 @@ use crate::{
 use super::{request, stream::ServerStream};
 use crate::http::Headers;
 
-/// The judgment on an HTTP request.
+/// The outcome for an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A listen request that can be served.
@@ -25,7 +25,7 @@ pub enum Verdict {
     PassThrough,
 }
 
-/// The judgment on a request before its caller is authenticated.
+/// The outcome for a request before its caller is authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classified {
     /// A listen request by its header fields: [`validate`] continues with the body, which has not been
@@ -54,14 +54,14 @@ impl Accepted {
     /// [`ServerStream::new`].
     pub fn open(
         &self,
-        told: &Discovered,
+        discovered: &Discovered,
         authorized: Option<&SubscriptionFilter>,
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> ServerStream {
-        let honored = self.requested.honored(told.capabilities, authorized);
+        let honored = self.requested.honored(discovered.capabilities, authorized);
         ServerStream::new(self.id.clone(), honored, keep_alive, now)
-            .with_server_info(told.server_info.clone())
+            .with_server_info(discovered.server_info.clone())
     }
 }
 

@@ -115,10 +115,11 @@ impl Channel {
     pub fn open(
         &mut self,
         handle: SubscriptionHandle,
-        told: &Discovered,
+        discovered: &Discovered,
         authorized: Option<&SubscriptionFilter>,
     ) {
-        self.subscriptions.open(handle, Some(told), authorized);
+        self.subscriptions
+            .open(handle, Some(discovered), authorized);
     }
 
     /// Rejects the request. Does nothing if it was answered or cancelled already.

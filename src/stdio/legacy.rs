@@ -129,7 +129,7 @@ impl Channel {
 
     fn watch_lists(&mut self) {
         if let Some(requested) = self.session.lists() {
-            let handle = self.subscriptions.insert_unstamped(requested.clone(), None);
+            let handle = self.subscriptions.insert_session(requested.clone(), None);
             self.inputs.push_back(Input::Watch { handle, requested });
         }
     }
@@ -140,7 +140,7 @@ impl Channel {
             ..SubscriptionFilter::default()
         };
         let held = Some((id, message));
-        let handle = self.subscriptions.insert_unstamped(requested.clone(), held);
+        let handle = self.subscriptions.insert_session(requested.clone(), held);
         self.session.watch(uri, handle);
         self.inputs.push_back(Input::Watch { handle, requested });
     }

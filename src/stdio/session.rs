@@ -15,7 +15,7 @@ pub(super) struct Session {
     /// The notification capabilities that the host has set, if any.
     known: Option<Capabilities>,
     /// The capabilities in the client's answer to `initialize`.
-    told: Option<Capabilities>,
+    agreed: Option<Capabilities>,
     is_initialized: bool,
     has_lists: bool,
     awaited: Map<RequestId, Awaited>,
@@ -65,7 +65,7 @@ impl Session {
     }
 
     pub(super) fn offers_subscribe(&self) -> bool {
-        self.told.is_some_and(|told| told.resources_subscribe)
+        self.agreed.is_some_and(|agreed| agreed.resources_subscribe)
     }
 
     /// Whether another resource would exceed the limit, including those not answered yet.
@@ -91,8 +91,8 @@ impl Session {
     /// Returns the filter for the lists, once: when the capabilities are negotiated and the client
     /// has confirmed the session.
     pub(super) fn lists(&mut self) -> Option<SubscriptionFilter> {
-        let told = self.told.filter(|_| self.is_initialized)?;
-        let lists = SubscriptionFilter::lists(told);
+        let agreed = self.agreed.filter(|_| self.is_initialized)?;
+        let lists = SubscriptionFilter::lists(agreed);
         let is_news = !core::mem::replace(&mut self.has_lists, true);
         (is_news && !lists.is_empty()).then_some(lists)
     }
@@ -140,7 +140,7 @@ impl Session {
         let Some(agreed) = legacy::agreed(id, line, self.known) else {
             return Answered::AsItIs;
         };
-        self.told = Some(agreed.capabilities);
+        self.agreed = Some(agreed.capabilities);
         match self.known {
             Some(_) => Answered::Instead(agreed.answer),
             None => Answered::AsItIs,

@@ -79,7 +79,7 @@ impl Subscriptions {
 
     /// Adds the notifications of a session: those of its lists, or those of a subscribe request
     /// with its answer.
-    pub(super) fn insert_unstamped(
+    pub(super) fn insert_session(
         &mut self,
         requested: SubscriptionFilter,
         held: Option<(RequestId, String)>,
@@ -112,18 +112,18 @@ impl Subscriptions {
         Some(subscription)
     }
 
-    /// Opens the subscription's stream, unless it is open. `told` is only used for listens: the
+    /// Opens the subscription's stream, unless it is open. `discovered` is only used for listens: the
     /// capabilities of a session were checked before.
     pub(super) fn open(
         &mut self,
         handle: SubscriptionHandle,
-        told: Option<&Discovered>,
+        discovered: Option<&Discovered>,
         authorized: Option<&SubscriptionFilter>,
     ) {
         let Some(subscription) = self.change(handle) else {
             return;
         };
-        let Some(stream) = subscription.stream_of(told, authorized) else {
+        let Some(stream) = subscription.stream_of(discovered, authorized) else {
             return;
         };
         let id = self.fanout.open_polled(stream, NOW);
@@ -243,16 +243,16 @@ impl Subscription {
     /// Creates the stream to open; `None` if it is open.
     fn stream_of(
         &self,
-        told: Option<&Discovered>,
+        discovered: Option<&Discovered>,
         authorized: Option<&SubscriptionFilter>,
     ) -> Option<ServerStream> {
         if self.stream.is_some() {
             return None;
         }
         Some(match &self.origin {
-            Origin::Listen(accepted) => accepted.open(told?, authorized, NEVER, NOW),
+            Origin::Listen(accepted) => accepted.open(discovered?, authorized, NEVER, NOW),
             Origin::Session { requested, .. } => {
-                unstamped(requested.honored(Capabilities::ALL, authorized))
+                session_stream(requested.honored(Capabilities::ALL, authorized))
             }
         })
     }
@@ -280,7 +280,7 @@ impl Subscription {
     }
 }
 
-fn unstamped(honored: SubscriptionFilter) -> ServerStream {
+fn session_stream(honored: SubscriptionFilter) -> ServerStream {
     ServerStream::with_kind(StreamKind::Session, honored, NEVER, NOW)
 }
 

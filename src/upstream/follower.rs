@@ -366,14 +366,16 @@ impl Follower {
     fn is_latest(&mut self, event: &ServerEvent, position: Position) -> bool {
         let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         if let ServerEvent::TaskStatus { task } = event.change() {
-            let is_told = |(id, told): &(TaskId, Position)| id == task.id() && position < *told;
-            if self.early.iter().any(is_told) {
+            let is_older =
+                |(id, delivered): &(TaskId, Position)| id == task.id() && position < *delivered;
+            if self.early.iter().any(is_older) {
                 return false;
             }
             self.early.retain(|(id, _)| id != task.id());
             self.early.push((task.id().clone(), position));
         }
-        self.early.retain(|(_, told)| Some(*told) > reached);
+        self.early
+            .retain(|(_, delivered)| Some(*delivered) > reached);
         true
     }
 

@@ -234,8 +234,8 @@ impl ClientWatch {
         }
         if let Some(tap) = self.tap(call) {
             tap.handle_bytes(bytes);
-            let told: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
-            self.messages.extend(told);
+            let messages: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
+            self.messages.extend(messages);
         }
         self.machine.handle_bytes(call, bytes, millis(now));
         true

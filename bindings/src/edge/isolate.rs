@@ -174,9 +174,9 @@ impl Fanout {
         let counts = isolate.counts();
         let counted = [counts.outages, counts.healed, counts.gaps, counts.resyncs];
         let flags = [isolate.is_away(), isolate.is_settled()];
-        let told = counted.into_iter().chain(flags.map(u32::from));
+        let counts = counted.into_iter().chain(flags.map(u32::from));
         let deadline = isolate.poll_timeout().map(time);
-        told.map(f64::from).chain(deadline).collect()
+        counts.map(f64::from).chain(deadline).collect()
     }
 }
 

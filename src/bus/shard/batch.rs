@@ -45,7 +45,7 @@ impl Shard {
             .as_ref()
             .is_some_and(|cursor| cursor.epoch != end.epoch)
         {
-            self.begin_anew();
+            self.start_over();
         }
         let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         // This holds before the first reply too: the omitted events may be after the cursor of that

@@ -149,20 +149,20 @@ impl Shard {
             let after = missed.map_or(end.position, |missed| missed.after);
             since.epoch == end.epoch && (after..=end.position).contains(&since.position)
         });
-        let is_told = since.is_some();
+        let is_replayed = since.is_some();
         let after = since.map_or(end.position, |since| since.position);
         let Some(topics) = self.edges.topics(edge) else {
             return;
         };
         let mut replay = Replay::new(after);
-        let told = missed.map_or(&[][..], |missed| &missed.events);
-        let told = told
+        let missed_events = missed.map_or(&[][..], |missed| &missed.events);
+        let missed_events = missed_events
             .iter()
-            .filter(|_| is_told)
+            .filter(|_| is_replayed)
             .map(|(at, event)| (*at, event));
         let arrived = self.arrived.values().map(|(at, event)| (*at, event));
         let arrived = arrived.filter(|(at, _)| from.is_some() && *at > end.position);
-        for (position, event) in told.chain(arrived).filter(|(at, _)| *at > after) {
+        for (position, event) in missed_events.chain(arrived).filter(|(at, _)| *at > after) {
             if topics.accepts(event) {
                 replay.push(position, event);
             }

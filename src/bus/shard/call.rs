@@ -174,7 +174,7 @@ impl Shard {
             .as_ref()
             .is_some_and(|own| own.epoch != cursor.epoch)
         {
-            return self.begin_anew();
+            return self.start_over();
         }
         if is_first {
             self.begin_at(&cursor);

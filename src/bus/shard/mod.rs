@@ -296,7 +296,7 @@ impl Shard {
     }
 
     /// Starts over with another log: nothing that was known is valid.
-    fn begin_anew(&mut self) {
+    fn start_over(&mut self) {
         self.close_all(CloseReason::Lost);
         self.interest.forget();
         self.cursor = None;

@@ -62,8 +62,8 @@ impl Shard {
 
     /// Tells the root that the stream of a session is not here, unless that call is pending.
     pub(super) fn leave_out(&mut self, session: Claim) {
-        let told = self.flight.iter().flat_map(|flight| &flight.left);
-        if !self.left.iter().chain(told).any(|left| *left == session) {
+        let pending = self.flight.iter().flat_map(|flight| &flight.left);
+        if !self.left.iter().chain(pending).any(|left| *left == session) {
             self.left.push(session);
         }
     }
