@@ -44,5 +44,5 @@ mod filter;
 mod subscriptions;
 mod waiting;
 
-pub use mcp_listen_tower::{Bus, Label, Scope, ServerEvent, Uri};
+pub use mcp_listen_tower::{Bus, Name, Scope, ServerEvent, Uri};
 pub use subscriptions::Subscriptions;

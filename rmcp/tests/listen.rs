@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::Request;
 use http_body_util::{BodyExt, Full};
-use mcp_listen_rmcp::{Bus, Label, Scope, ServerEvent, Subscriptions, Uri};
+use mcp_listen_rmcp::{Bus, Name, Scope, ServerEvent, Subscriptions, Uri};
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient, ServerHandler, ServiceExt,
     model::{
@@ -109,7 +109,7 @@ async fn next(subscription: &mut Subscription) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_subscription_hears_what_it_asked_for_and_the_server_offers() {
+async fn a_subscription_receives_what_was_requested_and_offered() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_subscription_hears_what_it_asked_for_and_the_server_offers() {
 }
 
 #[tokio::test]
-async fn what_is_published_before_the_handler_has_begun_to_listen_is_heard() {
+async fn events_before_the_handler_listens_are_received() {
     let bus = Bus::new();
     let pause = Duration::from_millis(50);
     let client = connected(Notes {
@@ -141,7 +141,7 @@ async fn what_is_published_before_the_handler_has_begun_to_listen_is_heard() {
 }
 
 #[tokio::test]
-async fn each_subscription_hears_its_own_and_one_publish_reaches_all() {
+async fn each_subscription_receives_its_topics_and_common_events() {
     let bus = Bus::new();
     let server = Notes::new(&bus);
     let client = connected(server.clone()).await;
@@ -159,7 +159,7 @@ async fn each_subscription_hears_its_own_and_one_publish_reaches_all() {
 }
 
 #[tokio::test]
-async fn a_closed_bus_ends_subscriptions_with_their_result_after_what_waits() {
+async fn a_closed_bus_sends_pending_events_then_results() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
@@ -177,7 +177,7 @@ async fn a_closed_bus_ends_subscriptions_with_their_result_after_what_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cancels_or_leaves_is_held_no_longer() {
+async fn a_cancelled_or_dropped_subscription_is_released() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let subscription = client.listen(everything()).await.unwrap();
@@ -190,7 +190,7 @@ async fn who_cancels_or_leaves_is_held_no_longer() {
 }
 
 #[tokio::test]
-async fn no_more_subscriptions_are_held_than_may_be() {
+async fn the_number_of_subscriptions_is_limited() {
     let bus = Bus::new();
     let subscriptions = Subscriptions::new(bus.clone()).max_subscriptions(1);
     let client = connected(Notes {
@@ -207,9 +207,9 @@ async fn no_more_subscriptions_are_held_than_may_be() {
 }
 
 #[tokio::test]
-async fn a_caller_hears_what_is_for_it_and_nothing_once_it_is_disconnect() {
+async fn a_caller_receives_its_events_until_it_is_disconnected() {
     let bus = Bus::new();
-    let ann = Label::new("ann").unwrap();
+    let ann = Name::new("ann").unwrap();
     let mut scope = Scope::default();
     scope.principals.push(ann.clone());
     let client = connected(Notes {
@@ -220,7 +220,7 @@ async fn a_caller_hears_what_is_for_it_and_nothing_once_it_is_disconnect() {
     let mut subscription = client.listen(everything()).await.unwrap();
     bus.publish(ServerEvent::ToolsListChanged);
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
-    bus.disconnect(Label::new("bob").unwrap());
+    bus.disconnect(Name::new("bob").unwrap());
     bus.publish(ServerEvent::ToolsListChanged);
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
     bus.disconnect(ann);
@@ -229,7 +229,7 @@ async fn a_caller_hears_what_is_for_it_and_nothing_once_it_is_disconnect() {
 }
 
 #[tokio::test]
-async fn a_server_that_accepts_by_itself_tells_of_everything_once_since_it_cannot_know_what_was_missed()
+async fn a_reopened_subscription_reports_everything_once()
  {
     let bus = Bus::new();
     let client = connected(Notes {
@@ -246,7 +246,7 @@ async fn a_server_that_accepts_by_itself_tells_of_everything_once_since_it_canno
 }
 
 #[tokio::test]
-async fn who_asks_for_nothing_that_is_offered_is_answered_at_once() {
+async fn a_filter_without_offered_topics_is_answered_at_once() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let prompts = SubscriptionFilter::builder().prompts_list_changed().build();
@@ -259,7 +259,7 @@ async fn who_asks_for_nothing_that_is_offered_is_answered_at_once() {
 }
 
 #[tokio::test]
-async fn who_reads_slowly_gets_the_latest_once() {
+async fn a_slow_reader_gets_the_latest_event_once() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
@@ -274,7 +274,7 @@ async fn who_reads_slowly_gets_the_latest_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn over_http_a_stream_hears_and_is_let_go_with_its_response() {
+async fn over_http_a_stream_ends_with_its_response() {
     const BODY: &str = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#;
     let bus = Bus::new();
     let server = Notes::new(&bus);

@@ -11,7 +11,7 @@ use mcp_listen::{
     error::Reason,
     exchange::{self, Answer, Exchange, Step},
     http::{Field, Headers},
-    listen::{Accepted, claims_by_header},
+    listen::{Accepted, is_listen_by_header},
 };
 use tokio::time::timeout;
 use tower_service::Service;
@@ -179,7 +179,7 @@ impl Settings {
 /// claim a listen request.
 fn may_read(lines: &str, length: Option<u64>, max_bytes: usize) -> bool {
     let is_within = length.is_some_and(|length| (1..=max_bytes as u64).contains(&length));
-    is_within || claims_by_header(&Headers::new(lines))
+    is_within || is_listen_by_header(&Headers::new(lines))
 }
 
 /// Builds the response to a rejected request; status, text and code come from the core.

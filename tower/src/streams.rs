@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, Fanout, StreamId},
+    fanout::{WriteBatch, Fanout, StreamId},
     filter::SubscriptionFilter,
     listen::{Next, ServerStream},
 };
@@ -135,7 +135,7 @@ impl Streams {
         } = &mut *shared;
         *is_closing = true;
         for (id, outlet) in outlets {
-            fanout.tend(*id, |stream| {
+            fanout.with_stream(*id, |stream| {
                 stream.close();
             });
             outlet.wake();
@@ -232,7 +232,7 @@ impl Drop for Streams {
 impl Shared {
     /// Writes to the streams that have room. For the others the change is pending, at max_streams one for
     /// each kind and URI.
-    fn write(&mut self, fan: &Fan, now: Millis) {
+    fn write(&mut self, fan: &WriteBatch, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.
         let places = 0..fan.ends.len();
         let chunks: Vec<_> = places

@@ -13,7 +13,7 @@ use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use mcp_listen_tower::{
-    Body, Bus, Capabilities, Denied, Grant, Label, Limits, ListenLayer, Scope, ServerEvent,
+    Body, Bus, Capabilities, Denied, Grant, Name, Limits, ListenLayer, Scope, ServerEvent,
     SubscriptionFilter, Uri, events_in,
 };
 use tokio::time::{sleep, timeout};
@@ -67,7 +67,7 @@ fn todo() -> ServerEvent {
 }
 
 #[tokio::test]
-async fn who_subscribes_in_rust_hears_the_latest_of_each_topic_until_the_bus_is_closed() {
+async fn a_rust_subscriber_receives_the_latest_event_of_each_topic() {
     let bus = Bus::new();
     let filter = SubscriptionFilter {
         tools_list_changed: true,
@@ -115,7 +115,7 @@ async fn text(answer: Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_its_acknowledgment_and_hears_what_it_asked_for() {
+async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     assert_eq!(stream.status(), StatusCode::OK);
@@ -143,7 +143,7 @@ async fn a_stream_begins_with_its_acknowledgment_and_hears_what_it_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_not_read_collapses() {
+async fn unread_events_collapse() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -156,7 +156,7 @@ async fn what_is_not_read_collapses() {
 }
 
 #[tokio::test]
-async fn who_waits_is_woken() {
+async fn a_waiting_reader_is_woken() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -172,7 +172,7 @@ async fn who_waits_is_woken() {
 }
 
 #[tokio::test]
-async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_other() {
+async fn a_closed_bus_ends_its_streams_with_results_and_opens_none() {
     let bus = Bus::new();
     let layer = layer(&bus).server_info(r#"{"name":"notes","version":"1"}"#);
     let mut stream = answer(&layer, listen()).await;
@@ -193,7 +193,7 @@ async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_broken_by_a_comment_and_a_reader_that_takes_nothing_is_given_up() {
+async fn silence_sends_keep_alives_and_drops_a_stalled_client() {
     let bus = Bus::new();
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
     let mut stream = answer(&layer, listen()).await;
@@ -211,7 +211,7 @@ async fn silence_is_broken_by_a_comment_and_a_reader_that_takes_nothing_is_given
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_timer_ends_with_the_last_that_holds_the_bus() {
+async fn the_timer_ends_with_the_last_owner_of_the_bus() {
     let bus = Bus::new();
     let stream = answer(&layer(&bus), listen()).await;
     let alive = tokio::runtime::Handle::current();
@@ -223,7 +223,7 @@ async fn the_timer_ends_with_the_last_that_holds_the_bus() {
 }
 
 #[tokio::test]
-async fn what_is_no_listen_reaches_the_service_behind_as_it_came() {
+async fn other_requests_reach_the_inner_service_unchanged() {
     let layer = layer(&Bus::new());
     for request in [
         post(
@@ -242,7 +242,7 @@ async fn what_is_no_listen_reaches_the_service_behind_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_listen_that_only_its_body_names_is_refused_for_its_missing_header() {
+async fn a_listen_without_its_header_is_refused() {
     let fields = &FIELDS[..2];
     let refused = answer(&layer(&Bus::new()), post(fields, &body("7"))).await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
@@ -250,7 +250,7 @@ async fn a_listen_that_only_its_body_names_is_refused_for_its_missing_header() {
 }
 
 #[tokio::test]
-async fn malformed_listens_other_origins_and_other_methods_are_refused() {
+async fn malformed_listens_and_foreign_origins_and_methods_are_refused() {
     let layer = layer(&Bus::new());
     let refused = async |request| answer(&layer, request).await.status().as_u16();
     assert_eq!(refused(post(&FIELDS, "{")).await, 400);
@@ -266,7 +266,7 @@ async fn malformed_listens_other_origins_and_other_methods_are_refused() {
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_may_ask_and_read_the_answer() {
+async fn pages_of_allowed_origins_may_listen() {
     let allowed = layer(&Bus::new()).allow(&["https://app.example"], Some(&["notes.example"]));
     let layer = allowed.unwrap();
     let origin = ("origin", "https://app.example");
@@ -286,9 +286,9 @@ async fn pages_of_allowed_origins_may_ask_and_read_the_answer() {
 }
 
 #[tokio::test]
-async fn a_caller_hears_what_it_may_and_nothing_after_it_was_disconnected() {
+async fn a_caller_receives_its_groups_until_it_is_disconnected() {
     let bus = Bus::new();
-    let ann = Label::new("ann").unwrap();
+    let ann = Name::new("ann").unwrap();
     let scope = Scope {
         principals: vec![ann.clone()],
         ..Scope::default()
@@ -337,7 +337,7 @@ async fn a_caller_hears_what_it_may_and_nothing_after_it_was_disconnected() {
 }
 
 #[tokio::test]
-async fn no_more_streams_are_open_than_may_be() {
+async fn the_number_of_streams_is_limited() {
     let bus = Bus::new();
     let layer = layer(&bus).most_streams(1).limits(Limits::default());
     let first = answer(&layer, listen()).await;
@@ -350,7 +350,7 @@ async fn no_more_streams_are_open_than_may_be() {
 }
 
 #[test]
-fn events_are_read_as_publishers_post_them() {
+fn posted_events_are_read() {
     let posted = events_in(br#"[{"kind":"resource_updated","uri":"note://todo"}]"#);
     assert_eq!(posted.map(|posted| posted.events), Ok(vec![todo()]));
 }

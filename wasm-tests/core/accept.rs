@@ -13,13 +13,13 @@ use crate::{
 };
 
 #[test]
-fn a_body_that_was_cut_off_beyond_the_limit_is_too_large() {
+fn a_body_truncated_beyond_the_limit_is_too_large() {
     let text = body("1", "{}") + &" ".repeat(70_000);
     assert_rejected(accept(HEADERS, &text[..65_537]), 413, -32_600, None);
 }
 
 #[test]
-fn a_body_announced_as_too_large_need_not_be_read() {
+fn a_too_large_content_length_is_refused_without_reading_the_body() {
     let limits = Limits::default();
     for (length, is_too_large) in [
         ("65536", false),
@@ -50,7 +50,7 @@ fn a_body_announced_as_too_large_need_not_be_read() {
 }
 
 #[test]
-fn http_alone_decides_before_the_caller_is_named() {
+fn http_checks_run_before_authentication() {
     let limits = Limits::default();
     let claim = |headers: &str, body: &str| {
         listen::classify("POST", &Headers::new(headers), body.as_bytes(), &limits)
@@ -91,7 +91,7 @@ fn any_bytes_get_a_verdict() {
 }
 
 #[test]
-fn any_damage_to_a_request_gets_a_verdict() {
+fn any_damaged_request_gets_a_verdict() {
     check(
         (any::<prop::sample::Index>(), any::<u8>()),
         |(place, byte)| {

@@ -25,7 +25,7 @@ use crate::{
 };
 
 #[test]
-fn json_answers_as_well_as_a_stream() {
+fn a_json_answer_works_like_an_event_stream() {
     let error = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","error":{"code":-32603,"message":"full"}}"#;
     let full = |status| [refused(status, Some(-32_603), "full")];
     assert_eq!(answered(503, JSON, error), full(503));
@@ -40,7 +40,7 @@ fn json_answers_as_well_as_a_stream() {
 }
 
 #[test]
-fn an_error_of_another_request_is_not_ours() {
+fn an_error_for_another_request_is_ignored() {
     let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"full"}}"#;
     assert_eq!(answered(200, JSON, error), [lost(Loss::InvalidAnswer)]);
     assert_eq!(answered(503, JSON, error), [refused(503, None, "")]);
@@ -50,7 +50,7 @@ fn an_error_of_another_request_is_not_ours() {
 }
 
 #[test]
-fn a_refusal_has_its_status_whatever_its_body() {
+fn a_refusal_reports_its_status_with_any_body() {
     for (fields, body) in [
         ("", ""),
         (JSON, ""),
@@ -70,7 +70,7 @@ fn a_refusal_has_its_status_whatever_its_body() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_invalid() {
+fn an_answer_without_result_or_error_is_invalid() {
     for (status, fields, body) in [
         (200, "", ""),
         (202, "", ""),
@@ -92,7 +92,7 @@ fn an_answer_that_is_none_is_invalid() {
 }
 
 #[test]
-fn a_result_before_the_acknowledgment_is_open_with_nothing_and_ended() {
+fn a_result_in_place_of_the_acknowledgment_opens_empty_and_ends() {
     let result = message::listen_result(&own_id(), None);
     let closed = [
         Output::Acknowledged(SubscriptionFilter::default()),
@@ -130,7 +130,7 @@ fn a_malformed_acknowledgment_is_an_error_and_cancels() {
 }
 
 #[test]
-fn an_acknowledgment_of_more_is_cut_down_and_the_first_one_holds() {
+fn only_the_first_acknowledgment_counts_and_only_what_was_requested() {
     let mut subscription = begun();
     let more = SubscriptionFilter {
         prompts_list_changed: true,
@@ -146,7 +146,7 @@ fn an_acknowledgment_of_more_is_cut_down_and_the_first_one_holds() {
 }
 
 #[test]
-fn changes_before_the_acknowledgment_and_of_others_are_ignored() {
+fn changes_before_the_acknowledgment_or_of_other_subscriptions_are_ignored() {
     let mut subscription = begun();
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     say(
@@ -169,7 +169,7 @@ fn changes_before_the_acknowledgment_and_of_others_are_ignored() {
 }
 
 #[test]
-fn a_part_of_a_resource_is_told_where_resources_were_honored() {
+fn a_change_of_a_sub_resource_is_reported() {
     let mut subscription = acknowledged();
     say(&mut subscription, &change(&updated("a/1")));
     assert_eq!(told(&mut subscription), [Output::Changed(updated("a/1"))]);
@@ -180,7 +180,7 @@ fn a_part_of_a_resource_is_told_where_resources_were_honored() {
 }
 
 #[test]
-fn what_cannot_be_read_may_have_been_any_change() {
+fn unreadable_data_reports_every_honored_topic() {
     let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
     let without_uri = format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{{stamp}}}}}"#
@@ -201,7 +201,7 @@ fn what_cannot_be_read_may_have_been_any_change() {
 }
 
 #[test]
-fn a_json_answer_that_never_ends_is_not_awaited_for_ever() {
+fn an_endless_json_answer_times_out() {
     let mut subscription = requested();
     subscription.handle_head(200, &Headers::new(JSON), Millis(0));
     subscription.handle_timeout(subscription.poll_timeout().unwrap());
@@ -209,7 +209,7 @@ fn a_json_answer_that_never_ends_is_not_awaited_for_ever() {
 }
 
 #[test]
-fn what_a_server_sends_is_bounded() {
+fn the_size_of_server_messages_is_bounded() {
     let options = Options {
         bounds: Bounds {
             line_bytes: 500,
@@ -240,7 +240,7 @@ fn what_a_server_sends_is_bounded() {
 }
 
 #[test]
-fn advice_when_to_come_back_is_kept_and_bounded() {
+fn retry_after_is_kept_and_bounded() {
     let advice = |fields: &str| {
         let mut subscription = requested();
         subscription.handle_head(503, &Headers::new(fields), Millis(0));
@@ -265,7 +265,7 @@ fn advice_when_to_come_back_is_kept_and_bounded() {
 }
 
 #[test]
-fn any_bytes_are_borne() {
+fn any_answer_bytes_are_handled() {
     check(
         (vec(any::<u8>(), 0..300), any::<bool>()),
         |(bytes, is_json)| {

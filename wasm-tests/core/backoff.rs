@@ -16,7 +16,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_bus_that_was_away_for_half_a_minute_is_found_within_two_seconds() {
+fn a_bus_back_after_half_a_minute_is_found_within_two_seconds() {
     for away in [50, 1_000, 10_000, 35_000] {
         for random in [0.0, 0.5, 0.999] {
             let mut world = world();
@@ -33,7 +33,7 @@ fn a_bus_that_was_away_for_half_a_minute_is_found_within_two_seconds() {
 }
 
 #[test]
-fn attempts_are_spread_and_become_rarer_the_longer_the_bus_is_away() {
+fn attempts_are_spread_and_get_rarer_with_the_outage() {
     let waits = |random: f64, door: Door, away: u64| {
         let mut world = world();
         world.random = random;
@@ -54,7 +54,7 @@ fn attempts_are_spread_and_become_rarer_the_longer_the_bus_is_away() {
 }
 
 #[test]
-fn two_thousand_edges_come_back_spread_over_their_window() {
+fn two_thousand_edges_reconnect_spread_over_the_window() {
     let mut arrivals: Vec<Millis> = (0..2_000)
         .map(|number| {
             let mut world = world();

@@ -238,7 +238,7 @@ fn id_in(line: &str) -> RequestId {
 }
 
 #[test]
-fn both_sides_back_to_back_keep_every_promise() {
+fn server_and_client_back_to_back_keep_every_promise() {
     check(
         (vec(any_step(), 0..80), 1usize..40),
         |(steps, chunk_bytes)| {
@@ -263,7 +263,7 @@ fn both_sides_back_to_back_keep_every_promise() {
 }
 
 #[test]
-fn a_server_that_is_killed_is_lost_to_all() {
+fn a_killed_server_ends_every_subscription_as_lost() {
     let mut wired = Wired::new(7);
     wired.take(Step::Listen(tools()));
     wired.take(Step::Listen(tools()));

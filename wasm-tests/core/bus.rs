@@ -53,7 +53,7 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
 }
 
 #[test]
-fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
+fn a_publish_gets_the_next_position_and_reaches_its_followers() {
     let mut bus = bus();
     let everything = attach(&mut bus, vec![Topic::Everything]);
     let _nothing = bus.connect();
@@ -87,7 +87,7 @@ fn detached_and_disconnected_edges_get_nothing() {
 }
 
 #[test]
-fn a_second_fresh_follow_takes_the_place_of_the_first() {
+fn a_second_fresh_follow_replaces_the_first() {
     let mut bus = bus();
     let edge = attach(
         &mut bus,
@@ -109,7 +109,7 @@ fn a_second_fresh_follow_takes_the_place_of_the_first() {
 }
 
 #[test]
-fn each_edge_is_told_what_it_was_sent_before() {
+fn each_frame_names_the_previous_position_of_its_edge() {
     let mut bus = bus();
     let early = attach(&mut bus, vec![Topic::Everything]);
     bus.publish(&ServerEvent::ToolsListChanged);
@@ -149,7 +149,7 @@ fn one_edge_among_many_is_found() {
 }
 
 #[test]
-fn a_restored_edge_is_told_what_it_was_sent_before() {
+fn a_restored_edge_keeps_its_previous_position() {
     for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
         let mut bus = bus();
         let everything = Topics::from_iter([Topic::Everything]);
@@ -162,7 +162,7 @@ fn a_restored_edge_is_told_what_it_was_sent_before() {
 }
 
 #[test]
-fn frames_that_are_not_ours_are_refused_by_name() {
+fn foreign_frames_are_refused_with_a_code() {
     let mut bus = bus();
     let edge = bus.connect();
     for (text, error) in [
@@ -209,7 +209,7 @@ fn members_of_a_newer_peer_are_ignored() {
 }
 
 #[test]
-fn the_deepest_event_that_is_one_survives_the_frame() {
+fn the_deepest_valid_event_survives_the_frame() {
     let nested = |depth: usize| {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
         ServerEvent::from_json(&format!(
@@ -229,7 +229,7 @@ fn the_deepest_event_that_is_one_survives_the_frame() {
 }
 
 #[test]
-fn a_task_goes_to_those_who_named_it() {
+fn a_task_event_reaches_only_its_followers() {
     let mut bus = bus();
     let task_of = |id: &str| Topic::Task(task_id(id));
     let named = attach(&mut bus, vec![task_of("s"), task_of("t")]);
@@ -244,7 +244,7 @@ fn a_task_goes_to_those_who_named_it() {
 }
 
 #[test]
-fn the_index_answers_as_asking_each_filter_would() {
+fn the_index_matches_like_each_filter() {
     let strategy = (
         vec((any_filter(), any::<bool>()), 0..8),
         vec(any_event(), 1..8),
@@ -272,7 +272,7 @@ fn the_index_answers_as_asking_each_filter_would() {
 }
 
 #[test]
-fn a_restored_edge_hears_what_it_heard_before() {
+fn a_restored_edge_receives_the_same_events_as_before() {
     check((any_filter(), any_event()), |(filter, event)| {
         let mut before = bus();
         let edge = attach(&mut before, filter.topics());
@@ -293,7 +293,7 @@ fn a_restored_edge_hears_what_it_heard_before() {
 }
 
 #[test]
-fn what_comes_after_something_later_changes_nothing() {
+fn an_overtaken_follow_changes_nothing() {
     let later = Follow::fresh(3, vec![Topic::Tools]);
     let earlier = [
         later.clone(),
@@ -338,7 +338,7 @@ fn tools() -> SubscriptionFilter {
 }
 
 #[test]
-fn a_long_past_is_told_in_batches_of_bounded_size_that_follow_one_another() {
+fn a_long_replay_comes_in_consecutive_bounded_batches() {
     let names: Vec<String> = (0..200)
         .map(|number| format!("note://{number}/{}", "x".repeat(1_000)))
         .collect();

@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[test]
-fn nothing_is_written_before_the_request_is_let_in_and_the_ack_is_first() {
+fn nothing_precedes_the_acknowledgment() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     assert_eq!(written(&mut channel), [""; 0]);
@@ -24,7 +24,7 @@ fn nothing_is_written_before_the_request_is_let_in_and_the_ack_is_first() {
 }
 
 #[test]
-fn each_subscription_gets_its_own_copy_with_its_id_as_it_was_written() {
+fn each_subscription_gets_a_copy_with_its_verbatim_id() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "\"1\"", TOOLS);
@@ -60,7 +60,7 @@ fn what_is_not_polled_collapses() {
 }
 
 #[test]
-fn a_cancel_ends_exactly_its_subscription_without_a_word() {
+fn a_cancel_silently_ends_only_its_subscription() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "\"1\"", TOOLS);
@@ -73,7 +73,7 @@ fn a_cancel_ends_exactly_its_subscription_without_a_word() {
 }
 
 #[test]
-fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
+fn a_cancel_silently_ends_a_pending_request() {
     let mut channel = channel();
     let waiting = request(&mut channel, "1", TOOLS);
     let opening = request(&mut channel, "2", TOOLS);
@@ -90,7 +90,7 @@ fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
 }
 
 #[test]
-fn an_id_may_be_used_again_and_nothing_of_its_first_subscription_follows() {
+fn a_reused_id_gets_nothing_of_the_former_subscription() {
     let mut channel = channel();
     let first = open(&mut channel, "1", TOOLS);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
@@ -101,7 +101,7 @@ fn an_id_may_be_used_again_and_nothing_of_its_first_subscription_follows() {
 }
 
 #[test]
-fn the_id_of_an_open_subscription_is_refused_and_the_first_is_kept() {
+fn a_duplicate_id_is_refused_and_the_first_subscription_stays() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     assert_refused(&mut channel, &body("1", "{}"), -32_600, "1");
@@ -125,7 +125,7 @@ fn more_subscriptions_than_allowed_are_refused() {
 }
 
 #[test]
-fn close_gives_what_is_pending_then_the_result_of_each() {
+fn close_sends_pending_cues_then_results() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "2", PROMPTS);
@@ -153,7 +153,7 @@ fn an_id_is_free_once_its_result_is_written() {
 }
 
 #[test]
-fn close_refuses_what_still_waits() {
+fn close_refuses_pending_requests() {
     let mut channel = channel();
     request(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
@@ -168,7 +168,7 @@ fn close_refuses_what_still_waits() {
 }
 
 #[test]
-fn the_end_of_the_input_ends_all_without_a_word() {
+fn the_end_of_the_input_silently_ends_everything() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
@@ -181,7 +181,7 @@ fn the_end_of_the_input_ends_all_without_a_word() {
 }
 
 #[test]
-fn a_bus_that_closes_cancels_what_was_acknowledged_and_refuses_what_was_not() {
+fn a_closed_bus_cancels_acknowledged_subscriptions_and_refuses_pending_ones() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
@@ -197,7 +197,7 @@ fn a_bus_that_closes_cancels_what_was_acknowledged_and_refuses_what_was_not() {
 }
 
 #[test]
-fn nothing_honored_is_acknowledged_and_ends_without_a_place_on_the_bus() {
+fn an_empty_honored_filter_is_acknowledged_and_ends() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     let nothing = SubscriptionFilter::default();
@@ -207,7 +207,7 @@ fn nothing_honored_is_acknowledged_and_ends_without_a_place_on_the_bus() {
 }
 
 #[test]
-fn where_events_may_have_been_missed_each_subscription_hears_of_all_that_it_honors() {
+fn a_gap_cues_everything_that_each_subscription_honors() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "2", PROMPTS);
@@ -217,7 +217,7 @@ fn where_events_may_have_been_missed_each_subscription_hears_of_all_that_it_hono
 }
 
 #[test]
-fn in_doubt_what_may_have_been_missed_comes_before_the_result() {
+fn a_possible_loss_is_cued_before_the_result() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     channel.handle_loss_at_close();

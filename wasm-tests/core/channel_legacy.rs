@@ -97,7 +97,7 @@ fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> SubscriptionHandle 
 }
 
 #[test]
-fn lists_that_the_client_was_told_of_are_heard_unstamped_once_it_is_ready() {
+fn advertised_lists_are_notified_without_an_id_once_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert!(channel.awaits_answers());
@@ -122,7 +122,7 @@ fn lists_that_the_client_was_told_of_are_heard_unstamped_once_it_is_ready() {
 }
 
 #[test]
-fn a_client_that_does_not_wait_for_its_answer_is_followed_too() {
+fn a_client_that_does_not_wait_for_the_initialize_answer_is_served() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert_forwarded(&mut channel, INITIALIZED);
@@ -136,7 +136,7 @@ fn a_client_that_does_not_wait_for_its_answer_is_followed_too() {
 }
 
 #[test]
-fn what_the_host_knows_is_told_and_the_rest_is_as_the_server_said() {
+fn known_capabilities_replace_those_of_the_server() {
     let known = Capabilities {
         prompts_list_changed: true,
         ..Capabilities::default()
@@ -155,7 +155,7 @@ fn what_the_host_knows_is_told_and_the_rest_is_as_the_server_said() {
 }
 
 #[test]
-fn an_initialize_that_fails_or_offers_nothing_leads_to_nothing() {
+fn a_failed_or_empty_initialize_opens_nothing() {
     for answer in [
         r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"no"}}"#,
         r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no"}}"#,
@@ -172,7 +172,7 @@ fn an_initialize_that_fails_or_offers_nothing_leads_to_nothing() {
 }
 
 #[test]
-fn a_resource_is_watched_once_that_is_let_in_and_its_answer_comes_first() {
+fn a_subscribe_is_answered_once_accepted_before_its_updates() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "\"x\"", "a"));
@@ -188,7 +188,7 @@ fn a_resource_is_watched_once_that_is_let_in_and_its_answer_comes_first() {
 }
 
 #[test]
-fn where_the_server_behind_has_no_subscriptions_they_are_ours() {
+fn subscribe_works_if_the_server_does_not_implement_it() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -204,7 +204,7 @@ fn where_the_server_behind_has_no_subscriptions_they_are_ours() {
 }
 
 #[test]
-fn what_the_server_behind_refuses_is_not_watched() {
+fn a_subscribe_that_the_server_refuses_has_no_effect() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -215,7 +215,7 @@ fn what_the_server_behind_refuses_is_not_watched() {
 }
 
 #[test]
-fn a_resource_that_is_watched_is_answered_at_once_and_heard_once() {
+fn a_repeated_subscribe_is_answered_at_once_and_notified_once() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -227,7 +227,7 @@ fn a_resource_that_is_watched_is_answered_at_once_and_heard_once() {
 }
 
 #[test]
-fn a_resource_that_is_taken_back_before_it_was_watched_is_not() {
+fn an_unsubscribe_cancels_a_pending_subscribe() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -244,7 +244,7 @@ fn a_resource_that_is_taken_back_before_it_was_watched_is_not() {
 }
 
 #[test]
-fn a_request_that_was_cancelled_is_no_longer_awaited() {
+fn a_cancelled_request_is_no_longer_awaited() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -253,7 +253,7 @@ fn a_request_that_was_cancelled_is_no_longer_awaited() {
 }
 
 #[test]
-fn bad_uris_and_one_too_many_are_refused_here() {
+fn invalid_and_excess_uris_are_refused() {
     let mut channel = channel(None);
     begun(&mut channel);
     for method in ["resources/subscribe", "resources/unsubscribe"] {
@@ -268,7 +268,7 @@ fn bad_uris_and_one_too_many_are_refused_here() {
 }
 
 #[test]
-fn what_the_caller_may_not_hear_is_subscribed_to_in_vain() {
+fn a_denied_resource_is_answered_but_never_notified() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -287,7 +287,7 @@ fn what_the_caller_may_not_hear_is_subscribed_to_in_vain() {
 }
 
 #[test]
-fn nothing_is_heard_before_the_client_is_ready() {
+fn nothing_is_notified_before_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     hear(&mut channel, AGREED);
@@ -300,7 +300,7 @@ fn nothing_is_heard_before_the_client_is_ready() {
 }
 
 #[test]
-fn a_session_hears_that_all_may_have_changed_where_events_may_have_been_missed() {
+fn a_gap_cues_everything_in_a_session() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -310,7 +310,7 @@ fn a_session_hears_that_all_may_have_changed_where_events_may_have_been_missed()
 }
 
 #[test]
-fn a_session_is_not_told_that_its_bus_has_closed_but_a_request_that_waits_is() {
+fn a_closed_bus_is_reported_only_to_pending_requests() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -323,7 +323,7 @@ fn a_session_is_not_told_that_its_bus_has_closed_but_a_request_that_waits_is() {
 }
 
 #[test]
-fn close_gives_what_is_pending_and_no_result() {
+fn close_sends_pending_cues_and_no_result() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -340,7 +340,7 @@ fn close_gives_what_is_pending_and_no_result() {
 }
 
 #[test]
-fn nothing_but_the_awaited_answer_is_touched() {
+fn only_awaited_answers_are_changed() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));

@@ -53,7 +53,7 @@ fn open() -> Listener {
 }
 
 #[test]
-fn a_server_on_a_channel_is_asked_first() {
+fn a_server_on_a_channel_is_probed_first() {
     let mut listener = joined(ASKED);
     let first = sent(&mut listener);
     assert_eq!(first.len(), 1, "{first:?}");
@@ -65,7 +65,7 @@ fn a_server_on_a_channel_is_asked_first() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_the_question_is_given_a_session() {
+fn a_server_that_does_not_answer_discover_gets_a_session() {
     let mut listener = joined(ASKED);
     sent(&mut listener);
     let deadline = listener.poll_timeout().unwrap();
@@ -81,7 +81,7 @@ fn a_server_that_does_not_answer_the_question_is_given_a_session() {
 }
 
 #[test]
-fn a_session_of_somebody_else_is_joined() {
+fn a_session_begun_by_another_component_is_joined() {
     let mut listener = joined(ServerHint::Joined(Capabilities::ALL));
     assert!(sent(&mut listener)[0].contains("resources/subscribe"));
     assert!(!say(&mut listener, TOOLS), "changes are everybody's");
@@ -97,7 +97,7 @@ fn a_session_of_somebody_else_is_joined() {
 }
 
 #[test]
-fn in_a_session_of_its_own_the_servers_questions_are_answered() {
+fn in_its_own_session_the_client_answers_server_requests() {
     let mut listener = joined(ServerHint::Legacy);
     sent(&mut listener);
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
@@ -111,7 +111,7 @@ fn in_a_session_of_its_own_the_servers_questions_are_answered() {
 }
 
 #[test]
-fn what_is_for_others_is_left_to_them() {
+fn messages_for_other_components_are_ignored() {
     let mut listener = open();
     assert!(!say(&mut listener, r#"{"id":1,"result":{}}"#));
     assert!(!say(&mut listener, TOOLS));
@@ -123,7 +123,7 @@ fn what_is_for_others_is_left_to_them() {
 }
 
 #[test]
-fn who_leaves_a_channel_says_so() {
+fn leaving_a_channel_sends_a_cancellation() {
     let mut listener = open();
     listener.cancel();
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
@@ -139,7 +139,7 @@ fn who_leaves_a_channel_says_so() {
 }
 
 #[test]
-fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
+fn an_unacknowledged_subscription_is_cancelled() {
     let mut listener = joined(ServerHint::Modern);
     sent(&mut listener);
     listener.handle_timeout(Millis(30_000));
@@ -149,7 +149,7 @@ fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
 }
 
 #[test]
-fn a_lost_message_may_have_been_any_change_and_an_exit_is_a_loss() {
+fn a_lost_message_reports_everything_and_an_exit_is_a_loss() {
     let mut listener = open();
     listener.handle_gap();
     let changes = [ServerEvent::ToolsListChanged, updated("a")];

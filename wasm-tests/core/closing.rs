@@ -43,7 +43,7 @@ fn is_result(message: &str) -> bool {
 }
 
 #[test]
-fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_result() {
+fn published_events_are_received_before_the_result() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
@@ -61,7 +61,7 @@ fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_r
 }
 
 #[test]
-fn a_stream_that_retires_receives_what_was_published_and_ends_without_a_result() {
+fn a_retiring_stream_receives_what_was_published_and_has_no_result() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
@@ -90,7 +90,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
 }
 
 #[test]
-fn a_stream_with_nothing_to_receive_closes_with_the_first_answer() {
+fn a_stream_that_missed_nothing_closes_with_the_first_answer() {
     let mut world = world_of(filter());
     close(&mut world);
     world.settle();
@@ -100,7 +100,7 @@ fn a_stream_with_nothing_to_receive_closes_with_the_first_answer() {
 }
 
 #[test]
-fn a_bus_that_is_away_delays_the_result_no_longer_than_it_may_and_everything_is_cued() {
+fn an_absent_bus_delays_the_result_within_its_limit_and_everything_is_cued() {
     let mut world = world_of(filter());
     world.door = Door::Shut;
     world.cut();
@@ -115,7 +115,7 @@ fn a_bus_that_is_away_delays_the_result_no_longer_than_it_may_and_everything_is_
 }
 
 #[test]
-fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
+fn after_a_possible_loss_streams_with_tasks_or_a_principal_end_without_a_result() {
     let with_tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()
@@ -140,7 +140,7 @@ fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
 }
 
 #[test]
-fn a_closed_stream_is_frozen_and_one_that_retires_is_not() {
+fn a_closed_stream_is_frozen_and_a_retiring_one_is_not() {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     stream.handle_attached(Millis(0));
     stream.retire(EndReason::Drained);
@@ -154,7 +154,7 @@ fn a_closed_stream_is_frozen_and_one_that_retires_is_not() {
 }
 
 #[test]
-fn who_is_given_up_while_somebody_is_asked_counts_as_denied() {
+fn a_stream_given_up_during_authorization_counts_as_denied() {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     stream.grant_for(Millis(1), Millis(0));
     stream.handle_attached(Millis(0));

@@ -277,7 +277,7 @@ fn plainly(
 }
 
 #[test]
-fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
+fn deltas_equal_a_full_replacement() {
     check(vec((0..4usize, any_step()), 0..24), |steps| {
         let mut twin = Twin {
             bus: bus(),
@@ -302,7 +302,7 @@ fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
 }
 
 #[test]
-fn a_change_costs_what_it_changes_however_much_is_held() {
+fn the_cost_of_a_change_depends_on_the_change_alone() {
     for held in [0, 1, 50_000] {
         let mut bus = bus();
         let edge = bus.connect();
@@ -325,7 +325,7 @@ fn a_change_costs_what_it_changes_however_much_is_held() {
 }
 
 #[test]
-fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
+fn a_large_interest_is_stored_in_bounded_parts() {
     let mut bus = bus();
     let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
@@ -343,7 +343,7 @@ fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
 }
 
 #[test]
-fn edges_that_come_and_go_in_any_order_change_nothing_for_the_others() {
+fn edges_that_come_and_go_do_not_affect_others() {
     let steps = vec((0..4_u8, 0..40_usize), 1..200);
     check(steps, |steps| {
         let mut bus = bus();

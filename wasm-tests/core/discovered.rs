@@ -9,7 +9,7 @@ const ANSWER: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete
  "version":"1" }}}}"#;
 
 #[test]
-fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
+fn an_answer_gives_capabilities_and_server_info() {
     let told = Discovered {
         capabilities: Capabilities {
             tools_list_changed: true,
@@ -51,7 +51,7 @@ fn an_extension_is_declared_by_an_object_under_its_name() {
 }
 
 #[test]
-fn an_answer_without_capabilities_tells_nothing() {
+fn an_answer_without_capabilities_is_none() {
     for body in [
         "",
         "x",
@@ -69,7 +69,7 @@ fn an_answer_without_capabilities_tells_nothing() {
 }
 
 #[test]
-fn an_answer_is_fresh_for_its_ttl_and_for_an_hour_at_most() {
+fn an_answer_is_fresh_for_its_ttl_but_at_most_an_hour() {
     for (ttl, fresh_ms) in [
         ("0", 0),
         ("1", 1),
@@ -90,7 +90,7 @@ fn an_answer_is_fresh_for_its_ttl_and_for_an_hour_at_most() {
 }
 
 #[test]
-fn an_answer_is_for_everyone_only_where_it_says_so() {
+fn an_answer_is_shared_only_if_its_scope_is_public() {
     for (scope, is_public) in [("\"public\"", true), ("\"private\"", false), ("1", false)] {
         let answer = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
         let told = Discovered::from_answer(answer.as_bytes(), Millis(0)).unwrap();

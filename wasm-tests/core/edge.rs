@@ -48,7 +48,7 @@ fn an_event_before_the_confirmation_is_out_of_place() {
 }
 
 #[test]
-fn a_frame_that_is_not_ours_changes_nothing() {
+fn a_foreign_frame_changes_nothing() {
     let mut edge = edge(SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -68,7 +68,7 @@ fn a_frame_that_is_not_ours_changes_nothing() {
 }
 
 #[test]
-fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
+fn a_draining_stream_does_not_claim_events_that_it_drops() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -91,7 +91,7 @@ fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
 }
 
 #[test]
-fn nothing_to_register_is_acknowledged_and_ends() {
+fn an_empty_filter_is_acknowledged_and_ends() {
     let mut edge = edge(SubscriptionFilter::default());
     let id = RequestId::from_raw("1", 256).unwrap();
     assert_eq!(

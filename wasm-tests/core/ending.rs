@@ -48,7 +48,7 @@ fn result() -> Output {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_for_a_minute_is_given_up_without_a_result() {
+fn a_client_that_reads_nothing_for_a_minute_is_dropped() {
     let mut stream = open(Millis(15_000));
     stream.handle_timeout(Millis(15_000));
     stream.handle_blocked(Millis(15_000));
@@ -61,7 +61,7 @@ fn a_reader_that_takes_nothing_for_a_minute_is_given_up_without_a_result() {
 }
 
 #[test]
-fn the_minute_begins_with_the_first_thing_that_could_not_be_written() {
+fn the_stall_timer_starts_with_the_first_blocked_write() {
     let mut stream = open(T0);
     stream.handle_blocked(Millis(10));
     assert_eq!(stream.poll_timeout(), None, "nothing waits");
@@ -73,7 +73,7 @@ fn the_minute_begins_with_the_first_thing_that_could_not_be_written() {
 }
 
 #[test]
-fn a_reader_that_takes_one_write_has_another_minute() {
+fn a_read_restarts_the_stall_timer() {
     let mut stream = open(T0);
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.handle_event(&updated("a"));
@@ -88,7 +88,7 @@ fn a_reader_that_takes_one_write_has_another_minute() {
 }
 
 #[test]
-fn without_a_span_a_slow_reader_is_never_given_up() {
+fn without_a_stall_limit_a_slow_client_is_never_dropped() {
     let mut stream = open(T0);
     stream.stall_after(T0);
     stream.handle_event(&ServerEvent::ToolsListChanged);
@@ -99,7 +99,7 @@ fn without_a_span_a_slow_reader_is_never_given_up() {
 }
 
 #[test]
-fn a_stream_retires_after_what_is_pending_and_without_a_result() {
+fn a_stream_retires_after_pending_cues_without_a_result() {
     for why in [EndReason::Rotated, EndReason::Drained, EndReason::Shed] {
         let mut stream = open(T0);
         stream.retire_at(Millis(500), why);
@@ -114,7 +114,7 @@ fn a_stream_retires_after_what_is_pending_and_without_a_result() {
 }
 
 #[test]
-fn of_two_moments_to_retire_the_earlier_counts() {
+fn the_earlier_retirement_applies() {
     let mut stream = open(T0);
     stream.retire_at(Millis(500), EndReason::Rotated);
     stream.retire_at(Millis(400), EndReason::Drained);
@@ -125,7 +125,7 @@ fn of_two_moments_to_retire_the_earlier_counts() {
 }
 
 #[test]
-fn a_reader_does_not_stall_once_its_filter_has_dropped_what_waited_for_it() {
+fn a_filter_that_drops_pending_cues_stops_the_stall_timer() {
     let mut stream = open(T0);
     stream.handle_event(&updated("a"));
     stream.handle_blocked(T0);
@@ -138,7 +138,7 @@ fn a_reader_does_not_stall_once_its_filter_has_dropped_what_waited_for_it() {
 }
 
 #[test]
-fn a_reader_that_stalls_while_its_stream_retires_or_closes_is_given_up_too() {
+fn a_client_that_stalls_while_its_stream_retires_or_closes_is_dropped() {
     let ends: [fn(&mut ServerStream); 2] = [
         |stream| stream.retire(EndReason::Drained),
         ServerStream::close,
@@ -154,7 +154,7 @@ fn a_reader_that_stalls_while_its_stream_retires_or_closes_is_given_up_too() {
 }
 
 #[test]
-fn a_graceful_end_is_told_apart_from_one_that_was_cut_off() {
+fn a_graceful_end_differs_from_an_abort() {
     let mut stream = open(T0);
     stream.close();
     assert_eq!(rest(&mut stream), [result(), Output::End]);
@@ -169,7 +169,7 @@ fn a_graceful_end_is_told_apart_from_one_that_was_cut_off() {
 }
 
 #[test]
-fn what_comes_first_decides_how_a_stream_ends() {
+fn the_first_cause_decides_how_a_stream_ends() {
     let mut stream = open(T0);
     stream.retire(EndReason::Rotated);
     stream.close();
@@ -182,7 +182,7 @@ fn what_comes_first_decides_how_a_stream_ends() {
 }
 
 #[test]
-fn a_stream_that_was_never_registered_just_ends() {
+fn an_unregistered_stream_just_ends() {
     let mut stream = ServerStream::new(id(), filter(), T0, T0);
     stream.retire_at(Millis(5), EndReason::Drained);
     assert_eq!(stream.poll_timeout(), None);
@@ -192,7 +192,7 @@ fn a_stream_that_was_never_registered_just_ends() {
 }
 
 #[test]
-fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
+fn the_stream_of_a_session_always_ends_silently() {
     for why in [EndReason::Closed, EndReason::Rotated] {
         let mut stream = ServerStream::with_kind(StreamKind::Session, filter(), T0, T0);
         stream.handle_attached(T0);
@@ -204,7 +204,7 @@ fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
 }
 
 #[test]
-fn who_has_expired_is_told_nothing_more_and_gets_no_result() {
+fn an_expired_caller_gets_no_cues_and_no_result() {
     let mut stream = open(Millis(0));
     stream.expire_at(Millis(500));
     stream.handle_event(&updated("a"));
@@ -217,7 +217,7 @@ fn who_has_expired_is_told_nothing_more_and_gets_no_result() {
 }
 
 #[test]
-fn who_expires_while_its_stream_drains_is_told_nothing_more() {
+fn a_caller_that_expires_during_a_drain_gets_no_cues() {
     let mut stream = open(Millis(0));
     stream.expire_at(Millis(500));
     stream.handle_event(&updated("a"));

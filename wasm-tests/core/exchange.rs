@@ -81,7 +81,7 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
 }
 
 #[test]
-fn a_listen_by_its_header_fields_names_its_caller_before_its_body_is_read() {
+fn a_listen_by_header_authenticates_before_the_body_is_read() {
     let mut exchange = post(service(Earlier::Behind), MODERN);
     let (asked, step) = steps(&mut exchange, LISTEN);
     assert_eq!(asked, "cb");
@@ -95,7 +95,7 @@ fn a_listen_by_its_header_fields_names_its_caller_before_its_body_is_read() {
 }
 
 #[test]
-fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
+fn a_listen_by_body_authenticates_before_it_is_validated() {
     let mut exchange = post(service(Earlier::Behind), PLAIN);
     let (asked, step) = steps(&mut exchange, &LISTEN.replace("true", "1"));
     assert_eq!(asked, "bc");
@@ -103,7 +103,7 @@ fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
 }
 
 #[test]
-fn who_is_denied_hears_nothing_of_its_request() {
+fn a_denied_caller_learns_nothing_about_its_request() {
     for headers in [MODERN, PLAIN, SESSION] {
         let mut exchange = post(service(KEPT), headers);
         let mut step = exchange.poll();
@@ -119,7 +119,7 @@ fn who_is_denied_hears_nothing_of_its_request() {
 }
 
 #[test]
-fn what_http_alone_refuses_asks_nobody() {
+fn a_refusal_by_http_alone_needs_no_caller() {
     let headers = MODERN.replace("text/event-stream", "text/html");
     let refused = answer(post(service(KEPT), &headers).poll());
     assert_eq!((refused.status, refused.is_unread), (406, true));
@@ -131,14 +131,14 @@ fn what_http_alone_refuses_asks_nobody() {
 }
 
 #[test]
-fn a_body_that_somebody_has_read_is_passed_on() {
+fn a_request_whose_body_was_read_is_passed_on() {
     let service = Arc::new(service(Earlier::Behind));
     let mut exchange = Exchange::new(service, "POST", URL, MODERN, false);
     assert_eq!(exchange.poll(), Step::Pass { withholds: false });
 }
 
 #[test]
-fn earlier_revisions_are_behind_kept_or_refused() {
+fn earlier_revisions_are_forwarded_kept_or_refused() {
     for body in [PING, INITIALIZE, SUBSCRIBE] {
         let (asked, step) = steps(&mut post(service(Earlier::Behind), EARLIER), body);
         assert_eq!(
@@ -159,7 +159,7 @@ fn earlier_revisions_are_behind_kept_or_refused() {
 }
 
 #[test]
-fn a_session_is_looked_at_before_its_caller_and_the_caller_before_what_is_wrong() {
+fn the_session_is_checked_before_the_caller_and_the_caller_before_the_request() {
     let (asked, step) = steps(&mut post(service(KEPT), SESSION), PING);
     assert!(matches!(step, Step::Ask(question) if question.ask == Ask::Use));
     assert_eq!(asked, "bsc");
@@ -168,7 +168,7 @@ fn a_session_is_looked_at_before_its_caller_and_the_caller_before_what_is_wrong(
 }
 
 #[test]
-fn an_id_that_no_session_can_have_is_refused_with_the_id_of_the_request() {
+fn an_impossible_session_id_is_refused_with_the_request_id() {
     let mut exchange = post(service(KEPT), SESSION);
     assert!(is_body(&exchange.poll()));
     exchange.handle_body(PING.into());
@@ -178,7 +178,7 @@ fn an_id_that_no_session_can_have_is_refused_with_the_id_of_the_request() {
 }
 
 #[test]
-fn without_streams_a_listen_and_a_subscription_are_refused_and_capabilities_withheld() {
+fn without_streams_listens_are_refused_and_capabilities_withheld() {
     let off = || post(service(Earlier::Behind).without_streams(), MODERN);
     let (asked, step) = steps(&mut off(), LISTEN);
     assert_eq!((asked.as_str(), answer(step).status), ("b", 404));
@@ -194,7 +194,7 @@ fn without_streams_a_listen_and_a_subscription_are_refused_and_capabilities_with
 }
 
 #[test]
-fn a_browser_is_told_what_it_may_ask_before_it_does() {
+fn a_preflight_lists_what_a_browser_may_send() {
     let policy = Policy::new("https://app.example", None).unwrap();
     let service = Service::new(policy, Limits::default(), Earlier::Behind);
     let headers =

@@ -94,7 +94,7 @@ fn an_event_goes_to_those_that_honor_it() {
 }
 
 #[test]
-fn a_stream_that_is_not_acknowledged_hears_of_events_after_its_acknowledgment() {
+fn events_before_the_acknowledgment_follow_it() {
     let mut fanout = Fanout::default();
     let opened = fanout.open(ServerStream::new(id("1"), tools(), T0, T0), T0);
     assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
@@ -107,7 +107,7 @@ fn a_stream_that_is_not_acknowledged_hears_of_events_after_its_acknowledgment() 
 }
 
 #[test]
-fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
+fn a_stream_without_room_keeps_one_cue_per_topic() {
     let mut fanout = Fanout::default();
     let mut filter = tools();
     filter.resource_subscriptions.push(uri("a"));
@@ -124,7 +124,7 @@ fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
 }
 
 #[test]
-fn a_stream_that_is_gone_is_written_nothing_and_its_slot_is_used_again() {
+fn a_removed_stream_gets_nothing_and_its_slot_is_reused() {
     let mut fanout = Fanout::default();
     let gone = open(&mut fanout, "1", &tools());
     assert_eq!(fanout.remove(gone), None);
@@ -141,7 +141,7 @@ fn a_stream_that_is_gone_is_written_nothing_and_its_slot_is_used_again() {
 }
 
 #[test]
-fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
+fn one_deadline_covers_all_streams() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &watching("a"));
@@ -161,7 +161,7 @@ fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
 }
 
 #[test]
-fn a_reader_that_stalls_is_due_at_its_deadline() {
+fn a_stalled_stream_is_due_at_its_deadline() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
     stream.stall_after(Millis(100));
@@ -175,7 +175,7 @@ fn a_reader_that_stalls_is_due_at_its_deadline() {
 }
 
 #[test]
-fn a_reader_that_takes_not_even_its_acknowledgment_stalls_from_the_first_event_on() {
+fn an_unread_acknowledgment_stalls_from_the_first_event() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
     stream.stall_after(Millis(100));
@@ -188,7 +188,7 @@ fn a_reader_that_takes_not_even_its_acknowledgment_stalls_from_the_first_event_o
 }
 
 #[test]
-fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_once() {
+fn several_events_are_one_chunk_per_stream_encoded_once() {
     let mut fanout = Fanout::default();
     let mut both = tools();
     both.resource_subscriptions.push(uri("a"));
@@ -211,7 +211,7 @@ fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_onc
 }
 
 #[test]
-fn of_several_states_of_a_task_the_latest_is_written_in_the_place_of_the_first() {
+fn the_latest_state_of_a_task_takes_the_place_of_the_first() {
     let mut fanout = Fanout::default();
     let mut filter = tools();
     filter.task_ids.push(task_id("t"));
@@ -259,7 +259,7 @@ fn a_stream_that_honors_nothing_is_acknowledged_and_ends() {
 }
 
 #[test]
-fn keys_and_ids_that_are_used_again_lead_to_their_own_streams() {
+fn reused_topics_and_ids_lead_to_their_streams() {
     let mut fanout = Fanout::default();
     for round in 0..3 {
         let names: Vec<String> = (0..4).map(|place| format!("{round}-{place}")).collect();
@@ -299,7 +299,7 @@ fn an_old_id_never_reaches_a_new_stream() {
 }
 
 #[test]
-fn a_caller_whose_groups_change_receives_what_is_for_the_new_ones_alone() {
+fn a_caller_receives_events_of_its_new_groups_only() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let label = |name: &str| Name::new(name).unwrap();
@@ -326,7 +326,7 @@ fn a_caller_whose_groups_change_receives_what_is_for_the_new_ones_alone() {
 }
 
 #[test]
-fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others() {
+fn a_loss_at_close_ends_streams_of_named_callers_and_cues_others() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), Millis(15_000), T0);
     stream.scope_to(Scope {
@@ -347,7 +347,7 @@ fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others(
 }
 
 #[test]
-fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
+fn a_changed_filter_is_reindexed() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     fanout.handle_filter(one, watching("a"));
@@ -361,7 +361,7 @@ fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
 }
 
 #[test]
-fn what_a_filter_keeps_when_it_changes_is_received_as_before() {
+fn topics_kept_in_a_changed_filter_stay_indexed() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let mut both = tools();
@@ -375,7 +375,7 @@ fn what_a_filter_keeps_when_it_changes_is_received_as_before() {
 }
 
 #[test]
-fn a_filter_that_somebody_else_holds_too_is_forgotten_with_its_last_stream() {
+fn a_shared_filter_is_released_with_its_last_stream() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
     stream.grant_for(Millis(10), T0);

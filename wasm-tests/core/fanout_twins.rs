@@ -184,7 +184,7 @@ impl Twins {
 }
 
 #[test]
-fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
+fn each_stream_of_a_fanout_behaves_as_if_alone() {
     check(vec(any_step(), 0..60), |steps| {
         let mut twins = Twins::default();
         for step in steps {
@@ -197,7 +197,7 @@ fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
 /// The time of a stalled reader begins with the keep-alive that had no room, not with the next
 /// event.
 #[test]
-fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
+fn an_unread_keep_alive_stalls_as_if_alone() {
     let mut twins = Twins::default();
     let tools = SubscriptionFilter {
         tools_list_changed: true,

@@ -48,7 +48,7 @@ fn said(world: &mut World) -> Vec<String> {
 }
 
 #[test]
-fn a_stream_outlives_its_bus_and_hears_what_it_missed() {
+fn a_stream_survives_the_loss_of_its_bus_and_receives_what_it_missed() {
     let mut world = world();
     world.publish(&updated("a"));
     assert_eq!(said(&mut world), [cue(&updated("a"))]);
@@ -66,7 +66,7 @@ fn a_stream_outlives_its_bus_and_hears_what_it_missed() {
 }
 
 #[test]
-fn what_waits_goes_out_while_the_bus_is_away() {
+fn pending_cues_are_sent_while_the_bus_is_away() {
     let mut world = world();
     world.publish(&updated("a"));
     let frame = world.wire.pop_front().unwrap();
@@ -78,7 +78,7 @@ fn what_waits_goes_out_while_the_bus_is_away() {
 }
 
 #[test]
-fn a_bus_with_another_log_makes_every_subject_be_cued_once() {
+fn a_bus_with_a_new_epoch_cues_every_topic_once() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
@@ -91,7 +91,7 @@ fn a_bus_with_another_log_makes_every_subject_be_cued_once() {
 }
 
 #[test]
-fn a_log_that_does_not_reach_back_makes_every_subject_be_cued_once() {
+fn a_trimmed_log_cues_every_topic_once() {
     let mut world = world().with_window(2);
     world.publish(&updated("a"));
     said(&mut world);
@@ -108,7 +108,7 @@ fn a_log_that_does_not_reach_back_makes_every_subject_be_cued_once() {
 }
 
 #[test]
-fn a_task_whose_states_cannot_be_replayed_ends_its_stream_without_a_result() {
+fn a_stream_with_unreplayable_tasks_ends_without_a_result() {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()
@@ -126,7 +126,7 @@ fn a_task_whose_states_cannot_be_replayed_ends_its_stream_without_a_result() {
 }
 
 #[test]
-fn a_frame_that_was_lost_is_missed_at_the_next_and_asked_for() {
+fn a_lost_frame_is_detected_at_the_next_and_requested() {
     let mut world = world();
     world.publish(&updated("a"));
     world.wire.clear();
@@ -141,7 +141,7 @@ fn a_frame_that_was_lost_is_missed_at_the_next_and_asked_for() {
 }
 
 #[test]
-fn a_frame_that_comes_twice_is_one() {
+fn a_duplicate_frame_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     world.settle();
@@ -157,7 +157,7 @@ fn a_frame_that_comes_twice_is_one() {
 }
 
 #[test]
-fn frames_that_change_places_end_with_the_last_state() {
+fn reordered_frames_end_with_the_last_state() {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..SubscriptionFilter::default()
@@ -176,7 +176,7 @@ fn frames_that_change_places_end_with_the_last_state() {
 }
 
 #[test]
-fn a_frame_that_was_cut_short_is_asked_for_at_once() {
+fn a_truncated_frame_is_requested_at_once() {
     let mut world = world();
     world.publish(&updated("a"));
     let whole = world.wire.pop_front().unwrap();
@@ -187,7 +187,7 @@ fn a_frame_that_was_cut_short_is_asked_for_at_once() {
 }
 
 #[test]
-fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
+fn an_inconsistency_during_a_request_is_verified_after_it() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::new(stream);
     let early = follow::batch(0, 1, &ServerEvent::ToolsListChanged);
@@ -208,7 +208,7 @@ fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
 }
 
 #[test]
-fn what_stays_broken_is_asked_for_once_a_second() {
+fn a_persistent_gap_is_verified_once_a_second() {
     let mut world = world();
     for second in 1..=10 {
         for _ in 0..5 {
@@ -222,7 +222,7 @@ fn what_stays_broken_is_asked_for_once_a_second() {
 }
 
 #[test]
-fn an_event_of_a_kind_that_is_not_known_leaves_no_gap() {
+fn an_unknown_kind_of_event_leaves_no_gap() {
     let mut world = world();
     world.publish(&updated("a"));
     let known = world.wire.pop_front().unwrap();
@@ -236,7 +236,7 @@ fn an_event_of_a_kind_that_is_not_known_leaves_no_gap() {
 }
 
 #[test]
-fn messages_of_a_newer_bus_are_none_of_ours() {
+fn messages_of_a_newer_bus_are_ignored() {
     let mut world = world();
     for frame in [
         r#"{"v":2,"type":"batch"}"#,
@@ -249,7 +249,7 @@ fn messages_of_a_newer_bus_are_none_of_ours() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_says_nothing() {
+fn an_unawaited_answer_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
@@ -268,7 +268,7 @@ fn an_answer_that_nobody_waits_for_says_nothing() {
 }
 
 #[test]
-fn a_silent_bus_is_asked_only_where_that_is_wanted() {
+fn a_silent_bus_is_verified_only_if_configured() {
     let patience = Timeouts {
         verify: Millis(10_000),
         ..Timeouts::default()
@@ -292,7 +292,7 @@ fn a_silent_bus_is_asked_only_where_that_is_wanted() {
 }
 
 #[test]
-fn a_bus_that_does_not_answer_counts_as_lost() {
+fn a_bus_that_does_not_answer_is_lost() {
     let mut world = world();
     world.cut();
     world.door = Door::Silent;
@@ -312,7 +312,7 @@ fn a_bus_that_does_not_answer_counts_as_lost() {
 }
 
 #[test]
-fn frames_of_a_connection_that_was_given_up_are_not_heard() {
+fn frames_of_an_abandoned_connection_are_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     let frame = world.wire.pop_front().unwrap();
@@ -323,7 +323,7 @@ fn frames_of_a_connection_that_was_given_up_are_not_heard() {
 }
 
 #[test]
-fn closing_while_the_bus_is_away_cues_what_may_have_been_missed() {
+fn closing_while_the_bus_is_away_cues_everything() {
     let mut world = world();
     world.door = Door::Shut;
     world.cut();
@@ -339,14 +339,14 @@ fn closing_while_the_bus_is_away_cues_what_may_have_been_missed() {
 }
 
 #[test]
-fn closing_in_good_order_cues_nothing() {
+fn closing_without_a_gap_cues_nothing() {
     let mut world = world();
     world.edge.close();
     assert_eq!(said(&mut world).len(), 1);
 }
 
 #[test]
-fn a_stream_that_was_never_attached_ends_where_the_bus_is_away_twice() {
+fn a_stream_ends_after_two_failed_attempts_to_attach() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::new(stream);
     for at in [Millis(0), Millis(5_000)] {
@@ -359,7 +359,7 @@ fn a_stream_that_was_never_attached_ends_where_the_bus_is_away_twice() {
 }
 
 #[test]
-fn a_bus_that_means_what_nobody_wants_is_asked_once() {
+fn an_unwanted_event_is_verified_once() {
     let mut world = World::of_session(filter());
     world.watch(filter().resource_subscriptions);
     world.settle();
@@ -374,7 +374,7 @@ fn a_bus_that_means_what_nobody_wants_is_asked_once() {
 }
 
 #[test]
-fn the_answer_to_an_earlier_attach_that_comes_twice_is_not_taken_for_the_one_awaited() {
+fn a_duplicate_answer_to_an_earlier_attach_is_ignored() {
     let tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()

@@ -29,7 +29,7 @@ fn wants(principal: &str, groups: &[&str], disconnects: bool) -> Vec<Topic> {
 }
 
 #[test]
-fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
+fn matching_edges_are_listed_once_in_ascending_order() {
     let mut index = Index::default();
     let mut enter = |edges: &[u32], topics: &[Topic]| {
         for edge in edges {

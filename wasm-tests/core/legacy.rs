@@ -33,7 +33,7 @@ fn request(method: &str, params: &str) -> String {
 }
 
 #[test]
-fn the_version_asked_for_is_the_bodys_or_the_headers_or_the_one_to_assume() {
+fn the_version_comes_from_body_header_or_default() {
     let asks = request("initialize", r#"{"protocolVersion":"1999-01-01"}"#);
     let headers = format!("{JSON}mcp-protocol-version: 2025-06-18");
     assert_eq!(&*legacy(post(&headers, &asks)).version, "1999-01-01");
@@ -43,7 +43,7 @@ fn the_version_asked_for_is_the_bodys_or_the_headers_or_the_one_to_assume() {
 }
 
 #[test]
-fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
+fn a_request_that_names_a_session_is_ours_unless_it_is_modern() {
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
     let (plain, enveloped) = (request("tools/list", "{}"), request("tools/list", meta));
     let methods = ["POST", "GET", "DELETE", "OPTIONS", "HEAD", "PUT", "x"];

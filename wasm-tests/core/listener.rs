@@ -126,7 +126,7 @@ const ASK: ServerHint = ServerHint::Discover { is_page: false };
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 #[test]
-fn a_server_is_asked_first_and_then_listened_to() {
+fn a_server_is_probed_before_the_listen() {
     let mut host = Host::new(ASK);
     let (call, request) = host.request();
     assert!(request.body.unwrap().contains("server/discover"));
@@ -144,7 +144,7 @@ fn a_server_is_asked_first_and_then_listened_to() {
 }
 
 #[test]
-fn a_server_that_does_not_know_the_question_is_given_a_session() {
+fn a_server_without_discover_gets_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.answer(call, 400, JSON, "{}");
@@ -153,7 +153,7 @@ fn a_server_that_does_not_know_the_question_is_given_a_session() {
 }
 
 #[test]
-fn refusals_of_the_moment_end_it_with_what_the_server_asks_for() {
+fn a_transient_refusal_ends_with_retry_after() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.answer(call, 503, "retry-after: 4", "");
@@ -168,7 +168,7 @@ fn refusals_of_the_moment_end_it_with_what_the_server_asks_for() {
 }
 
 #[test]
-fn no_answer_is_a_loss_and_to_a_page_a_reason_to_try_a_session() {
+fn no_answer_is_a_loss_but_in_a_page_leads_to_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.end(call);
@@ -183,7 +183,7 @@ fn no_answer_is_a_loss_and_to_a_page_a_reason_to_try_a_session() {
 }
 
 #[test]
-fn questions_have_a_limit_of_time_and_of_bytes() {
+fn probes_are_bounded_in_time_and_bytes() {
     let mut host = Host::new(ASK);
     host.wait();
     assert_eq!(
@@ -202,7 +202,7 @@ fn questions_have_a_limit_of_time_and_of_bytes() {
 
 /// 0 is what browsers say of a redirect that was not followed.
 #[test]
-fn a_redirect_ends_it_wherever_it_stands() {
+fn a_redirect_ends_the_subscription_in_any_state() {
     for status in [0, 301, 302, 303, 307, 308] {
         for hint in [ASK, ServerHint::Modern, ServerHint::Legacy] {
             let mut host = Host::new(hint);
@@ -234,7 +234,7 @@ fn a_redirect_ends_it_wherever_it_stands() {
 }
 
 #[test]
-fn a_session_is_open_once_every_resource_is_answered_for() {
+fn a_session_is_open_once_every_subscribe_is_answered() {
     let (mut host, stream) = Host::session();
     host.bytes(stream, &sse::event(TOOLS));
     assert_eq!(host.told(), [], "nothing comes before the acknowledgment");
@@ -249,7 +249,7 @@ fn a_session_is_open_once_every_resource_is_answered_for() {
 }
 
 #[test]
-fn a_session_goes_on_from_its_last_event() {
+fn a_session_resumes_from_its_last_event() {
     let (mut host, stream) = Host::open();
     host.bytes(
         stream,
@@ -270,7 +270,7 @@ fn a_session_goes_on_from_its_last_event() {
 }
 
 #[test]
-fn without_ids_everything_is_told_when_the_stream_is_back() {
+fn without_event_ids_a_reopened_stream_reports_everything() {
     let (mut host, stream) = Host::open();
     host.end(stream);
     host.wait();
@@ -281,7 +281,7 @@ fn without_ids_everything_is_told_when_the_stream_is_back() {
 }
 
 #[test]
-fn a_session_that_is_over_or_cannot_be_reached_is_a_loss() {
+fn an_ended_or_unreachable_session_is_a_loss() {
     let (mut host, stream) = Host::open();
     host.end(stream);
     host.wait();
@@ -306,7 +306,7 @@ fn a_session_that_is_over_or_cannot_be_reached_is_a_loss() {
 }
 
 #[test]
-fn only_a_session_with_a_pulse_can_be_silent() {
+fn silence_counts_only_after_a_keep_alive() {
     let (mut host, stream) = Host::open();
     assert_eq!(host.listener.poll_timeout(), None);
     host.bytes(stream, sse::KEEP_ALIVE);
@@ -317,7 +317,7 @@ fn only_a_session_with_a_pulse_can_be_silent() {
 }
 
 #[test]
-fn who_leaves_ends_its_session() {
+fn leaving_ends_the_session() {
     let (mut host, _) = Host::open();
     host.listener.cancel();
     assert!(host.listener.is_ended());
@@ -329,7 +329,7 @@ fn who_leaves_ends_its_session() {
 }
 
 #[test]
-fn a_session_with_nothing_to_hear_is_ended_once() {
+fn an_empty_session_is_ended_once() {
     let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized("{}"));

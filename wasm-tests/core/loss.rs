@@ -48,7 +48,7 @@ fn cue() -> Output {
 }
 
 #[test]
-fn where_a_disconnect_may_have_been_lost_streams_of_callers_with_names_end() {
+fn a_possible_loss_ends_the_streams_of_named_callers() {
     let mut named = open(filter("ann", &[]));
     named.handle_loss();
     assert_eq!(named.end_reason(), Some(EndReason::Denied));
@@ -63,7 +63,7 @@ fn where_a_disconnect_may_have_been_lost_streams_of_callers_with_names_end() {
 }
 
 #[test]
-fn where_a_disconnect_may_have_been_lost_callers_with_names_are_authorized_again() {
+fn a_possible_loss_reauthorizes_named_callers_with_a_grant() {
     let honored = filter("ann", &[]);
     let mut stream = open(honored.clone());
     stream.grant_for(Millis(60_000), T0);
@@ -81,7 +81,7 @@ fn where_a_disconnect_may_have_been_lost_callers_with_names_are_authorized_again
 }
 
 #[test]
-fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
+fn an_unanswered_request_is_repeated_from_the_same_position() {
     let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
     let mut edge = Alone::new(stream);
     edge.attach_message();

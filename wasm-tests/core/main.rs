@@ -9,7 +9,7 @@
     clippy::indexing_slicing,
     missing_docs,
     unreachable_pub,
-    reason = "tests say what went wrong by panicking"
+    reason = "tests report failures by panicking"
 )]
 
 extern crate alloc;
@@ -42,22 +42,21 @@ mod fanout;
 mod fanout_twins;
 mod filter;
 mod follow;
-mod front;
 mod grant;
 mod healing;
-mod hold;
 mod id;
 mod index;
 mod initialize;
 mod isolate;
 mod json;
+mod latest_by_topic;
 mod lease;
 mod legacy;
-
 mod lines;
 mod listener;
 mod loss;
 mod message;
+mod message_tap;
 mod metrics;
 mod neighbours;
 mod off;
@@ -65,13 +64,14 @@ mod offer;
 mod options;
 mod over_http;
 mod overtaken;
+mod pause;
 mod probe;
 mod publish;
-mod recent;
 mod request;
 mod resume;
 mod room;
 mod scope;
+mod screening;
 mod serde;
 mod server_corpus;
 mod session;
@@ -83,7 +83,6 @@ mod sse;
 mod sse_decode;
 mod stream;
 mod subscription;
-mod tap;
 mod task;
 mod tending;
 mod visit;

@@ -60,7 +60,7 @@ fn write(edge: &mut Alone, now: Millis) -> usize {
 }
 
 #[test]
-fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together() {
+fn events_notifications_and_collapses_are_counted_over_all_streams() {
     let (mut bus, metrics) = (bus(), Arc::default());
     let mut edges = [attached(&mut bus, &metrics), attached(&mut bus, &metrics)];
     for event in [updated("a"), updated("a"), updated("b"), updated("a")] {
@@ -82,7 +82,7 @@ fn events_notifications_and_what_collapsed_are_counted_for_all_streams_together(
 }
 
 #[test]
-fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() {
+fn the_wait_counts_from_the_first_event_of_a_notification() {
     let metrics = Arc::<Metrics>::default();
     for (place, Millis(bound)) in BOUNDS.into_iter().enumerate() {
         for (wait, class) in [(bound, place), (bound + 1, place + 1)] {
@@ -101,7 +101,7 @@ fn a_notification_counts_from_the_publish_of_the_first_event_that_it_tells_of() 
 }
 
 #[test]
-fn what_is_made_up_for_is_no_event_and_has_no_publish() {
+fn cues_after_a_gap_are_not_counted_as_events() {
     let (mut bus, metrics) = (bus(), Arc::default());
     let mut edge = attached(&mut bus, &metrics);
     edge.miss();
@@ -114,7 +114,7 @@ fn what_is_made_up_for_is_no_event_and_has_no_publish() {
 }
 
 #[test]
-fn a_clock_that_is_behind_the_one_of_the_bus_counts_as_no_time() {
+fn a_clock_behind_the_bus_counts_as_zero_wait() {
     let (mut bus, metrics) = (bus(), Arc::default());
     let mut edge = attached(&mut bus, &metrics);
     publish(&mut bus, &mut edge, &updated("a"), 1_000);

@@ -60,7 +60,7 @@ fn bus() -> (Bus, EdgeId) {
 }
 
 #[test]
-fn a_bus_of_the_version_before_is_followed() {
+fn a_bus_of_the_previous_version_is_followed() {
     let mut edge = edge();
     assert_eq!(edge.attach_message(), FOLLOW);
     for frame in [FOLLOWED, TOOLS] {
@@ -85,7 +85,7 @@ fn a_bus_of_the_version_before_is_followed() {
 }
 
 #[test]
-fn a_bus_that_does_not_answer_on_an_open_connection_is_left() {
+fn a_bus_that_does_not_answer_is_left() {
     let mut edge = edge();
     assert_eq!(edge.attach_message(), FOLLOW);
     edge.handle_bus_message(FOLLOWED, Millis(0)).unwrap();
@@ -104,7 +104,7 @@ fn a_bus_that_does_not_answer_on_an_open_connection_is_left() {
 }
 
 #[test]
-fn an_edge_of_the_version_before_is_served() {
+fn an_edge_of_the_previous_version_is_served() {
     let (mut bus, edge) = bus();
     let reply = follow::taken(&mut bus, edge, FOLLOW);
     assert_eq!(follow::answers(&mut bus, reply, &[]), [FOLLOWED]);
@@ -140,7 +140,7 @@ fn confidential() -> [ServerEvent; 3] {
 }
 
 #[test]
-fn an_edge_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
+fn an_edge_of_the_previous_version_gets_no_group_events() {
     let (mut bus, edge) = bus();
     bus.handle_message(edge, FOLLOW).unwrap();
     for event in confidential() {
@@ -151,7 +151,7 @@ fn an_edge_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
 }
 
 #[test]
-fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_everybody() {
+fn a_returning_edge_of_the_previous_version_gets_no_group_events() {
     let (bus, _) = bus();
     let mut bus = bus.with_floor(Position(7));
     let events = confidential();
@@ -166,7 +166,7 @@ fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_e
 }
 
 #[test]
-fn what_is_not_for_everybody_is_no_change_to_the_version_before() {
+fn the_previous_version_ignores_group_events() {
     for event in confidential() {
         let text = event.to_json();
         let document = json::read(text.as_bytes(), 64).unwrap();
@@ -176,7 +176,7 @@ fn what_is_not_for_everybody_is_no_change_to_the_version_before() {
 }
 
 #[test]
-fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
+fn a_shard_of_the_previous_version_gets_no_group_events() {
     let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),

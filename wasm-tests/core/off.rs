@@ -31,7 +31,7 @@ fn not_found(raw_id: Option<&str>) -> Rejection {
 }
 
 #[test]
-fn a_listen_is_a_method_that_is_not_there_with_its_id() {
+fn a_listen_is_method_not_found_with_its_id() {
     let listen = message("subscriptions/listen", META);
     for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
         let verdict = judged(headers, &listen);
@@ -47,7 +47,7 @@ fn a_listen_is_a_method_that_is_not_there_with_its_id() {
 }
 
 #[test]
-fn a_listen_is_refused_whatever_else_is_wrong_with_it() {
+fn an_invalid_listen_is_method_not_found_too() {
     let refused = Verdict::Listen(not_found(None));
     for body in ["", "{", "[]", r#"{"id":null}"#] {
         assert_eq!(judged(LISTEN, body), refused, "{body}");
@@ -62,7 +62,7 @@ fn a_listen_is_refused_whatever_else_is_wrong_with_it() {
 }
 
 #[test]
-fn a_subscription_of_an_earlier_revision_is_a_method_that_is_not_there() {
+fn a_legacy_subscribe_is_method_not_found() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
             let verdict = judged(JSON, &message(method, params));
@@ -74,7 +74,7 @@ fn a_subscription_of_an_earlier_revision_is_a_method_that_is_not_there() {
 }
 
 #[test]
-fn the_server_behind_answers_everything_else_and_its_capabilities_are_looked_at() {
+fn everything_else_is_forwarded_and_capabilities_are_adjusted() {
     let discover = message("server/discover", META);
     assert_eq!(judged(JSON, &discover), Verdict::Capabilities);
     let initialize = message("initialize", r#""protocolVersion":"2025-11-25""#);
@@ -95,7 +95,7 @@ fn the_server_behind_answers_everything_else_and_its_capabilities_are_looked_at(
 }
 
 #[test]
-fn capabilities_are_looked_at_however_they_are_asked_for() {
+fn capabilities_are_adjusted_for_every_kind_of_request() {
     let strange_id = r#"{"jsonrpc":"2.0","id":1.5,"method":"initialize","params":{}}"#;
     let without_version = r#"{"id":1,"method":"initialize"}"#;
     for body in [strange_id, without_version, &message("initialize", META)] {
@@ -104,7 +104,7 @@ fn capabilities_are_looked_at_however_they_are_asked_for() {
 }
 
 #[test]
-fn no_get_is_served_where_no_streams_are_held() {
+fn get_is_not_served_without_streams() {
     let policy = Policy::new("", None).unwrap();
     let screen = |policy: &Policy, method: &str| {
         policy.screen(method, "https://mcp.example/mcp", &Headers::new(""))

@@ -6,7 +6,7 @@ const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilit
 const RAISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
 
 #[test]
-fn what_is_offered_is_told_of_and_nothing_else_changes() {
+fn every_offered_feature_advertises_changes() {
     assert_eq!(
         advertise_changes(ANSWER.as_bytes()).as_deref(),
         Some(RAISED)
@@ -23,7 +23,7 @@ fn what_is_offered_is_told_of_and_nothing_else_changes() {
 }
 
 #[test]
-fn an_answer_without_capabilities_stays_as_it_is() {
+fn an_answer_without_capabilities_is_unchanged() {
     for body in [
         "",
         "{",
@@ -44,7 +44,7 @@ fn only_features_that_are_objects_count_as_offered() {
 }
 
 #[test]
-fn where_no_streams_are_held_no_changes_are_told_of_and_nothing_else_changes() {
+fn without_streams_no_changes_are_advertised() {
     let told = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
     assert_eq!(withhold_changes(ANSWER.as_bytes()).as_deref(), Some(told));
     assert_eq!(withhold_changes(RAISED.as_bytes()).as_deref(), Some(told));

@@ -51,7 +51,7 @@ fn the_state_of_a_task_never_goes_back() {
 }
 
 #[test]
-fn nor_does_it_where_what_was_overtaken_comes_after_the_answer_to_what_was_asked() {
+fn an_overtaken_task_state_after_the_answer_is_dropped() {
     let (mut world, states) = states();
     let late: Vec<String> = world.wire.drain(..2).collect();
     let last = world.wire.pop_front().unwrap();
@@ -76,7 +76,7 @@ fn nor_does_it_where_what_was_overtaken_comes_after_the_answer_to_what_was_asked
 }
 
 #[test]
-fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered() {
+fn an_unwanted_event_does_not_move_the_cursor_before_the_answer() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -96,7 +96,7 @@ fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered
 }
 
 #[test]
-fn an_interest_that_was_lost_is_missed_at_the_next_event() {
+fn a_lost_change_of_interest_is_detected_at_the_next_event() {
     let mut world = World::of_session(SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()

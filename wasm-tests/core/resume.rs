@@ -91,7 +91,7 @@ impl Host {
 }
 
 #[test]
-fn an_event_id_says_its_mark() {
+fn an_event_id_contains_its_cursor() {
     let here = cursor("9b2e-4f", 42);
     assert_eq!(event_id::write(Some(&here)), "42-9b2e-4f");
     assert_eq!(event_id::read("42-9b2e-4f"), Some(here));
@@ -102,7 +102,7 @@ fn an_event_id_says_its_mark() {
 }
 
 #[test]
-fn an_event_id_that_says_nothing_is_none() {
+fn an_invalid_event_id_has_no_cursor() {
     for id in [
         "",
         "-",
@@ -128,7 +128,7 @@ fn an_event_id_that_says_nothing_is_none() {
 }
 
 #[test]
-fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
+fn a_follow_names_its_session_and_cursor() {
     assert_eq!(
         follow::everything(1).to_json(),
         r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}"#
@@ -142,7 +142,7 @@ fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
 }
 
 #[test]
-fn a_bus_goes_on_from_where_its_log_still_reaches() {
+fn a_bus_resumes_where_its_log_still_reaches() {
     for (since, goes_on) in [
         (cursor("e", 10), true),
         (cursor("e", 5), true),
@@ -167,7 +167,7 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
 }
 
 #[test]
-fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
+fn subscriptions_of_a_session_reach_the_index_and_the_edge() {
     let mut host = Host::new(0);
     let mut stream = edge(&SubscriptionFilter::default(), ResumePoint::None);
     let number = host.attach(&mut stream);
@@ -188,7 +188,7 @@ fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
 }
 
 #[test]
-fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
+fn a_session_stream_starts_with_an_event_id_and_has_no_subscription_id() {
     let lists = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -208,7 +208,7 @@ fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
 }
 
 #[test]
-fn an_id_covers_only_what_has_been_written() {
+fn an_event_id_covers_only_written_events() {
     let filter = SubscriptionFilter {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
@@ -229,7 +229,7 @@ fn an_id_covers_only_what_has_been_written() {
 }
 
 #[test]
-fn an_id_does_not_cover_what_was_missed_before_it() {
+fn an_event_id_does_not_cover_earlier_gaps() {
     let filter = SubscriptionFilter {
         resource_subscriptions: vec![uri("a"), uri("b"), uri("c")],
         ..SubscriptionFilter::default()
@@ -250,7 +250,7 @@ fn an_id_does_not_cover_what_was_missed_before_it() {
 }
 
 #[test]
-fn an_id_does_not_cover_what_waits_behind_what_came_later() {
+fn an_event_id_does_not_cover_pending_cues() {
     let filter = SubscriptionFilter {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
@@ -278,7 +278,7 @@ fn an_id_does_not_cover_what_waits_behind_what_came_later() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
+fn unreplayable_events_are_cued_once_per_topic() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         resource_subscriptions: vec![uri("a")],
@@ -298,7 +298,7 @@ fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
 }
 
 #[test]
-fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
+fn the_latest_task_state_and_wanted_events_are_replayed() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         task_ids: vec![task_id("t")],
@@ -334,7 +334,7 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
 
 /// Reads a stream up to any event, drops it, and reads on from that event's id.
 #[test]
-fn nothing_is_lost_wherever_a_stream_is_dropped() {
+fn nothing_is_lost_wherever_a_stream_breaks() {
     let strategy = (
         any_filter(),
         vec(any_event(), 0..12),

@@ -38,7 +38,7 @@ fn counting(bytes: usize, cursor: &str) -> SubscriptionFilter {
 }
 
 #[test]
-fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
+fn the_sum_of_all_holders_is_right_and_bounded() {
     let steps = vec((0..8usize, 0..6_000usize, any::<bool>()), 0..200);
     check((steps, 0..40_000usize), |(steps, max_bytes)| {
         let mut room = Room::new(max_bytes, 8);
@@ -67,7 +67,7 @@ fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
 }
 
 #[test]
-fn one_holder_gets_its_share_and_not_a_byte_more() {
+fn one_holder_gets_at_most_its_share() {
     // Shares of 10,000 bytes, and a small room of 4,096 for each of eight.
     let room = Room::new(320_000, 8);
     assert!(room.admits(0, 9_999) && room.admits(0, 10_000));
@@ -75,7 +75,7 @@ fn one_holder_gets_its_share_and_not_a_byte_more() {
 }
 
 #[test]
-fn what_is_left_is_given_to_the_last_byte() {
+fn the_common_room_is_usable_to_the_last_byte() {
     // A small room of 1,000 bytes for each of 16, and as much for all together; shares are no
     // larger than that.
     let mut room = Room::new(32_000, 16);
@@ -104,7 +104,7 @@ fn refused_at(bus: &mut Bus, edge: EdgeId, add: &SubscriptionFilter) -> bool {
 }
 
 #[test]
-fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
+fn a_bus_reports_its_room_and_refuses_more() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     let all = follow::fresh(1, &counting(2_000, "a"));
@@ -126,7 +126,7 @@ fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
+fn refused_additions_change_nothing_and_drops_free_room() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     attach(&mut bus, edge, &counting(2_000, "a"));
@@ -156,7 +156,7 @@ fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
 }
 
 #[test]
-fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
+fn an_edge_beyond_its_room_is_refused_and_others_stay() {
     let mut bus = bus_with_room(64_000, 8);
     let small = bus.connect();
     attach(&mut bus, small, &watching([uri("note://a")]));

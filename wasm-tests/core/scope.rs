@@ -73,7 +73,7 @@ fn attach(bus: &mut Bus, filter: &SubscriptionFilter) -> EdgeId {
 }
 
 #[test]
-fn events_of_groups_and_disconnects_are_read_as_they_were_written() {
+fn group_events_and_disconnects_round_trip() {
     for event in [
         of("acme", TOOLS),
         of("a\"b", updated("x")),
@@ -92,7 +92,7 @@ fn events_of_groups_and_disconnects_are_read_as_they_were_written() {
 }
 
 #[test]
-fn what_is_no_change_is_for_no_group_and_who_has_no_name_cannot_be_disconnected() {
+fn invalid_group_events_and_disconnects_are_refused() {
     let nested = r#"{"kind":"for_group","group":"a","event":{"kind":"for_group","group":"b","event":{"kind":"tools_list_changed"}}}"#;
     for (text, error) in [
         (nested, EventError::UnknownKind),
@@ -120,7 +120,7 @@ fn what_is_no_change_is_for_no_group_and_who_has_no_name_cannot_be_disconnected(
 }
 
 #[test]
-fn no_client_can_ask_for_a_group_nor_is_told_of_one() {
+fn clients_can_neither_request_nor_see_groups() {
     let text =
         r#"{"toolsListChanged":true,"groups":["acme"],"principals":["ann"],"disconnects":true}"#;
     let read = SubscriptionFilter::from_json(text, &Limits::default()).unwrap();
@@ -130,7 +130,7 @@ fn no_client_can_ask_for_a_group_nor_is_told_of_one() {
 }
 
 #[test]
-fn a_bus_sends_what_is_for_a_group_to_its_edges_alone() {
+fn a_bus_sends_group_events_only_to_that_group() {
     let mut bus = bus();
     let ann = attach(&mut bus, &filter("ann", &["acme"]));
     let ben = attach(&mut bus, &filter("ben", &["acme", "bolt"]));
@@ -145,7 +145,7 @@ fn a_bus_sends_what_is_for_a_group_to_its_edges_alone() {
 }
 
 #[test]
-fn an_edge_that_was_away_is_told_of_its_groups_and_that_its_caller_is_disconnect() {
+fn a_returning_edge_gets_missed_group_events_and_disconnects() {
     let mut bus = bus();
     let events = [
         TOOLS,
@@ -208,7 +208,7 @@ fn cue() -> Output {
 }
 
 #[test]
-fn a_stream_hears_what_is_for_its_groups_once_with_what_is_for_everybody() {
+fn a_stream_gets_one_cue_for_group_and_common_events() {
     let mut stream = open(filter("ann", &["acme"]));
     stream.handle_event(&of("bolt", TOOLS));
     assert_eq!(stream.poll_output(T0), None);
@@ -221,7 +221,7 @@ fn a_stream_hears_what_is_for_its_groups_once_with_what_is_for_everybody() {
 }
 
 #[test]
-fn who_is_disconnect_is_told_nothing_more() {
+fn a_disconnected_caller_gets_nothing_more() {
     let mut stream = open(filter("ann", &[]));
     stream.handle_event(&disconnected("ben"));
     stream.handle_event(&TOOLS);
@@ -231,7 +231,7 @@ fn who_is_disconnect_is_told_nothing_more() {
 }
 
 #[test]
-fn a_fan_writes_what_is_for_a_group_to_its_streams_alone_and_ends_those_of_the_disconnected() {
+fn a_fanout_writes_group_events_to_that_group_and_ends_disconnected_streams() {
     let mut fanout = Fanout::default();
     let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, group)| {
         let stream = ServerStream::new(id("1"), filter(name, &[group]), T0, T0);
@@ -257,7 +257,7 @@ fn a_fan_writes_what_is_for_a_group_to_its_streams_alone_and_ends_those_of_the_d
 }
 
 #[test]
-fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
+fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
     let mut isolate = Isolate::new(Timeouts::default(), T0);
     let [ann, ben] = [filter("ann", &["acme"]), filter("ben", &["bolt"])].map(|filter| {
         let stream = ServerStream::new(id("1"), filter, T0, T0);
@@ -307,7 +307,7 @@ fn resumed() -> Alone {
 }
 
 #[test]
-fn who_was_disconnected_before_its_stream_was_opened_was_let_in_again() {
+fn a_disconnect_before_the_stream_opened_is_ignored() {
     let mut edge = resumed();
     let before = follow::batch(0, 1, &disconnected("ann"));
     edge.handle_bus_message(&before, T0).unwrap();
@@ -319,7 +319,7 @@ fn who_was_disconnected_before_its_stream_was_opened_was_let_in_again() {
 }
 
 #[test]
-fn who_is_disconnect_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
+fn a_disconnect_during_an_outage_applies_after_it() {
     let mut edge = resumed();
     edge.handle_bus_lost(T0, 0.5, false);
     let now = Millis(60_000);
@@ -335,7 +335,7 @@ fn who_is_disconnect_while_the_bus_is_away_hears_nothing_more_when_it_is_back() 
 }
 
 #[test]
-fn an_edge_keeps_its_groups_whatever_its_bus_says_that_it_sends() {
+fn an_edge_filters_by_its_own_groups() {
     let mut edge = resumed();
     let watched = r#"{"v":1,"type":"watched","groups":["bolt"],"add":["group:bolt"]}"#;
     edge.handle_bus_message(watched, T0).unwrap();

@@ -32,21 +32,21 @@ struct Case {
 }
 
 #[test]
-fn streams_that_a_server_may_write() {
+fn valid_streams_of_a_server() {
     run(include_str!(
         "../corpus/2026-07-28/server/accept/framing.json"
     ));
 }
 
 #[test]
-fn messages_that_a_server_may_send() {
+fn valid_messages_of_a_server() {
     run(include_str!(
         "../corpus/2026-07-28/server/accept/messages.json"
     ));
 }
 
 #[test]
-fn json_that_a_server_may_answer() {
+fn valid_json_answers_of_a_server() {
     run(include_str!("../corpus/2026-07-28/server/accept/json.json"));
 }
 

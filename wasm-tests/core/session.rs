@@ -66,7 +66,7 @@ fn initialize_names_the_latest_version_and_no_session() {
 }
 
 #[test]
-fn the_answer_makes_a_session() {
+fn a_valid_answer_establishes_a_session() {
     let expected = Session {
         id: Some("s-1".into()),
         version: "2025-06-18",
@@ -93,7 +93,7 @@ fn the_answer_makes_a_session() {
 }
 
 #[test]
-fn an_answer_that_makes_none_says_why() {
+fn an_invalid_answer_has_an_error() {
     let of = |version: &str| ANSWER.replace("2025-06-18", version);
     let code = |read: Result<Session, SessionError>| read.unwrap_err().code();
     assert_eq!(
@@ -124,7 +124,7 @@ fn an_answer_that_makes_none_says_why() {
 }
 
 #[test]
-fn every_request_of_a_session_is_one_that_our_server_takes() {
+fn our_server_accepts_every_request_of_a_session() {
     let session = session();
     let own = RequestId::from_text("mcp-listen:2");
     for (request, call) in [
@@ -156,7 +156,7 @@ fn every_request_of_a_session_is_one_that_our_server_takes() {
 }
 
 #[test]
-fn an_id_that_no_header_field_can_carry_is_not_resumed_from() {
+fn an_event_id_that_no_header_can_carry_is_omitted() {
     for id in ["", "a\tb", "a b", "é", "a\u{7f}"] {
         assert_eq!(session().stream(Some(id)), session().stream(None), "{id:?}");
     }
@@ -176,7 +176,7 @@ fn a_session_without_an_id_is_not_ended() {
 }
 
 #[test]
-fn the_changes_on_a_session_s_stream_are_read() {
+fn changes_on_a_session_stream_are_read() {
     let limits = Limits::default();
     check(any_event(), |event| {
         let message = message::plain_notification(&event);

@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 mod lists;
 
 #[test]
-fn whatever_is_done_a_map_is_as_a_tree_would_be() {
+fn a_map_behaves_like_a_btree_map() {
     let mut random = 7_u32;
     let (mut map, mut tree) = (Map::new(), BTreeMap::new());
     for step in 0..20_000_u32 {
@@ -45,7 +45,7 @@ fn whatever_is_done_a_map_is_as_a_tree_would_be() {
 }
 
 #[test]
-fn a_default_is_put_in_once() {
+fn a_default_is_inserted_once() {
     let mut map: Map<&str, Vec<u32>> = Map::new();
     for number in [1, 2] {
         map.or_default("a")

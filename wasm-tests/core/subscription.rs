@@ -143,7 +143,7 @@ fn the_request_has_its_headers_and_names_version_capabilities_and_client() {
 }
 
 #[test]
-fn every_request_is_one_that_our_server_takes() {
+fn our_server_accepts_every_request() {
     check(any_filter(), |filter| {
         let subscription =
             Subscription::new(own_id(), filter.clone(), Options::default(), Millis(0));
@@ -170,7 +170,7 @@ fn a_stream_is_acknowledged_changes_and_ends() {
 }
 
 #[test]
-fn an_end_without_a_result_is_a_loss_wherever_it_comes() {
+fn an_end_without_a_result_is_a_loss() {
     for mut subscription in [requested(), begun(), acknowledged()] {
         subscription.handle_end();
         assert_eq!(told(&mut subscription), [lost(Loss::Disconnected)]);
@@ -183,7 +183,7 @@ fn an_end_without_a_result_is_a_loss_wherever_it_comes() {
 }
 
 #[test]
-fn a_subscription_that_the_server_gives_up_is_lost() {
+fn a_subscription_cancelled_by_the_server_is_lost() {
     let mut subscription = acknowledged();
     say(&mut subscription, &message::cancelled(&own_id()));
     assert_eq!(told(&mut subscription), [lost(Loss::Cancelled)]);
@@ -206,7 +206,7 @@ fn what_is_not_polled_collapses() {
 }
 
 #[test]
-fn too_many_parts_become_the_resources_themselves() {
+fn too_many_sub_resources_become_their_resources() {
     let parts = Limits::default().uris;
     let mut subscription = acknowledged();
     for round in 0..3 {
@@ -224,7 +224,7 @@ fn too_many_parts_become_the_resources_themselves() {
 }
 
 #[test]
-fn what_is_pending_is_told_before_the_end() {
+fn pending_changes_are_reported_before_the_end() {
     let mut subscription = begun();
     say(&mut subscription, &ack(&tools()));
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
@@ -238,7 +238,7 @@ fn what_is_pending_is_told_before_the_end() {
 }
 
 #[test]
-fn after_a_cancel_nothing_is_told_and_nothing_is_sent() {
+fn after_a_cancel_nothing_is_reported_or_sent() {
     for mut subscription in [requested(), begun(), acknowledged()] {
         say(&mut subscription, &ack(&tools()));
         say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
@@ -255,7 +255,7 @@ fn after_a_cancel_nothing_is_told_and_nothing_is_sent() {
 }
 
 #[test]
-fn what_has_ended_is_not_cancelled() {
+fn an_ended_subscription_is_not_cancelled() {
     let mut graceful = acknowledged();
     say(&mut graceful, &message::listen_result(&own_id(), None));
     let mut lost = acknowledged();
@@ -271,7 +271,7 @@ fn what_has_ended_is_not_cancelled() {
 }
 
 #[test]
-fn only_the_wait_for_the_acknowledgment_has_a_limit() {
+fn only_the_acknowledgment_has_a_timeout() {
     let options = Options {
         acknowledgment: Duration::from_secs(1),
         silence: Duration::ZERO,
@@ -299,7 +299,7 @@ fn only_the_wait_for_the_acknowledgment_has_a_limit() {
 }
 
 #[test]
-fn silence_ends_an_open_stream_and_keep_alives_put_it_off() {
+fn silence_ends_an_open_stream_and_keep_alives_postpone_it() {
     let mut subscription = acknowledged();
     assert_eq!(subscription.poll_timeout(), Some(Millis(60_000)));
     subscription.handle_bytes(sse::KEEP_ALIVE, Millis(50_000));

@@ -106,7 +106,7 @@ fn only(name: &str) -> SubscriptionFilter {
 }
 
 #[test]
-fn a_sign_of_life_uses_the_session() {
+fn a_ping_counts_as_use_of_the_session() {
     let mut exchange = post("ping", "{}", true);
     assert_eq!(asked(&mut exchange), Ask::Use);
     exchange.handle_reply(Reply::Done);
@@ -117,7 +117,7 @@ fn a_sign_of_life_uses_the_session() {
 }
 
 #[test]
-fn what_a_session_refuses_is_told() {
+fn a_refusal_of_the_session_is_returned() {
     let too_many = Reason::LimitExceeded {
         what: "Too many bytes of resource URIs",
         limit: 300,
@@ -140,7 +140,7 @@ fn what_a_session_refuses_is_told() {
 }
 
 #[test]
-fn who_may_watch_nothing_is_told_so_before_its_parameters_are_looked_at() {
+fn a_session_without_subscriptions_is_refused_before_its_parameters_are_checked() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         let mut exchange = post(method, "{}", false);
         assert_eq!(asked(&mut exchange), Ask::MayWatch);
@@ -155,7 +155,7 @@ fn who_may_watch_nothing_is_told_so_before_its_parameters_are_looked_at() {
 }
 
 #[test]
-fn nothing_is_watched_before_somebody_has_said_that_it_may_be() {
+fn a_subscribe_is_authorized_before_it_takes_effect() {
     for (permit, asks) in [
         (None, watch()),
         (Some(only("note://a")), watch()),
@@ -177,7 +177,7 @@ fn nothing_is_watched_before_somebody_has_said_that_it_may_be() {
 
 /// What the server behind answers to `DELETE`, and to `notifications/initialized`.
 #[test]
-fn the_server_behind_is_told_before_the_session_changes() {
+fn the_server_is_updated_before_the_session() {
     let behind = || Step::Send {
         behind: Some("b".into()),
     };
@@ -231,7 +231,7 @@ fn the_server_behind_is_told_before_the_session_changes() {
 }
 
 #[test]
-fn a_server_behind_is_told_once() {
+fn the_server_is_updated_once() {
     let mut exchange = request("DELETE", HEADERS, "", true);
     exchange.handle_reply(Reply::ForwardFirst("b".into()));
     exchange.handle_status(200);
@@ -241,7 +241,7 @@ fn a_server_behind_is_told_once() {
 }
 
 #[test]
-fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
+fn a_404_of_the_server_ends_our_session() {
     for (behind, status, ends) in [
         (Some("b"), 200, false),
         (Some("b"), 404, true),
@@ -262,7 +262,7 @@ fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
 }
 
 #[test]
-fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() {
+fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
     let capabilities = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
     let at = |position| {
         let (epoch, position) = ("e".into(), mcp_listen::position::Position(position));
@@ -302,7 +302,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
 }
 
 #[test]
-fn without_a_session_nothing_but_its_beginning_is_served() {
+fn without_a_session_only_initialize_is_served() {
     let bare = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
     let body = |method| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
     let mut exchange = request("POST", bare, &body("initialize"), true);

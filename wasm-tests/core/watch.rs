@@ -127,7 +127,7 @@ fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
 }
 
 #[test]
-fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
+fn a_dropped_stream_is_reopened_with_a_new_id() {
     let mut watched = SessionInterest::new(1);
     let mut ids = BTreeSet::new();
     let first = watched.open();
@@ -147,7 +147,7 @@ fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
 }
 
 #[test]
-fn it_says_where_it_stands() {
+fn the_state_of_a_watch_is_reported() {
     let mut watched = SessionInterest::new(1);
     assert_eq!(watched.watch.state().name(), "connecting");
     watched.open();
@@ -165,7 +165,7 @@ fn it_says_where_it_stands() {
 }
 
 #[test]
-fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
+fn everything_honored_is_reported_on_each_reopening_only() {
     let mut watched = SessionInterest::new(1);
     watched.open();
     let honored = crate::subscription::watched(&["a"]);
@@ -189,7 +189,7 @@ fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
 }
 
 #[test]
-fn a_first_opening_that_took_several_attempts_is_the_first() {
+fn a_first_opening_after_failed_attempts_reports_nothing() {
     let mut watched = SessionInterest::new(1);
     watched.open();
     watched.drop_and_reopen();
@@ -198,7 +198,7 @@ fn a_first_opening_that_took_several_attempts_is_the_first() {
 }
 
 #[test]
-fn the_wait_is_anything_up_to_a_ceiling_that_doubles_to_half_a_minute() {
+fn the_wait_is_drawn_below_a_ceiling_that_doubles_to_half_a_minute() {
     let ceilings = [
         500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
     ];
@@ -221,7 +221,7 @@ fn the_wait_is_anything_up_to_a_ceiling_that_doubles_to_half_a_minute() {
 }
 
 #[test]
-fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
+fn only_a_stream_open_for_half_a_minute_resets_the_backoff() {
     let waits_after = |lived: Millis| -> Vec<Millis> {
         (0..100)
             .map(|seed| {
@@ -251,7 +251,7 @@ fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
 }
 
 #[test]
-fn a_server_that_says_when_to_come_back_is_obeyed() {
+fn retry_after_is_obeyed() {
     for seed in 0..50 {
         let mut watched = SessionInterest::new(seed);
         watched.open();
@@ -266,7 +266,7 @@ fn a_server_that_says_when_to_come_back_is_obeyed() {
 }
 
 #[test]
-fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
+fn a_watch_stops_if_the_caller_or_request_is_refused() {
     let json = "content-type: application/json";
     let error =
         |code: i32| format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":"m"}}}}"#);
@@ -295,7 +295,7 @@ fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
 }
 
 #[test]
-fn it_goes_on_where_the_server_may_recover() {
+fn a_watch_continues_if_the_server_may_recover() {
     for status in [404, 408, 429, 500, 502, 503] {
         let mut watched = SessionInterest::new(1);
         watched.open();
@@ -311,7 +311,7 @@ fn it_goes_on_where_the_server_may_recover() {
 }
 
 #[test]
-fn a_graceful_end_is_opened_again_unless_nothing_was_honored() {
+fn a_graceful_end_is_reopened_unless_nothing_was_honored() {
     let mut watched = SessionInterest::live(1);
     let result = message::listen_result(watched.id.as_ref().unwrap(), None);
     watched.say(&result);
@@ -328,7 +328,7 @@ fn a_graceful_end_is_opened_again_unless_nothing_was_honored() {
 }
 
 #[test]
-fn an_acknowledgment_that_does_not_come_is_another_attempt() {
+fn a_missing_acknowledgment_leads_to_another_attempt() {
     let mut watched = SessionInterest::new(1);
     watched.open();
     watched.answer(200, STREAM, b"");
@@ -363,7 +363,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 #[test]
-fn whatever_happens_there_is_one_request_at_a_time_and_a_deadline() {
+fn there_is_always_one_request_and_a_deadline() {
     check((vec(any_step(), 0..60), any::<u64>()), |(steps, seed)| {
         let mut watched = SessionInterest::new(seed);
         watched.open();

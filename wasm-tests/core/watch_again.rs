@@ -117,7 +117,7 @@ fn live(is_again: bool) -> WatchOutput {
 }
 
 #[test]
-fn a_server_that_was_listened_to_is_not_asked_again_what_it_speaks() {
+fn the_revision_of_a_known_server_is_not_probed_again() {
     let mut host = Host::found();
     host.listened(3, &tools());
     let changed = WatchOutput::Changed(ServerEvent::ToolsListChanged);
@@ -125,7 +125,7 @@ fn a_server_that_was_listened_to_is_not_asked_again_what_it_speaks() {
 }
 
 #[test]
-fn what_is_refused_in_the_way_that_was_known_is_asked_in_the_other_way_first() {
+fn a_refusal_in_the_known_revision_probes_again_first() {
     let mut host = Host::found();
     host.refuse("subscriptions/listen", 404);
     host.sleep();
@@ -139,7 +139,7 @@ fn what_is_refused_in_the_way_that_was_known_is_asked_in_the_other_way_first() {
 }
 
 #[test]
-fn a_refusal_of_the_caller_or_of_the_moment_casts_no_doubt() {
+fn a_refused_caller_or_transient_refusal_does_not_probe_again() {
     let mut host = Host::found();
     host.refuse("subscriptions/listen", 403);
     assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
@@ -152,7 +152,7 @@ fn a_refusal_of_the_caller_or_of_the_moment_casts_no_doubt() {
 }
 
 #[test]
-fn a_way_that_was_given_is_not_doubted() {
+fn a_given_revision_is_not_probed() {
     let mut host = Host::new(ServerHint::Modern);
     let call = host.listened(1, &tools());
     host.told();
@@ -163,7 +163,7 @@ fn a_way_that_was_given_is_not_doubted() {
 }
 
 #[test]
-fn a_network_that_is_back_is_used_at_once_but_a_server_that_asked_is_waited_for() {
+fn the_online_event_reconnects_unless_the_server_asked_to_wait() {
     let mut host = Host::new(ServerHint::Modern);
     for _ in 0..9 {
         let (call, _) = host.request();
@@ -182,7 +182,7 @@ fn a_network_that_is_back_is_used_at_once_but_a_server_that_asked_is_waited_for(
 }
 
 #[test]
-fn a_network_that_is_back_opens_nothing_beside_what_is_open() {
+fn the_online_event_does_not_open_a_second_subscription() {
     let mut host = Host::new(ServerHint::Modern);
     host.watch.handle_online(host.now);
     host.listened(1, &tools());
@@ -196,7 +196,7 @@ fn a_network_that_is_back_opens_nothing_beside_what_is_open() {
 }
 
 #[test]
-fn it_stops_where_its_credentials_would_go_elsewhere() {
+fn a_redirect_stops_the_watch() {
     let mut host = Host::new(ServerHint::Modern);
     let elsewhere = (307, "location: https://elsewhere.example");
     host.answer("subscriptions/listen", elsewhere, "");
@@ -205,7 +205,7 @@ fn it_stops_where_its_credentials_would_go_elsewhere() {
 }
 
 #[test]
-fn one_subscription_is_not_opened_again() {
+fn once_does_not_reopen() {
     let watch = Watch::new(
         tools(),
         Options::default(),
@@ -225,7 +225,7 @@ fn one_subscription_is_not_opened_again() {
 }
 
 #[test]
-fn an_owner_that_reads_all_when_it_is_live_is_told_nothing_twice() {
+fn without_repeats_a_reopening_reports_no_changes() {
     let watch = Watch::new(
         tools(),
         Options::default(),
@@ -277,7 +277,7 @@ fn until_next(watch: &mut Watch, now: Millis) -> Millis {
 }
 
 #[test]
-fn a_channel_is_joined_anew_for_each_subscription_in_the_way_that_was_found() {
+fn a_channel_is_joined_again_for_each_subscription() {
     let mut watch = on_channel();
     assert_eq!(watch.state(), State::Connecting);
     let asked = joined(&mut watch, ASKED, 0, Millis(0));
@@ -295,7 +295,7 @@ fn a_channel_is_joined_anew_for_each_subscription_in_the_way_that_was_found() {
 }
 
 #[test]
-fn a_channel_that_is_not_there_is_tried_again() {
+fn a_missing_channel_is_tried_again() {
     let mut watch = on_channel();
     assert!(watch.poll_join());
     watch.handle_exit();
@@ -305,7 +305,7 @@ fn a_channel_that_is_not_there_is_tried_again() {
 }
 
 #[test]
-fn a_watch_that_was_stopped_joins_no_channel() {
+fn a_stopped_watch_joins_no_channel() {
     let mut watch = on_channel();
     watch.cancel();
     assert!(!watch.poll_join());
@@ -320,7 +320,7 @@ fn a_watch_that_was_stopped_joins_no_channel() {
 }
 
 #[test]
-fn what_is_left_of_a_channel_that_is_gone_is_not_sent_on_the_next_one() {
+fn pending_messages_of_an_old_channel_are_not_sent_on_the_next() {
     let mut watch = on_channel();
     joined(&mut watch, ServerHint::Legacy, 0, Millis(0));
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;

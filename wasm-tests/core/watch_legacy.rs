@@ -77,7 +77,7 @@ impl Host {
 }
 
 #[test]
-fn a_session_that_is_over_is_left_and_another_one_tells_everything_once() {
+fn a_new_session_after_an_ended_one_reports_everything_once() {
     let mut host = Host::new();
     let stream = host.session();
     assert_eq!(host.told(), [live(tools(), false)]);
@@ -101,7 +101,7 @@ fn a_session_that_is_over_is_left_and_another_one_tells_everything_once() {
 }
 
 #[test]
-fn a_farewell_that_waits_is_not_taken_back() {
+fn a_pending_session_end_is_still_sent() {
     let mut host = Host::new();
     let stream = host.session();
     host.told();

@@ -10,7 +10,7 @@
     missing_docs,
     unreachable_pub,
     dead_code,
-    reason = "a failure is told by panicking"
+    reason = "a failure is reported by panicking"
 )]
 
 #[path = "../core/any.rs"]

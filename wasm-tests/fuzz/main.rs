@@ -27,7 +27,7 @@ mod tending;
 mod wires;
 
 #[test]
-fn every_crasher_that_was_kept_is_survived() {
+fn every_stored_crasher_is_survived() {
     for target in target::ALL {
         for (name, bytes) in crashers::of(target.name) {
             println!("{} {name}", target.name);
@@ -37,7 +37,7 @@ fn every_crasher_that_was_kept_is_survived() {
 }
 
 #[test]
-fn each_crasher_is_of_a_target() {
+fn each_crasher_has_a_target() {
     let names: Vec<_> = target::ALL.iter().map(|target| target.name).collect();
     for folder in crashers::folders() {
         assert!(names.contains(&folder.as_str()), "{folder} is no target");
@@ -45,7 +45,7 @@ fn each_crasher_is_of_a_target() {
 }
 
 #[test]
-fn each_target_survives_some_hundred_inputs() {
+fn each_target_survives_hundreds_of_inputs() {
     for target in target::ALL {
         if let Err(found) = target.search(256, any::rng()) {
             let (why, shown) = (&found.why, found.shown());

@@ -8,11 +8,11 @@ use mcp_listen::{
 use crate::{
     desk::Tell,
     disk::Disk,
+    harness_bug::{self, HarnessBug},
     invariant::Violation,
     key::Key,
     memory::{Attachment, Memory},
     network::{Close, Frame, Note, SocketId},
-    slip::{self, Slip},
     table::{PER_SHARD, Table},
 };
 
@@ -122,7 +122,7 @@ impl Bus {
         memory.behind.remove(&socket);
         if let Some(edge) = memory.edges.remove(&socket) {
             memory.sockets.remove(&edge);
-            if !slip::has(Slip::KeepsWhoLeft) {
+            if !harness_bug::has(HarnessBug::KeepsEdges) {
                 memory.core.disconnect(edge);
                 memory.sessions.handle_left(edge, now).unwrap();
             }
@@ -138,7 +138,7 @@ impl Bus {
         now: Millis,
     ) -> Option<Position> {
         let memory = self.memory()?;
-        if cut == Cut::BeforeLog && !slip::has(Slip::SendsBeforeItWrites) {
+        if cut == Cut::BeforeLog && !harness_bug::has(HarnessBug::SendsBeforeWriting) {
             return None;
         }
         let event = key.event(number);
@@ -317,7 +317,10 @@ impl Bus {
 
     fn tell_floor(&mut self) {
         let floor = self.disk.floor();
-        if let Some(memory) = self.memory().filter(|_| !slip::has(Slip::KeepsTheFloor)) {
+        if let Some(memory) = self
+            .memory()
+            .filter(|_| !harness_bug::has(HarnessBug::KeepsFloor))
+        {
             memory.core.handle_trimmed(floor);
         }
     }

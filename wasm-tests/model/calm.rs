@@ -120,7 +120,7 @@ impl World {
         }
         let before = self.moves();
         Err(Violation::new(
-            "streams find their place",
+            "streams find a shard",
             format!("{before:?}"),
         ))
     }
@@ -149,11 +149,9 @@ impl World {
                 left = span;
             }
             self.pass(PAUSE_STEP)?;
-            hold(
-                "calls that failed are made again",
-                paused <= MAX_PAUSE,
-                || format!("some are not after {} ms", MAX_PAUSE.0),
-            )?;
+            hold("failed calls are repeated", paused <= MAX_PAUSE, || {
+                format!("some are not after {} ms", MAX_PAUSE.0)
+            })?;
         }
         Ok(())
     }
@@ -187,7 +185,7 @@ impl World {
             .map(|(at, _)| at)
             .collect();
         hold(
-            "a stream that can be opened is let in",
+            "a stream that can be opened opens",
             waiting.is_empty(),
             || format!("{waiting:?} are not open"),
         )
@@ -252,13 +250,13 @@ impl World {
         }
         self.settle()?;
         let left = self.streams();
-        hold("a stream that is closed ends", left.is_empty(), || {
+        hold("a closed stream ends", left.is_empty(), || {
             format!("{left:?} did not")
         })?;
         self.pass(PROMPTLY)?;
         let shards = self.shards.objects.values_mut();
         let attached = shards.map(ShardObject::attached).sum::<usize>() + self.bus.attached();
-        hold("the bus forgets whoever leaves", attached == 0, || {
+        hold("the bus removes edges that leave", attached == 0, || {
             format!("{attached} are attached")
         })
     }

@@ -29,7 +29,7 @@ impl World {
         self.drop_host(at)?;
         self.tend_watch(at)?;
         hold(
-            "a stream that can be opened is let in",
+            "a stream that can be opened opens",
             opened_in != Some(disturbances),
             || format!("client {at} was refused, and the bus is well"),
         )
@@ -42,7 +42,7 @@ impl World {
         let has_cause =
             |id: &str| client.is_superseded() || self.register.may_be_over(id, self.now);
         hold(
-            "a stream that nobody ended stays open",
+            "a stream that was not ended stays open",
             client.session_id().is_none_or(has_cause),
             || format!("client {at} is let go, and its session is there"),
         )
@@ -106,7 +106,7 @@ impl Host {
             self.allow(ending);
         }
         hold(
-            "a stream that nobody ended stays open",
+            "a stream that was not ended stays open",
             is_asked_for || has_cause,
             || format!("it ended: {}", ending.code()),
         )

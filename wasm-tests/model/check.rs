@@ -9,7 +9,7 @@
     clippy::print_stdout,
     missing_docs,
     unreachable_pub,
-    reason = "a failure is told by panicking"
+    reason = "a failure is reported by panicking"
 )]
 
 mod absence;
@@ -25,6 +25,7 @@ mod client;
 mod desk;
 mod disk;
 mod driven;
+mod harness_bug;
 mod holding;
 mod host;
 mod invariant;
@@ -52,7 +53,6 @@ mod seed;
 mod session;
 mod shard;
 mod shrink;
-mod slip;
 mod table;
 mod telling;
 mod visit;

@@ -103,7 +103,7 @@ impl Client {
         let key = Key::of(event);
         self.read[key.index()] = self.seen;
         hold(
-            "a watch tells what it watches alone",
+            "a watch reports only what it watches",
             self.wanted.has(key),
             || key.name().to_owned(),
         )
@@ -209,7 +209,7 @@ impl Client {
         };
         let notice = stream.handle_message(incoming);
         hold(
-            "a client understands what it is sent",
+            "a client understands its messages",
             notice == Some(expected),
             || format!("it took it for {notice:?}"),
         )
@@ -232,7 +232,7 @@ impl Client {
             })?;
             let is_latest =
                 !key.is_task() || !self.is_promised(key, last) || self.has_state(key, last);
-            hold("of a task the latest state is told", is_latest, || {
+            hold("the latest state of a task is delivered", is_latest, || {
                 format!("state {last} of {} was not", key.name())
             })?;
         }

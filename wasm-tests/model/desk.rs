@@ -8,9 +8,9 @@ use mcp_listen::{
 use crate::{
     bus::Bus,
     cabinet::{Broken, Rows},
+    harness_bug::{self, HarnessBug},
     network::Note,
     shard::close_of,
-    slip::{self, Slip},
 };
 
 /// What a shard is to be told about a session.
@@ -95,7 +95,7 @@ impl Bus {
         {
             let Some(memory) = self.memory() else { return };
             match output {
-                Output::Watch(edge, watched) if !slip::has(Slip::FollowsNoSession) => {
+                Output::Watch(edge, watched) if !harness_bug::has(HarnessBug::FollowsNoSession) => {
                     let frame = memory.core.watch(edge, &watched.uris, watched.is_paused);
                     let socket = memory.sockets.get(&edge).copied();
                     if let Some((socket, frame)) = socket.zip(frame) {

@@ -226,7 +226,7 @@ impl Host {
         let written = self.written.as_ref();
         let says = written.is_some_and(|written| written.reads.iter().any(is_cue));
         hold(
-            "a session hears nothing before its client is ready",
+            "a session sends nothing before its client is ready",
             is_ready || !says,
             || "a cue was written".to_owned(),
         )
@@ -268,7 +268,7 @@ impl Host {
         }
         if read.said == Said::Result {
             hold("a graceful end drains", self.pending.is_empty(), || {
-                "the result was written before what waited".to_owned()
+                "the result was written before pending cues".to_owned()
             })?;
         }
         Ok(read)

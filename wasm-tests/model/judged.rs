@@ -35,7 +35,7 @@ impl World {
             *other != at && it.session_id() == Some(&id) && it.host.is_some()
         });
         let other = others.next().map(|(other, _)| other);
-        hold("a session has one stream at most", other.is_none(), || {
+        hold("a session has at most one stream", other.is_none(), || {
             format!("clients {at} and {other:?} have one for {id}")
         })?;
         if self.clients[at].is_superseded() || !is_known {
@@ -58,7 +58,7 @@ impl World {
             }
         };
         hold(
-            "a stream honors what its session watches",
+            "a stream honors the subscriptions of its session",
             told.iter().chain(&watched).all(is_right),
             || format!("client {at} hears of {told:?}, and watches {watched:?}"),
         )

@@ -19,7 +19,7 @@ impl World {
             }
             let since = *isolate.idle_since.get_or_insert(now);
             hold(
-                "a shared connection is served again before long",
+                "a shared connection is served again soon",
                 now - since <= MAX_IDLE,
                 || format!("it is not since {} ms", (now - since).0),
             )?;
@@ -31,7 +31,7 @@ impl World {
         let isolate = &self.isolates[place];
         let is_spent = isolate.rider(edge).is_some_and(|it| self.is_spent(it));
         hold(
-            "a request that has spent its budget never has the socket of others again",
+            "a request that has spent its budget never owns the shared socket again",
             !is_spent || isolate.riders.len() == 1,
             || format!("{edge:?} of isolate {place} took it"),
         )
@@ -61,7 +61,7 @@ impl World {
         };
         let are_few = edges.len() <= riders.len().div_ceil(self.budget().shed_share);
         hold(
-            "a few streams are shed, and only where no fresh request can go on",
+            "a few streams are shed, and only if no fresh request can continue",
             is_due && are_few && riders.iter().all(is_out),
             || format!("{edges:?} of isolate {place} were shed"),
         )

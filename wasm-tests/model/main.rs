@@ -1,4 +1,4 @@
-//! The model checker: thousands of seeded lives of clients, edges, bus and network, natively.
+//! The model checker: thousands of planted lives of clients, edges, bus and network, natively.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
     clippy::indexing_slicing,
     missing_docs,
     unreachable_pub,
-    reason = "tests say what went wrong by panicking"
+    reason = "tests report failures by panicking"
 )]
 
 mod absence;
@@ -23,6 +23,7 @@ mod client;
 mod desk;
 mod disk;
 mod driven;
+mod harness_bug;
 mod holding;
 mod host;
 mod invariant;
@@ -50,7 +51,6 @@ mod seed;
 mod session;
 mod shard;
 mod shrink;
-mod slip;
 mod table;
 mod telling;
 mod visit;
@@ -72,7 +72,7 @@ fn ten_thousand_schedules_keep_every_promise() {
 /// Each bug is found among the seeds that are always tried.
 #[cfg(feature = "planted")]
 #[test]
-fn every_seeded_bug_is_found_as_the_table_says() {
+fn every_planted_bug_is_found() {
     let table: String = bugs::BUGS
         .iter()
         .map(|(bug, what)| row(*bug, what))
@@ -86,7 +86,7 @@ fn every_seeded_bug_is_found_as_the_table_says() {
 }
 
 #[cfg(feature = "planted")]
-fn row(bug: bugs::Seeded, what: &str) -> String {
+fn row(bug: bugs::Planted, what: &str) -> String {
     let found = search(0..SEEDS, || bugs::plant(Some(bug)));
     bugs::plant(None);
     let Err(found) = found else {
@@ -98,8 +98,8 @@ fn row(bug: bugs::Seeded, what: &str) -> String {
         schedule,
     } = *found;
     let place = match bug {
-        bugs::Seeded::Core(_) => "core",
-        bugs::Seeded::Around(_) => "around it",
+        bugs::Planted::Core(_) => "core",
+        bugs::Planted::Around(_) => "around it",
     };
     let (promise, steps) = (violation.promise, schedule.steps.len());
     format!("| {place} | {what} | {promise} | {seed} | {steps} |\n")

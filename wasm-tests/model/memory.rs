@@ -10,8 +10,8 @@ use mcp_listen::{
 use crate::{
     cabinet::Cabinet,
     disk::Disk,
+    harness_bug::{self, HarnessBug},
     network::SocketId,
-    slip::{self, Slip},
 };
 
 /// What a restart or a sleep takes.
@@ -73,7 +73,7 @@ impl Memory {
         } else {
             let texts = attachment.kept.iter().map(String::as_str);
             let last = attachment.last;
-            let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
+            let last = last.filter(|_| !harness_bug::has(HarnessBug::ForgetsLastSent));
             let topics = decode_topics(texts).unwrap();
             self.core.restore(&topics, last, attachment.seq)
         };
@@ -90,7 +90,7 @@ impl Memory {
 /// Where a bus that wakes goes on.
 fn cursor(disk: &Disk) -> Cursor {
     let mut cursor = disk.cursor();
-    if slip::has(Slip::RepeatsAPosition) {
+    if harness_bug::has(HarnessBug::ReusesPosition) {
         cursor.position = cursor.position.previous();
     }
     cursor

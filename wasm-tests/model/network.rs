@@ -13,10 +13,7 @@ pub(crate) struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SocketId(pub(crate) usize);
 
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each says something of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each has a distinct message")]
 #[derive(Debug)]
 pub(crate) struct Socket {
     /// Whether one of its ends is of a version that cannot notice what is missing.

@@ -30,9 +30,11 @@ impl Pending {
         let first = told.first().copied();
         let honored = stream.honored();
         let count = stream.pending_cues();
-        hold("a backlog has one cue a key at most", count <= KEYS, || {
-            format!("{count} cues wait")
-        })?;
+        hold(
+            "at most one cue per topic is pending",
+            count <= KEYS,
+            || format!("{count} cues wait"),
+        )?;
         let added = count.saturating_sub(self.queue.len());
         let expected: Vec<Key> = match first {
             Some(Told::Change(_)) if told.len() > 1 => self.new_of(told),
@@ -47,7 +49,7 @@ impl Pending {
         let is_new = expected.iter().all(|key| !self.queue.contains(key));
         self.queue.extend(&expected);
         let is_right = is_new && (count == self.queue.len() || is_over(stream));
-        hold("each key waits once, in its place", is_right, || {
+        hold("each topic is pending once, in its place", is_right, || {
             format!(
                 "{count} cues wait after {first:?}, where {:?} should",
                 self.queue
@@ -63,7 +65,7 @@ impl Pending {
     /// A cue is written where none waits.
     pub(crate) fn pass(&mut self, key: Key) -> Result<(), Violation> {
         hold(
-            "nothing overtakes what waits",
+            "nothing overtakes a pending cue",
             self.queue.is_empty(),
             || format!("{} was written before {:?}", key.name(), self.queue),
         )?;

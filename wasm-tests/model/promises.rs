@@ -45,7 +45,7 @@ fn check_mark(
         };
         let is_behind = client.is_promised(key, last) && host.polled(key) < last;
         let is_lost = is_behind && !host.pending().has(key) && key.is_honored(honored);
-        hold("a cursor moves only over what was heard", !is_lost, || {
+        hold("a cursor moves only over received events", !is_lost, || {
             let position = cursor.position.0;
             format!(
                 "event {last} of {} is behind position {position}, and nothing waits",

@@ -61,7 +61,7 @@ impl Register {
             let is_own = caller.is_some() && entry.caller == caller;
             let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
             hold(
-                "a caller takes room from itself alone",
+                "a caller makes room at its own expense",
                 is_own || is_idle,
                 || format!("{lost} had to go for {id}"),
             )?;
@@ -105,16 +105,14 @@ impl Register {
         let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
         let is_unknown = *reply == Reply::Unknown;
         hold(
-            "a session that is over is unknown, and so is one of another caller",
+            "an ended session is unknown, and so is one of another caller",
             is_unknown || is_own && !entry.is_over && !is_idle,
             || format!("{question:?} was answered {reply:?}"),
         )?;
         let is_there = is_own && !entry.is_over && (entry.is_streaming || now <= entry.stays_until);
-        hold(
-            "a session that is used stays",
-            !is_unknown || !is_there,
-            || format!("{} is unknown", question.session),
-        )?;
+        hold("a session in use stays", !is_unknown || !is_there, || {
+            format!("{} is unknown", question.session)
+        })?;
         if is_unknown {
             entry.is_over |= is_own;
             return Ok(());
@@ -156,7 +154,7 @@ impl Register {
             entry.is_streaming = is_streaming;
             let is_gone = rows.get(id).is_none() && !entry.is_over;
             hold(
-                "a session that is used stays",
+                "a session in use stays",
                 !is_gone || !is_streaming && now > entry.stays_until,
                 || format!("{id} is gone"),
             )?;
@@ -207,7 +205,7 @@ impl Register {
             let was_before = entry.used.0 + late < lost.used.0
                 || is_one_life && is_exact(lost) && is_exact(entry) && entry.used < lost.used;
             hold(
-                "the session that was used least recently makes room",
+                "the least recently used session makes room",
                 has_stream || !was_before,
                 || format!("{id} went, and {other} was used before it"),
             )?;
@@ -248,7 +246,7 @@ pub(crate) fn check_room(
         Reply::Done => is_watched || own < limits.uris && !exceeds_bytes,
         _ => true,
     };
-    hold("bounds are kept to the byte", expected, || {
+    hold("limits hold to the byte", expected, || {
         format!("{reply:?} for {id}, which watches {own}, of {named} and {unnamed} bytes")
     })
 }

@@ -6,9 +6,9 @@ use mcp_listen::{
 use crate::{
     bus::Bus,
     disk::Entry,
+    harness_bug::{self, HarnessBug},
     invariant::{Violation, hold},
     key::{Key, number_of},
-    slip::{self, Slip},
 };
 
 impl Bus {
@@ -22,10 +22,10 @@ impl Bus {
             return Ok(());
         };
         let floor = self.disk().floor();
-        hold("what is replayed is still there", after >= floor, || {
+        hold("replayed events are in the log", after >= floor, || {
             format!("{after:?} is below the log's floor {floor:?}")
         })?;
-        let from = if slip::has(Slip::ReplaysTooLate) {
+        let from = if harness_bug::has(HarnessBug::ReplaysTooLate) {
             after.next()
         } else {
             after
@@ -58,7 +58,7 @@ impl Bus {
             let is_told = logged.is_some_and(|(key, number)| {
                 key == Key::of(event) && number_of(event).is_none_or(|told| told == number)
             });
-            hold("only what was logged is replayed", is_told, || {
+            hold("only logged events are replayed", is_told, || {
                 text.to_owned()
             })?;
         }
@@ -67,5 +67,5 @@ impl Bus {
 }
 
 fn unlogged(what: &str) -> Violation {
-    Violation::new("only what was logged is replayed", what.to_owned())
+    Violation::new("only logged events are replayed", what.to_owned())
 }

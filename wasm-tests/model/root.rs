@@ -67,7 +67,7 @@ impl Bus {
         let followed = sessions.handle_follow(&mut reply, &mut memory.core, now);
         followed.unwrap();
         if let Some(after) = reply.replay_after() {
-            hold("what is replayed is still there", after >= floor, || {
+            hold("replayed events are in the log", after >= floor, || {
                 format!("{after:?} is below the log's floor {floor:?}")
             })?;
             for entry in self.disk().after(after).copied().collect::<Vec<_>>() {

@@ -10,7 +10,7 @@ pub(crate) struct Schedule {
 }
 
 /// How a world begins; zero and false are the simplest.
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each choice is independent")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Setup {
     /// Whether the pipes of new sockets wait for [`Act::Deliver`].

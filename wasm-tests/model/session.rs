@@ -211,7 +211,7 @@ impl Client {
         };
         let is_asked = session.lists.has(key) || session.asked.has(key);
         hold(
-            "a session hears of what it asked for alone",
+            "a session receives only what it requested",
             is_asked,
             || key.name().to_owned(),
         )

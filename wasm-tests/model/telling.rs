@@ -134,7 +134,7 @@ impl World {
                 host.pending().has(key) || host.written.as_ref().is_some_and(|it| it.tells_of(key));
             let is_news = rider.head == 0 || self.ledger.last(key) > rider.head;
             hold(
-                "nothing from before the acknowledgment that waited for the bus",
+                "nothing from before an acknowledgment that waited for the bus",
                 !is_given || is_news,
                 || format!("client {}: {}", rider.client, key.name()),
             )?;

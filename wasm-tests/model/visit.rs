@@ -171,7 +171,7 @@ impl Visit {
                 Step::OpenSession => return Ok(Todo::OpenSession),
                 step => {
                     return Err(Violation::new(
-                        "a request of ours is answered here",
+                        "our requests are answered here",
                         format!("{step:?} for {:?}", self.asks),
                     ));
                 }
@@ -207,7 +207,7 @@ impl Visit {
                 | Step::Send { .. }
         );
         hold(
-            "nothing is done for a caller who was not named",
+            "nothing is done for an unauthenticated caller",
             self.is_named || !needs_name,
             || format!("{step:?} for {:?}", self.asks),
         )

@@ -189,7 +189,7 @@ impl World {
         let result = initialize_result(known);
         let initialized = visit.core.initialized(result.as_bytes(), Some(known));
         let Some(initialized) = initialized else {
-            return Err(Violation::new("an answer of initialize is one", result));
+            return Err(Violation::new("an answer to initialize is valid", result));
         };
         let principal = visit.principal.map(Into::into);
         let new = NewSession {
@@ -219,7 +219,7 @@ impl World {
         self.post_tells();
         self.route();
         hold(
-            "a session begins where there is room",
+            "a session begins if there is room",
             begun || self.setup.bounds % 4 == 3,
             || format!("client {}", visit.at),
         )?;
@@ -244,7 +244,7 @@ impl World {
         let opened = visit.core.open_session(self.keep_alive(), self.now);
         let Some((stream, joining)) = opened else {
             let how = format!("client {}", visit.at);
-            return Err(Violation::new("a stream that is to be opened is made", how));
+            return Err(Violation::new("a stream to be opened is created", how));
         };
         let client = &mut self.clients[visit.at];
         let rows = self.bus.disk().cabinet.rows();
@@ -256,7 +256,7 @@ impl World {
             .cloned()
             .collect();
         hold(
-            "a stream does not tell what its caller may not hear of",
+            "a stream sends nothing that its caller may not receive",
             joining.denied == denied,
             || format!("{denied:?} is denied, and {:?} left out", joining.denied),
         )?;
@@ -298,7 +298,7 @@ impl World {
     fn check_refused(&self, visit: &Visit, reason: Option<&Reason>) -> Result<(), Violation> {
         let is_in_the_way = reason == Some(&Reason::StreamTaken);
         hold(
-            "a stream that can be opened is let in",
+            "a stream that can be opened opens",
             is_in_the_way || visit.opened_in != Some(self.disturbances),
             || format!("client {} was told {reason:?}", visit.at),
         )
@@ -353,7 +353,7 @@ impl World {
         let counted = self.bus.count_sessions();
         let held = self.bus.disk().cabinet.rows().all().count();
         hold(
-            "sessions are counted as they are held",
+            "the count of sessions is right",
             counted.is_none_or(|counted| counted == held),
             || format!("{counted:?} of {held}"),
         )

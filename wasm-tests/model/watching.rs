@@ -142,7 +142,7 @@ impl World {
                 self.drop_host(at)
             }
             WatchOutput::Stopped(end) => Err(Violation::new(
-                "a watch goes on for as long as it may",
+                "a watch continues while it may",
                 format!("client {at}: {end:?}"),
             )),
         }
@@ -199,7 +199,7 @@ impl World {
         while let Some(late) = self.clients.iter().position(Client::is_late) {
             let due = self.clients[late].poll_timeout();
             let due = due.filter(|due| (self.now..=until).contains(due));
-            hold("a watch is opened again", due.is_some(), || {
+            hold("a watch reopens", due.is_some(), || {
                 format!("client {late} has nothing to wait for before {}", until.0)
             })?;
             self.pass(due.map_or(Millis(0), |due| due - self.now) + A_MOMENT)?;

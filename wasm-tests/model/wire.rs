@@ -27,7 +27,7 @@ impl Said {
             Self::Acknowledged(_) => "the acknowledgment".to_owned(),
             Self::Opened => "the first id".to_owned(),
             Self::Changed(event) => format!("a cue for {}", Key::of(event).name()),
-            Self::KeepAlive => "a sign of life".to_owned(),
+            Self::KeepAlive => "a keep-alive".to_owned(),
             Self::Result => "the result".to_owned(),
             Self::End => "the end".to_owned(),
         }
@@ -65,7 +65,7 @@ impl Reader {
             Self::Watch(_) => bytes.clone(),
             _ => Vec::new(),
         };
-        let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are no text"))?;
+        let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are not text"))?;
         let data = sse::data(&text);
         let [message] = data.as_slice() else {
             return Err(garbled(&text));
@@ -97,11 +97,9 @@ fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
         Incoming::read(message.as_bytes(), &limits).ok_or_else(|| garbled(message))?;
     let stamp = format!("\"io.modelcontextprotocol/subscriptionId\":{}}}", id.raw());
     let is_verbatim = named == *id && message.contains(&stamp);
-    hold(
-        "each message carries the id as it was written",
-        is_verbatim,
-        || format!("{} in {message}", id.raw()),
-    )?;
+    hold("each message carries the verbatim id", is_verbatim, || {
+        format!("{} in {message}", id.raw())
+    })?;
     Ok(Read::of(match incoming {
         Incoming::Acknowledged(filter) => Said::Acknowledged(filter),
         Incoming::Changed(event) => Said::Changed(event),
@@ -138,5 +136,5 @@ fn plain(text: &str, message: &str) -> Result<Read, Violation> {
 }
 
 fn garbled(text: &str) -> Violation {
-    Violation::new("a client can read what it is sent", text.to_owned())
+    Violation::new("a client can read its messages", text.to_owned())
 }

@@ -6,6 +6,7 @@ use crate::{
     bus::Bus,
     client::Client,
     driven::Driven,
+    harness_bug::{self, HarnessBug},
     host::Host,
     invariant::{Violation, hold},
     isolate::Isolate,
@@ -15,7 +16,6 @@ use crate::{
     register::Register,
     request::Asks,
     schedule::Setup,
-    slip::{self, Slip},
     visit::{Visit, bounds, service},
 };
 
@@ -119,7 +119,7 @@ impl World {
             }
         }
         Err(Violation::new(
-            "everything comes to rest",
+            "everything settles",
             "without time passing".to_owned(),
         ))
     }
@@ -136,7 +136,7 @@ impl World {
             }
             let Some(next) = next else { break };
             turns = if next > self.now { 0 } else { turns + 1 };
-            hold("deadlines move on", turns < RESTLESS, || {
+            hold("deadlines advance", turns < RESTLESS, || {
                 format!("there is always one at {}", time(next))
             })?;
             self.set_now(self.now.max(next))?;
@@ -326,7 +326,7 @@ impl World {
 
 /// How often a silent bus is asked.
 fn verify(setup: Setup) -> Millis {
-    if setup.verifies && !slip::has(Slip::NeverVerifies) {
+    if setup.verifies && !harness_bug::has(HarnessBug::NeverVerifies) {
         VERIFY
     } else {
         Millis(0)

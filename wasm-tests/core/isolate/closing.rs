@@ -8,7 +8,7 @@ use crate::any::updated;
 use super::{cues, opened, tools, watching, world::World};
 
 #[test]
-fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
+fn a_settled_isolate_has_delivered_everything_published_before() {
     let mut world = opened(&[watching(&["a"]), tools()]);
     world.publish(&updated("a"));
     world.down.clear();
@@ -26,7 +26,7 @@ fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
 }
 
 #[test]
-fn a_line_that_has_lost_its_bus_is_not_settled() {
+fn an_isolate_without_a_bus_is_not_settled() {
     let mut world = opened(&[tools()]);
     world.is_shut = true;
     world.cut();
@@ -39,7 +39,7 @@ fn a_line_that_has_lost_its_bus_is_not_settled() {
 }
 
 #[test]
-fn a_line_that_loses_its_connection_within_a_replay_is_not_settled_by_the_next_answer_alone() {
+fn a_connection_lost_during_a_replay_needs_another_answer_to_settle() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("a"));
     world.down.clear();

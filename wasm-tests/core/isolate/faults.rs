@@ -105,7 +105,7 @@ fn take(world: &mut World, step: Step) {
 }
 
 #[test]
-fn no_stream_of_a_line_misses_what_was_published_last() {
+fn no_stream_misses_the_last_change() {
     let window = prop_oneof![Just(1_000u64), 0..8u64];
     let filters = vec(open(), 1..4);
     let schedules = (filters, vec(any_step(), 0..80), window);

@@ -31,7 +31,7 @@ fn disconnected() -> ServerEvent {
 }
 
 #[test]
-fn a_disconnect_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and_opens_after_it() {
+fn a_replayed_disconnect_ends_a_stream_authorized_before_it() {
     let mut world = opened(&[of_ann(tools())]);
     world.move_on();
     world.open(of_ann(tools()));
@@ -42,7 +42,7 @@ fn a_disconnect_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and
 }
 
 #[test]
-fn a_disconnect_that_comes_while_a_stream_waits_keeps_it_from_opening() {
+fn a_disconnect_refuses_a_waiting_stream() {
     let mut world = opened(&[of_ann(tools())]);
     let waiting = world.open(of_ann(watching(&["b"])));
     world.tend();
@@ -53,7 +53,7 @@ fn a_disconnect_that_comes_while_a_stream_waits_keeps_it_from_opening() {
 }
 
 #[test]
-fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited_for() {
+fn a_stream_ignores_events_before_the_answer_that_it_waited_for() {
     let mut world = opened(&[watching(&["a", "b"])]);
     // The connection moves, so all that comes is a replay; a stream opens meanwhile.
     world.move_on();
@@ -71,7 +71,7 @@ fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited
 }
 
 #[test]
-fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_before_its_answer() {
+fn a_stream_that_waited_for_a_change_ignores_events_before_its_answer() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("b"));
     let waiting = world.open(watching(&["b"]));
@@ -87,7 +87,7 @@ fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_be
 }
 
 #[test]
-fn a_stream_that_took_an_event_ahead_of_its_turn_takes_nothing_from_before_its_head() {
+fn a_stream_ignores_replayed_events_before_its_head() {
     let mut world = opened(&[watching(&["a", "b"])]);
     world.publish(&updated("b"));
     world.down.clear();
@@ -109,7 +109,7 @@ fn a_stream_that_took_an_event_ahead_of_its_turn_takes_nothing_from_before_its_h
 }
 
 #[test]
-fn a_stream_that_opens_within_a_replay_takes_nothing_of_it_and_what_is_lost_after_it() {
+fn a_stream_opened_during_a_replay_receives_only_later_events() {
     let mut world = opened(&[watching(&["a", "b"])]);
     world.move_on();
     world.publish(&updated("a"));

@@ -56,7 +56,7 @@ fn cues(world: &World, stream: usize) -> usize {
 }
 
 #[test]
-fn one_connection_tells_each_stream_what_it_wants() {
+fn one_connection_serves_each_stream_its_topics() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"]), tools()]);
     assert_eq!(world.bus.registry().attached(), 1);
     assert_eq!(world.sent().0, 1);
@@ -71,7 +71,7 @@ fn one_connection_tells_each_stream_what_it_wants() {
 }
 
 #[test]
-fn a_frame_for_one_group_is_written_to_its_streams_of_a_line_and_to_no_other() {
+fn a_group_event_is_written_only_to_streams_of_that_group() {
     let of = |group| SubscriptionFilter {
         scope: Scope {
             groups: vec![Name::new(group).unwrap()],
@@ -94,7 +94,7 @@ fn a_frame_for_one_group_is_written_to_its_streams_of_a_line_and_to_no_other() {
 }
 
 #[test]
-fn a_stream_that_wants_nothing_new_is_acknowledged_at_once() {
+fn a_stream_of_followed_topics_is_acknowledged_at_once() {
     let mut world = opened(&[watching(&["a", "b"])]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -103,7 +103,7 @@ fn a_stream_that_wants_nothing_new_is_acknowledged_at_once() {
 }
 
 #[test]
-fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
+fn a_stream_of_new_topics_is_acknowledged_after_the_bus_confirms() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -120,7 +120,7 @@ fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
 }
 
 #[test]
-fn the_answer_to_another_change_is_none() {
+fn the_answer_to_another_change_is_ignored() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let stream = world.open(watching(&["c"]));
     world.tend();
@@ -133,7 +133,7 @@ fn the_answer_to_another_change_is_none() {
 }
 
 #[test]
-fn what_nobody_wants_is_not_followed_after_an_attach() {
+fn an_attach_names_only_wanted_topics() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.leave(1);
     world.move_on();
@@ -146,7 +146,7 @@ fn what_nobody_wants_is_not_followed_after_an_attach() {
 }
 
 #[test]
-fn a_change_of_what_is_wanted_moves_no_mark() {
+fn a_change_of_topics_does_not_move_the_cursor() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("z"));
     world.open(watching(&["b"]));
@@ -157,7 +157,7 @@ fn a_change_of_what_is_wanted_moves_no_mark() {
 }
 
 #[test]
-fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
+fn streams_that_open_during_a_request_share_the_next_one() {
     let mut world = opened(&[watching(&["a"])]);
     for name in ["b", "c", "d"] {
         world.open(watching(&[name]));
@@ -169,7 +169,7 @@ fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
 }
 
 #[test]
-fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
+fn unwanted_topics_are_dropped_after_one_event() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.leave(1);
     world.settle();
@@ -184,7 +184,7 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
 }
 
 #[test]
-fn a_line_counts_what_its_streams_want_each_name_once() {
+fn an_isolate_counts_each_name_once() {
     let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
     let names = world.isolate.name_bytes();
     world.open(watching(&["a"]));
@@ -198,7 +198,7 @@ fn a_line_counts_what_its_streams_want_each_name_once() {
 }
 
 #[test]
-fn without_streams_there_is_no_connection_and_no_past() {
+fn without_streams_there_is_no_connection_and_no_cursor() {
     let mut world = opened(&[tools()]);
     world.leave(0);
     world.settle();
@@ -211,7 +211,7 @@ fn without_streams_there_is_no_connection_and_no_past() {
 }
 
 #[test]
-fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
+fn a_moved_connection_loses_nothing_and_does_not_wait() {
     let mut world = opened(&[watching(&["a"]), tools()]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -225,7 +225,7 @@ fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
 }
 
 #[test]
-fn streams_that_open_while_the_bus_sends_the_line_on_wait_for_the_shard() {
+fn streams_that_open_during_a_redirect_wait_for_the_shard() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -240,7 +240,7 @@ fn streams_that_open_while_the_bus_sends_the_line_on_wait_for_the_shard() {
 }
 
 #[test]
-fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
+fn after_an_outage_all_streams_receive_what_they_missed() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.cut();
     assert!(world.isolate.is_away());
@@ -251,7 +251,7 @@ fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
 }
 
 #[test]
-fn a_frame_that_is_lost_is_missed_at_the_next_one() {
+fn a_lost_frame_is_detected_at_the_next() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.publish(&updated("a"));
     world.down.clear();
@@ -262,7 +262,7 @@ fn a_frame_that_is_lost_is_missed_at_the_next_one() {
 }
 
 #[test]
-fn where_nobody_can_tell_what_was_missed_every_stream_cues_all() {
+fn after_an_unknown_gap_every_stream_cues_everything() {
     let tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..tools()
@@ -280,7 +280,7 @@ fn where_nobody_can_tell_what_was_missed_every_stream_cues_all() {
 }
 
 #[test]
-fn streams_that_open_while_there_is_no_bus_are_refused() {
+fn streams_that_open_without_a_bus_are_refused() {
     let mut world = opened(&[tools()]);
     world.is_shut = true;
     world.cut();
@@ -291,7 +291,7 @@ fn streams_that_open_while_there_is_no_bus_are_refused() {
 }
 
 #[test]
-fn a_stream_that_opens_when_a_connection_ends_with_its_request_is_served_by_the_next_one() {
+fn a_stream_opened_during_a_handover_is_served_by_the_next_connection() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -306,7 +306,7 @@ fn a_stream_that_opens_when_a_connection_ends_with_its_request_is_served_by_the_
 }
 
 #[test]
-fn a_stream_that_opens_when_the_bus_goes_away_waits_for_one_more_attempt() {
+fn a_stream_opened_at_a_loss_waits_for_one_more_attempt() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -320,7 +320,7 @@ fn a_stream_that_opens_when_the_bus_goes_away_waits_for_one_more_attempt() {
 }
 
 #[test]
-fn a_stream_that_is_closed_while_the_bus_is_away_cues_all_before_its_result() {
+fn a_stream_closed_during_an_outage_cues_everything_before_its_result() {
     let mut world = opened(&[watching(&["a"])]);
     world.is_shut = true;
     world.cut();
@@ -331,7 +331,7 @@ fn a_stream_that_is_closed_while_the_bus_is_away_cues_all_before_its_result() {
 }
 
 #[test]
-fn a_change_that_is_not_answered_is_made_up_for() {
+fn an_unanswered_change_is_repeated() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
     world.tend();
@@ -342,7 +342,7 @@ fn a_change_that_is_not_answered_is_made_up_for() {
 }
 
 #[test]
-fn where_the_log_is_lost_streams_stay_on_their_connection_and_cue_everything() {
+fn after_the_loss_of_the_log_streams_stay_and_cue_everything() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"])]);
     let ids = [0, 1].map(|stream| world.streams[stream].id);
     world.begin_anew();

@@ -24,7 +24,7 @@ fn sorted(mut topics: Vec<Topic>) -> Vec<Topic> {
 }
 
 #[test]
-fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
+fn added_topics_are_wanted_and_dropped_ones_are_not() {
     check((any_filter(), any_delta()), |(filter, delta)| {
         let before = follow::topics(&filter);
         let mut after = before.clone();
@@ -51,7 +51,7 @@ fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
 }
 
 #[test]
-fn what_is_kept_of_a_change_is_read_as_it_was_written() {
+fn stored_changes_are_read_back() {
     check(any_delta(), |delta| {
         assert_eq!(Delta::from_json(&delta.to_json()), Ok(delta));
     });
@@ -75,7 +75,7 @@ fn what_is_kept_of_a_change_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_follow_is_refused() {
+fn invalid_follows_are_refused() {
     for text in [
         r#"{"v":1,"type":"follow","add":["tools"]}"#,
         r#"{"v":1,"type":"follow","seq":-1,"add":["tools"]}"#,

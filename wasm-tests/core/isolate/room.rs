@@ -69,7 +69,7 @@ fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
 }
 
 #[test]
-fn a_line_has_room_up_to_the_last_byte() {
+fn an_isolate_has_room_up_to_the_last_byte() {
     let mut world = bounded();
     assert_eq!(
         (world.isolate.name_bytes(), world.isolate.room()),
@@ -88,7 +88,7 @@ fn a_line_has_room_up_to_the_last_byte() {
 }
 
 #[test]
-fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
+fn a_refused_stream_is_removed_and_others_continue() {
     let mut world = bounded();
     world.crowd(319_000);
     let stream = world.open(large("b", 2_000));
@@ -105,7 +105,7 @@ fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
 }
 
 #[test]
-fn a_stream_that_comes_with_one_that_is_refused_may_come_back() {
+fn a_stream_refused_with_another_may_open_again() {
     let mut world = bounded();
     world.crowd(319_000);
     world.open(large("b", 2_000));
@@ -121,7 +121,7 @@ fn a_stream_that_comes_with_one_that_is_refused_may_come_back() {
 }
 
 #[test]
-fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
+fn a_refused_reconnect_keeps_open_streams_until_there_is_room() {
     let mut world = bounded();
     world.open(large("b", 2_000));
     world.open(large("c", 2_000));
@@ -141,7 +141,7 @@ fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
 }
 
 #[test]
-fn one_more_stream_costs_a_line_what_it_adds() {
+fn one_more_stream_costs_what_it_adds() {
     let mut world = World::new();
     let names: Vec<String> = (0..20_000)
         .map(|number| format!("note://{number}"))
@@ -175,7 +175,7 @@ fn one_more_stream_costs_a_line_what_it_adds() {
 }
 
 #[test]
-fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
+fn an_isolate_without_room_asks_again() {
     let mut world = bounded();
     world.crowd(319_000);
     world.open(large("b", 2_000));
@@ -199,7 +199,7 @@ fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
 }
 
 #[test]
-fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
+fn a_moved_connection_keeps_its_room() {
     let mut world = bounded();
     for cursor in ["b", "c", "d"] {
         world.open(large(cursor, 2_000));
@@ -217,7 +217,7 @@ fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
 }
 
 #[test]
-fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
+fn after_three_refusals_streams_move_to_their_own_connections() {
     let mut world = bounded();
     world.open(watching(&["a"]));
     world.settle();
@@ -239,7 +239,7 @@ fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
 }
 
 #[test]
-fn a_stream_that_is_alone_stays_however_often_it_is_refused() {
+fn a_single_stream_stays_after_any_number_of_refusals() {
     let mut world = bounded();
     for _ in 0..9 {
         world.isolate.handle_full();

@@ -60,7 +60,7 @@ fn has_all(world: &World) -> bool {
 }
 
 #[test]
-fn alone_on_its_connection_it_misses_no_event_that_comes_meanwhile() {
+fn a_single_stream_misses_no_event_of_its_new_groups() {
     let mut world = opened(&[watching(&["a"])]);
     widen(&mut world, 0, &[]);
     world.tend();
@@ -71,7 +71,7 @@ fn alone_on_its_connection_it_misses_no_event_that_comes_meanwhile() {
 }
 
 #[test]
-fn while_the_bus_is_away_it_misses_none_either() {
+fn new_groups_during_an_outage_miss_nothing() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.move_on();
     world.publish(&updated("a"));
@@ -81,7 +81,7 @@ fn while_the_bus_is_away_it_misses_none_either() {
 }
 
 #[test]
-fn one_with_a_name_does_not_end_where_others_have_traffic() {
+fn a_named_stream_survives_traffic_of_others() {
     let mut world = opened(&[named(&["a"], "ann"), watching(&["b"])]);
     world.publish(&updated("b"));
     world.settle();
@@ -91,7 +91,7 @@ fn one_with_a_name_does_not_end_where_others_have_traffic() {
 }
 
 #[test]
-fn what_is_for_them_comes_from_the_change_on_also_where_the_bus_is_being_asked() {
+fn events_of_new_groups_count_from_the_change_on() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let now = world.now;
     world.isolate.settle(now);
@@ -106,7 +106,7 @@ fn what_is_for_them_comes_from_the_change_on_also_where_the_bus_is_being_asked()
 }
 
 #[test]
-fn where_the_connection_has_no_room_for_them_it_alone_is_parted_with() {
+fn only_the_stream_without_room_for_its_groups_moves() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.isolate.handle_full();
     widen(&mut world, 0, &[]);
@@ -116,7 +116,7 @@ fn where_the_connection_has_no_room_for_them_it_alone_is_parted_with() {
 }
 
 #[test]
-fn a_stream_that_is_alone_asks_the_bus_for_them_where_no_room_is_known() {
+fn a_single_stream_asks_the_bus_if_no_room_is_known() {
     let mut world = opened(&[watching(&["a"])]);
     world.isolate.handle_full();
     widen(&mut world, 0, &[]);
@@ -128,7 +128,7 @@ fn a_stream_that_is_alone_asks_the_bus_for_them_where_no_room_is_known() {
 }
 
 #[test]
-fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
+fn a_moved_stream_misses_nothing() {
     let mut filter = named(&["a"], "ann");
     filter.task_ids.push(task_id("t"));
     let mut world = opened(&[filter, watching(&["b"])]);

@@ -75,7 +75,7 @@ fn numbered(names: &[&str]) -> Vec<(u64, ServerEvent)> {
 }
 
 #[test]
-fn events_of_one_turn_are_one_write_with_a_frame_for_each_subject() {
+fn events_of_one_turn_are_one_write_with_one_frame_per_topic() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"]), watching(&["b"])]);
     hear(&mut isolate, numbered(&["a", "b", "a", "b"]));
     assert_eq!(written(&mut isolate), [vec![(ids[0], 2), (ids[1], 1)]]);
@@ -84,7 +84,7 @@ fn events_of_one_turn_are_one_write_with_a_frame_for_each_subject() {
 }
 
 #[test]
-fn together_they_are_about_as_much_as_one_write() {
+fn one_write_is_bounded_in_size() {
     let names: Vec<String> = (0..20)
         .map(|number| format!("{number}-{}", "x".repeat(2_000)))
         .collect();
@@ -104,7 +104,7 @@ fn together_they_are_about_as_much_as_one_write() {
 }
 
 #[test]
-fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
+fn a_gap_is_handled_after_earlier_events() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"])]);
     hear(&mut isolate, [(1, updated("a"))]);
     isolate.handle_moved(NOW);
@@ -119,7 +119,7 @@ fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
 }
 
 #[test]
-fn who_is_disconnect_is_written_nothing_more() {
+fn a_disconnected_caller_gets_nothing_more_of_a_batch() {
     let ann = Name::new("ann").unwrap();
     let (mut isolate, ids) = isolate(&[SubscriptionFilter {
         scope: Scope {

@@ -12,7 +12,7 @@ use crate::any::claim;
 use super::{rows::Rows, world::*};
 
 #[test]
-fn a_session_is_its_principal_s_alone() {
+fn a_session_belongs_to_its_principal() {
     let mut world = World::with("s", of(Some("ann")));
     for other in [None, Some("bob"), Some("")] {
         assert_eq!(world.ask_as(other, "s", Ask::Use), Reply::Unknown);
@@ -37,7 +37,7 @@ fn a_session_is_its_principal_s_alone() {
 }
 
 #[test]
-fn a_session_that_idles_for_too_long_is_over() {
+fn an_idle_session_ends() {
     let mut world = World::with("s", of(None));
     world.now = world.now + IDLE;
     assert!(world.is_there("s"), "its span to the last");
@@ -49,7 +49,7 @@ fn a_session_that_idles_for_too_long_is_over() {
 }
 
 #[test]
-fn a_session_with_a_stream_idles_from_its_end_on() {
+fn the_idle_time_starts_at_the_end_of_the_stream() {
     for is_at_shard in [false, true] {
         let mut world = World::with("s", of(None));
         if is_at_shard {
@@ -76,7 +76,7 @@ fn a_session_with_a_stream_idles_from_its_end_on() {
 }
 
 #[test]
-fn requests_of_one_moment_write_nothing_and_count_all_the_same() {
+fn requests_in_quick_succession_are_counted_without_a_write() {
     let mut world = World::with("s", of(None));
     for _ in 0..20 {
         world.now = world.now + Millis(5);
@@ -93,7 +93,7 @@ fn requests_of_one_moment_write_nothing_and_count_all_the_same() {
 }
 
 #[test]
-fn the_server_behind_is_told_first() {
+fn the_server_is_updated_first() {
     let new = NewSession {
         behind: Some("theirs".into()),
         ..of(None)
@@ -144,7 +144,7 @@ fn the_server_behind_is_told_first() {
 }
 
 #[test]
-fn what_is_kept_is_enough_to_go_on() {
+fn a_session_is_restored_from_its_record() {
     let mut world = World::with("s", of(Some("ann")));
     assert!(world.begin("t", of(None)));
     world.watch("t", "a");
@@ -170,7 +170,7 @@ fn what_is_kept_is_enough_to_go_on() {
 }
 
 #[test]
-fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
+fn sessions_with_unknown_streams_get_their_idle_time() {
     let mut world = World::with("s", of(None));
     assert!(world.begin("t", of(None)));
     world.joined("s", 1);

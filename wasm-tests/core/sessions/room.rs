@@ -49,7 +49,7 @@ fn a_caller_makes_room_at_its_own_expense() {
 }
 
 #[test]
-fn of_one_moment_the_first_use_is_the_least_recent() {
+fn uses_at_the_same_time_keep_their_order() {
     let mut world = World::new();
     for id in ["a", "b"] {
         assert!(world.begin(id, of(Some("ann"))));
@@ -61,7 +61,7 @@ fn of_one_moment_the_first_use_is_the_least_recent() {
 }
 
 #[test]
-fn an_address_is_a_caller_and_a_name_never_is_one() {
+fn an_address_and_a_name_are_different_callers() {
     let mut world = World::new();
     for id in ["a", "b", "c"] {
         world.now = world.now + Millis(1);
@@ -73,7 +73,7 @@ fn an_address_is_a_caller_and_a_name_never_is_one() {
 }
 
 #[test]
-fn without_room_nobody_else_s_session_goes() {
+fn without_room_no_session_of_another_caller_ends() {
     let mut world = World::new();
     for id in ["a", "b", "c"] {
         assert!(world.begin(id, of(None)));
@@ -102,7 +102,7 @@ fn without_room_nobody_else_s_session_goes() {
 }
 
 #[test]
-fn what_is_watched_is_bounded() {
+fn subscriptions_are_bounded() {
     let mut world = World::with("s", of(None));
     assert!(world.begin("t", of(None)));
     assert_eq!(world.watch("s", &"a".repeat(100)), Reply::Done);
@@ -138,7 +138,7 @@ fn what_is_watched_is_bounded() {
 
 /// Whatever happens, what is counted is what is kept.
 #[test]
-fn the_counts_are_those_of_the_store() {
+fn the_counts_match_the_store() {
     let steps = collection::vec((0..9_u8, 0..3_usize, 0..4_u32), 1..60);
     check(steps, |steps| {
         let mut world = World::new();

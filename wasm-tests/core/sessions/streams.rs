@@ -12,7 +12,7 @@ use crate::any::{claim, uri};
 use super::{rows::Rows, world::*};
 
 #[test]
-fn who_was_not_told_that_it_could_watch_may_not() {
+fn a_client_that_was_not_offered_subscriptions_may_not_subscribe() {
     let new = NewSession {
         capabilities: r#"{"resources":{"listChanged":true}}"#.into(),
         ..of(None)
@@ -33,7 +33,7 @@ fn who_was_not_told_that_it_could_watch_may_not() {
 }
 
 #[test]
-fn a_stream_follows_what_its_session_watches() {
+fn a_stream_follows_the_subscriptions_of_its_session() {
     let mut world = World::with("s", of(Some("ann")));
     let as_ann = |world: &mut World, ask| world.ask_as(Some("ann"), "s", ask);
     as_ann(
@@ -92,7 +92,7 @@ fn a_stream_follows_what_its_session_watches() {
 }
 
 #[test]
-fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
+fn a_call_to_a_shard_is_repeated_until_it_joins() {
     let changed = |is_awaited| tell(7, SessionCall::Changed(claim("s 1")), is_awaited);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
@@ -120,7 +120,7 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
 }
 
 #[test]
-fn whoever_asks_for_the_same_again_waits_for_the_shard_too() {
+fn a_repeated_request_waits_for_the_shard_too() {
     let changed = || tell(7, SessionCall::Changed(claim("s 1")), true);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
@@ -178,7 +178,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
 }
 
 #[test]
-fn a_stream_that_was_opened_before_another_one_does_not_take_over_from_it() {
+fn an_older_stream_does_not_replace_a_newer_one() {
     for is_at_shard in [false, true] {
         let mut world = World::with("s", of(None));
         let older = world.open("s");
@@ -203,7 +203,7 @@ fn a_stream_that_was_opened_before_another_one_does_not_take_over_from_it() {
 }
 
 #[test]
-fn a_stream_is_attached_only_where_it_was_opened() {
+fn a_stream_attaches_only_if_it_was_opened() {
     let mut world = World::with("s", of(None));
     for text in ["s 0", "s 1"] {
         assert_eq!(world.joins(&claim(text), 1), None);
@@ -217,7 +217,7 @@ fn a_stream_is_attached_only_where_it_was_opened() {
 /// The edge may have given up the connection that comes last: then it has the stream on the other
 /// one.
 #[test]
-fn a_stream_that_attaches_again_is_not_over_where_it_was() {
+fn a_reattached_stream_is_lost_at_its_former_place() {
     let mut world = World::with("s", of(None));
     let stream = world.open("s");
     for edge in [1, 2, 1] {
@@ -235,7 +235,7 @@ fn a_stream_that_attaches_again_is_not_over_where_it_was() {
 }
 
 #[test]
-fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
+fn a_release_is_repeated_until_confirmed() {
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     world.joined_shard("s", 8);
@@ -268,7 +268,7 @@ fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
 }
 
 #[test]
-fn a_stream_that_comes_back_to_a_shard_is_not_let_go_there() {
+fn a_stream_that_returns_to_a_shard_is_not_released_there() {
     let mut world = World::with("s", of(None));
     let stream = world.open("s");
     for shard in [7, 8, 7] {

@@ -18,7 +18,7 @@ use super::{
 };
 
 #[test]
-fn a_woken_shard_goes_on_where_it_was() {
+fn a_woken_shard_continues_from_its_cursor() {
     let mut before = shard();
     let cursor = before.cursor().unwrap().clone();
     let last = before.registry().last(EdgeId(0));
@@ -46,7 +46,7 @@ fn a_woken_shard_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_second_fresh_follow_takes_the_place_of_the_first() {
+fn a_second_fresh_follow_replaces_the_first() {
     let mut shard = shard();
     take(
         &mut shard,
@@ -67,7 +67,7 @@ fn a_second_fresh_follow_takes_the_place_of_the_first() {
 }
 
 #[test]
-fn what_comes_after_something_later_changes_nothing() {
+fn an_overtaken_follow_changes_nothing() {
     let mut before = shard();
     take(
         &mut before,

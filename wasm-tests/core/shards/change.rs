@@ -42,7 +42,7 @@ const EVENT: &str =
     r#""through":8,"events":[{"position":8,"event":{"kind":"resource_updated","uri":"a"}}]"#;
 
 #[test]
-fn what_is_added_is_confirmed_once_the_root_follows_it() {
+fn additions_are_confirmed_once_the_root_follows_them() {
     let mut shard = shard();
     let before = shard.registry().operations();
     let received = change(&mut shard, 0, 2, &["a"], &[]);
@@ -65,7 +65,7 @@ fn what_is_added_is_confirmed_once_the_root_follows_it() {
 }
 
 #[test]
-fn what_is_followed_already_is_confirmed_at_once() {
+fn followed_topics_are_confirmed_at_once() {
     let mut shard = shard();
     attach(&mut shard, r#"{"resourceSubscriptions":["a"]}"#, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -77,7 +77,7 @@ fn what_is_followed_already_is_confirmed_at_once() {
 }
 
 #[test]
-fn a_call_that_fails_is_made_again_and_confirms_then() {
+fn a_failed_call_is_repeated_and_then_confirms() {
     let mut shard = shard();
     change(&mut shard, 0, 2, &["a"], &[]).unwrap();
     let call = shard.poll_call(NOW).unwrap();
@@ -90,7 +90,7 @@ fn a_call_that_fails_is_made_again_and_confirms_then() {
 }
 
 #[test]
-fn what_is_dropped_is_sent_no_more_and_told_to_the_root_with_the_next_call() {
+fn dropped_topics_are_reported_with_the_next_call() {
     let mut shard = shard();
     change(&mut shard, 0, 2, &["a"], &[]).unwrap();
     let call = shard.poll_call(NOW).unwrap();
@@ -172,7 +172,7 @@ fn ask(root: &mut Bus, shard: &mut Shard) -> FollowAnswer {
 }
 
 #[test]
-fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
+fn a_shard_refuses_what_its_root_has_no_room_for() {
     // Half of what is left is for other shards.
     let (_, mut shard) = root(400);
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
@@ -185,7 +185,7 @@ fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
 }
 
 #[test]
-fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_that() {
+fn a_refusal_of_the_root_reaches_the_waiting_edges() {
     let (mut root, mut shard) = root(4_000);
     root.set_room(100, 0);
     attach(&mut shard, PROMPTS, None);
@@ -219,7 +219,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
 }
 
 #[test]
-fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
+fn the_names_of_shards_are_counted_until_they_close() {
     let (mut root, mut shard) = root(usize::MAX);
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
@@ -234,7 +234,7 @@ fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
 }
 
 #[test]
-fn a_shard_that_had_no_room_asks_its_root_whether_there_is_some_by_now() {
+fn a_shard_without_room_asks_its_root_again() {
     let (mut root, mut shard) = root(100);
     let [first, second] = ["note://a", "note://b"];
     change(&mut shard, 0, 2, &[first], &[]).unwrap();

@@ -42,7 +42,7 @@ fn publish(world: &mut World, event: &ServerEvent) -> (usize, usize, usize) {
 }
 
 #[test]
-fn a_publish_costs_what_it_reaches_however_large_the_bus_is() {
+fn the_cost_of_a_publish_depends_on_its_receivers() {
     let (mut small, mut large) = (grown(30), grown(300));
     assert!(large.shards.len() >= 10 * small.shards.len());
     for world in [&mut small, &mut large] {
@@ -60,7 +60,7 @@ fn a_publish_costs_what_it_reaches_however_large_the_bus_is() {
 }
 
 #[test]
-fn an_attach_asks_the_root_only_for_what_is_new() {
+fn an_attach_requests_only_new_topics_from_the_root() {
     let mut world = grown(30);
     let known = SubscriptionFilter {
         tools_list_changed: true,

@@ -122,7 +122,7 @@ fn of_shards(world: &mut World, at: usize, act: impl Fn(&mut World, ShardId)) {
 }
 
 #[test]
-fn whatever_is_lost_late_twice_or_out_of_order_every_listener_hears_what_it_was_promised() {
+fn every_listener_receives_its_events_under_any_fault() {
     check(vec(any_act(), 0..80), |acts| {
         let mut world = World::new();
         for next in acts {

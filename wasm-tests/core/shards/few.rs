@@ -7,7 +7,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::shard::{NOW, TOOLS, attach, followed};
 
 #[test]
-fn few_edges_are_told_of_as_soon_as_is_asked_for() {
+fn few_edges_are_reported_after_the_configured_span() {
     for patience in [Millis(0), Millis(1), Millis(3_600_000)] {
         let mut shard = Shard::new(0).with_low_span(patience);
         let edge = attach(&mut shard, TOOLS, None);

@@ -329,7 +329,7 @@ impl Stream {
 }
 
 #[test]
-fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
+fn streams_receive_their_events_under_any_failure_or_lack_of_room() {
     let room = prop_oneof![Just(usize::MAX >> 1), 800..40_000usize];
     check((room, vec(any_step(), 0..60)), |(max_bytes, steps)| {
         let mut world = World::new(max_bytes);

@@ -74,7 +74,7 @@ fn edges_stay_at_the_root_until_it_is_full() {
 }
 
 #[test]
-fn each_continent_has_shards_of_its_own_and_the_emptiest_is_taken() {
+fn an_edge_goes_to_the_emptiest_shard_of_its_continent() {
     let mut root = root();
     assert_eq!(placed(&mut root, &["EU", "OC", "EU", "OC"]), [1, 2, 1, 2]);
     tell(&mut root, 1, 1, 10, false);
@@ -85,7 +85,7 @@ fn each_continent_has_shards_of_its_own_and_the_emptiest_is_taken() {
 }
 
 #[test]
-fn a_shard_that_refused_for_want_of_room_is_passed_over_until_it_tells_otherwise() {
+fn a_full_shard_is_skipped_until_it_reports() {
     let mut root = root();
     assert_eq!(placed(&mut root, &["EU"]), [1]);
     assert_eq!(shard(&mut root, "EU", Some(ShardId(1))), 2);
@@ -95,7 +95,7 @@ fn a_shard_that_refused_for_want_of_room_is_passed_over_until_it_tells_otherwise
 }
 
 #[test]
-fn a_shard_that_fell_empty_is_closed_and_another_stays() {
+fn an_empty_shard_is_closed_and_others_stay() {
     let mut root = root();
     placed(&mut root, &["EU", "OC"]);
     tell(&mut root, 1, 1, 9, false);
@@ -106,7 +106,7 @@ fn a_shard_that_fell_empty_is_closed_and_another_stays() {
 }
 
 #[test]
-fn of_a_continents_shards_the_emptiest_is_closed_where_the_others_stay_half_empty() {
+fn the_emptiest_shard_is_closed_if_the_others_stay_half_empty() {
     let mut root = root();
     placed(&mut root, &["EU"]);
     for full in [1, 2] {
@@ -121,7 +121,7 @@ fn of_a_continents_shards_the_emptiest_is_closed_where_the_others_stay_half_empt
 }
 
 #[test]
-fn all_are_closed_when_the_root_alone_is_enough() {
+fn all_shards_are_closed_when_the_root_suffices() {
     let mut root = root();
     placed(&mut root, &["EU", "OC"]);
     tell(&mut root, 1, 1, 3, false);
@@ -133,7 +133,7 @@ fn all_are_closed_when_the_root_alone_is_enough() {
 }
 
 #[test]
-fn a_count_alone_closes_nothing() {
+fn a_count_without_a_report_closes_nothing() {
     let mut root = root();
     placed(&mut root, &["EU"]);
     tell(&mut root, 1, 1, 1, false);
@@ -141,7 +141,7 @@ fn a_count_alone_closes_nothing() {
 }
 
 #[test]
-fn after_a_restart_no_number_comes_again_and_a_shard_counts_as_full_until_it_tells() {
+fn after_a_restart_numbers_are_not_reused_and_shards_count_as_full() {
     let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),

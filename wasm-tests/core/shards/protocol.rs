@@ -106,7 +106,7 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
 }
 
 #[test]
-fn every_message_survives_the_way_to_json_and_back() {
+fn messages_round_trip_through_json() {
     let batch = (
         option::of(any_position()),
         any_events(),
@@ -171,7 +171,7 @@ fn every_message_survives_the_way_to_json_and_back() {
 }
 
 #[test]
-fn keys_are_told_apart() {
+fn topics_have_distinct_texts() {
     check((any_event(), any_filter()), |(event, filter)| {
         let topics = follow::topics(&filter);
         assert_eq!(topics.contains(&Topic::of(&event)), filter.accepts(&event));
@@ -197,7 +197,7 @@ fn members_of_a_newer_peer_are_ignored() {
 }
 
 #[test]
-fn what_is_not_ours_is_refused_by_name() {
+fn foreign_messages_are_refused_with_a_code() {
     for (text, error) in [
         ("", ProtocolError::Malformed),
         ("null", ProtocolError::Malformed),
@@ -246,7 +246,7 @@ fn what_is_not_ours_is_refused_by_name() {
 }
 
 #[test]
-fn the_deepest_event_that_is_one_survives_a_batch() {
+fn the_deepest_valid_event_survives_a_batch() {
     let (open, close) = ("[".repeat(61), "]".repeat(61));
     let event = task(&format!(
         r#"{{"taskId":"t","status":"working","x":{open}{close}}}"#

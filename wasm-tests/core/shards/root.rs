@@ -50,7 +50,7 @@ fn batches(world: &World) -> Vec<(ShardId, Batch)> {
 }
 
 #[test]
-fn the_root_lets_its_edges_go_when_it_opens_shards_and_they_miss_nothing() {
+fn edges_of_the_root_move_to_shards_without_a_loss() {
     let mut world = World::new();
     for _ in 0..PER_SHARD {
         world.listen(tools(), "EU");
@@ -69,7 +69,7 @@ fn the_root_lets_its_edges_go_when_it_opens_shards_and_they_miss_nothing() {
 }
 
 #[test]
-fn an_event_goes_once_to_each_shard_that_follows_it_and_to_no_other() {
+fn an_event_goes_once_to_each_shard_that_follows_it() {
     let mut world = sharded(&[watching("a"), watching("b"), watching("a")]);
     let shards = world.shards.len();
     assert!(shards >= 3);
@@ -146,7 +146,7 @@ fn large_events_are_spread_over_calls() {
 }
 
 #[test]
-fn a_shard_that_answers_late_is_called_again_and_hears_each_event_once() {
+fn a_late_shard_is_called_again_and_delivers_each_event_once() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     let late = std::mem::take(&mut world.mail);
@@ -162,7 +162,7 @@ fn a_shard_that_answers_late_is_called_again_and_hears_each_event_once() {
 }
 
 #[test]
-fn an_overloaded_shard_is_left_alone_for_longer() {
+fn an_overloaded_shard_gets_a_longer_pause() {
     let wait = |is_overloaded: bool| {
         let mut world = sharded(&[]);
         world.publish(&ServerEvent::ToolsListChanged);
@@ -176,7 +176,7 @@ fn an_overloaded_shard_is_left_alone_for_longer() {
 }
 
 #[test]
-fn what_is_too_much_to_keep_for_a_shard_it_reads_from_the_log() {
+fn events_beyond_the_outbox_are_read_from_the_log() {
     let both = SubscriptionFilter {
         tools_list_changed: true,
         ..watching("a")
@@ -200,7 +200,7 @@ fn what_is_too_much_to_keep_for_a_shard_it_reads_from_the_log() {
 }
 
 #[test]
-fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
+fn events_beyond_one_answer_count_as_trimmed() {
     let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
@@ -241,7 +241,7 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
 }
 
 #[test]
-fn what_the_log_has_lost_is_made_up_for() {
+fn trimmed_events_are_recovered_by_cues() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     world.mail.clear();
@@ -255,7 +255,7 @@ fn what_the_log_has_lost_is_made_up_for() {
 }
 
 #[test]
-fn a_restarted_root_sends_again_what_was_not_taken() {
+fn a_restarted_root_resends_unconfirmed_events() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     world.mail.clear();
@@ -271,7 +271,7 @@ fn a_restarted_root_sends_again_what_was_not_taken() {
 }
 
 #[test]
-fn nothing_is_settled_before_every_shard_has_answered() {
+fn nothing_is_settled_before_every_shard_has_confirmed() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     let held = world.mail.pop().unwrap();
@@ -288,7 +288,7 @@ fn nothing_is_settled_before_every_shard_has_answered() {
 }
 
 #[test]
-fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for() {
+fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
     let epoch = Cursor {
         epoch: "e".into(),
         position: Position(0),
@@ -315,7 +315,7 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
 }
 
 #[test]
-fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
+fn unwanted_topics_are_dropped_after_a_failed_call() {
     let mut world = sharded(&[watching("a")]);
     let followed = |world: &World, topic: &str| {
         let topic = Topic::Resource(uri(topic));
@@ -348,7 +348,7 @@ fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
 }
 
 #[test]
-fn a_shard_is_not_forgotten_before_its_edges_have_gone() {
+fn a_shard_is_not_removed_before_its_edges_are_gone() {
     let mut world = sharded(&[]);
     for listener in 0..PER_SHARD as usize {
         world.cut(listener, true);

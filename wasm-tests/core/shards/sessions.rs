@@ -109,7 +109,7 @@ fn kept(names: &[&str]) -> String {
 }
 
 #[test]
-fn the_stream_of_a_session_is_told_what_that_watches() {
+fn the_stream_of_a_session_gets_its_subscriptions() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     assert_eq!(
@@ -122,7 +122,7 @@ fn the_stream_of_a_session_is_told_what_that_watches() {
 }
 
 #[test]
-fn a_session_that_is_over_has_no_stream() {
+fn an_ended_session_has_no_stream() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[]);
@@ -130,7 +130,7 @@ fn a_session_that_is_over_has_no_stream() {
 }
 
 #[test]
-fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
+fn a_change_of_subscriptions_is_done_once_followed() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[("s 1", vec![uri("a")])]);
@@ -153,7 +153,7 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
 }
 
 #[test]
-fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
+fn a_resource_with_missed_events_stays_followed() {
     let mut pair = Pair::new();
     pair.attach("t 1");
     pair.answer(&[("t 1", vec![])]);
@@ -182,7 +182,7 @@ fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
 }
 
 #[test]
-fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
+fn a_change_during_the_first_call_is_requested_again() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
@@ -199,7 +199,7 @@ fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
 }
 
 #[test]
-fn another_stream_of_a_session_takes_over() {
+fn a_newer_stream_of_a_session_takes_over() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[("s 1", vec![])]);
@@ -214,7 +214,7 @@ fn another_stream_of_a_session_takes_over() {
 }
 
 #[test]
-fn an_older_stream_takes_over_from_none() {
+fn an_older_stream_takes_nothing_over() {
     let mut pair = Pair::new();
     pair.attach("s 2");
     pair.answer(&[("s 2", vec![])]);
@@ -232,7 +232,7 @@ fn an_older_stream_takes_over_from_none() {
 }
 
 #[test]
-fn a_stream_that_is_attached_twice_ends_nowhere() {
+fn a_stream_attached_twice_survives() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[("s 1", vec![])]);
@@ -247,7 +247,7 @@ fn a_stream_that_is_attached_twice_ends_nowhere() {
 }
 
 #[test]
-fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
+fn streams_that_left_are_reported_after_a_failed_call() {
     let mut pair = Pair::new();
     let edge = pair.attach("s 1");
     pair.answer(&[("s 1", vec![])]);
@@ -262,7 +262,7 @@ fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
 }
 
 #[test]
-fn a_fresh_shard_says_that_no_stream_is_there() {
+fn a_fresh_shard_reports_no_streams() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
@@ -273,7 +273,7 @@ fn a_fresh_shard_says_that_no_stream_is_there() {
 }
 
 #[test]
-fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
+fn a_stream_learns_that_its_client_is_not_ready() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();

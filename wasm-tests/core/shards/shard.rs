@@ -93,7 +93,7 @@ pub(super) fn shard() -> Shard {
 }
 
 #[test]
-fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
+fn an_attach_waits_for_the_root() {
     let mut shard = Shard::new(4);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -118,7 +118,7 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
 }
 
 #[test]
-fn a_batch_for_an_earlier_life_says_nothing_of_what_came_before_the_first_answer() {
+fn a_batch_for_an_earlier_instance_proves_nothing() {
     let mut shard = Shard::new(4);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -132,7 +132,7 @@ fn a_batch_for_an_earlier_life_says_nothing_of_what_came_before_the_first_answer
 }
 
 #[test]
-fn what_is_followed_already_is_answered_without_a_call() {
+fn followed_topics_are_answered_without_a_call() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, None);
     attach(&mut shard, TOOLS, Some(7));
@@ -141,7 +141,7 @@ fn what_is_followed_already_is_answered_without_a_call() {
 }
 
 #[test]
-fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
+fn attaches_during_a_call_share_the_next_one() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -168,7 +168,7 @@ fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
 }
 
 #[test]
-fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
+fn an_unknown_past_is_answered_with_the_end_of_the_log() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, Some(2));
     attach(&mut shard, TOOLS, Some(99));
@@ -178,7 +178,7 @@ fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
 }
 
 #[test]
-fn what_is_missing_before_a_batch_is_asked_for() {
+fn events_missing_before_a_batch_are_requested() {
     let mut shard = shard();
     let answer = batch(
         &mut shard,
@@ -204,7 +204,7 @@ fn what_is_missing_before_a_batch_is_asked_for() {
 }
 
 #[test]
-fn what_is_missing_for_good_lets_the_edges_go_so_that_they_are_told() {
+fn unrecoverable_events_close_the_edges() {
     let mut shard = shard();
     batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
     let call = shard.poll_call(NOW).unwrap();
@@ -216,7 +216,7 @@ fn what_is_missing_for_good_lets_the_edges_go_so_that_they_are_told() {
 }
 
 #[test]
-fn a_log_that_began_anew_lets_all_edges_go() {
+fn a_new_epoch_closes_all_edges() {
     for is_answer in [false, true] {
         let mut shard = shard();
         if is_answer {
@@ -237,7 +237,7 @@ fn a_log_that_began_anew_lets_all_edges_go() {
 }
 
 #[test]
-fn a_shard_that_its_root_does_not_know_lets_all_edges_go_and_takes_none() {
+fn an_unknown_shard_closes_all_edges_and_accepts_none() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -251,7 +251,7 @@ fn a_shard_that_its_root_does_not_know_lets_all_edges_go_and_takes_none() {
 }
 
 #[test]
-fn the_last_batch_lets_all_edges_go() {
+fn the_last_batch_closes_all_edges() {
     let mut shard = shard();
     let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
     assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
@@ -259,7 +259,7 @@ fn the_last_batch_lets_all_edges_go() {
 }
 
 #[test]
-fn a_root_that_has_seen_later_calls_is_called_with_a_later_number() {
+fn a_stale_call_number_is_raised() {
     let mut shard = Shard::new(2);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -270,7 +270,7 @@ fn a_root_that_has_seen_later_calls_is_called_with_a_later_number() {
 }
 
 #[test]
-fn a_root_that_does_not_answer_is_called_again_later_and_later() {
+fn calls_to_a_silent_root_back_off() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let mut now = NOW;
@@ -290,7 +290,7 @@ fn a_root_that_does_not_answer_is_called_again_later_and_later() {
 }
 
 #[test]
-fn however_often_calls_fail_an_edge_that_comes_does_not_wait_in_vain_for_the_next_one() {
+fn the_backoff_is_shorter_than_the_wait_of_an_edge() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let mut now = NOW;
@@ -313,7 +313,7 @@ fn however_often_calls_fail_an_edge_that_comes_does_not_wait_in_vain_for_the_nex
 }
 
 #[test]
-fn nonsense_counts_as_a_failed_call() {
+fn an_invalid_answer_is_a_failed_call() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -334,7 +334,7 @@ fn nonsense_counts_as_a_failed_call() {
 }
 
 #[test]
-fn a_root_that_has_nothing_more_for_it_moves_its_mark_on() {
+fn a_settled_answer_moves_the_cursor() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -347,7 +347,7 @@ fn a_root_that_has_nothing_more_for_it_moves_its_mark_on() {
 }
 
 #[test]
-fn few_edges_are_told_of_once_and_only_when_they_stay_few() {
+fn few_edges_are_reported_once_if_they_stay_few() {
     let mut shard = shard();
     let edges: Vec<EdgeId> = (0..4).map(|_| attach(&mut shard, TOOLS, None)).collect();
     for edge in &edges[..3] {

@@ -65,7 +65,7 @@ impl World {
 }
 
 #[test]
-fn a_shard_whose_first_edge_never_comes_is_closed() {
+fn a_shard_without_its_first_edge_is_closed() {
     let mut world = sharded(&[]);
     let before = world.bus.shards().count();
     world.stray("OC");

@@ -10,7 +10,7 @@ use super::{
 /// What was published before a key was followed was not sent here, even where it lies after the
 /// cursor.
 #[test]
-fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
+fn a_topic_added_before_a_pending_batch_is_complete_only_after_it() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, Some(7));
     let call = shard.poll_call(NOW).unwrap();
@@ -28,7 +28,7 @@ fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
 /// The root has restarted, and its log begins after 9: what it sends first leaves out all before
 /// that.
 #[test]
-fn what_is_left_out_before_the_first_answer_is_asked_for() {
+fn events_left_out_before_the_first_answer_are_requested() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, Some(5));
     let call = shard.poll_call(NOW).unwrap();
@@ -43,7 +43,7 @@ fn what_is_left_out_before_the_first_answer_is_asked_for() {
 
 /// The answer on its way was written before it.
 #[test]
-fn what_comes_while_a_shard_asks_for_what_it_missed_is_asked_for_next() {
+fn events_during_a_recovery_are_requested_next() {
     let mut shard = shard();
     batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
     let call = shard.poll_call(NOW).unwrap();

@@ -16,7 +16,7 @@ fn tap(fields: &str) -> MessageTap {
 }
 
 #[test]
-fn each_event_is_a_message_whatever_is_in_it() {
+fn each_event_is_one_message() {
     let mut tap = tap(STREAM);
     tap.handle_bytes(b"data: {\"a\":\n\n: alive\n\nevent: other\ndata: x\n\nid: 1\ndata:\n\n");
     let messages: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
@@ -25,7 +25,7 @@ fn each_event_is_a_message_whatever_is_in_it() {
 }
 
 #[test]
-fn a_body_is_one_message_unless_it_is_too_large_or_no_json() {
+fn a_json_body_is_one_message_unless_too_large() {
     let read = |fields: &str, body: &[u8]| {
         let mut tap = tap(fields);
         tap.handle_bytes(body);

@@ -6,7 +6,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::any::check;
 
 #[test]
-fn options_that_are_no_origins_or_hosts_are_refused() {
+fn invalid_origins_and_hosts_are_refused() {
     for origin in [
         "null",
         "app.example",
@@ -31,7 +31,7 @@ fn options_that_are_no_origins_or_hosts_are_refused() {
 
 /// Browsers send no `Origin` with the GET of an image or a link, but say where it comes from.
 #[test]
-fn a_get_of_another_page_is_refused() {
+fn a_get_from_another_page_is_refused() {
     let passes = |origins: &str, method: &str, headers: &str| {
         let policy = Policy::new(origins, None).unwrap();
         let screening = policy.screen(method, "https://mcp.example/mcp", &Headers::new(headers));
@@ -75,7 +75,7 @@ fn any_request_gets_a_screening() {
 /// A page on another origin is let through only where the list names it, byte for byte as it calls
 /// itself.
 #[test]
-fn nothing_but_listed_origins_is_told_to_browsers() {
+fn cors_headers_name_only_listed_origins() {
     let policy = Policy::new("https://app.example", None).unwrap();
     let origin = prop_oneof![
         Just("https://app.example".to_owned()),

@@ -108,7 +108,7 @@ impl Joined {
 }
 
 #[test]
-fn an_attach_is_not_confirmed_where_it_is_not_told_what_the_session_watches() {
+fn an_attach_needs_the_subscriptions_of_its_session() {
     let mut joined = Joined::new(&[]);
     let frame = follow::attached(1, 7, 7);
     joined.edge.handle_bus_message(&frame, T0).unwrap();
@@ -118,7 +118,7 @@ fn an_attach_is_not_confirmed_where_it_is_not_told_what_the_session_watches() {
 }
 
 #[test]
-fn a_held_stream_asks_when_something_comes_whether_it_is_held_still() {
+fn a_paused_stream_verifies_when_an_event_comes() {
     let mut joined = Joined::new(&[]);
     joined.attached(&[], true);
     joined.bus.watch(joined.number, &[], false);
@@ -130,7 +130,7 @@ fn a_held_stream_asks_when_something_comes_whether_it_is_held_still() {
 }
 
 #[test]
-fn a_held_stream_opens_and_gives_signs_of_life_and_says_nothing_else() {
+fn a_paused_stream_opens_and_sends_only_keep_alives() {
     let mut stream = held();
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.handle_gap();
@@ -142,7 +142,7 @@ fn a_held_stream_opens_and_gives_signs_of_life_and_says_nothing_else() {
 }
 
 #[test]
-fn a_held_stream_that_closes_ends_without_what_it_held_back() {
+fn a_paused_stream_closes_without_its_cues() {
     let mut stream = held();
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.close();
@@ -150,7 +150,7 @@ fn a_held_stream_that_closes_ends_without_what_it_held_back() {
 }
 
 #[test]
-fn what_is_held_back_does_not_wait_for_the_reader() {
+fn a_paused_cue_does_not_stall_the_client() {
     let mut stream = held();
     stream.stall_after(Millis(1_000));
     stream.handle_event(&ServerEvent::ToolsListChanged);
@@ -164,7 +164,7 @@ fn what_is_held_back_does_not_wait_for_the_reader() {
 }
 
 #[test]
-fn nothing_goes_out_while_it_is_held_and_everything_after_that() {
+fn pending_cues_are_sent_after_the_pause() {
     check(
         (any_filter(), vec(any_event(), 0..20), any::<bool>()),
         |(filter, events, is_attached_first)| {
@@ -194,7 +194,7 @@ fn nothing_goes_out_while_it_is_held_and_everything_after_that() {
 }
 
 #[test]
-fn the_bus_says_whether_a_stream_is_held() {
+fn the_bus_reports_whether_a_stream_is_paused() {
     let mut joined = Joined::new(&[]);
     joined.attached(&[], false);
     assert_eq!(
@@ -215,7 +215,7 @@ fn the_bus_says_whether_a_stream_is_held() {
 }
 
 #[test]
-fn what_says_neither_that_it_is_held_nor_that_it_is_not_is_no_frame() {
+fn a_frame_without_a_valid_pause_flag_is_malformed() {
     for (held, is_frame) in [
         ("false", true),
         ("1", false),
@@ -234,7 +234,7 @@ fn what_says_neither_that_it_is_held_nor_that_it_is_not_is_no_frame() {
 }
 
 #[test]
-fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() {
+fn denied_resources_are_removed_from_the_subscriptions() {
     let mut joined = Joined::new(&["a", "never watched"]);
     joined.attached(&["a", "b"], false);
     joined.text();
@@ -251,7 +251,7 @@ fn what_the_client_may_no_longer_hear_is_left_out_of_what_its_session_watches() 
 }
 
 #[test]
-fn what_is_watched_anew_is_heard_again() {
+fn a_new_subscription_to_a_denied_resource_is_served() {
     let mut joined = Joined::new(&["a"]);
     joined.attached(&["a"], false);
     joined.watch(&["a", "b"], false);

@@ -43,7 +43,7 @@ fn any_topics() -> impl Strategy<Value = Vec<Topic>> {
 /// Whether an event was in the log when it was read or was published later, and wherever the log
 /// begins now.
 #[test]
-fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
+fn missed_events_equal_a_replay_of_the_whole_log() {
     let places = (0..40_usize, 0..40_usize, 0..40_usize);
     let case = (vec(any_event(), 1..40), any_topics(), places);
     check(case, |(log, topics, (read, trimmed, after))| {
@@ -81,7 +81,7 @@ fn what_was_missed_is_what_a_replay_of_the_whole_log_tells() {
 }
 
 #[test]
-fn what_is_missed_costs_what_is_wanted() {
+fn the_cost_of_missed_events_depends_on_the_interest() {
     let mut bus = Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
