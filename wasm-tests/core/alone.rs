@@ -1,5 +1,5 @@
-//! A stream whose connection to the bus is its own: an isolate of one, and one frame of its body
-//! after another.
+//! A stream with its own connection to the bus: an isolate of one stream, whose body is returned
+//! one frame at a time.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::any::claim;
 pub(crate) struct Alone {
     isolate: Isolate,
     id: StreamId,
-    /// The text of the last call.
+    /// The content of the last call.
     said: Option<String>,
     frames: VecDeque<Frame>,
     has_ended: bool,
@@ -41,14 +41,14 @@ impl Alone {
         Self::with(T0, |isolate| isolate.open(stream, T0))
     }
 
-    /// What happens is counted; 1970 is so long before the clock of the calls.
+    /// Counts events and notifications in `metrics`; `epoch` is the offset of the Unix clock.
     pub(crate) fn counted(mut stream: ServerStream, metrics: Arc<Metrics>, epoch: Millis) -> Self {
         stream.count_in(metrics);
         Self::with(epoch, |isolate| isolate.open(stream, T0))
     }
 
-    /// The stream of session `s`, which goes on from there, and whose client may not hear of some
-    /// of what it watches.
+    /// Creates the stream of session `s`, which continues from `past`, and whose client may not
+    /// receive the `denied` resources.
     pub(crate) fn of_session(stream: ServerStream, past: ResumePoint, denied: Vec<Uri>) -> Self {
         let session = claim("s 1");
         let joining = SessionStart {
@@ -77,7 +77,7 @@ impl Alone {
         self.isolate.set_timeouts(patience);
     }
 
-    /// What it sent last, or attaches with.
+    /// Returns what it last sent, or attaches with.
     pub(crate) fn attach_message(&mut self) -> String {
         if self.said.is_none() {
             self.poll_call(T0);
@@ -118,7 +118,7 @@ impl Alone {
     }
 
     pub(crate) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
-        // Its host lets go of what has ended.
+        // The host removes streams that have ended.
         if self.has_ended {
             return None;
         }
@@ -135,7 +135,7 @@ impl Alone {
         })
     }
 
-    /// The next frame; what was not asked for waits collapsed.
+    /// Returns the next frame; what is not polled stays collapsed.
     pub(crate) fn poll_frame(&mut self, now: Millis) -> Option<Frame> {
         if self.frames.is_empty()
             && let Some(bytes) = self.isolate.fanout().poll(self.id, now)
@@ -164,7 +164,7 @@ impl Alone {
         self.tend(|stream| stream.retire(why));
     }
 
-    /// Something may have been missed.
+    /// Handles a possible loss of events.
     pub(crate) fn miss(&mut self) {
         self.isolate.fanout().handle_gap();
     }
@@ -173,7 +173,7 @@ impl Alone {
         self.isolate.close(self.id, false);
     }
 
-    /// As [`Alone::close`], where the bus has delivered what was published before.
+    /// As [`Alone::close`], if the bus has delivered everything published before.
     pub(crate) fn close_settled(&mut self) {
         self.isolate.close(self.id, true);
     }
@@ -198,7 +198,7 @@ impl Alone {
         self.isolate.counts()
     }
 
-    /// Nothing is written before it is asked for. A stream that cannot be opened ends.
+    /// Nothing is written until it is polled. A stream that cannot be opened ends.
     fn tell(&mut self, now: Millis) {
         while let Some(output) = self.isolate.poll_output(now) {
             match output {

@@ -1,4 +1,4 @@
-//! What a server may answer to a listen request over HTTP, and what becomes of it.
+//! The answers of a server to a listen request over HTTP, and how the client handles them.
 
 use mcp_listen::{
     client::{CloseReason, Loss, Options, Output},

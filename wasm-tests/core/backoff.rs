@@ -69,7 +69,7 @@ fn two_thousand_edges_reconnect_spread_over_the_window() {
         .windows(130)
         .map(|window| window[129] - window[0])
         .min();
-    // No tenth of a second sees more than 130 of them: 1,300 a second.
+    // No tenth of a second has more than 130 of them: 1,300 per second.
     assert!(busiest > Some(Millis(100)), "{busiest:?}");
     assert!(arrivals[0] >= Millis(100));
 }

@@ -1,4 +1,4 @@
-//! A server's channel and a client's, wired back to back.
+//! The channel of a server and that of a client, connected back to back.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +23,10 @@ use crate::{
 #[derive(Clone, Debug)]
 enum Step {
     Listen(SubscriptionFilter),
-    /// One that was opened at some time, by its place.
+    /// Cancels a subscription that was opened at some time, by its index.
     Cancel(usize),
     Publish(ServerEvent),
-    /// So many of the server's numbers from now the bus of a subscription is lost.
+    /// The bus of a subscription is lost, by the distance from the latest handle.
     Lose(usize),
     /// The server writes one line.
     Write,
@@ -44,7 +44,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Leads each line to the subscription that it names.
+/// Passes each line to the subscription that it names.
 struct Client {
     lines: Lines,
     streams: BTreeMap<RequestId, ClientStream>,
@@ -90,14 +90,14 @@ impl Client {
     }
 }
 
-/// Both sides and a bus in between, with what each subscription has yet to hear.
+/// Both sides and a bus between them, with what each subscription has yet to receive.
 struct Wired {
     server: Channel,
     client: Client,
-    /// What each was opened for.
+    /// The filter that each was opened with.
     honored: BTreeMap<RequestId, SubscriptionFilter>,
     open: BTreeMap<RequestId, Vec<ServerEvent>>,
-    /// Ids that were used. No request gets one of them again: an answer may still be on its way.
+    /// Used ids. No request reuses one, because an answer may still be in flight.
     used: usize,
     chunk_bytes: usize,
 }
@@ -135,7 +135,7 @@ impl Wired {
                 if place > 0 {
                     return;
                 }
-                // What waits is lost with the bus, which the client is told.
+                // Pending cues are lost with the bus, and the client is notified of that.
                 for pending in self.open.values_mut() {
                     pending.clear();
                 }
@@ -146,7 +146,8 @@ impl Wired {
         }
     }
 
-    /// Every request is served at once; what is not ours would be a cancel that came too late.
+    /// Every request is served at once. Other messages would be cancellations that arrived too
+    /// late.
     fn reach_server(&mut self, line: &str) {
         for chunk in line.as_bytes().chunks(self.chunk_bytes) {
             self.server.handle_bytes(chunk);
@@ -221,7 +222,7 @@ impl Wired {
     }
 }
 
-/// Numbers and strings that look like them, in turns.
+/// Returns numbers and similar strings in turn.
 fn nth(place: usize) -> RequestId {
     let number = place / 2;
     id(&if place.is_multiple_of(2) {

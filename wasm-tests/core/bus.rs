@@ -33,7 +33,7 @@ fn topics(filter: &str) -> Vec<Topic> {
     filter.unwrap().topics()
 }
 
-/// What is said to an edge that follows something from now on.
+/// Returns the frame for an edge that follows something new.
 fn said(bus: &mut Bus, edge: EdgeId, text: &str) -> String {
     let reply = follow::taken(bus, edge, text);
     let frames = follow::answers(bus, reply, &[]);
@@ -322,7 +322,7 @@ fn an_overtaken_follow_changes_nothing() {
                 (bus.registry().stored_topics(edge), bus.registry().seq(edge)),
                 (kept.clone(), Some(3))
             );
-            // And what comes later does.
+            // A later follow is applied.
             let more = follow::change(4, &SubscriptionFilter::default(), &tools());
             follow::taken(bus, edge, &more.to_json());
             assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);

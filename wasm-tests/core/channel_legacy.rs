@@ -1,4 +1,4 @@
-//! A stdio channel whose client speaks an earlier revision: what it is told of, it hears.
+//! A stdio channel whose client speaks an earlier revision.
 
 use mcp_listen::{
     capabilities::Capabilities,
@@ -35,7 +35,7 @@ fn channel(known: Option<Capabilities>) -> Channel {
     Channel::new(limits, bounds).with_capabilities(known)
 }
 
-/// What the client gets for a line of the server behind.
+/// Returns what the client gets for a line of the server.
 fn hear(channel: &mut Channel, line: &str) -> Option<String> {
     let given = channel.handle_server_line(format!("{line}\n").into_bytes());
     given.map(|line| String::from_utf8(line).unwrap().trim_end().to_owned())
@@ -57,7 +57,7 @@ fn plain(event: &ServerEvent) -> String {
     message::plain_notification(event)
 }
 
-/// The one thing that the channel asks of its host.
+/// Returns the only input that the channel passes to its host.
 #[track_caller]
 fn asked(channel: &mut Channel) -> (SubscriptionHandle, SubscriptionFilter) {
     match channel.poll_input() {
@@ -69,7 +69,7 @@ fn asked(channel: &mut Channel) -> (SubscriptionHandle, SubscriptionFilter) {
     }
 }
 
-/// Registers as far as `asked` goes.
+/// Registers everything in `asked`.
 #[track_caller]
 fn watch(channel: &mut Channel) -> SubscriptionHandle {
     let (number, _) = asked(channel);
@@ -77,7 +77,7 @@ fn watch(channel: &mut Channel) -> SubscriptionHandle {
     number
 }
 
-/// A session up to its lists, whose number is the answer.
+/// Begins a session up to its lists, and returns their handle.
 fn begun(channel: &mut Channel) -> SubscriptionHandle {
     assert_forwarded(channel, INITIALIZE);
     assert_eq!(hear(channel, AGREED).as_deref(), Some(AGREED));
@@ -87,7 +87,7 @@ fn begun(channel: &mut Channel) -> SubscriptionHandle {
     watch(channel)
 }
 
-/// Subscribes to a resource of a server behind that has no such method.
+/// Subscribes to a resource of a server that has no such method.
 fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> SubscriptionHandle {
     assert_forwarded(channel, &asking("resources/subscribe", id, uri));
     assert_eq!(hear(channel, &unknown(id)), None);

@@ -1,4 +1,4 @@
-//! One subscription on a channel of messages, to a server of whichever revision.
+//! One subscription on a message channel, to a server of any revision.
 
 use mcp_listen::{
     capabilities::Capabilities,

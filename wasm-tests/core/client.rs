@@ -1,4 +1,4 @@
-//! The client's side of one subscription.
+//! The client side of one subscription.
 
 use mcp_listen::{
     event::ServerEvent,

@@ -1,4 +1,4 @@
-//! What a stream does between the moment at which it is closed and its end.
+//! The life of a stream from the call of `close` to its end.
 
 use mcp_listen::{
     clock::Millis,
@@ -33,7 +33,7 @@ fn cue(event: &ServerEvent) -> String {
     message::notification(&id("1"), event)
 }
 
-/// Closes within a second.
+/// Closes the stream within a second.
 fn close(world: &mut World) {
     world.end_within(Millis(1_000), EndReason::Closed);
 }
@@ -80,7 +80,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
     world.edge.settle(world.now);
     world.tend();
     world.publish(&updated("b"));
-    // The bus has answered before this was published, and it is lost.
+    // The bus had answered before this was published, and the frame is lost.
     world.wire.pop_back();
     close(&mut world);
     world.settle();

@@ -1,4 +1,5 @@
-//! The wire files of the corpus, as the core answers them; the glue is given the same in Node and on workerd.
+//! The wire files of the corpus, run against the core. The glue runs the same files in Node and on
+//! workerd.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ struct Expect {
     data: Option<String>,
     ack: Option<Text>,
     headers: BTreeMap<String, Option<String>>,
-    /// Fields that the glue drops on their way to the handler behind.
+    /// Fields that the glue removes before it forwards a request.
     dropped: Vec<String>,
 }
 
@@ -185,7 +186,7 @@ fn run(file: &str) {
 }
 
 impl Case {
-    /// The steps of a host: what HTTP alone decides, then who the caller is, then everything else.
+    /// Runs the steps of a host: the checks of HTTP alone, the caller, then everything else.
     fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
         let Options { limits, legacy, .. } = &self.options;
         match listen::classify(method, headers, body, limits) {
@@ -199,7 +200,8 @@ impl Case {
         }
     }
 
-    /// There are no sessions that a case could name: an id is refused before its caller is named.
+    /// No session exists that a case could name, so an id is refused before the caller is
+    /// authenticated.
     fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
         let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
         match verdict {

@@ -1,5 +1,4 @@
-//! What edges want changes by what is added and dropped: the same as if all were entered anew, at
-//! the cost of the change.
+//! Changes of interest by delta: the result equals a full replacement, at the cost of the change.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +53,7 @@ fn next(bus: &Bus, edge: EdgeId) -> u64 {
     bus.registry().seq(edge).unwrap_or_default() + 1
 }
 
-/// What happens to one of a few edges.
+/// A step of one of a few edges.
 #[derive(Clone, Debug)]
 enum Step {
     Attach(SubscriptionFilter),
@@ -62,7 +61,7 @@ enum Step {
     Change(SubscriptionFilter, SubscriptionFilter),
     Watch(Vec<Uri>),
     Detach,
-    /// It comes back as what was kept of it says.
+    /// The edge is restored from what was stored of it.
     Restore,
     Publish(ServerEvent),
 }
@@ -107,7 +106,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A bus, and beside it what each edge wants, plainly.
+/// A bus, and the interest of each edge as a plain set.
 struct Twin {
     bus: Bus,
     edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
@@ -203,7 +202,7 @@ impl Twin {
         assert_eq!(self.bus.publish(event).edges(), wanted, "{event:?}");
     }
 
-    /// What was changed by delta is what it would be if all were entered anew.
+    /// The state after deltas equals the state after a full replacement.
     fn compare(&self) {
         let mut names = 0;
         let mut anew = bus();
@@ -220,7 +219,7 @@ impl Twin {
     }
 }
 
-/// The filter after a change, spelled out.
+/// Returns the filter after a change, computed naively.
 fn plainly(
     filter: &SubscriptionFilter,
     add: &SubscriptionFilter,
@@ -315,10 +314,10 @@ fn the_cost_of_a_change_depends_on_the_change_alone() {
         let other = watching([uri("note://another")]);
         change(&mut bus, edge, &other, &one());
         assert_eq!(bus.registry().operations() - before, 3);
-        // What is there already, or is not, costs nothing.
+        // Additions of present topics and drops of missing ones cost nothing.
         change(&mut bus, edge, &SubscriptionFilter::default(), &one());
         assert_eq!(bus.registry().operations() - before, 3);
-        // Whoever leaves takes out what it held.
+        // An edge that leaves removes its topics.
         bus.disconnect(edge);
         assert_eq!(bus.registry().operations() - before, 4 + held);
     }

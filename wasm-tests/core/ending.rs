@@ -26,7 +26,7 @@ fn filter() -> SubscriptionFilter {
     }
 }
 
-/// A stream that gives a reader up after a minute, acknowledged at 0.
+/// A stream with a stall limit of a minute, acknowledged at 0.
 fn open(keep_alive: Millis) -> ServerStream {
     let mut stream = ServerStream::new(id(), filter(), keep_alive, T0);
     stream.stall_after(MINUTE);

@@ -1,4 +1,4 @@
-//! Which revision a server speaks, by its answer to `server/discover`.
+//! Which revision a server speaks, according to its answer to `server/discover`.
 
 use mcp_listen::{
     client::{
@@ -12,7 +12,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OURS: Versions<'static> = Versions::OURS;
-/// What a client speaks when there is a later revision than ours.
+/// The versions of a client that speaks a later revision too.
 const LATER: Versions<'static> = Versions {
     modern: &["2027-01-01", "2026-07-28"],
     legacy: &["2025-11-25"],

@@ -1,4 +1,4 @@
-//! The order in which a request is judged.
+//! The order of the checks of a request.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tending::tend;
 const URL: &str = "https://mcp.example/mcp";
 const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen";
-/// The header fields of a client that tells what it asks in the body alone.
+/// The header fields of a client that names the method only in the body.
 const PLAIN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28";
 const EARLIER: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
@@ -62,7 +62,7 @@ fn answer(step: Step) -> Answer {
     answer
 }
 
-/// What is asked of the host until the request is decided, and what it comes to.
+/// Returns the steps until the request is decided, and the last step.
 fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
     let mut asked = String::new();
     for _ in 0..8 {

@@ -32,7 +32,7 @@ fn watching(name: &str) -> SubscriptionFilter {
     }
 }
 
-/// Holds a stream that the bus has confirmed.
+/// Adds a stream that the bus has confirmed.
 fn attached(fanout: &mut Fanout, stream: ServerStream, now: Millis) -> StreamId {
     let opened = fanout.open(stream, now);
     fanout.handle_attached(opened, now);
@@ -52,7 +52,7 @@ fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
     sse::event(&message::notification(&id(raw_id), event))
 }
 
-/// Each chunk with its streams.
+/// Returns each chunk with its streams.
 fn groups(fan: &WriteBatch) -> Vec<(Vec<u8>, Vec<StreamId>)> {
     let places = 0..fan.ends.len();
     let group = |place| {
@@ -354,7 +354,7 @@ fn a_changed_filter_is_reindexed() {
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
     assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     fanout.remove(one);
-    // It takes the slot of the stream and the number of its key.
+    // It takes the slot of the stream and the number of its topic.
     open(&mut fanout, "2", &watching("b"));
     assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
     assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());

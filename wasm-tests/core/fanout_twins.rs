@@ -1,4 +1,4 @@
-//! Each stream of a fan-out beside one that is alone, to both of which the same happens.
+//! Each stream of a fan-out is compared with a separate stream that gets the same input.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One stream twice: in a fan-out, and alone.
+/// One stream twice: in a fan-out, and separate.
 struct Twin {
     id: StreamId,
     alone: ServerStream,
@@ -73,7 +73,7 @@ impl Twin {
         }
     }
 
-    /// Writes what waits, where there is room.
+    /// Writes pending output while there is room.
     fn write(&mut self, fanout: &mut Fanout, now: Millis) {
         if !self.has_room {
             self.alone.handle_blocked(now);
@@ -93,7 +93,7 @@ impl Twin {
     }
 }
 
-/// A fan-out beside streams that are alone, to both of which the same happens.
+/// A fan-out, and separate streams that get the same input.
 #[derive(Default)]
 struct Twins {
     of_fanout: Arc<Metrics>,
@@ -194,8 +194,7 @@ fn each_stream_of_a_fanout_behaves_as_if_alone() {
     });
 }
 
-/// The time of a stalled reader begins with the keep-alive that had no room, not with the next
-/// event.
+/// The stall timer starts with the keep-alive that had no room, not with the next event.
 #[test]
 fn an_unread_keep_alive_stalls_as_if_alone() {
     let mut twins = Twins::default();

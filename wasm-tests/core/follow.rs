@@ -1,4 +1,4 @@
-//! What edges and their bus say to each other, as the tests write it. The log is `e`.
+//! The messages between edges and their bus, as tests write them. The epoch of the log is `e`.
 
 use mcp_listen::{
     bus::{Bus, Cursor, EdgeId, FollowReply, Position, Received},
@@ -10,12 +10,12 @@ use mcp_listen::{
 
 use crate::any::{claim, uri};
 
-/// All topics of a filter.
+/// Returns all topics of a filter.
 pub(crate) fn topics(filter: &SubscriptionFilter) -> Topics {
     filter.topics().into_iter().collect()
 }
 
-/// All that an edge wants.
+/// Returns a fresh follow with all topics of an edge.
 pub(crate) fn fresh(seq: u64, filter: &SubscriptionFilter) -> Follow {
     Follow::fresh(seq, filter.topics())
 }
@@ -24,7 +24,7 @@ pub(crate) fn everything(seq: u64) -> Follow {
     Follow::fresh(seq, vec![Topic::Everything])
 }
 
-/// What an edge wants more, and less.
+/// Returns a follow that adds and drops topics.
 pub(crate) fn change(seq: u64, add: &SubscriptionFilter, drop: &SubscriptionFilter) -> Follow {
     Follow {
         seq,
@@ -34,7 +34,7 @@ pub(crate) fn change(seq: u64, add: &SubscriptionFilter, drop: &SubscriptionFilt
     }
 }
 
-/// A fresh follow is answered: what is missing after `after` comes in batches, and the log ends at
+/// Returns the reply to a fresh follow: events after `after` come in batches, and the log ends at
 /// `head`.
 pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
     format!(
@@ -42,7 +42,7 @@ pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
     )
 }
 
-/// The stream of session `s` is answered, which watches these resources; the log ends at `head`.
+/// Returns the reply for the stream of session `s`, which is subscribed to these resources.
 pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
     let watched = SessionInterest {
         session: claim("s 1"),
@@ -52,7 +52,7 @@ pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
     joined_as(seq, head, watched)
 }
 
-/// The same, where its client may not be ready.
+/// The same, with whether its client is ready.
 pub(crate) fn joined_as(seq: u64, head: u64, watched: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
@@ -70,12 +70,12 @@ pub(crate) fn joined_as(seq: u64, head: u64, watched: SessionInterest) -> String
     .to_json()
 }
 
-/// A change is answered.
+/// Returns the reply to a change.
 pub(crate) fn confirmed(seq: u64, head: u64) -> String {
     format!(r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e","position":{head}}}"#)
 }
 
-/// The batch of one event.
+/// Returns the batch of one event.
 pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String {
     let event = event.to_json();
     format!(
@@ -83,7 +83,7 @@ pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String
     )
 }
 
-/// A bus takes what an edge says.
+/// Passes the frame of an edge to a bus.
 pub(crate) fn taken(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     match bus.handle_message(edge, text) {
         Ok(Received::Followed(reply)) => *reply,
@@ -91,7 +91,7 @@ pub(crate) fn taken(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     }
 }
 
-/// What a bus answers, and what its edge has missed of all that was published.
+/// Returns the reply of a bus, with everything published that the edge has missed.
 pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]) -> Vec<String> {
     if let Some(Position(after)) = reply.replay_after() {
         let missed = usize::try_from(after).unwrap();
@@ -102,7 +102,7 @@ pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]
     reply.finish(bus)
 }
 
-/// The one answer of a bus where nothing was missed.
+/// Returns the only frame of a reply without missed events.
 pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowAnswer {
     let reply = taken(bus, edge, &follow.to_json());
     let frames = answers(bus, reply, &[]);

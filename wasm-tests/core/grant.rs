@@ -23,7 +23,7 @@ fn filter() -> SubscriptionFilter {
     }
 }
 
-/// A stream whose caller was asked about at 0, acknowledged.
+/// A stream that was authorized at 0 and is acknowledged.
 fn open() -> ServerStream {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(15_000), T0);
     stream.grant_for(SPAN, T0);
@@ -160,7 +160,7 @@ fn a_client_does_not_stall_during_authorization() {
     assert_eq!(stream.end_reason(), None);
 }
 
-/// A fanned stream whose caller was asked about at 0, acknowledged.
+/// A stream of a fan-out that was authorized at 0 and is acknowledged.
 fn fanned(fanout: &mut Fanout) -> StreamId {
     let mut stream = ServerStream::new(id("1"), filter(), T0, T0);
     stream.grant_for(SPAN, T0);

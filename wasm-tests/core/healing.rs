@@ -41,7 +41,7 @@ fn counts(world: &World) -> (u32, u32, u32) {
     (healed, gaps, resyncs)
 }
 
-/// What the stream wrote since this was last asked.
+/// Returns what the stream wrote since the last call.
 fn said(world: &mut World) -> Vec<String> {
     world.settle();
     std::mem::take(&mut world.written)
@@ -278,7 +278,7 @@ fn a_silent_bus_is_verified_only_if_configured() {
         world.pass(5_000);
         world.publish(&updated("a"));
         world.settle();
-        // What comes in its place proves as much as an answer.
+        // An event in sequence proves as much as an answer.
         world.pass(9_999);
         assert_eq!(world.calls, []);
         world.publish(&updated("b"));

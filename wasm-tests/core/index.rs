@@ -14,7 +14,7 @@ fn label(text: &str) -> Name {
     Name::new(text).unwrap()
 }
 
-/// Tools, for a caller and its groups.
+/// Returns the topics of a caller and its groups, with the list of tools.
 fn wants(principal: &str, groups: &[&str], disconnects: bool) -> Vec<Topic> {
     let filter = SubscriptionFilter {
         tools_list_changed: true,

@@ -177,8 +177,8 @@ fn a_lenient_reader_agrees_on_every_accepted_text() {
             let place = place.index(bytes.len());
             bytes[place] = byte;
             let other = serde_json::from_slice::<serde_json::Value>(&bytes);
-            // The grammar of numbers has no largest one: the other reader refuses what no f64
-            // holds, this one keeps the text.
+            // The grammar of numbers has no maximum: the other reader refuses numbers beyond f64,
+            // this one keeps the text.
             if matches!(&other, Err(error) if error.to_string().starts_with("number out of range"))
             {
                 return;

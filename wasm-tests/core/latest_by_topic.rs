@@ -13,7 +13,7 @@ use crate::{
     follow,
 };
 
-/// What an edge that comes back from `after` is sent: of these events what it wants.
+/// Returns what an edge that returns with `after` is sent: the events that it wants.
 fn replayed<'a>(
     bus: &mut Bus,
     topics: &[Topic],
@@ -40,8 +40,8 @@ fn any_topics() -> impl Strategy<Value = Vec<Topic>> {
     ]
 }
 
-/// Whether an event was in the log when it was read or was published later, and wherever the log
-/// begins now.
+/// The result is the same for events that were in the log when it was read and events published
+/// later, wherever the log begins.
 #[test]
 fn missed_events_equal_a_replay_of_the_whole_log() {
     let places = (0..40_usize, 0..40_usize, 0..40_usize);

@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::check;
 
-/// All lines of `chunks`, and what is left.
+/// Returns all lines of `chunks`, and the rest.
 fn lines(chunks: &[&[u8]], max_bytes: usize) -> (Vec<Line>, Vec<u8>) {
     let mut lines = Lines::new(max_bytes);
     let mut taken = Vec::new();

@@ -1,4 +1,4 @@
-//! One subscription over HTTP to a server of whichever revision.
+//! One subscription over HTTP to a server of any revision.
 
 use mcp_listen::{
     client::{
@@ -37,12 +37,12 @@ impl Host {
         Self { listener, now: 0 }
     }
 
-    /// What it wants sent, and whose responses it closes.
+    /// Requests to send, and responses to close.
     fn transfers(&mut self) -> Vec<HttpAction> {
         std::iter::from_fn(|| self.listener.poll_action()).collect()
     }
 
-    /// The one request that it wants sent.
+    /// Returns the only request to send.
     fn request(&mut self) -> (RequestHandle, HttpRequest) {
         match self.transfers().as_slice() {
             [HttpAction::Send(call, request)] => (*call, request.clone()),
@@ -80,7 +80,7 @@ impl Host {
         std::iter::from_fn(|| self.listener.poll_output()).collect()
     }
 
-    /// A session up to the head of its stream, whose number is the answer.
+    /// Begins a session up to the head of its stream, and returns the number of that request.
     fn session() -> (Self, RequestHandle) {
         let mut host = Self::new(ServerHint::Legacy);
         let (call, _) = host.request();
@@ -94,7 +94,7 @@ impl Host {
         (host, stream)
     }
 
-    /// A session whose subscription is open.
+    /// Begins a session whose subscription is open.
     fn open() -> (Self, RequestHandle) {
         let (mut host, stream) = Self::session();
         let (call, request) = host.request();
@@ -200,7 +200,7 @@ fn probes_are_bounded_in_time_and_bytes() {
     );
 }
 
-/// 0 is what browsers say of a redirect that was not followed.
+/// Browsers report 0 for a redirect that was not followed.
 #[test]
 fn a_redirect_ends_the_subscription_in_any_state() {
     for status in [0, 301, 302, 303, 307, 308] {

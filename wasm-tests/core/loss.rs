@@ -1,5 +1,5 @@
-//! What a stream does where its bus has lost events, and from where it asks for what it may have
-//! missed.
+//! How a stream handles lost events of its bus, and the position from which it requests missed
+//! ones.
 
 use mcp_listen::{
     clock::Millis,
@@ -18,7 +18,7 @@ use crate::{any::id, follow};
 
 const T0: Millis = Millis(0);
 
-/// All that a caller of this name wants, for whom these groups are.
+/// Returns the topics of a caller with this name and these groups.
 fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     let labels = |names: &[&str]| names.iter().map(|name| Name::new(name).unwrap()).collect();
     SubscriptionFilter {
@@ -32,7 +32,7 @@ fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     }
 }
 
-/// A stream that has told that it is open.
+/// A stream that has sent its acknowledgment.
 fn open(filter: SubscriptionFilter) -> ServerStream {
     let mut stream = ServerStream::new(id("1"), filter, T0, T0);
     stream.handle_attached(T0);
@@ -70,7 +70,7 @@ fn a_possible_loss_reauthorizes_named_callers_with_a_grant() {
     stream.handle_loss();
     assert_eq!(stream.poll_output(T0), None);
     assert!(stream.poll_question().is_some());
-    // Another loss: what is answered now was asked before it.
+    // Another loss: the answer belongs to an earlier request.
     stream.handle_loss();
     stream.handle_granted(&honored, T0);
     assert_eq!(stream.poll_output(T0), None);
@@ -90,7 +90,7 @@ fn an_unanswered_request_is_repeated_from_the_same_position() {
     let scope = filter("ann", &["acme"]).scope;
     edge.handle_scope(scope, T0);
     assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
-    // One for the new group came before, of which a bus that was not asked yet does not tell.
+    // An earlier event for the new group, which a bus that was not asked yet does not send.
     let event = follow::batch(0, 2, &ServerEvent::ToolsListChanged);
     edge.handle_bus_message(&event, T0).unwrap();
     edge.handle_bus_lost(T0, 0.5, false);

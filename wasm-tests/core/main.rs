@@ -1,6 +1,6 @@
-//! The behaviour of the core, natively and as wasm32 in Node and in browsers.
+//! The behavior of the core, natively and as wasm32 in Node and in browsers.
 //!
-//! Each module brings its own `test`: on wasm32 that is the attribute of `wasm_bindgen_test`.
+//! Each module imports `test`: on wasm32 that is the attribute of `wasm_bindgen_test`.
 
 #![allow(
     clippy::unwrap_used,

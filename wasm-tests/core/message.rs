@@ -145,7 +145,7 @@ fn errors_carry_code_data_and_id() {
     }
 }
 
-/// Each reason with the status, the code, the name and the Retry-After of its answer.
+/// Each reason with the status, the code, the name and the `Retry-After` of its answer.
 fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
     use Reason as R;
     let requested = String::new();
@@ -243,8 +243,8 @@ fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
     ]
 }
 
-/// The variants of `Reason` in the order of its source; it may grow, so no match of another crate
-/// goes over all of them.
+/// The variants of `Reason` in the order of its source. The enum is non-exhaustive, so no match in
+/// another crate covers all of them.
 fn variants() -> Vec<&'static str> {
     let source = include_str!("../../src/vocabulary/error.rs");
     let (_, body) = source.split_once("pub enum Reason {\n").unwrap();
@@ -279,7 +279,7 @@ fn every_error_code_is_defined_by_the_specification() {
         -32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_021, -32_022,
     ];
     for (reason, ..) in reasons() {
-        // Sessions are of the earlier revisions alone, whose SDKs answer with this code.
+        // Only earlier revisions have sessions, and their SDKs answer with this code.
         let is_of_sessions = reason == Reason::SessionNotFound;
         let code = reason.json_rpc_code();
         assert_eq!(DEFINED.contains(&code), !is_of_sessions, "{reason:?}");

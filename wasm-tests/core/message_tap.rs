@@ -1,4 +1,4 @@
-//! The messages of an answer as they stand.
+//! The raw messages of an answer.
 
 use mcp_listen::{client::MessageTap, http::Headers, sse::Bounds};
 #[cfg(target_arch = "wasm32")]

@@ -17,7 +17,7 @@ use crate::{
     follow,
 };
 
-/// 1970 is so long before the clock that edges are told.
+/// The offset of the Unix clock that edges are given.
 const EPOCH: Millis = Millis(1_700_000_000_000);
 
 fn filter() -> SubscriptionFilter {
@@ -47,7 +47,7 @@ fn bus() -> Bus {
     })
 }
 
-/// Publishes at a moment of the edges' clock.
+/// Publishes at a time of the edges' clock.
 fn publish(bus: &mut Bus, edge: &mut Alone, event: &ServerEvent, at: u64) {
     for delivery in bus.publish_at(event, Some(EPOCH + Millis(at))).deliveries {
         edge.handle_bus_message(&delivery.message, Millis(at))

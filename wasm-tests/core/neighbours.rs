@@ -1,5 +1,5 @@
-//! Frames of the version before, as it wrote and read them, against those of this one: a deploy
-//! replaces edges and bus at different moments.
+//! Frames of the previous version, as it wrote and read them, against those of this one: a deploy
+//! replaces edges and bus at different times.
 
 use mcp_listen::{
     bus::{Bus, Cursor, EdgeId, Position, Received, ShardId},
@@ -22,7 +22,7 @@ use crate::{
     shards::world::bus_with_shards,
 };
 
-/// The kinds of events that it reads; whatever has another one it drops, and as a bus refuses.
+/// The kinds of events that it reads; it drops events of other kinds, and a bus refuses them.
 const KINDS: [&str; 5] = [
     "tools_list_changed",
     "prompts_list_changed",
@@ -38,7 +38,7 @@ const FOLLOWED: &str =
     r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"after":7,"events":[]}"#;
 const WATCHED: &str = r#"{"v":1,"type":"watched","uris":["a"]}"#;
 const TOOLS: &str = r#"{"v":1,"type":"batch","previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]}"#;
-/// One that was forgotten to have been sent something before.
+/// An edge whose last sent position is unknown.
 const LATER: &str = r#"{"v":1,"type":"batch","through":30,"events":[{"position":30,"event":{"kind":"resource_updated","uri":"a"}}]}"#;
 
 fn edge() -> Alone {
@@ -76,7 +76,7 @@ fn a_bus_of_the_previous_version_is_followed() {
     for frame in [answer.as_str(), LATER] {
         edge.handle_bus_message(frame, Millis(2_000)).unwrap();
     }
-    // It is of no session.
+    // It belongs to no session.
     edge.handle_bus_message(WATCHED, Millis(2_000)).unwrap_err();
     assert_eq!(edge.cursor().unwrap().position, Position(30));
     assert_eq!(edge.poll_call(Millis(60_000)), None);
@@ -98,7 +98,7 @@ fn a_bus_that_does_not_answer_is_left() {
     assert_eq!(edge.poll_call(Millis(5_000)), None);
     edge.handle_timeout(Millis(7_000), 0.5);
     assert_eq!(edge.poll_call(Millis(7_000)), Some(BusCall::Attach));
-    // What came in doubt is asked for once more.
+    // What arrived during a possible gap is requested once more.
     let again = FOLLOW_SINCE.replace(r#""seq":2"#, r#""seq":3"#);
     assert_eq!(edge.attach_message(), again.replace(":8,", ":7,"));
 }
@@ -129,7 +129,7 @@ fn for_acme(event: ServerEvent) -> ServerEvent {
     }
 }
 
-/// What is not for everybody.
+/// Events that are not for all streams.
 fn confidential() -> [ServerEvent; 3] {
     let principal = Name::new("ann").unwrap();
     [

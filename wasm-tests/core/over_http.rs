@@ -1,4 +1,4 @@
-//! A server's stream and a client's subscription, wired back to back.
+//! The stream of a server and the subscription of a client, connected back to back.
 
 use mcp_listen::{
     capabilities::Capabilities,
@@ -22,10 +22,10 @@ use crate::{
 #[derive(Clone, Debug)]
 enum Step {
     Publish(ServerEvent),
-    /// The server writes what it has to say next.
+    /// The server writes its next output.
     Write,
     KeepAlive,
-    /// The client's owner takes what there is.
+    /// The owner of the client takes what there is.
     Poll,
 }
 
@@ -38,12 +38,12 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A server's stream and a client's subscription with bytes between them.
+/// The stream of a server and the subscription of a client, with bytes between them.
 struct Wired {
     server: ServerStream,
     client: Subscription,
     chunk_bytes: usize,
-    /// What was published after the acknowledgment and has yet to be heard.
+    /// Events published after the acknowledgment that the client has yet to receive.
     unheard: Vec<ServerEvent>,
     honored: SubscriptionFilter,
     heard_end: bool,

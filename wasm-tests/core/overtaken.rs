@@ -1,4 +1,4 @@
-//! Frames that arrive when others should have come before.
+//! Frames that arrive out of order.
 
 use mcp_listen::{
     clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Timeouts,
@@ -12,12 +12,12 @@ use crate::{
     world::World,
 };
 
-/// A frame arrives, and nothing else happens.
+/// Delivers a frame, and nothing else.
 fn hear(world: &mut World, frame: &str) {
     world.edge.handle_bus_message(frame, Millis(0)).unwrap();
 }
 
-/// Three states of a task are on their way to a stream that follows it.
+/// Three states of a task are in flight to a stream that follows it.
 fn states() -> (World, [ServerEvent; 3]) {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
@@ -68,7 +68,7 @@ fn an_overtaken_task_state_after_the_answer_is_dropped() {
     let last = message::notification(&id("1"), &states[2]);
     assert!(!world.written.is_empty());
     assert!(world.written.iter().all(|written| *written == last));
-    // And what comes after that is told.
+    // Later states are delivered.
     world.publish(&task(r#"{"taskId":"t","status":"completed","ttlMs":4}"#));
     let next = world.wire.pop_front().unwrap();
     hear(&mut world, &next);

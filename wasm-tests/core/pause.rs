@@ -1,4 +1,4 @@
-//! The stream of a session whose client has yet to say that it is ready.
+//! The stream of a session whose client is not ready.
 
 use mcp_listen::{
     bus::{Bus, Cursor, EdgeId, Position},
@@ -47,7 +47,7 @@ fn cue(event: &ServerEvent) -> Output {
     Output::Message(message::plain_notification(event))
 }
 
-/// An edge on a bus, which is told what its session watches as a host tells it.
+/// An edge on a bus, which is sent the subscriptions of its session as a host sends them.
 struct Joined {
     bus: Bus,
     number: EdgeId,
@@ -76,7 +76,7 @@ impl Joined {
         frame
     }
 
-    /// The bus answers what the stream asked last: these are what its session watches.
+    /// The bus answers the last request of the stream with these subscriptions of its session.
     fn attached(&mut self, uris: &[&str], is_paused: bool) {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
         self.bus.watch(self.number, &uris, is_paused).unwrap();

@@ -1,4 +1,4 @@
-//! A listen request, and what became of it.
+//! A listen request, and its outcome.
 
 use mcp_listen::{
     error::Rejection,

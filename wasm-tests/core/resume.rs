@@ -24,7 +24,7 @@ fn cursor(epoch: &str, position: u64) -> Cursor {
     }
 }
 
-/// A session's stream that comes back, with nothing else to follow.
+/// The stream of a session that returns, without other topics.
 fn coming_back(since: &Cursor) -> Follow {
     Follow {
         joined: vec![claim("s 1")],
@@ -45,7 +45,7 @@ fn text(edge: &mut Alone) -> String {
     String::from_utf8(frames.flatten().collect()).unwrap()
 }
 
-/// A bus with its log, and one session's edge: everything that drives them in a host.
+/// A bus with its log, and the edge of one session, driven as a host drives them.
 pub(crate) struct Host {
     pub(crate) bus: Bus,
     window: u64,
@@ -332,7 +332,7 @@ fn the_latest_task_state_and_wanted_events_are_replayed() {
     );
 }
 
-/// Reads a stream up to any event, drops it, and reads on from that event's id.
+/// Reads a stream up to any event, breaks it, and continues from the id of that event.
 #[test]
 fn nothing_is_lost_wherever_a_stream_breaks() {
     let strategy = (
@@ -343,7 +343,7 @@ fn nothing_is_lost_wherever_a_stream_breaks() {
         0..16u64,
     );
     check(strategy, |(filter, before, missed, read, window)| {
-        // Sessions have no tasks, whose states a gap could not make up for.
+        // Sessions have no tasks, whose states could not be recovered after a gap.
         let filter = SubscriptionFilter {
             task_ids: Vec::new(),
             ..filter

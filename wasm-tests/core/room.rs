@@ -1,5 +1,5 @@
-//! What edges hold is bounded in bytes: a few that want much take no room from many that want
-//! little.
+//! The names of edges are bounded in bytes: a few edges with many names take no room from many
+//! edges with few.
 
 use mcp_listen::{
     bus::{Bus, EdgeId, Persist, Received, Room},
@@ -16,7 +16,7 @@ use crate::{
     follow,
 };
 
-/// What a name counts beside its bytes.
+/// The bytes that a name counts in addition to its length.
 const NAME: usize = 64;
 const NOTHING: SubscriptionFilter = SubscriptionFilter {
     tools_list_changed: false,
@@ -31,7 +31,7 @@ const NOTHING: SubscriptionFilter = SubscriptionFilter {
     },
 };
 
-/// Names that count just so many bytes together.
+/// Returns names that count exactly this many bytes together.
 fn counting(bytes: usize, cursor: &str) -> SubscriptionFilter {
     let text = format!("{cursor}{}", "x".repeat(bytes - NAME - cursor.len()));
     watching([uri(&text)])
@@ -68,7 +68,7 @@ fn the_sum_of_all_holders_is_right_and_bounded() {
 
 #[test]
 fn one_holder_gets_at_most_its_share() {
-    // Shares of 10,000 bytes, and a small room of 4,096 for each of eight.
+    // Shares of 10,000 bytes, with 4,096 bytes reserved for each of eight.
     let room = Room::new(320_000, 8);
     assert!(room.admits(0, 9_999) && room.admits(0, 10_000));
     assert!(!room.admits(0, 10_001));
@@ -76,8 +76,8 @@ fn one_holder_gets_at_most_its_share() {
 
 #[test]
 fn the_common_room_is_usable_to_the_last_byte() {
-    // A small room of 1,000 bytes for each of 16, and as much for all together; shares are no
-    // larger than that.
+    // 1,000 bytes are reserved for each of 16, and as much is common; a share is no larger than
+    // that.
     let mut room = Room::new(32_000, 16);
     room.set_elsewhere(16_000 - 1);
     assert!(room.admits(0, 999) && room.admits(0, 1_000));
@@ -87,7 +87,7 @@ fn the_common_room_is_usable_to_the_last_byte() {
     room.set_elsewhere(room.spare() - 100);
     assert!(room.admits(0, 4_096 + 99) && room.admits(0, 4_096 + 100));
     assert!(!room.admits(0, 4_096 + 101));
-    // Who holds less than before is always admitted, even beyond all bounds.
+    // A holder of fewer bytes than before is always admitted, even beyond all limits.
     room.set_elsewhere(usize::MAX);
     assert!(room.admits(10_000, 9_999));
 }
@@ -140,7 +140,7 @@ fn refused_additions_change_nothing_and_drops_free_room() {
     let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
     assert!(matches!(answer, FollowAnswer::Followed(_)));
     assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
-    // What is dropped is dropped even where the rest is refused.
+    // Drops take effect even if the additions are refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
     let seq = bus.registry().seq(edge).unwrap() + 1;
     let text = follow::change(seq, &more, &counting(2_000, "c")).to_json();

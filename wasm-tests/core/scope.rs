@@ -42,7 +42,7 @@ fn disconnected(principal: &str) -> ServerEvent {
     }
 }
 
-/// Tools, for a caller and its groups.
+/// Returns the topics of a caller and its groups, with the list of tools.
 fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
         tools_list_changed: true,
@@ -296,7 +296,7 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
     }
 }
 
-/// A session's stream that comes back to the bus, which tells it what happened since.
+/// The stream of a session that returns to the bus, which replays what happened since.
 fn resumed() -> Alone {
     let stream = ServerStream::with_kind(StreamKind::Session, filter("ann", &[]), T0, T0);
     let mut edge = Alone::of_session(stream, ResumePoint::Since(cursor(0)), Vec::new());

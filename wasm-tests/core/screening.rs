@@ -29,7 +29,7 @@ fn invalid_origins_and_hosts_are_refused() {
     }
 }
 
-/// Browsers send no `Origin` with the GET of an image or a link, but say where it comes from.
+/// Browsers send no `Origin` with the GET of an image or a link, but report its site.
 #[test]
 fn a_get_from_another_page_is_refused() {
     let passes = |origins: &str, method: &str, headers: &str| {
@@ -72,8 +72,7 @@ fn any_request_gets_a_screening() {
     );
 }
 
-/// A page on another origin is let through only where the list names it, byte for byte as it calls
-/// itself.
+/// A page of another origin is allowed only if the list contains its origin byte for byte.
 #[test]
 fn cors_headers_name_only_listed_origins() {
     let policy = Policy::new("https://app.example", None).unwrap();

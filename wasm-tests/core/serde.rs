@@ -1,4 +1,4 @@
-//! What users of the crate read and write by `serde`.
+//! The types that users of the crate serialize and deserialize with `serde`.
 
 use mcp_listen::{
     event::{EventError, ServerEvent},

@@ -1,4 +1,5 @@
-//! What a server may answer to a listen request, by the files of the corpus, and what its client is told.
+//! The answers of servers to a listen request, from the files of the corpus, and what the client
+//! reports.
 
 use mcp_listen::{
     client::{CloseReason, Options, Output, Subscription},
@@ -25,7 +26,7 @@ struct Case {
     #[serde(default = "event_stream")]
     headers: Vec<(String, String)>,
     body: Body,
-    /// The body does not end: so long the server says nothing more.
+    /// The body does not end: the server sends nothing for this long.
     silent_ms: Option<u64>,
     expect: Vec<Value>,
     retry_after_ms: Option<u64>,
@@ -83,7 +84,7 @@ fn every_file_of_the_servers_corpus_is_tested() {
     }
 }
 
-/// Each answer comes at once and, since nothing may depend on it, in small pieces.
+/// Each answer arrives at once and, because this must make no difference, in small pieces.
 fn run(file: &str) {
     let cases: Vec<Case> = serde_json::from_str(file).unwrap();
     assert!(!cases.is_empty());

@@ -1,4 +1,4 @@
-//! A client of a server of 2025, and what a change makes stale.
+//! The client side of a session of 2025.
 
 use mcp_listen::{
     capabilities::Capabilities,
@@ -29,7 +29,7 @@ fn session() -> Session {
     read(200, JSON, ANSWER).unwrap()
 }
 
-/// What our server makes of a request.
+/// Returns how our server classifies a request.
 fn judged(request: &HttpRequest) -> legacy::LegacyRequest {
     let lines: Vec<String> = request
         .headers

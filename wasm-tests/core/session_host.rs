@@ -1,4 +1,4 @@
-//! One session as a host keeps it: as much of `js/legacy` as a case of the corpus needs, and the
+//! One session as a host keeps it: as much of `js/sessions` as a case of the corpus needs, and the
 //! core behind it.
 
 use std::collections::VecDeque;
@@ -32,13 +32,13 @@ pub(crate) struct SessionHost {
     stream: Option<Stream>,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(crate) enum Answer {
-    /// What the handler behind answers.
+    /// The answer of the upstream server.
     Passed,
     /// A status and a body.
     Text(u16, String),
-    /// The session's stream.
+    /// The stream of the session.
     Stream,
 }
 
@@ -50,7 +50,7 @@ struct Stream {
 }
 
 impl SessionHost {
-    /// `behind` is what the handler answers to `initialize`.
+    /// `behind` is the answer of the upstream server to `initialize`.
     pub(crate) fn new(limits: Limits, capabilities: Capabilities, behind: String) -> Self {
         Self {
             limits,
@@ -94,7 +94,7 @@ impl SessionHost {
         self.write();
     }
 
-    /// The next event on the stream, without its blank line.
+    /// Returns the next event of the stream, without its blank line.
     pub(crate) fn next_event(&mut self) -> Option<String> {
         self.stream.as_mut()?.unread.pop_front()
     }

@@ -4,7 +4,7 @@ use lists::{Map, Set};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-// It is private: compiled into this test once more.
+// The module is private, so this test compiles it again.
 #[path = "../../src/sorted/mod.rs"]
 #[allow(dead_code, reason = "the core uses the rest")]
 mod lists;
@@ -16,7 +16,7 @@ fn a_map_behaves_like_a_btree_map() {
     for step in 0..20_000_u32 {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let key = (random >> 16) % 3_000;
-        // It grows at first, beyond what one run holds, and shrinks later.
+        // The map first grows beyond one run, and shrinks later.
         if random >> 29 < if step < 10_000 { 4 } else { 2 } {
             assert_eq!(map.insert(key, step), tree.insert(key, step));
         } else if random >> 29 == 7 {

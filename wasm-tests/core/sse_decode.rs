@@ -1,4 +1,4 @@
-//! Reading an event stream, however it is cut.
+//! The decoder of event streams, for any split of the input.
 
 use mcp_listen::{
     clock::Millis,
@@ -15,7 +15,7 @@ const BOUNDS: Bounds = Bounds {
     event_bytes: 1_000,
 };
 
-/// What became of a stream.
+/// The outcome of a stream.
 #[derive(Debug, PartialEq, Eq)]
 struct Read {
     items: Vec<Item>,
@@ -44,7 +44,7 @@ fn read_in(bounds: Bounds, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -
     }
 }
 
-/// Read at once and, since nothing may depend on it, byte by byte.
+/// Reads the input at once and, because this must make no difference, byte by byte.
 #[track_caller]
 fn read(stream: impl AsRef<[u8]>) -> Read {
     let stream = stream.as_ref();

@@ -260,7 +260,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Checks each step of any life of a stream against what was published.
+/// Checks each step of a stream against what was published.
 #[test]
 fn any_sequence_of_inputs_keeps_the_promises() {
     check(

@@ -44,7 +44,7 @@ pub(crate) fn requested() -> Subscription {
     request_with(Options::default())
 }
 
-/// Its stream has begun, and nothing was said.
+/// Its stream is open, and nothing was sent.
 pub(crate) fn begun() -> Subscription {
     let mut subscription = requested();
     subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
@@ -87,7 +87,7 @@ pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Output {
     }))
 }
 
-/// What an answer comes to that is no stream.
+/// Returns the outcome of an answer that is not a stream.
 pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<Output> {
     let mut subscription = requested();
     subscription.handle_head(status, &Headers::new(fields), Millis(0));

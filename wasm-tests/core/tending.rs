@@ -1,8 +1,8 @@
-//! What a host does for a request until that is decided.
+//! The work of a host for a request until it is decided.
 
 use mcp_listen::exchange::{Exchange, Step};
 
-/// Reads the body, names the caller, finds the session. False: the step is none of these.
+/// Reads the body, names the caller, finds the session. Returns false for any other step.
 pub fn tend(exchange: &mut Exchange, step: &Step, body: &[u8], caller: Option<&str>) -> bool {
     match step {
         Step::Body { .. } => exchange.handle_body(body.into()),

@@ -1,5 +1,4 @@
-//! A request on its way through a session that is kept: what is asked, in which order, and what
-//! answers it.
+//! The course of a request through a session: its questions, their order, and its answer.
 
 use std::sync::Arc;
 
@@ -31,7 +30,7 @@ const LIMITS: Limits = Limits {
 const HEADERS: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-session-id: s";
 
-/// A request of a caller in the session `s`, whose caller has been named.
+/// A request of an authenticated caller in the session `s`.
 fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchange {
     let rules = SessionRules {
         limits: LIMITS,
@@ -60,7 +59,7 @@ fn subscribe(authorizes: bool) -> Exchange {
     post("resources/subscribe", r#"{"uri":"note://a"}"#, authorizes)
 }
 
-/// What the session is asked now.
+/// Returns the current question to the session.
 fn asked(exchange: &mut Exchange) -> Ask {
     let step = exchange.poll();
     let Step::Ask(Question {
@@ -175,7 +174,7 @@ fn a_subscribe_is_authorized_before_it_takes_effect() {
     assert_eq!(asked(&mut exchange), Ask::Unwatch(uri("note://a")));
 }
 
-/// What the server behind answers to `DELETE`, and to `notifications/initialized`.
+/// Answers of the upstream server to `DELETE` and `notifications/initialized`.
 #[test]
 fn the_server_is_updated_before_the_session() {
     let behind = || Step::Send {

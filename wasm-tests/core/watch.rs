@@ -1,4 +1,4 @@
-//! A subscription that is opened again whenever it ends.
+//! A subscription that is reopened whenever it ends.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ use crate::{
     subscription::{STREAM, accept, watched},
 };
 
-/// A watch, its clock, and number and id of its latest request.
+/// A watch, its clock, and the number and id of its latest request.
 struct SessionInterest {
     watch: Watch,
     now: Millis,
@@ -43,7 +43,7 @@ impl SessionInterest {
         }
     }
 
-    /// The answer to the latest request is an open stream that is acknowledged.
+    /// Answers the latest request with an open, acknowledged stream.
     fn live(seed: u64) -> Self {
         let mut watched = Self::new(seed);
         watched.open();
@@ -111,8 +111,7 @@ impl SessionInterest {
         self.watch.handle_timeout(self.now);
     }
 
-    /// Breaks the connection, and the answer is the wait before the next request, which is then
-    /// made.
+    /// Breaks the connection, and returns the wait before the next request, which is then sent.
     fn drop_and_reopen(&mut self) -> Millis {
         self.end();
         let wait = self.wait();

@@ -1,5 +1,5 @@
-//! How a watch opens its next subscription: in which way, when the network is back, and whether at
-//! all.
+//! How a watch opens its next subscription: in which revision, when the network returns, and
+//! whether at all.
 
 use mcp_listen::{
     client::{
@@ -50,7 +50,7 @@ impl Host {
         }
     }
 
-    /// The next request, which has to call `method`, gets this answer.
+    /// Answers the next request, which has to call `method`.
     fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> RequestHandle {
         let (call, request) = self.request();
         let sent = request.body.unwrap();
@@ -74,7 +74,7 @@ impl Host {
         self.watch.handle_end(call, self.now);
     }
 
-    /// The listen request, whose number is `id` too, is acknowledged.
+    /// Acknowledges the listen request, whose number is `id` too.
     fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> RequestHandle {
         let ack = sse::event(&message::acknowledged(&id_of(id), honored));
         let ack = String::from_utf8(ack).unwrap();
@@ -85,7 +85,7 @@ impl Host {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
-    /// It waits for the next attempt, and makes it.
+    /// Waits until the next attempt, which is then made.
     fn sleep(&mut self) {
         self.told();
         assert_eq!(self.watch.state(), State::Waiting);
@@ -94,8 +94,7 @@ impl Host {
         assert_eq!(self.watch.state(), State::Connecting);
     }
 
-    /// A subscription to a server that was asked, and is asked for the next one in the way that it
-    /// was found to speak.
+    /// A subscription to a server that was probed; the next one uses the revision that was found.
     fn found() -> Self {
         let mut host = Self::new(ASKED);
         host.discovered();
@@ -242,7 +241,7 @@ fn without_repeats_a_reopening_reports_no_changes() {
     assert_eq!(host.told(), [live(true)]);
 }
 
-/// A watch on a channel that has sent its first message, which is the answer.
+/// A watch on a channel that has sent its first message, which is returned.
 fn joined(watch: &mut Watch, hint: ServerHint, minted: u64, now: Millis) -> String {
     assert!(watch.poll_join());
     assert!(!watch.poll_join(), "asked once");
@@ -266,7 +265,7 @@ fn say(watch: &mut Watch, message: &str) -> bool {
     watch.handle_message(message.as_bytes(), Millis(0))
 }
 
-/// Sleeps until the next attempt; the time then.
+/// Advances the time to the next attempt, and returns it.
 fn until_next(watch: &mut Watch, now: Millis) -> Millis {
     let Some(WatchOutput::Waiting { until, .. }) = watch.poll_output(now) else {
         panic!("{watch:?}");

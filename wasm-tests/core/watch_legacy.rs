@@ -30,7 +30,7 @@ impl Host {
         }
     }
 
-    /// The one request that it wants sent.
+    /// Returns the only request to send.
     fn request(&mut self) -> (RequestHandle, HttpRequest) {
         let transfers = std::iter::from_fn(|| self.watch.poll_action());
         let sent: Vec<_> = transfers
@@ -57,7 +57,7 @@ impl Host {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
-    /// Begins a session up to its open stream, whose number is the answer.
+    /// Begins a session up to its open stream, and returns the number of that request.
     fn session(&mut self) -> RequestHandle {
         let (call, request) = self.request();
         assert!(request.body.unwrap().contains("initialize"));

@@ -1,4 +1,4 @@
-//! A server's stdio channel, and the lines on it as they must stand there.
+//! The stdio channel of a server, and its lines exactly as written.
 
 use mcp_listen::{
     capabilities::{Capabilities, Discovered},
@@ -75,7 +75,7 @@ pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> Subscrip
     *number
 }
 
-/// Opens a subscription up to its acknowledgment, which is taken.
+/// Opens a subscription and takes its acknowledgment.
 pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {
     let number = request(channel, id, filter);
     channel.open(number, &told(), None);

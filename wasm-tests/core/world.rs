@@ -1,4 +1,4 @@
-//! A bus with its log, one edge, and the connection between them, on a clock of its own.
+//! A bus with its log, one edge, and the connection between them, on a virtual clock.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,11 +22,11 @@ use crate::follow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     Open,
-    /// Connections cannot be made.
+    /// Connections cannot be opened.
     Shut,
-    /// Neither can they, and the bus says that it is overloaded.
+    /// Connections cannot be opened, and the bus reports that it is overloaded.
     Overloaded,
-    /// Connections are made, and nothing is ever said.
+    /// Connections are opened, and nothing is ever sent.
     Silent,
 }
 
@@ -35,10 +35,10 @@ pub(crate) struct World {
     pub(crate) bus: Bus,
     pub(crate) now: Millis,
     pub(crate) door: Door,
-    /// Frames on their way to the edge.
+    /// Frames in flight to the edge.
     pub(crate) wire: VecDeque<String>,
     pub(crate) random: f64,
-    /// When the edge called for what.
+    /// The calls of the edge, with their times.
     pub(crate) calls: Vec<(Millis, BusCall)>,
     /// The cues of published events that the stream has yet to write.
     pub(crate) owed: BTreeMap<String, ServerEvent>,
@@ -49,9 +49,9 @@ pub(crate) struct World {
     epochs: u32,
     window: u64,
     socket: Option<EdgeId>,
-    /// What the session of the edge watches; none for an edge without one.
+    /// The subscriptions of the session of the edge; `None` without a session.
     watched: Option<Vec<Uri>>,
-    /// When and why its host ends it, whether the bus has answered by then or not.
+    /// When and why its host ends it, whether or not the bus has answered by then.
     ends_by: Option<(Millis, EndReason)>,
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn cursor(epoch: u32, position: u64) -> Cursor {
 }
 
 impl World {
-    /// An edge that is attached, and acknowledged.
+    /// An edge that is attached and acknowledged.
     pub(crate) fn new(filter: SubscriptionFilter, patience: Timeouts) -> Self {
         let stream = ServerStream::new(id("1"), filter, Millis(0), Millis(0));
         Self::of(Alone::new(stream), None, patience)
     }
 
-    /// The stream of a session that watches nothing.
+    /// The stream of a session without subscriptions.
     pub(crate) fn of_session(filter: SubscriptionFilter) -> Self {
         let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
         let edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
@@ -104,8 +104,8 @@ impl World {
         world
     }
 
-    /// Ends it once the bus has confirmed that nothing published by now is missing, and after
-    /// `span` at the latest.
+    /// Ends the stream once the bus has confirmed that nothing published by now is missing, and at
+    /// the latest after `span`.
     pub(crate) fn end_within(&mut self, span: Millis, why: EndReason) {
         self.ends_by = Some((self.now + span, why));
         self.edge.settle(self.now);
@@ -126,7 +126,7 @@ impl World {
         self
     }
 
-    /// The stream owes its client a cue from now on, if its filter takes the event in.
+    /// The stream has to cue this event from now on, if its filter accepts it.
     pub(crate) fn publish(&mut self, event: &ServerEvent) {
         if self.edge.stream().honored().accepts(event) {
             let cue = message::notification(&id("1"), event);
@@ -141,21 +141,21 @@ impl World {
         self.wire.extend(frame.map(str::to_owned));
     }
 
-    /// Delivers and writes whatever can be, without time going on.
+    /// Delivers and writes everything possible, without advancing the time.
     pub(crate) fn settle(&mut self) {
         loop {
             self.tend();
             let Some(frame) = self.wire.pop_front() else {
                 break;
             };
-            // Frames that had to be dropped are told; the stream goes on.
+            // Dropped frames return an error; the stream continues.
             self.edge.handle_bus_message(&frame, self.now).ok();
         }
         self.end_if_due();
         self.write();
     }
 
-    /// Lets time go on, from one deadline to the next, and settles at each.
+    /// Advances the time from one deadline to the next, and settles at each.
     pub(crate) fn pass(&mut self, span: u64) {
         let end = self.now + Millis(span);
         self.settle();
@@ -172,13 +172,13 @@ impl World {
         [self.edge.poll_timeout(), end].into_iter().flatten().min()
     }
 
-    /// The connection breaks, as when the bus is reset; what was on its way is gone.
+    /// Breaks the connection, as a reset of the bus does; frames in flight are lost.
     pub(crate) fn cut(&mut self) {
         self.hang_up();
         self.lose(false);
     }
 
-    /// The bus begins with an empty disk.
+    /// The bus starts with an empty disk.
     pub(crate) fn begin_anew(&mut self) {
         self.cut();
         self.epochs += 1;
@@ -191,7 +191,7 @@ impl World {
         self.socket.is_some()
     }
 
-    /// The session of the edge watches these URIs from now on.
+    /// The session of the edge is subscribed to these URIs from now on.
     pub(crate) fn watch(&mut self, uris: Vec<Uri>) {
         self.watched = Some(uris);
         self.follow_session();
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    /// Does what the edge calls for.
+    /// Carries out the calls of the edge.
     pub(crate) fn tend(&mut self) {
         while let Some(call) = self.edge.poll_call(self.now) {
             self.calls.push((self.now, call));

@@ -14,7 +14,7 @@ use mcp_listen::{
 
 use crate::any::{claim, id, uri};
 
-/// All that an edge wants.
+/// A fresh follow with all topics of an edge.
 pub fn follow(filter: &SubscriptionFilter) -> String {
     Follow::fresh(1, filter.topics()).to_json()
 }
@@ -37,7 +37,7 @@ pub fn result(raw: &str) -> String {
     message::listen_result(&id(raw), None)
 }
 
-/// One of each other kind, of the edges and of the shards.
+/// One frame of every other kind, of edges and of shards.
 pub fn others() -> Vec<String> {
     let follow = Follow {
         seq: 3,
@@ -78,7 +78,7 @@ pub fn others() -> Vec<String> {
     ]
 }
 
-/// A fresh follow of session `s` is answered.
+/// The reply to a fresh follow of session `s`.
 pub fn followed(seq: u64, cursor: &Cursor) -> String {
     let watched = SessionInterest {
         session: claim("s 1"),

@@ -1,4 +1,4 @@
-//! Lives of machines, a step a byte, held against what they promise.
+//! State machines driven one step per byte, checked against their promises.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use mcp_listen::{
 
 use crate::any::{id, is_of_same_key, task, task_id, updated, uri};
 
-/// The acknowledgment first, then cues in the order in which they became pending, then the result;
-/// and nothing after the end.
+/// The acknowledgment comes first, then cues in the order in which they became pending, then the
+/// result; nothing follows the end.
 pub fn stream(steps: &[u8]) {
     let mut life = StreamLife::new();
     for (now, step) in (0u64..).zip(steps) {
@@ -28,7 +28,7 @@ pub fn stream(steps: &[u8]) {
     }
 }
 
-/// How far what was written has come.
+/// How far the output has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Nothing,
@@ -38,7 +38,7 @@ enum Said {
 
 struct StreamLife {
     stream: ServerStream,
-    /// What waits to be told.
+    /// The pending cues.
     expected: Vec<ServerEvent>,
     takes_events: bool,
     is_attached: bool,
@@ -136,7 +136,7 @@ impl StreamLife {
     }
 }
 
-/// A bus sends each edge what that edge wants, in the order of the log, and nothing to who left.
+/// A bus sends each edge its topics in the order of the log, and nothing to edges that left.
 pub fn bus(steps: &[u8]) {
     let mut life = BusLife {
         bus: Bus::new(Cursor {
@@ -158,7 +158,7 @@ pub fn bus(steps: &[u8]) {
 
 struct BusLife {
     bus: Bus,
-    /// What the edges that are attached want, by their place in `edges`.
+    /// The topics of the attached edges, by their index in `edges`.
     wants: BTreeMap<usize, SubscriptionFilter>,
     edges: Vec<EdgeId>,
 }

@@ -1,5 +1,5 @@
-//! Every crasher that was ever found, and a short run of each target: `npm run check:fuzz` runs
-//! them for as long as is asked.
+//! Every stored crasher, and a short run of each target. `npm run check:fuzz` runs them for a given
+//! time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

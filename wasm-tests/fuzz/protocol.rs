@@ -1,4 +1,4 @@
-//! What clients send: filters, requests, header fields.
+//! Input from clients: filters, requests, header fields.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use mcp_listen::{
 
 use crate::tending::tend;
 
-/// A filter that is read is written as it reads, and honoring never adds to it.
+/// A filter is written as it was read, and honoring never adds to it.
 pub fn filter(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -47,8 +47,7 @@ pub fn filter(bytes: &[u8]) {
     }
 }
 
-/// Whoever asks gets a verdict; what is refused is told in JSON, and the id is the one that was
-/// written.
+/// Any request gets a verdict; a rejection is valid JSON, with the verbatim id.
 pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
@@ -60,7 +59,7 @@ pub fn request(bytes: &[u8]) {
             Verdict::Rejected(rejection) => {
                 assert!((400..600).contains(&rejection.reason.status()));
                 let told = message::error(&rejection);
-                // With the id as it was written, which may be an integer that no double holds.
+                // With the verbatim id, which may be an integer beyond a double.
                 assert!(json::read(told.as_bytes(), 8).is_ok(), "it is no JSON");
             }
             Verdict::PassThrough => {}
@@ -68,8 +67,8 @@ pub fn request(bytes: &[u8]) {
     }
 }
 
-/// Any request, with the header fields of a client or with any, is decided after each thing was
-/// asked once at most; a listen that is opened is one that is judged so by itself.
+/// Any request, with valid or arbitrary header fields, is decided after each step was requested at
+/// most once; an opened listen is also valid when checked alone.
 pub fn exchange(bytes: &[u8]) {
     let (head, body) = bytes.split_at(bytes.len() / 2);
     let head = String::from_utf8_lossy(head);
@@ -100,7 +99,7 @@ const KEPT: Earlier = Earlier::Sessions(SessionRules {
     authorizes: true,
 });
 
-/// One of the replies to a question, as the bytes say.
+/// Returns one of the replies, selected by the bytes.
 fn reply(by: usize) -> Reply {
     let text = || "1-e".into();
     [
@@ -166,7 +165,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
     }
 }
 
-/// Any method, URL and header fields get a screening, the same one each time.
+/// Any method, URL and header fields get a screening, always the same one.
 pub fn front(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.splitn(3, '\n');

@@ -22,9 +22,9 @@ use crate::{
     tending::tend,
 };
 
-/// Whatever requests come, in whichever order their streams are published to, polled and closed:
-/// each stream is well-formed server-sent events, begins with its acknowledgment, and says nothing
-/// that it does not honor, under no other id, and nothing after its end.
+/// For any requests, in any order of publishes, polls and closes: each stream consists of
+/// well-formed server-sent events, starts with its acknowledgment, and sends nothing outside its
+/// filter, under another id, or after its end.
 pub fn served(bytes: &[u8]) {
     let mut server = Server::new();
     for record in bytes.split(|byte| *byte == SEPARATOR) {
@@ -49,10 +49,10 @@ struct Server {
     now: Millis,
 }
 
-/// A stream, and what its client has been told.
+/// A stream, and what its client has received.
 struct Held {
     stream: StreamId,
-    /// That of the listen; a session's stream has none.
+    /// The id of the listen; `None` for the stream of a session.
     id: Option<RequestId>,
     decoder: Decoder,
     is_blocked: bool,
@@ -155,7 +155,7 @@ impl Server {
         self.poll_all();
     }
 
-    /// It honors no resources any more, while cues of all kinds wait for it.
+    /// It honors no resources any more, while cues of all kinds are pending.
     fn narrow(&mut self, place: usize) {
         self.held[place].is_blocked = true;
         self.publish(events().to_vec());
@@ -226,7 +226,7 @@ impl Server {
 }
 
 impl Server {
-    /// A stream that has the place of one before it is told what itself honors.
+    /// A stream in a reused slot receives only what it honors itself.
     fn reuse(&mut self) {
         let honored = SubscriptionFilter {
             prompts_list_changed: true,
@@ -248,7 +248,7 @@ impl Server {
 }
 
 impl Held {
-    /// Reads what is written to it, which ends with a frame.
+    /// Reads what was written to it, which ends with a frame.
     fn read(&mut self, bytes: &[u8], honored: &SubscriptionFilter) {
         assert!(bytes.ends_with(b"\n\n"), "a frame is cut");
         self.decoder.handle_bytes(bytes);
@@ -289,7 +289,8 @@ impl Held {
     }
 }
 
-/// Of a session each message is a notification without a stamp; the first one is empty.
+/// In a session, each message is a notification without a subscription id; the first event is
+/// empty.
 fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
     if message.is_empty() {
         return;
@@ -318,7 +319,7 @@ fn method_of(message: &str) -> Option<&str> {
     message.split_once("\"method\":\"")?.1.split('"').next()
 }
 
-/// What a session replies that is there, and watches a few resources.
+/// The replies of a session that exists and is subscribed to a few resources.
 fn reply(ask: &Ask) -> Reply {
     match ask {
         Ask::Behind => Reply::Behind(None),
@@ -332,7 +333,7 @@ fn reply(ask: &Ask) -> Reply {
     }
 }
 
-/// Some callers may hear of everything, and some of little.
+/// Some callers may receive everything, and some little.
 fn permitted(body: &[u8], requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
     match body.len() % 3 {
         0 => None,
@@ -357,7 +358,7 @@ fn events() -> [ServerEvent; 6] {
     ]
 }
 
-/// Between the records of an input.
+/// Separates the records of an input.
 pub const SEPARATOR: u8 = 0x1e;
 const SESSION: &str = "accept: text/event-stream\nmcp-session-id: s\n";
 const HEADERS: [&str; 3] = [

@@ -1,4 +1,4 @@
-//! What comes over wires: frames of the bus, event streams, lines, and answers of servers.
+//! Input over wires: frames of the bus, event streams, lines, and answers of servers.
 
 use mcp_listen::{
     bus::{Bus, Cursor, Position, Shard},
@@ -23,8 +23,7 @@ use crate::{
     frames,
 };
 
-/// A frame that is read is written as it reads, whoever it is for; and nobody breaks who is sent
-/// any.
+/// A frame is written as it was read, for any receiver, and no receiver breaks on any frame.
 pub fn bus_frames(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -35,7 +34,7 @@ pub fn bus_frames(bytes: &[u8]) {
     round(text, BatchAck::from_json, |taken| taken.to_json());
     round(text, SessionCall::from_json, SessionCall::to_json);
     drop(BusMessage::from_json(text));
-    // To an edge nobody says that a batch is the last one.
+    // A batch for an edge is never the last one.
     if Batch::from_json(text).is_ok_and(|batch| batch.epoch.is_some() || !batch.is_last) {
         round(text, Batch::from_json, batch_text);
     }
@@ -113,7 +112,7 @@ fn everybody_takes(text: &str) {
     while shard.poll_output().is_some() {}
 }
 
-/// Where a stream is cut changes nothing.
+/// Any split of a stream changes nothing.
 pub fn sse_in(bytes: &[u8]) {
     let whole = items([bytes]);
     assert_eq!(items(bytes.chunks(1)), whole, "byte by byte");
@@ -145,7 +144,7 @@ fn items<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, Option<S
     (items, decoder.last_event_id().map(str::to_owned), is_over)
 }
 
-/// What is written is read as it was.
+/// Written events are read back.
 pub fn sse_out(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).replace('\r', " ");
     let mut decoder = Decoder::new(Bounds {
@@ -161,8 +160,8 @@ pub fn sse_out(bytes: &[u8]) {
     assert_eq!(decoder.last_event_id(), Some("7"));
 }
 
-/// Where lines are cut changes nothing, and whatever a client says, it is answered in whole lines
-/// of JSON.
+/// Any split of lines changes nothing, and any input from a client is answered in whole lines of
+/// JSON.
 pub fn stdio(bytes: &[u8]) {
     let lines = |chunk: usize| {
         let mut lines = Lines::new(60);
@@ -214,7 +213,7 @@ fn written(channel: &mut Channel) {
     }
 }
 
-/// Whatever a server answers, its client is told in order: the acknowledgment, changes of what is
+/// For any answer of a server, its client gets in order: the acknowledgment, changes of what is
 /// honored, one end.
 pub fn client(bytes: &[u8]) {
     let (head, body) = bytes.split_first().unwrap_or((&0, &[]));
@@ -254,7 +253,7 @@ pub fn client(bytes: &[u8]) {
     );
 }
 
-/// A server may tell of a part of a resource that is watched: its URI is another one.
+/// A server may report a sub-resource of a subscribed resource, which has another URI.
 fn hears(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
     match event {
         ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),

@@ -2,14 +2,14 @@ use mcp_listen::planted::{self, Bug};
 
 use crate::harness_bug::{self, HarnessBug};
 
-/// Where a bug is.
+/// Where a bug is planted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Planted {
     Core(Bug),
     Around(HarnessBug),
 }
 
-/// Each bug that is planted, and what it does.
+/// Each planted bug, and what it does.
 pub(crate) const BUGS: [(Planted, &str); 72] = [
     (
         Planted::Core(Bug::AckBeforeConfirmation),

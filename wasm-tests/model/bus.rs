@@ -18,22 +18,22 @@ use crate::{
 
 pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
-/// The object around a [`bus::Bus`]: writes the log before it sends, keeps what it needs to know of
-/// each socket with the socket, sleeps and is woken, is reset, loses its disk and is away.
+/// The object around a [`bus::Bus`]: writes the log before it sends, stores the state of each
+/// socket with the socket, hibernates and wakes, is reset, loses its disk and is away.
 #[derive(Debug)]
 pub(crate) struct Bus {
     disk: Disk,
     life: Life,
     attachments: BTreeMap<SocketId, Attachment>,
-    /// Whether it is of the version before: it tells no previous position.
+    /// Whether it is of the previous version, which sends no previous position.
     is_old: bool,
     out: Vec<Out>,
-    /// The moment of the world.
+    /// The current time.
     pub(crate) now: Millis,
     pub(crate) tells: Vec<Tell>,
-    /// How often it has begun anew.
+    /// The number of restarts.
     pub(crate) lives: usize,
-    /// How often an edge has come or gone.
+    /// The number of edges that have connected or left.
     pub(crate) moves: usize,
 }
 
@@ -78,7 +78,7 @@ impl Bus {
         self.is_old
     }
 
-    /// What whoever wants to connect meets.
+    /// The answer to a connection attempt.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self.life {
             Life::Down(refusal) => Some(refusal),
@@ -113,7 +113,7 @@ impl Bus {
         Ok(())
     }
 
-    /// A socket is gone, or the bus forgets it without a word.
+    /// A socket is lost, or the bus drops it silently.
     pub(crate) fn forget(&mut self, socket: SocketId, now: Millis) {
         self.wake();
         self.attachments.remove(&socket);
@@ -129,7 +129,7 @@ impl Bus {
         }
     }
 
-    /// Publishes an event; the answer is its place in the log once it is on disk.
+    /// Publishes an event; returns its index in the log once it is on disk.
     pub(crate) fn publish(
         &mut self,
         key: Key,
@@ -169,7 +169,7 @@ impl Bus {
         (cut != Cut::BeforeLog).then_some(publication.position)
     }
 
-    /// Falls asleep, unless there is something left to do.
+    /// Hibernates, unless something is pending.
     pub(crate) fn hibernate(&mut self) -> bool {
         let can = matches!(&self.life, Life::Awake(memory)
             if memory.settles_at.is_none() && memory.core.poll_timeout().is_none());
@@ -179,7 +179,7 @@ impl Bus {
         can
     }
 
-    /// Memory and sockets are gone; the answer is which sockets these were.
+    /// Loses memory and sockets; returns the sockets.
     pub(crate) fn reset(&mut self) -> Vec<SocketId> {
         if !matches!(self.life, Life::Down(_)) {
             self.life = Life::Asleep;
@@ -227,7 +227,7 @@ impl Bus {
         }
     }
 
-    /// After a burst, attachments learn what was sent last.
+    /// After a burst, attachments record what was sent last.
     pub(crate) fn handle_timeout(&mut self, now: Millis) {
         let Life::Awake(memory) = &mut self.life else {
             return;
@@ -246,13 +246,13 @@ impl Bus {
         }
     }
 
-    /// How many edges are attached.
+    /// The number of attached edges.
     pub(crate) fn attached(&mut self) -> usize {
         self.memory()
             .map_or(0, |memory| memory.core.registry().attached())
     }
 
-    /// Keeps what an edge follows from now on, and tells it so.
+    /// Stores the topics of an edge, and replies to it.
     fn answer(
         &mut self,
         socket: SocketId,
@@ -333,7 +333,7 @@ impl Bus {
         &mut self.disk.table
     }
 
-    /// The sockets that are open here.
+    /// The open sockets.
     pub(crate) fn attachments(&self) -> impl Iterator<Item = &SocketId> {
         self.attachments.keys()
     }
@@ -349,7 +349,7 @@ impl Bus {
         self.out.push(Out::Close(socket, how));
     }
 
-    /// What the bus has in memory; one that sleeps is woken.
+    /// The state in memory; a hibernating bus is woken.
     pub(crate) fn memory(&mut self) -> Option<&mut Memory> {
         self.wake();
         match &mut self.life {
@@ -358,7 +358,7 @@ impl Bus {
         }
     }
 
-    /// One that sleeps wakes.
+    /// Wakes a hibernating bus.
     pub(crate) fn wake(&mut self) {
         if !matches!(self.life, Life::Asleep) {
             return;

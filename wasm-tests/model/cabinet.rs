@@ -10,22 +10,22 @@ use mcp_listen::{
     uri::Uri,
 };
 
-/// The sessions on the disk of a bus: each life of the bus reads and writes them through a clone of
-/// this.
+/// The sessions on the disk of a bus: each instance of the bus reads and writes them through a
+/// clone of this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cabinet(Rc<RefCell<Rows>>);
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     sessions: BTreeMap<Box<str>, Session>,
-    /// The first to begin first.
+    /// Ordered by their beginning.
     order: Vec<Box<str>>,
     uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
-    /// What shards have to let go.
+    /// The releases that shards have not confirmed.
     releases: Vec<(u32, Claim)>,
-    /// How many more writes succeed; `None`: all of them.
+    /// The number of writes that still succeed; `None`: all.
     writes_left: Option<u8>,
-    /// How often anything was written.
+    /// The number of writes.
     pub(crate) version: usize,
 }
 
@@ -38,8 +38,8 @@ impl Cabinet {
         self.0.borrow()
     }
 
-    /// Does something while the disk fails after so many writes. What was written before a failure
-    /// is undone, as in a transaction.
+    /// Runs an action while the disk fails after this many writes. A failure rolls back the writes,
+    /// as in a transaction.
     pub(crate) fn failing<T>(
         &self,
         after: Option<u8>,
@@ -58,7 +58,7 @@ impl Cabinet {
         outcome
     }
 
-    /// When the first session is over that nothing uses.
+    /// When the first unused session ends.
     pub(crate) fn next_end(&self) -> Option<Millis> {
         let rows = self.0.borrow();
         let ends = rows.sessions.values().map(Session::ends_at);
@@ -83,7 +83,7 @@ impl Cabinet {
 }
 
 impl Rows {
-    /// All sessions, the first to begin first.
+    /// All sessions, ordered by their beginning.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &Session)> {
         let ids = self.order.iter();
         ids.filter_map(|id| Some((&**id, self.sessions.get(id)?)))
@@ -93,7 +93,7 @@ impl Rows {
         self.sessions.get(id)
     }
 
-    /// Whether no shard has to be told anything.
+    /// Whether no call to a shard is unconfirmed.
     pub(crate) fn has_told(&self) -> bool {
         self.releases.is_empty() && self.all().all(|(_, session)| !session.is_unconfirmed)
     }
@@ -102,7 +102,7 @@ impl Rows {
         self.uris.get(id).into_iter().flatten()
     }
 
-    /// What the sessions take that are named, or are not.
+    /// The totals of named or unnamed sessions.
     pub(crate) fn totals(&self, are_named: bool) -> Totals {
         let mut totals = Totals::default();
         for (id, _) in self.all().filter(|(_, it)| it.is_named() == are_named) {

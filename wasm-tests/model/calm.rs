@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl World {
-    /// Faults stop. From here on everything that was promised has to come true in bounded time.
+    /// Faults stop. From here on every promise has to come true in bounded time.
     pub(crate) fn calm(&mut self) -> Result<(), Violation> {
         self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
         self.is_unlucky = true;
@@ -41,7 +41,7 @@ impl World {
             .collect();
         self.check_heard(&stayed)?;
         self.wait_at_last()?;
-        // Where the bus had yet to learn that a stream was gone, another one was refused.
+        // If the bus had not noticed yet that a stream was gone, another one was refused.
         self.check_watches()?;
         if self.clients.iter().any(Client::is_session) {
             let before = self.begun + self.streams().len();
@@ -74,7 +74,7 @@ impl World {
         Ok(())
     }
 
-    /// The streams that are attached, or have lost a bus which was not away for long.
+    /// The streams that are attached, or whose bus was away only briefly.
     fn prompt(&mut self) -> Vec<usize> {
         let now = self.now;
         let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.line())).collect();
@@ -83,8 +83,7 @@ impl World {
             .iter()
             .map(|line| {
                 let is_back = line.absence.is_none_or(|absence| absence.is_soon(now));
-                // Where all requests were spent, none has the socket until another one looks for
-                // it.
+                // If all requests were spent, none owns the socket until another one checks.
                 let is_soon = is_back && line.is_served();
                 (line.socket, is_soon)
             })
@@ -104,7 +103,7 @@ impl World {
         whole.map(|(at, _, _)| at).collect()
     }
 
-    /// Waits until every stream must have found its place. Who is sent elsewhere waits once more.
+    /// Waits until every stream must be open. A redirected one waits once more.
     fn wait_at_last(&mut self) -> Result<(), Violation> {
         let span = if self.setup.verifies {
             AT_LAST_VERIFIED
@@ -133,9 +132,9 @@ impl World {
             .collect()
     }
 
-    /// Lets streams have `span`. Calls between root and shards that failed, or were never answered,
-    /// are made again after a pause: that comes on top, and who waited for it at a shard has the
-    /// whole of `span` after that.
+    /// Gives streams `span`. Failed or unanswered calls between root and shards are repeated after
+    /// a pause: that time is added, and a stream that waited for such a call at a shard has the
+    /// whole `span` after it.
     fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
         if self.is_quiet() && !self.setup.has_shards {
             return self.pass(span);
@@ -156,7 +155,7 @@ impl World {
         Ok(())
     }
 
-    /// Every request goes on.
+    /// Every request continues.
     fn rouse(&mut self) -> Result<(), Violation> {
         for place in 0..self.isolates.len() {
             let riders = self.isolates[place].riders.iter();
@@ -168,7 +167,7 @@ impl World {
         Ok(())
     }
 
-    /// Whoever asked for a stream has one, and so has whoever asks now.
+    /// Whoever requested a stream has one, and so has whoever requests one now.
     fn let_in(&mut self) -> Result<(), Violation> {
         for place in 0..self.shared_isolates() {
             let at = self.clients.len();
@@ -191,7 +190,7 @@ impl World {
         )
     }
 
-    /// The streams that have nothing to find out yet.
+    /// The streams that are not verifying anything.
     pub(crate) fn known(&mut self) -> Vec<usize> {
         if self.setup.verifies {
             return self.streams();
@@ -223,7 +222,7 @@ impl World {
         Ok(())
     }
 
-    /// One more event for each stream: it tells what was lost before it.
+    /// One more event for each stream, which reveals what was lost before it.
     fn probe(&mut self) -> Result<(), Violation> {
         for at in self.streams() {
             let key: Option<Key> = self.clients[at].wanted.iter().next();
@@ -237,7 +236,7 @@ impl World {
         self.check_heard(&all)
     }
 
-    /// Streams end, with a result where they are closed, and the bus forgets each of them.
+    /// Streams end, with a result if they are closed, and the bus removes each of them.
     fn end_all(&mut self) -> Result<(), Violation> {
         self.cancel_watches()?;
         for at in self.streams() {
@@ -269,13 +268,12 @@ impl Host {
     }
 }
 
-/// As long as shards are opened and closed.
+/// The time for shards to open and close.
 const MAX_MOVES: usize = 5;
-/// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at
-/// most.
+/// An unanswered call fails after ten seconds; the pause after it is at most 6.4 s.
 const MAX_PAUSE: Millis = Millis(20_000);
 const PAUSE_STEP: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);
-/// An attach that hangs, the longest wait after it, and a little.
+/// An attach that hangs, the longest wait after it, and a margin.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
 const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);

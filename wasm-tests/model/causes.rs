@@ -7,9 +7,9 @@ use crate::{
     world::World,
 };
 
-/// A stream that nobody ended stays open, and one that can be opened is let in.
+/// A stream that was not ended stays open, and one that can be opened opens.
 impl World {
-    /// Checks why a stream ended, where it did.
+    /// Checks why a stream ended, if it did.
     pub(crate) fn check_ending(&mut self, at: usize) -> Result<(), Violation> {
         let (now, has_forgotten) = (self.now, self.has_forgotten());
         let Some((host, mut driven)) = self.driven(at) else {
@@ -35,7 +35,7 @@ impl World {
         )
     }
 
-    /// The bus lets a stream go: its session is over, or a newer one was opened.
+    /// The bus closes a stream: its session has ended, or a newer stream was opened.
     pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
         self.register.observe(&self.bus, self.now)?;
         let client = &self.clients[at];
@@ -48,7 +48,7 @@ impl World {
         )
     }
 
-    /// Whether nothing stands in the way of a stream that is opened now.
+    /// Whether nothing prevents a stream from being opened now.
     pub(crate) fn is_well(&mut self) -> bool {
         let is_idle = self.isolates.iter().all(|isolate| {
             let is_hanging = isolate.absence.is_some_and(|absence| absence.is_hanging);
@@ -59,22 +59,21 @@ impl World {
         is_idle && is_up && self.network.is_calm() && self.is_quiet()
     }
 
-    /// Whether root and shards have nothing to say to each other: calls that failed are made again
-    /// later.
+    /// Whether nothing is pending between root and shards: failed calls are repeated later.
     pub(crate) fn is_quiet(&mut self) -> bool {
         !self.setup.has_shards
             || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_told()
     }
 
-    /// Whether the bus may be unable to say what was missed: its log is another one, or does not
-    /// reach back, or one of the ends is of the version before, which notices nothing.
+    /// Whether the bus may be unable to tell what was missed: its epoch is new, its log is too
+    /// short, or one end is of the previous version, which detects no gaps.
     fn has_forgotten(&self) -> bool {
         self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.is_old()
     }
 }
 
 impl Host {
-    /// Somebody asks for an end of this kind.
+    /// An end of this kind is requested.
     pub(crate) fn allow(&mut self, ending: EndReason) {
         self.allowed.push(ending);
     }

@@ -1,6 +1,6 @@
-//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with 1, and
-//! the trace, where a promise is broken. Where `scripts/mutants/planted.mjs` has put the bugs in,
-//! `--bug N` plants one: a trace to look at.
+//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with status
+//! 1 and the trace if a promise is broken. In the copy that `scripts/mutants/planted.mjs` writes,
+//! `--bug N` plants a bug, to look at its trace.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Asked {
     from: u64,
     seeds: u64,

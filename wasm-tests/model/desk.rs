@@ -13,7 +13,7 @@ use crate::{
     shard::close_of,
 };
 
-/// What a shard is to be told about a session.
+/// The pending call to a shard about a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Tell {
     pub(crate) shard: u32,
@@ -21,10 +21,10 @@ pub(crate) struct Tell {
     pub(crate) is_awaited: bool,
 }
 
-/// The sessions that the object keeps, as `js/cloudflare/object/bus/sessions.ts` has them. The disk
-/// fails after so many writes.
+/// The sessions that the object keeps, as in `js/cloudflare/object/bus/sessions.ts`. The disk fails
+/// after a number of writes.
 impl Bus {
-    /// Begins a session; the answer is whether there was room.
+    /// Begins a session; returns whether there was room.
     pub(crate) fn begin_session(
         &mut self,
         id: &str,
@@ -65,7 +65,7 @@ impl Bus {
         Ok(reply)
     }
 
-    /// The alarm has rung: sessions that nothing used for long end.
+    /// The alarm fires: unused sessions end.
     pub(crate) fn sweep(&mut self, now: Millis) {
         if self.disk().sweep_at.is_none_or(|at| at > now) {
             return;
@@ -77,7 +77,7 @@ impl Bus {
         self.tend(now);
     }
 
-    /// A shard has done what it was told.
+    /// A shard has confirmed a call.
     pub(crate) fn handle_told(&mut self, tell: &Tell) {
         if let Some(memory) = self.memory() {
             memory
@@ -87,7 +87,7 @@ impl Bus {
         }
     }
 
-    /// Does what the sessions want done.
+    /// Carries out the outputs of the sessions.
     pub(crate) fn tend(&mut self, now: Millis) {
         while let Some(output) = self
             .memory()
@@ -124,7 +124,7 @@ impl Bus {
         }
     }
 
-    /// What shards are to be told.
+    /// The pending calls to shards.
     pub(crate) fn take_tells(&mut self) -> Vec<Tell> {
         std::mem::take(&mut self.tells)
     }
@@ -135,12 +135,12 @@ impl Bus {
         self.has_stream(id) || is_at_shard(&self.disk().cabinet.rows())
     }
 
-    /// How many sessions the core has counted.
+    /// The number of sessions, as the core counts them.
     pub(crate) fn count_sessions(&mut self) -> Option<usize> {
         self.memory().map(|memory| memory.sessions.count().unwrap())
     }
 
-    /// Whether every shard knows of its sessions what it was to be told.
+    /// Whether every shard has confirmed all calls about its sessions.
     pub(crate) fn has_told(&self) -> bool {
         self.disk().cabinet.rows().has_told()
     }
@@ -151,5 +151,5 @@ impl Bus {
     }
 }
 
-/// As `js/cloudflare/object/bus/shards.ts` has it.
+/// As in `js/cloudflare/object/bus/shards.ts`.
 const AGAIN: Millis = Millis(5_000);

@@ -12,7 +12,7 @@ pub(crate) enum Frame {
     End,
 }
 
-/// The core's part of one stream: its isolate, and what it is there.
+/// The core's part of one stream: its isolate, and its id there.
 pub(crate) struct Driven<'w> {
     pub(crate) isolate: &'w mut isolate::Isolate,
     pub(crate) id: StreamId,
@@ -63,7 +63,7 @@ impl Driven<'_> {
             .with_stream(self.id, |stream| stream.handle_blocked(now));
     }
 
-    /// What is to be written; `has_ended` says that the end was.
+    /// The output to write; `has_ended`: the end was written.
     pub(crate) fn poll(&mut self, now: Millis, has_ended: bool) -> Vec<Frame> {
         let polled = std::iter::from_fn(|| self.isolate.fanout().poll(self.id, now));
         let mut frames: Vec<Frame> = polled.flat_map(|bytes| frames_of(&bytes)).collect();
@@ -74,7 +74,7 @@ impl Driven<'_> {
     }
 }
 
-/// The frames of one write.
+/// Returns the frames of one write.
 pub(crate) fn frames_of(bytes: &[u8]) -> Vec<Frame> {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let frames = text.split_inclusive("\n\n");

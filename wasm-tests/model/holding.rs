@@ -7,22 +7,21 @@ use crate::{
     world::World,
 };
 
-/// What the requests of the streams do about the socket that they share: what the lease of the core
-/// says.
+/// The requests of streams that share a socket, driven by the lease of the core.
 impl World {
-    /// Something happens to the requests that share a connection.
+    /// A fault of the requests that share a connection.
     pub(crate) fn move_request(&mut self, step: Step) -> Result<(), Violation> {
         let place = usize::from(step.what) % self.shared_isolates();
         let isolate = &mut self.isolates[place];
         if step.act == Act::Forbid {
-            // A write to another request's stream is refused: the streams that there are stay.
+            // A write to another request's stream is refused: the present streams stay.
             isolate.verdict = Some(false);
             return Ok(());
         }
         let riders: Vec<StreamId> = isolate.riders.iter().map(|rider| rider.id).collect();
         let chosen = usize::from(step.who).checked_rem(riders.len());
         let chosen = chosen.map(|chosen| riders[chosen]);
-        // Mostly the one that has the socket.
+        // Mostly the owner.
         let of_holder = isolate.holder.filter(|_| !step.who.is_multiple_of(4));
         if let Some(edge) = of_holder.or(chosen) {
             self.note(|| format!("{:?} {edge:?} of isolate {place}", step.act));
@@ -31,8 +30,7 @@ impl World {
         Ok(())
     }
 
-    /// The request of a stream does nothing from now on, or goes on with what it was asked to do
-    /// meanwhile.
+    /// The request of a stream stops, or continues with what it was asked to do meanwhile.
     pub(crate) fn set_stalled(
         &mut self,
         place: usize,
@@ -96,8 +94,7 @@ impl World {
         self.check_taken(place, edge)
     }
 
-    /// The request of a stream looks after the one that has the socket; the answer is whether
-    /// anything but a question came of it.
+    /// The request of a stream checks the owner; returns whether that led to more than a question.
     pub(crate) fn look(&mut self, place: usize, edge: StreamId) -> Result<bool, Violation> {
         let (now, random) = (self.now, self.random());
         let lease = self.isolates[place].core.lease();
@@ -105,8 +102,8 @@ impl World {
         self.lease(place)
     }
 
-    /// Timers of requests come, up to this moment or until something has come of one, which is the
-    /// answer.
+    /// Fires the timers of requests up to this time, or until one has an effect; returns whether
+    /// one had.
     pub(crate) fn keep_watch(&mut self, until: Millis) -> Result<bool, Violation> {
         loop {
             let isolates = self.isolates.iter_mut().enumerate();
@@ -121,7 +118,7 @@ impl World {
         }
     }
 
-    /// Does what the lease says; the answer is whether that was more than a question.
+    /// Carries out the outputs of the lease; returns whether there was more than a question.
     pub(crate) fn lease(&mut self, place: usize) -> Result<bool, Violation> {
         let mut has_done = false;
         loop {
@@ -144,7 +141,7 @@ impl World {
         }
     }
 
-    /// A stream has gone, and its request closes what it has.
+    /// A stream has gone, and its request closes its socket.
     pub(crate) fn remove(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
         let isolate = &mut self.isolates[place];
         let was_stalled = isolate.rider(edge).is_some_and(|rider| rider.is_stalled);
@@ -173,8 +170,8 @@ impl World {
         isolate.idle_since = None;
     }
 
-    /// All requests are spent: some of the oldest streams end, and their clients come back with
-    /// fresh ones.
+    /// All requests are spent: some of the oldest streams end, and their clients return with fresh
+    /// ones.
     fn shed(&mut self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
         self.check_shed(place, edges)?;
         let now = self.now;

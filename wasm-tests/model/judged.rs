@@ -6,14 +6,14 @@ use crate::{
     world::World,
 };
 
-/// What holds of sessions once everything has come to rest.
+/// The promises of sessions once everything has settled.
 impl World {
     pub(crate) fn check_sessions(&mut self) -> Result<(), Violation> {
         hold("a request is answered", self.visits.is_empty(), || {
             let asks: Vec<_> = self.visits.iter().map(|visit| visit.asks).collect();
             format!("{asks:?} are not")
         })?;
-        // Of a frame that was lost on an open socket the next event tells.
+        // A frame lost on an open socket is detected at the next event.
         let known = self.known();
         for at in 0..self.clients.len() {
             self.check_stream(at, known.contains(&at))?;
@@ -21,7 +21,7 @@ impl World {
         Ok(())
     }
 
-    /// A session has one stream, which honors what the session watches.
+    /// A session has one stream, which honors its subscriptions.
     fn check_stream(&mut self, at: usize, is_known: bool) -> Result<(), Violation> {
         let client = &self.clients[at];
         let Some(id) = client.session_id().map(str::to_owned) else {

@@ -6,9 +6,9 @@ use crate::{
     world::World,
 };
 
-/// What is promised of the socket that streams share.
+/// The promises of the socket that streams share.
 impl World {
-    /// A request that runs does not wait for the connection for long.
+    /// A running request does not wait for the connection for long.
     pub(crate) fn check_leases(&mut self) -> Result<(), Violation> {
         let now = self.now;
         for isolate in &mut self.isolates {
@@ -53,8 +53,8 @@ impl World {
             riders, shed_at, ..
         } = isolate;
         let is_due = shed_at.is_none_or(|at| at + self.budget().shed <= self.now);
-        // Where nothing is served, requests that do not run, or have not run long enough to find
-        // that out, do not count.
+        // While nothing is served, requests that do not run, or have not run long enough to notice,
+        // do not count.
         let is_new = |since| !isolate.is_served() && self.now - since <= MAX_LOOK;
         let is_out = |it: &Rider| {
             self.is_spent(it) || is_new(it.runs_since) || !isolate.is_served() && it.is_stalled
@@ -72,8 +72,8 @@ impl World {
     }
 }
 
-/// Until a request looks in its turn, and finds that no proof comes.
+/// The time until a request checks in its turn, and finds that no proof comes.
 const MAX_LOOK: Millis = Millis(13_000);
-/// A spent request finds three times that none comes; some streams are shed, and one that comes
-/// back finds it too.
+/// A spent request finds three times that none comes; some streams are shed, and one that returns
+/// finds it too.
 const MAX_IDLE: Millis = Millis(60_000);

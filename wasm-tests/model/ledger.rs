@@ -5,7 +5,7 @@ use crate::{
     key::{KEYS, Key},
 };
 
-/// The publisher's own list of what was published: events are numbered from 1 over all epochs.
+/// The publisher's list of published events, numbered from 1 over all epochs.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     events: Vec<Cursor>,
@@ -13,8 +13,8 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Writes down what has a place on disk now: in one epoch each event has the position after the
-    /// one before.
+    /// Records what is on disk now: in one epoch each event has the position after the previous
+    /// one.
     pub(crate) fn write(&mut self, key: Key, cursor: Cursor) -> Result<(), Violation> {
         let former = self.events.last().filter(|last| last.epoch == cursor.epoch);
         let expected = former.map_or(1, |former| former.position.0 + 1);
@@ -35,13 +35,12 @@ impl Ledger {
         self.events.len()
     }
 
-    /// The number of the last event of a key; 0 where there is none.
+    /// The number of the last event of a key; 0 if there is none.
     pub(crate) fn last(&self, key: Key) -> usize {
         self.last[key.index()]
     }
 
-    /// The same, where a stream that stands at `cursor` has it behind it. What came before may have
-    /// collapsed into it.
+    /// The same for a stream that has reached `cursor`. Earlier events may have collapsed into it.
     pub(crate) fn last_up_to(&self, key: Key, cursor: &Cursor) -> Option<usize> {
         let last = self.last(key);
         let event = self.events.get(last.checked_sub(1)?)?;
@@ -50,7 +49,7 @@ impl Ledger {
     }
 }
 
-/// Milliseconds as the traces write them.
+/// Milliseconds as traces write them.
 pub(crate) fn time(now: Millis) -> String {
     let (seconds, rest) = (now.0 / 1_000, now.0 % 1_000);
     format!("{seconds}.{rest:03}")

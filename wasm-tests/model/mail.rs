@@ -7,12 +7,12 @@ pub(crate) enum Mail {
     BatchAck(ShardId, Call, String),
     Follow(ShardId, u64, String),
     Answer(ShardId, u64, String),
-    /// A call about a session, and that it is done.
+    /// A call about a session, and its confirmation.
     Tell(ShardId, u32, String),
     Told(ShardId, u32),
 }
 
-/// A call of a root: who began anew waits for no answer to a call of its former life.
+/// A call of a root: after a restart, it waits for no answer to earlier calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) life: usize,

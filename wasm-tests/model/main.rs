@@ -1,4 +1,4 @@
-//! The model checker: thousands of planted lives of clients, edges, bus and network, natively.
+//! The model checker: thousands of random schedules of clients, edges, bus and network, natively.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
@@ -69,7 +69,7 @@ fn ten_thousand_schedules_keep_every_promise() {
     }
 }
 
-/// Each bug is found among the seeds that are always tried.
+/// Each planted bug is found among the seeds that are always tried.
 #[cfg(feature = "planted")]
 #[test]
 fn every_planted_bug_is_found() {

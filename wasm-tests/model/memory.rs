@@ -14,33 +14,33 @@ use crate::{
     network::SocketId,
 };
 
-/// What a restart or a sleep takes.
+/// The state that a restart or hibernation loses.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) core: bus::Bus,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
     pub(crate) sessions: Sessions<Cabinet>,
-    /// The sockets of sessions that are over: they are to be closed.
+    /// The sockets of ended sessions, which have to be closed.
     pub(crate) over: Vec<SocketId>,
-    /// Sockets whose attachments do not say yet what was sent last.
+    /// Sockets whose attachments do not record yet what was sent last.
     pub(crate) behind: BTreeSet<SocketId>,
     pub(crate) settles_at: Option<Millis>,
 }
 
-/// What a sleeping bus keeps with a socket.
+/// What a hibernating bus stores with a socket.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachment {
-    /// What the edge follows, then each change of that; nothing before it follows anything.
+    /// The topics of the edge, then each change; empty if it follows nothing.
     pub(crate) kept: Vec<String>,
-    /// What the edge claims whose stream is that of a session.
+    /// The claim of the edge that has the stream of a session.
     pub(crate) session: Option<Claim>,
     pub(crate) last: Option<Position>,
     pub(crate) seq: u64,
 }
 
 impl Memory {
-    /// What a bus knows that wakes: what is on disk, and what it kept with its sockets.
+    /// The state of a bus that wakes: what is on disk, and what was stored with its sockets.
     pub(crate) fn wake(
         disk: &Disk,
         attachments: &BTreeMap<SocketId, Attachment>,
@@ -87,7 +87,7 @@ impl Memory {
     }
 }
 
-/// Where a bus that wakes goes on.
+/// The cursor of a bus that wakes.
 fn cursor(disk: &Disk) -> Cursor {
     let mut cursor = disk.cursor();
     if harness_bug::has(HarnessBug::ReusesPosition) {

@@ -7,7 +7,7 @@ use crate::{
     key::{KEYS, Key},
 };
 
-/// What a stream was told.
+/// The content of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// Everything that it honors may have changed.
@@ -15,7 +15,7 @@ pub(crate) enum Told {
     Change(Key),
 }
 
-/// What should wait in a stream: at most one cue for each key, in the order in which each key first
+/// The expected pending cues of a stream: at most one for each key, in the order in which the keys
 /// became pending.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
@@ -25,7 +25,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Frames were handled: what they added must be at the end, and nothing else may have moved.
+    /// Frames were handled: their additions must be at the end, and nothing else may have moved.
     pub(crate) fn handle(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
         let first = told.first().copied();
         let honored = stream.honored();
@@ -57,12 +57,12 @@ impl Pending {
         })
     }
 
-    /// What its session watches no longer waits no longer.
+    /// Cues of resources that the session is no longer subscribed to are dropped.
     pub(crate) fn retain(&mut self, honored: &SubscriptionFilter) {
         self.queue.retain(|key| honored.accepts(&key.event(0)));
     }
 
-    /// A cue is written where none waits.
+    /// A cue is written while none is pending.
     pub(crate) fn pass(&mut self, key: Key) -> Result<(), Violation> {
         hold(
             "nothing overtakes a pending cue",
@@ -73,7 +73,7 @@ impl Pending {
         Ok(())
     }
 
-    /// How many cues came to those that waited.
+    /// The number of cues that were added to pending ones.
     pub(crate) fn added(&self, stream: &ServerStream) -> usize {
         stream.pending_cues().saturating_sub(self.queue.len())
     }
@@ -86,7 +86,7 @@ impl Pending {
         keys.filter(|key| !self.queue.contains(key)).collect()
     }
 
-    /// The stream was closed while nobody knows what was missed: each list and resource waits now.
+    /// The stream was closed after an unknown gap: each list and resource is pending now.
     pub(crate) fn handle_closed(&mut self, stream: &ServerStream) {
         if stream.pending_cues() > self.queue.len() {
             let subjects = stream.honored().subjects();
@@ -135,7 +135,7 @@ impl Pending {
     }
 }
 
-/// A stream that was given up forgets what waited.
+/// A stream that was dropped loses its pending cues.
 fn is_over(stream: &ServerStream) -> bool {
     stream.is_ending()
 }

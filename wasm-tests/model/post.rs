@@ -26,18 +26,18 @@ pub(crate) struct Shards {
     is_paused: bool,
     /// The next call about a session fails.
     is_deaf: bool,
-    /// Until when a shard may leave its root alone, which has said that it is overloaded.
+    /// Until when a shard may pause, because its root reported overload.
     spared_until: Millis,
-    /// How often the root has begun anew.
+    /// The number of restarts of the root.
     life: usize,
-    /// The calls about sessions that are under way, with the life of the root that made them, and
-    /// the number of the last one.
+    /// The calls about sessions in flight, with the instance of the root that made them, and the
+    /// number of the last one.
     tickets: BTreeMap<u32, (Tell, usize)>,
     ticket: u32,
 }
 
 impl Shards {
-    /// The shard that a socket is at; none where it is at the root.
+    /// The shard of a socket; `None` if it is at the root.
     pub(crate) fn home(&self, socket: SocketId) -> Option<ShardId> {
         self.homes.get(&socket).copied()
     }
@@ -48,14 +48,14 @@ impl Shards {
         self.objects.get_mut(&home)
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is in flight.
     pub(crate) fn is_settled(&self) -> bool {
         !self.is_paused
             && self.mail.is_empty()
             && self.objects.values().all(ShardObject::is_settled)
     }
 
-    /// Whether a shard may leave its root alone that was overloaded.
+    /// Whether a shard may pause because of an overloaded root.
     pub(crate) fn is_root_spared(&self, now: Millis) -> bool {
         now < self.spared_until
     }
@@ -67,12 +67,12 @@ impl Shards {
             .min()
     }
 
-    /// A root that wakes begins anew too: it makes its calls under the same numbers.
+    /// A root that wakes counts as restarted too: it makes its calls under the same numbers.
     pub(crate) fn count_life(&mut self, has_ended: bool) {
         self.life += usize::from(has_ended);
     }
 
-    /// How many calls and answers are on their way.
+    /// The number of calls and answers in flight.
     pub(crate) fn waiting(&self) -> usize {
         self.mail.len()
     }
@@ -99,8 +99,8 @@ impl Shards {
 }
 
 impl World {
-    /// Seats a socket: where its host was before, or where the root says. The answer is whether it
-    /// was taken.
+    /// Connects a socket: where its host was before, or where the root routes it. Returns whether
+    /// it was accepted.
     pub(crate) fn seat(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
         if let Some(shard) = known
             && self.shards.enter(socket, shard)
@@ -133,7 +133,7 @@ impl World {
         taken
     }
 
-    /// What root and shards want done: frames go into the network, calls into the mail.
+    /// The outputs of root and shards: frames go into the network, calls into the mail.
     pub(crate) fn collect_mail(&mut self) {
         let now = self.now;
         for call in self.bus.root_calls(now) {
@@ -161,7 +161,7 @@ impl World {
         }
     }
 
-    /// Delivers one letter, where the mail flows; the answer is whether there was one.
+    /// Delivers one letter, unless the mail is held; returns whether there was one.
     pub(crate) fn deliver_mail(&mut self) -> Result<bool, Violation> {
         if self.shards.is_paused {
             return Ok(false);
@@ -173,7 +173,7 @@ impl World {
         Ok(true)
     }
 
-    /// Something happens to the mail or to a shard.
+    /// A fault of the mail or of a shard.
     pub(crate) fn move_shards(&mut self, step: Step) -> Result<(), Violation> {
         self.note(|| format!("{:?} {} of the shards", step.act, step.what % 6));
         match step.act {
@@ -183,7 +183,7 @@ impl World {
         Ok(())
     }
 
-    /// All shards are gone, with what they kept.
+    /// All shards are lost, with their storage.
     pub(crate) fn reset_shards(&mut self) {
         let objects = self.shards.objects.values_mut();
         let sockets: Vec<SocketId> = objects.flat_map(ShardObject::reset).collect();
@@ -193,7 +193,7 @@ impl World {
         self.shards.clear();
     }
 
-    /// What shards do by time.
+    /// The timeouts of shards.
     pub(crate) fn shards_timeout(&mut self) {
         let random = self.random();
         let now = self.now;
@@ -249,14 +249,14 @@ impl World {
             return Ok(());
         }
         let sockets = object.reset();
-        // Nobody waits for the answer to a call of its former life.
+        // The root does not wait for the answer to a call of its earlier instance.
         self.shards
             .mail
             .retain(|mail| !matches!(mail, Mail::Answer(to, ..) if *to == shard));
         for socket in sockets {
             self.lose_socket(socket, step.what.is_multiple_of(2));
         }
-        // Nor is anything done that it was told in its former life.
+        // Calls of an earlier instance are not carried out.
         let is_posted = |ticket: u32| {
             let mut mail = self.shards.mail.iter();
             mail.any(|mail| matches!(mail, Mail::Tell(_, posted, _) | Mail::Told(_, posted) if *posted == ticket))
@@ -270,7 +270,7 @@ impl World {
         Ok(())
     }
 
-    /// The root's memory is gone, and with it the calls that it waits for.
+    /// The memory of the root is lost, with the calls that it waits for.
     pub(crate) fn forget_calls(&mut self) {
         self.shards.count_life(true);
     }
@@ -332,7 +332,7 @@ impl World {
         Ok(())
     }
 
-    /// Whoever made the call hears that it failed.
+    /// The caller is informed that its call failed.
     fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) -> Result<(), Violation> {
         self.note(|| format!("  fails: {mail:?}"));
         let random = self.random();
@@ -364,8 +364,7 @@ impl World {
         self.fail_visits(Some(ticket))
     }
 
-    /// Posts what the root has to tell shards of sessions; the answer is the calls that are
-    /// awaited.
+    /// Posts the calls of the root about sessions; returns those that are awaited.
     pub(crate) fn post_tells(&mut self) -> BTreeSet<u32> {
         let mut awaited = BTreeSet::new();
         for tell in self.bus.take_tells() {
@@ -381,7 +380,7 @@ impl World {
     }
 }
 
-/// The longest pause after a call that met an overloaded root.
+/// The longest pause after a call to an overloaded root.
 const SPARED: Millis = Millis(6_400);
-/// As `js/cloudflare/edge/connector.ts` has it.
+/// As in `js/cloudflare/edge/connector.ts`.
 const MAX_HOPS: usize = 4;

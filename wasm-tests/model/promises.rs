@@ -9,15 +9,15 @@ use crate::{
 };
 
 impl World {
-    /// What holds after every step: a stream that stands at a cursor has heard all that was promised
-    /// up to it, and a request that runs has its connection before long.
+    /// The promises after every step: a stream that has reached a cursor has received everything
+    /// promised up to it, and a running request gets its connection soon.
     pub(crate) fn check(&mut self) -> Result<(), Violation> {
         for at in 0..self.clients.len() {
             let Some((host, mut driven)) = self.driven(at) else {
                 continue;
             };
             let is_open = host.is_open() && driven.read(ServerStream::is_open);
-            // Something may be left to be told.
+            // Something may still be pending.
             let is_told = !driven.isolate.has_output();
             let cursor = driven.isolate.cursor().filter(|_| is_told).cloned();
             if let (true, Some(cursor)) = (is_open, cursor) {

@@ -12,13 +12,13 @@ use crate::{
     visit::URI_BYTES,
 };
 
-/// What is promised of sessions, from what was asked of them and answered alone.
+/// The promises of sessions, derived only from questions and replies.
 #[derive(Debug, Default)]
 pub(crate) struct Register {
     entries: BTreeMap<Box<str>, Entry>,
     turns: u64,
     lives: usize,
-    /// The state of the bus that was looked at last.
+    /// The state of the bus at the last check.
     seen: (usize, usize, usize),
 }
 
@@ -28,17 +28,17 @@ struct Entry {
     principal: Option<Box<str>>,
     idle: Millis,
     used: (Millis, u64),
-    /// The last use that the bus knows of in any case.
+    /// The last use that the bus certainly knows of.
     known_at: Millis,
-    /// Until then it is there, if nothing else ends it.
+    /// It exists until then, unless something else ends it.
     stays_until: Millis,
     is_streaming: bool,
     is_over: bool,
 }
 
 impl Register {
-    /// Holds that a session makes room at the expense of its own caller alone, whose least recently
-    /// used ones go.
+    /// Checks that a session makes room only at the expense of its caller, whose least recently
+    /// used sessions end.
     pub(crate) fn begin(
         &mut self,
         id: &str,
@@ -89,7 +89,7 @@ impl Register {
         Ok(has_evicted)
     }
 
-    /// Holds a reply against what is known of the session.
+    /// Checks a reply against the known state of the session.
     pub(crate) fn check_reply(
         &mut self,
         question: &Question,
@@ -126,8 +126,8 @@ impl Register {
         Ok(())
     }
 
-    /// What changed since: streams that came and went, sessions that were swept, a bus that began
-    /// anew.
+    /// Updates the state: streams that came and went, sessions that were swept, a bus that
+    /// restarted.
     pub(crate) fn observe(&mut self, bus: &Bus, now: Millis) -> Result<(), Violation> {
         let rows = bus.disk().cabinet.rows();
         let seen = (bus.lives, bus.moves, rows.version);
@@ -137,11 +137,11 @@ impl Register {
         self.seen = seen;
         let has_forgotten = self.lives != bus.lives;
         self.lives = bus.lives;
-        // Of streams that ended since, nothing says which one ended first.
+        // The order in which streams have ended since is unknown.
         self.turns += 1;
         for (id, entry) in &mut self.entries {
             if has_forgotten {
-                // What is on disk says it up to a tenth late.
+                // The stored time may lag by a tenth.
                 let late = Millis(entry.idle.0 / 10);
                 entry.stays_until = entry.known_at + entry.idle - late;
             }
@@ -163,12 +163,12 @@ impl Register {
         Ok(())
     }
 
-    /// The disk is gone, and all sessions with it.
+    /// The disk is lost, and all sessions with it.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// Whether a session may be over by now.
+    /// Whether a session may have ended by now.
     pub(crate) fn may_be_over(&self, id: &str, now: Millis) -> bool {
         self.entries
             .get(id)
@@ -187,7 +187,7 @@ impl Register {
         ids.cloned().collect()
     }
 
-    /// No other session of its caller that stays was used before it, unless that has a stream.
+    /// No other session of its caller was used before it, unless it has a stream.
     fn check_least_used(
         &self,
         id: &str,
@@ -199,7 +199,7 @@ impl Register {
             entry.caller == lost.caller && rows.get(other).is_some() && !entry.is_over
         });
         for (other, entry) in others {
-            // One that has a stream is in use as long as it has.
+            // One with a stream is in use while it has it.
             let has_stream = entry.is_streaming || lost.is_streaming;
             let late = Millis(entry.idle.0 / 10);
             let was_before = entry.used.0 + late < lost.used.0
@@ -219,12 +219,12 @@ impl Register {
     }
 }
 
-/// Whether the bus has not begun anew since it was used.
+/// Whether the bus has not restarted since it was used.
 fn is_exact(entry: &Entry) -> bool {
     entry.stays_until == entry.used.0 + entry.idle
 }
 
-/// Holds that a session is refused one more resource just where that would exceed a bound.
+/// Checks that a session is refused one more resource only if that would exceed a limit.
 pub(crate) fn check_room(
     id: &str,
     before: &Rows,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Bus {
-    /// Reads the log for an edge, from what it has heard on.
+    /// Reads the log for an edge, from its position on.
     pub(crate) fn replay(
         &mut self,
         edge: EdgeId,
@@ -48,7 +48,7 @@ impl Bus {
         Ok(())
     }
 
-    /// Whether a batch tells what stands in the log, and nothing else.
+    /// Whether a batch contains exactly events of the log.
     pub(crate) fn check_replayed(&self, text: &str) -> Result<(), Violation> {
         let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
             return Err(unlogged(text));

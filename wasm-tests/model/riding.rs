@@ -15,9 +15,9 @@ use crate::{
     world::World,
 };
 
-/// What goes on between the streams of an isolate and the bus.
+/// The steps between the streams of an isolate and the bus.
 impl World {
-    /// Holds a stream in an isolate.
+    /// Adds a stream to an isolate.
     pub(crate) fn ride(&mut self, at: usize, place: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
@@ -32,12 +32,12 @@ impl World {
             None => core.open(stream, now),
         };
         self.enter(at, place, id)?;
-        // What is told at once, and what is published once the client has read that.
+        // What is delivered at once, and what is published once the client has read that.
         self.tell(place)?;
         Ok(())
     }
 
-    /// Holds a stream in an isolate of its own.
+    /// Adds a stream to a separate isolate.
     pub(crate) fn ride_alone(&mut self, at: usize) -> Result<(), Violation> {
         let place = self.alone();
         self.ride(at, place)
@@ -62,7 +62,7 @@ impl World {
         Ok(())
     }
 
-    /// Does what a line wants done; the answer is whether there was anything.
+    /// Carries out the calls of an isolate; returns whether there were any.
     pub(crate) fn serve(&mut self, place: usize) -> Result<bool, Violation> {
         let now = self.now;
         let mut has_done = false;
@@ -85,7 +85,7 @@ impl World {
         Ok(has_done)
     }
 
-    /// What is due in an isolate.
+    /// The timeouts of an isolate.
     pub(crate) fn isolate_timeout(&mut self, place: usize) {
         let (now, random) = (self.now, self.random());
         let isolate = &mut self.isolates[place];
@@ -99,8 +99,8 @@ impl World {
         }
     }
 
-    /// A frame of the bus came. Those that come in one turn are served together, or each is a turn
-    /// of its own.
+    /// Handles a frame of the bus. Frames of one turn are delivered together, or each is a separate
+    /// turn.
     pub(crate) fn hear_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
         self.note(|| format!("  isolate {place} hears {}", frame.text));
@@ -113,7 +113,7 @@ impl World {
         }
         let isolate = &mut self.isolates[place];
         isolate.has_heard = true;
-        // A frame that had to be dropped is counted on a real host, and nothing more.
+        // A dropped frame is only counted on a real host.
         isolate.core.handle_message(&frame.text, now).ok();
         if !isolate.core.is_away() {
             isolate.absence = None;
@@ -128,7 +128,7 @@ impl World {
         Ok(())
     }
 
-    /// The connection of an isolate is gone, or could not be made.
+    /// The connection of an isolate is lost, or could not be opened.
     pub(crate) fn lose_line(
         &mut self,
         place: usize,
@@ -162,7 +162,7 @@ impl World {
         Ok(())
     }
 
-    /// The bus has let the streams go: they end, or are refused.
+    /// The bus closes the streams: they end, or are refused.
     fn let_go(&mut self, place: usize) -> Result<(), Violation> {
         let riders: Vec<usize> = self.isolates[place]
             .riders
@@ -233,7 +233,7 @@ impl World {
         }
     }
 
-    /// The request that has the socket closes it; later, where another one tried.
+    /// The owner closes the socket; later, if another request tried.
     pub(crate) fn hang_up(&mut self, place: usize, is_late: bool) {
         let socket = self.isolates[place].socket.take();
         if let Some(socket) = socket {
@@ -241,7 +241,7 @@ impl World {
         }
     }
 
-    /// Says goodbye on a socket and closes it.
+    /// Detaches on a socket and closes it.
     pub(crate) fn leave_socket(&mut self, socket: SocketId, is_late: bool) {
         if is_late && !self.is_unlucky {
             self.network.set_held(socket, Way::ToBus, true);
@@ -254,7 +254,7 @@ impl World {
     }
 }
 
-/// Where the log ended, as an answer tells it.
+/// Where the log ended, according to an answer.
 fn head_in(text: &str) -> Option<Position> {
     match BusMessage::from_json(text) {
         Ok(BusMessage::Answer(FollowAnswer::Followed(followed))) => Some(followed.cursor.position),

@@ -12,7 +12,7 @@ use crate::{
 
 /// The root's side of the shards.
 impl Bus {
-    /// Where the next edge goes; `full` has refused it.
+    /// Where the next edge goes; the shard `full` has refused it.
     pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Route {
         let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
         self.memory().map_or(Route::Root, |memory| {
@@ -20,7 +20,7 @@ impl Bus {
         })
     }
 
-    /// An event is on disk, and with it the alarm that sees to it that every shard takes it.
+    /// An event is on disk, and with it the alarm that ensures that every shard receives it.
     pub(crate) fn forward(&mut self, now: Millis) {
         let Some(memory) = self.memory() else { return };
         if !memory.core.is_settled() {
@@ -28,7 +28,7 @@ impl Bus {
         }
     }
 
-    /// Keeps what the root wants kept, and gives the calls that it wants made.
+    /// Stores the journal of the root, and returns its calls.
     pub(crate) fn root_calls(&mut self, now: Millis) -> Vec<BatchCall> {
         if !self.is_awake() {
             return Vec::new();
@@ -93,7 +93,7 @@ impl Bus {
         random: f64,
     ) {
         if let Some(memory) = self.memory() {
-            // An answer that cannot be read counts as a failure, which is handled then.
+            // An unreadable answer counts as a failure, which is handled then.
             memory
                 .core
                 .handle_taken(shard, call, text, now, random)
@@ -116,7 +116,7 @@ impl Bus {
         }
     }
 
-    /// What the root does by time: calls again, and sees to it that a burst is taken by all.
+    /// The timeouts of the root: repeats calls, and ensures that every shard receives a burst.
     pub(crate) fn root_timeout(&mut self, now: Millis, random: f64) {
         if self.refusal().is_some() {
             return;
@@ -138,12 +138,12 @@ impl Bus {
         }
     }
 
-    /// Whether every shard has taken everything.
+    /// Whether every shard has confirmed everything.
     pub(crate) fn is_settled(&mut self) -> bool {
         self.memory().is_none_or(|memory| memory.core.is_settled())
     }
 
-    /// The root holds no edges where there are shards: its own come back and are sent on.
+    /// The root holds no edges while there are shards: its own return and are redirected.
     fn move_out(&mut self, now: Millis) {
         for socket in self.attached_sockets() {
             self.leave(socket, Close::Moved, now);

@@ -18,12 +18,12 @@ use crate::{
     table::PER_SHARD,
 };
 
-/// The object around a [`Shard`]: its sockets, and what it keeps while it sleeps.
+/// The object around a [`Shard`]: its sockets, and what it stores while it hibernates.
 #[derive(Debug)]
 pub(crate) struct ShardObject {
     life: Option<Life>,
     attachments: BTreeMap<SocketId, Attachment>,
-    /// Durable: the number of its last call, and where it stood when it fell asleep.
+    /// Durable: the number of its last call, and its cursor when it hibernated.
     seq: u64,
     cursor: Option<Cursor>,
     /// The calls about sessions that are done.
@@ -47,7 +47,7 @@ impl ShardObject {
         }
     }
 
-    /// Takes a socket; the answer is whether there is room.
+    /// Connects a socket; returns whether there is room.
     pub(crate) fn connect(&mut self, socket: SocketId) -> bool {
         let is_full = self.attachments.len() >= usize::try_from(PER_SHARD).unwrap_or_default();
         let life = self.life();
@@ -127,7 +127,7 @@ impl ShardObject {
         Some(call)
     }
 
-    /// What it wants sent and closed.
+    /// The frames to send and the sockets to close.
     pub(crate) fn take_out(&mut self) -> Vec<Out> {
         let mut out = Vec::new();
         while let Some(output) = self.life.as_mut().and_then(|life| life.shard.poll_output()) {
@@ -161,7 +161,8 @@ impl ShardObject {
         out
     }
 
-    /// The root tells something about a session; the ticket is among [`Self::take_done`] once that
+    /// Handles a call of the root about a session; the ticket is in [`Self::take_done`] once that
+    /// is done.
     /// is done.
     pub(crate) fn tell_session(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
         let told = self.life().shard.handle_session_call(ticket, text);
@@ -172,7 +173,7 @@ impl ShardObject {
         std::mem::take(&mut self.done)
     }
 
-    /// Falls asleep, unless there is something left to do.
+    /// Hibernates, unless something is pending.
     pub(crate) fn hibernate(&mut self) -> bool {
         let Some(life) = &self.life else { return false };
         let is_idle = life.shard.is_settled() && life.shard.poll_timeout().is_none();
@@ -190,7 +191,7 @@ impl ShardObject {
         true
     }
 
-    /// Memory and sockets are gone; the answer is which sockets these were.
+    /// Loses memory and sockets; returns the sockets.
     pub(crate) fn reset(&mut self) -> Vec<SocketId> {
         self.life = None;
         self.cursor = None;
@@ -233,7 +234,7 @@ impl ShardObject {
         Some(*socket)
     }
 
-    /// What is in memory; a shard that sleeps is woken.
+    /// The state in memory; a hibernating shard is woken.
     fn life(&mut self) -> &mut Life {
         let (seq, cursor, attachments) = (self.seq, &self.cursor, &self.attachments);
         self.life

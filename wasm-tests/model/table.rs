@@ -8,7 +8,7 @@ use mcp_listen::{
 
 use crate::disk::Disk;
 
-/// What the root of a bus with shards keeps on its disk.
+/// What the root of a bus with shards stores on its disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     per_shard: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Table {
     last: u32,
     shards: BTreeMap<ShardId, Seat>,
     topics: BTreeSet<(ShardId, Topic)>,
-    /// When the alarm rings: set together with an event, until every shard has taken it.
+    /// The time of the alarm: set together with an event, until every shard has received it.
     pub(crate) alarm: Option<Millis>,
 }
 
@@ -28,7 +28,7 @@ struct Seat {
 }
 
 impl Table {
-    /// A root that opens shards beyond so many edges.
+    /// A root that opens shards beyond this many edges.
     pub(crate) fn new(per_shard: u32) -> Self {
         Self {
             per_shard,
@@ -84,7 +84,7 @@ impl Table {
         }
     }
 
-    /// The bus as it is after a restart.
+    /// Returns the bus as it is after a restart.
     pub(crate) fn bus(&self, cursor: Cursor, disk: &Disk) -> bus::Bus {
         let mut bus = bus::Bus::new(cursor).with_floor(disk.floor());
         bus.set_shards(self.settled, self.last, self.per_shard);
@@ -108,5 +108,5 @@ impl Table {
     }
 }
 
-/// Shards are opened beyond so few edges.
+/// The number of edges beyond which shards are opened.
 pub(crate) const PER_SHARD: u32 = 2;

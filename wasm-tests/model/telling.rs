@@ -13,9 +13,9 @@ use crate::{
     world::World,
 };
 
-/// What an isolate has for its streams.
+/// The outputs of an isolate for its streams.
 impl World {
-    /// Gives the streams what there is for them; the answer is whether there was anything.
+    /// Passes the outputs to the streams; returns whether there were any.
     pub(crate) fn tell(&mut self, place: usize) -> Result<bool, Violation> {
         let now = self.now;
         let mut has_told = false;
@@ -43,7 +43,7 @@ impl World {
         Ok(has_told)
     }
 
-    /// Events were fanned out: each stream has them written, or they wait.
+    /// Events were fanned out: each stream has them written, or they are pending.
     fn write(&mut self, place: usize, fan: &WriteBatch) -> Result<(), Violation> {
         let (now, published) = (self.now, self.ledger.now());
         let events = self.isolates[place].core.streams().last().to_vec();
@@ -121,8 +121,8 @@ impl World {
         Ok(())
     }
 
-    /// Who waited for the answer of the bus takes nothing at or before the head that the answer
-    /// names.
+    /// A stream that waited for the answer of the bus takes nothing at or before the head that the
+    /// answer names.
     fn check_head(&self, rider: &Rider, events: &[Published]) -> Result<(), Violation> {
         let client = &self.clients[rider.client];
         let Some(host) = &client.host else {
@@ -142,7 +142,7 @@ impl World {
         Ok(())
     }
 
-    /// A stream goes on in an isolate of its own.
+    /// A stream continues in a separate isolate.
     fn part(&mut self, place: usize, parted: MovedStream) -> Result<(), Violation> {
         let (now, random) = (self.now, self.random());
         let MovedStream { id, stream, since } = parted;
@@ -161,7 +161,7 @@ impl World {
     }
 }
 
-/// How many streams are written to.
+/// The number of streams that are written to.
 fn writes(output: &IsolateOutput) -> usize {
     match output {
         IsolateOutput::Write(fan) => fan.writes.len(),
@@ -170,8 +170,8 @@ fn writes(output: &IsolateOutput) -> usize {
     }
 }
 
-/// Those of these events that a stream hears of: what stands at or before the head of its
-/// acknowledgment is not for it.
+/// The events that a stream receives: those at or before the head of its acknowledgment are
+/// excluded.
 fn heard_of(events: &[Published], pending: &Pending, stream: &ServerStream) -> Vec<Told> {
     let honored = stream.honored();
     let mut heard: Vec<&Published> = events

@@ -17,17 +17,17 @@ use crate::{
     world::World,
 };
 
-/// What came of a question to a session.
+/// The outcome of a question to a session.
 enum Asked {
     Replied(Reply),
-    /// Shards have to be told first.
+    /// Calls to shards come first.
     Waits,
     Failed,
 }
 
 /// Requests of clients, each led through an exchange.
 impl World {
-    /// A client asks for something.
+    /// A client sends a request.
     pub(crate) fn request(&mut self, at: usize, asks: Asks, fault: u8) -> Result<(), Violation> {
         self.request_in(at, asks, fault, 0)
     }
@@ -56,7 +56,7 @@ impl World {
         self.go_on(visit)
     }
 
-    /// Someone else asks for a session.
+    /// Another caller begins a session.
     pub(crate) fn intrude(&mut self, at: usize) -> Result<(), Violation> {
         let client = &self.clients[at];
         if client.session_id().is_none() {
@@ -68,7 +68,7 @@ impl World {
         self.go_on(visit)
     }
 
-    /// A call to a shard is done: who waited for nothing else is answered.
+    /// A call to a shard is done: requests that waited only for it are answered.
     pub(crate) fn handle_told(&mut self, ticket: u32) -> Result<(), Violation> {
         for mut visit in std::mem::take(&mut self.visits) {
             visit.awaited.remove(&ticket);
@@ -83,7 +83,7 @@ impl World {
         Ok(())
     }
 
-    /// A call to a shard failed, or the bus has begun anew: who waited for it is refused.
+    /// A call to a shard failed, or the bus has restarted: requests that waited for it are refused.
     pub(crate) fn fail_visits(&mut self, ticket: Option<u32>) -> Result<(), Violation> {
         let (failed, waiting) = std::mem::take(&mut self.visits)
             .into_iter()
@@ -166,20 +166,20 @@ impl World {
         Ok(Asked::Waits)
     }
 
-    /// Whoever has a stream of a session, or had one.
+    /// The clients that have a stream of a session, or had one.
     fn of_session<'w>(&'w mut self, id: &'w str) -> impl Iterator<Item = &'w mut Client> {
         let clients = self.clients.iter_mut();
         clients.filter(move |client| client.session_id() == Some(id))
     }
 
-    /// The disk failed: what was written is undone, and the object is reset.
+    /// The disk failed: the writes are rolled back, and the object is reset.
     fn break_disk(&mut self) -> Result<(), Violation> {
         self.note(|| "  the disk fails".to_owned());
         self.disturbances += 1;
         self.reset_bus(self.spin.is_multiple_of(2))
     }
 
-    /// Hands it to the server behind, and begins a session by what that answers.
+    /// Forwards it to the upstream server, and begins a session from the answer.
     fn initialize(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
         let client = &self.clients[visit.at];
         if let Fault::Behind(status) = visit.fault {
@@ -329,7 +329,7 @@ impl World {
         };
         let mut host = Host::open(opening, self.now);
         host.opened_in = visit.opened_in;
-        // A listen of which nothing is honored is answered with its result at once.
+        // A listen without an honored topic is answered with its result at once.
         if is_empty && !is_session {
             host.allow(EndReason::Closed);
         }
@@ -341,14 +341,14 @@ impl World {
         }
     }
 
-    /// Whether the session of a client watches a resource, as the disk has it.
+    /// Whether the session of a client is subscribed to a resource, according to the disk.
     fn is_watched(&self, at: usize, key: Key) -> bool {
         let rows = self.bus.disk().cabinet.rows();
         let id = self.clients[at].session_id();
         id.is_some_and(|id| rows.uris(id).any(|uri| **uri == *key.name()))
     }
 
-    /// The sessions that the core counts are those that there are.
+    /// The core counts exactly the existing sessions.
     fn check_count(&mut self) -> Result<(), Violation> {
         let counted = self.bus.count_sessions();
         let held = self.bus.disk().cabinet.rows().all().count();

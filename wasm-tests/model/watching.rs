@@ -15,16 +15,16 @@ use crate::{
     world::World,
 };
 
-/// A client that is the core's [`Watch`]: it opens a stream again whenever one ends.
+/// A client that is the core's [`Watch`]: it reopens a stream whenever one ends.
 #[derive(Debug)]
 pub(crate) struct Watching {
     watch: Watch,
     isolate: usize,
-    /// The request that it made last, until its response is over.
+    /// Its last request, until the response is over.
     call: Option<RequestHandle>,
     request: Request,
     has_head: bool,
-    /// How much was published when it was live for the first time.
+    /// The number of published events when it was first live.
     live_from: Option<usize>,
 }
 
@@ -91,9 +91,9 @@ impl Watching {
     }
 }
 
-/// What watches do, whose hosts only move bytes.
+/// The steps of watches, whose hosts only move bytes.
 impl World {
-    /// Does what the watch of a client wants done, and takes what it tells.
+    /// Carries out the actions of a client's watch, and takes its outputs.
     pub(crate) fn tend_watch(&mut self, at: usize) -> Result<(), Violation> {
         loop {
             let now = self.now;
@@ -180,7 +180,7 @@ impl World {
         Ok(())
     }
 
-    /// Its moment may have come.
+    /// Its deadline may have come.
     pub(crate) fn expire_watch(&mut self, at: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some(watching) = self.clients[at].watching() else {
@@ -207,7 +207,7 @@ impl World {
         Ok(())
     }
 
-    /// The watches stop for good.
+    /// The watches stop permanently.
     pub(crate) fn cancel_watches(&mut self) -> Result<(), Violation> {
         for at in 0..self.clients.len() {
             if let Some(watching) = self.clients[at].watching() {

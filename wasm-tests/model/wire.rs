@@ -9,7 +9,7 @@ use crate::{
     key::Key,
 };
 
-/// What a piece of a response says to the client that reads it.
+/// The content of a piece of a response, for the client that reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Acknowledged(SubscriptionFilter),
@@ -34,17 +34,17 @@ impl Said {
     }
 }
 
-/// Reads frames as a client does: one of a subscription by its stamp, one of a session by its id to
-/// resume from.
+/// Reads frames as a client does: those of a subscription by its id, those of a session by their
+/// event ids.
 #[derive(Debug)]
 pub(crate) enum Reader {
     Subscription(RequestId),
-    /// The same, of a client that reads the bytes too.
+    /// The same, for a client that reads the bytes too.
     Watch(RequestId),
     Session,
 }
 
-/// What was read, and the id of the event that it was in.
+/// What was read, and the id of its event.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub(crate) said: Said,
@@ -108,8 +108,7 @@ fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
     }))
 }
 
-/// Of a session nothing of a subscription is on the wire, so the message is read by putting a stamp
-/// on.
+/// A session has no subscription id on the wire, so the message is read with one added.
 fn plain(text: &str, message: &str) -> Result<Read, Violation> {
     let id = text
         .strip_prefix("id: ")

@@ -1,4 +1,4 @@
-//! What a line does for streams that are about to close.
+//! Streams of an isolate that are about to close.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -44,7 +44,7 @@ fn a_connection_lost_during_a_replay_needs_another_answer_to_settle() {
     world.publish(&updated("a"));
     world.down.clear();
     world.isolate.settle(world.now);
-    // The answer names a head that lies further on, and what it replays is lost.
+    // The answer names a later head, and what it replays is lost.
     answered_without_replay(&mut world);
     world.tend();
     world.move_on();

@@ -1,4 +1,4 @@
-//! Whatever happens between bus and line, the last change of each subject is cued on every stream.
+//! Under any fault between bus and isolate, the last change of each topic is cued on every stream.
 
 use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
 use proptest::{collection::vec, prelude::*};
@@ -14,14 +14,13 @@ enum Step {
     Publish(ServerEvent),
     Open(SubscriptionFilter),
     Leave(usize),
-    /// The line is asked what it wants done, or one frame is delivered, up or down.
+    /// The isolate is polled for a call, or one frame is delivered in either direction.
     Tend,
     Up,
     Down,
     Settle,
     Pass(u64),
-    /// The frame that would come next is lost, comes twice, after the one behind it, or is cut
-    /// short.
+    /// The next frame is lost, duplicated, swapped with the one after it, or truncated.
     Drop,
     DropUp,
     Repeat,
@@ -127,7 +126,7 @@ fn no_stream_misses_the_last_change() {
             assert!(is_told, "{:?} of {:?}", stream.owed, stream.written);
             let is_first = stream.written.first().map(|it| it.contains("acknowledged"));
             assert_ne!(is_first, Some(false), "{:?}", stream.written);
-            // Only a stream whose tasks cannot be made up for, or that never opened, ends.
+            // A stream ends only if its tasks cannot be recovered or it never opened.
             let may_end = honors_tasks || !stream.is_acknowledged();
             assert!(may_end || !stream.has_ended || stream.has_left);
         }

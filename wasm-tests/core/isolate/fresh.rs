@@ -1,4 +1,4 @@
-//! What a stream may hear of what was published just before it opened.
+//! Which of the events published just before it opened a stream receives.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -55,14 +55,14 @@ fn a_disconnect_refuses_a_waiting_stream() {
 #[test]
 fn a_stream_ignores_events_before_the_answer_that_it_waited_for() {
     let mut world = opened(&[watching(&["a", "b"])]);
-    // The connection moves, so all that comes is a replay; a stream opens meanwhile.
+    // The connection moves, so everything comes from a replay; a stream opens meanwhile.
     world.move_on();
     world.publish(&updated("a"));
     world.publish(&updated("b"));
     let waiting = world.open(watching(&["b"]));
     world.settle();
     assert_eq!([cues(&world, 0), cues(&world, waiting)], [2, 0]);
-    // Once acknowledged, it takes everything.
+    // Once acknowledged, it receives everything.
     for count in 1..3 {
         world.publish(&updated("b"));
         world.settle();
@@ -77,7 +77,7 @@ fn a_stream_that_waited_for_a_change_ignores_events_before_its_answer() {
     let waiting = world.open(watching(&["b"]));
     world.settle();
     assert!(world.streams[waiting].is_acknowledged());
-    // The line has heard nothing since it attached: the bus replays from there.
+    // The isolate has received nothing since it attached: the bus replays from there.
     world.move_on();
     world.settle();
     assert_eq!(cues(&world, waiting), 0);
@@ -94,7 +94,7 @@ fn a_stream_ignores_replayed_events_before_its_head() {
     let ahead = world.open(watching(&["b", "c"]));
     world.settle();
     assert!(world.streams[ahead].is_acknowledged());
-    // The event after the lost one shows the gap, and the bus replays both.
+    // The event after the lost one reveals the gap, and the bus replays both.
     world.publish(&updated("c"));
     world.pass(5_000);
     let told = &world.streams[ahead].written[1..];
@@ -116,7 +116,7 @@ fn a_stream_opened_during_a_replay_receives_only_later_events() {
     world.publish(&updated("b"));
     world.tend();
     world.take_up();
-    // The answer and the first of what is replayed have come.
+    // The answer and the first replayed event have arrived.
     let frames: Vec<String> = world.down.drain(..).collect();
     world.down.extend(frames[..2].iter().cloned());
     world.settle();
@@ -126,7 +126,7 @@ fn a_stream_opened_during_a_replay_receives_only_later_events() {
     world.down.extend(frames[2..].iter().cloned());
     world.settle();
     assert_eq!([cues(&world, 0), cues(&world, within)], [2, 0]);
-    // Lost on its way, and asked for again: it was published after the acknowledgment.
+    // This event was lost and requested again; it was published after the acknowledgment.
     world.publish(&updated("b"));
     world.down.clear();
     world.move_on();

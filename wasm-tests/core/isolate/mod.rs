@@ -1,4 +1,4 @@
-//! What the streams of one isolate share: one connection, on which each hears what it wants.
+//! The streams of one isolate share a connection, on which each receives its topics.
 
 mod closing;
 mod faults;
@@ -40,7 +40,7 @@ fn tools() -> SubscriptionFilter {
     }
 }
 
-/// A line with one stream for each filter, all acknowledged.
+/// An isolate with one stream for each filter, all acknowledged.
 fn opened(filters: &[SubscriptionFilter]) -> World {
     let mut world = World::new();
     for filter in filters {
@@ -114,7 +114,7 @@ fn a_stream_of_new_topics_is_acknowledged_after_the_bus_confirms() {
     world.publish(&updated("b"));
     world.settle();
     assert!(world.streams[stream].is_acknowledged());
-    // What came before the bus knew was none of its business.
+    // Events from before the bus follows a topic are not delivered.
     assert_eq!(cues(&world, stream), 1);
     assert_eq!(world.sent().0, 1);
 }
@@ -271,7 +271,7 @@ fn after_an_unknown_gap_every_stream_cues_everything() {
     world.begin_anew();
     world.pass(5_000);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [2, 1]);
-    // States of tasks cannot be made up for: the client comes back and reads them.
+    // States of tasks cannot be recovered: the client listens again and reads them.
     let ended = world.streams.iter().map(|stream| stream.has_ended);
     assert_eq!(ended.collect::<Vec<_>>(), [false, false, true]);
     world.publish(&updated("a"));
@@ -295,7 +295,7 @@ fn a_stream_opened_during_a_handover_is_served_by_the_next_connection() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
     world.tend();
-    // The end of the socket is heard of before that of the request.
+    // The end of the socket is reported before the end of the request.
     world.cut();
     world.move_on();
     world.settle();

@@ -1,4 +1,4 @@
-//! The words in which an isolate changes what it is sent.
+//! The messages with which an isolate changes its topics.
 
 use mcp_listen::{
     filter::SubscriptionFilter,
@@ -33,9 +33,9 @@ fn added_topics_are_wanted_and_dropped_ones_are_not() {
         let stays = |topic: &Topic| !drop.contains(topic) && !add.contains(topic);
         let mut wanted: Vec<Topic> = before.iter().filter(|it| stays(it)).cloned().collect();
         wanted.extend(add.clone());
-        // Each once, too.
+        // Each topic is named once.
         assert!(after.iter().eq(&sorted(wanted)));
-        // What it comes to does the same, and says nothing that changes nothing.
+        // The effective delta has the same result, and omits what changes nothing.
         let least = delta.against(&before);
         let mut again = before.clone();
         again.apply(least.clone());

@@ -1,4 +1,4 @@
-//! A line knows the room that its bus has for it, and takes no stream for which there is none.
+//! An isolate knows its room at the bus, and refuses streams that exceed it.
 
 use mcp_listen::{
     filter::SubscriptionFilter,
@@ -13,8 +13,8 @@ use crate::{any::updated, follow};
 
 use super::{cues, stream::Stream, watching, world::World};
 
-/// A line on a bus that has room for 10,000 bytes of names on each connection, and for 200 in any
-/// case.
+/// An isolate at a bus that has room for 10,000 bytes of names per connection, with 200 bytes
+/// reserved for each.
 fn bounded() -> World {
     let mut world = World::new();
     world.bound(320_000, 800);
@@ -31,7 +31,7 @@ fn large(cursor: &str, bytes: usize) -> SubscriptionFilter {
     )])
 }
 
-/// More than one connection may ever hold.
+/// More bytes than one connection may ever hold.
 fn huge() -> SubscriptionFilter {
     let names: Vec<String> = (0..8)
         .map(|number| format!("{number}{}", "y".repeat(1_900)))
@@ -39,7 +39,7 @@ fn huge() -> SubscriptionFilter {
     watching(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Another connection asks the bus for so many large names.
+/// Another connection requests this many large names.
 fn rival(world: &mut World, number: usize, names: usize) {
     let name = |place| format!("{number}-{place}{}", "y".repeat(1_900));
     let names: Vec<String> = (0..names).map(name).collect();
@@ -50,7 +50,7 @@ fn rival(world: &mut World, number: usize, names: usize) {
 }
 
 impl World {
-    /// So much of the room at the bus is taken by others.
+    /// Others take this much of the room at the bus.
     fn crowd(&mut self, bytes: usize) {
         if let Some(other) = self.other.take() {
             self.bus.disconnect(other);
@@ -83,7 +83,7 @@ fn an_isolate_has_room_up_to_the_last_byte() {
     let left = 10_000 - 65 - 8_000;
     assert!(has_room(&mut world, &large("f", left - 1)) && has_room(&mut world, &large("f", left)));
     assert!(!has_room(&mut world, &large("f", left + 1)));
-    // What is there already takes no room.
+    // Names that are present take no room.
     assert!(has_room(&mut world, &large("b", 2_000)));
 }
 
@@ -186,7 +186,7 @@ fn an_isolate_without_room_asks_again() {
     world.settle();
     assert!(has_room(&mut world, &wanted));
     assert_eq!(world.sent(), (1, 2));
-    // And not more than once a second, however many streams come.
+    // At most once a second, for any number of streams.
     for _ in 0..10 {
         assert!(!has_room(&mut world, &huge()));
         world.settle();
@@ -233,7 +233,7 @@ fn after_three_refusals_streams_move_to_their_own_connections() {
         assert_eq!(parted.since, world.isolate.cursor().cloned());
         assert!(parted.stream.is_open());
     }
-    // The next one that comes asks the bus.
+    // The next stream asks the bus.
     let more = watching(&["more"]);
     assert!(has_room(&mut world, &more) && !has_room(&mut world, &more));
 }

@@ -1,4 +1,4 @@
-//! The caller of a stream has further groups: the stream goes on in place, and misses nothing.
+//! The caller of a stream gets more groups: the stream continues in place and misses nothing.
 
 use mcp_listen::{
     clock::Millis,

@@ -7,15 +7,15 @@ use mcp_listen::{
 };
 
 pub(super) struct Stream {
-    /// While it is held.
+    /// The id while the stream is held.
     pub(super) id: Option<StreamId>,
-    /// What it honors.
+    /// The honored filter.
     pub(super) filter: SubscriptionFilter,
-    /// The cues of events published since its acknowledgment that it has yet to write.
+    /// The cues since its acknowledgment that it has yet to write.
     pub(super) owed: BTreeMap<String, ServerEvent>,
     pub(super) written: Vec<String>,
     pub(super) has_ended: bool,
-    /// Its client went away.
+    /// Whether its client has gone.
     pub(super) has_left: bool,
     pub(super) ending: Option<EndReason>,
 }
@@ -37,7 +37,7 @@ impl Stream {
         !self.written.is_empty()
     }
 
-    /// The client reads frames.
+    /// Frames that the client has read.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         for frame in text.split_inclusive("\n\n") {

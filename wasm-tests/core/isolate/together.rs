@@ -1,4 +1,4 @@
-//! What the streams of an isolate are written together.
+//! Events that the streams of an isolate get in one write.
 
 use mcp_listen::{
     clock::Millis,
@@ -22,7 +22,7 @@ use super::watching;
 
 const NOW: Millis = Millis(0);
 
-/// An isolate with streams that honor that and are acknowledged.
+/// An isolate with acknowledged streams of this filter.
 fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
     let mut isolate = Isolate::new(Timeouts::default(), NOW);
     let open = |filter: &SubscriptionFilter| {
@@ -56,7 +56,7 @@ fn hear(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEven
     }
 }
 
-/// What is written from one output to the next: how many frames to whom.
+/// Returns the number of frames and their streams for each output.
 fn written(isolate: &mut Isolate) -> Vec<Vec<(StreamId, usize)>> {
     let mut written = Vec::new();
     while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(NOW) {

@@ -1,5 +1,5 @@
-//! A bus with its log, one isolate with its streams, and the connection between them, on a clock of
-//! its own.
+//! A bus with its log, one isolate with its streams, and the connection between them, on a virtual
+//! clock.
 
 use std::collections::VecDeque;
 
@@ -27,22 +27,22 @@ pub(super) struct World {
     pub(super) isolate: Isolate,
     pub(super) bus: Bus,
     pub(super) now: Millis,
-    /// Frames on their way to the bus, and from there.
+    /// Frames in flight to the bus, and from it.
     pub(super) up: VecDeque<String>,
     pub(super) down: VecDeque<String>,
     pub(super) streams: Vec<Stream>,
-    /// Whether connections can be made.
+    /// Whether connections can be opened.
     pub(super) is_shut: bool,
     pub(super) random: f64,
-    /// What the isolate called for.
+    /// The calls of the isolate.
     pub(super) calls: Vec<UpstreamCall>,
     log: Vec<ServerEvent>,
     epochs: u32,
     window: u64,
     socket: Option<EdgeId>,
-    /// How often anything was given to streams.
+    /// The number of writes to streams.
     given: usize,
-    /// An edge of somebody else, which takes room.
+    /// Another edge, which takes up room.
     pub(super) other: Option<EdgeId>,
 }
 
@@ -72,13 +72,13 @@ impl World {
         self
     }
 
-    /// Bounds the names at the bus.
+    /// Limits the names at the bus.
     pub(super) fn bound(&mut self, max_bytes: usize, edges: usize) {
         self.bus = Bus::new(cursor(0, 0));
         self.bus.set_room(max_bytes, edges);
     }
 
-    /// One more stream; the answer is its place among all.
+    /// Opens one more stream, and returns its index.
     pub(super) fn open(&mut self, filter: SubscriptionFilter) -> usize {
         let stream = ServerStream::new(id("1"), filter.clone(), Millis(0), self.now);
         let id = self.isolate.open(stream, self.now);
@@ -98,7 +98,7 @@ impl World {
         }
     }
 
-    /// A stream is closed gracefully, which tells its client what may have been missed.
+    /// Closes a stream gracefully, which cues what may have been missed.
     pub(super) fn close(&mut self, stream: usize) {
         if let Some(id) = self.streams[stream].id {
             self.isolate.close(id, false);
@@ -123,7 +123,7 @@ impl World {
         self.down.extend(frame.map(str::to_owned));
     }
 
-    /// Does what the isolate wants done, and delivers nothing.
+    /// Carries out the calls of the isolate, and delivers nothing.
     pub(super) fn tend(&mut self) {
         self.tell();
         while let Some(call) = self.isolate.poll_call(self.now) {
@@ -139,7 +139,7 @@ impl World {
         self.write();
     }
 
-    /// The bus takes the next frame.
+    /// Delivers the next frame to the bus.
     pub(super) fn take_up(&mut self) {
         let (Some(text), Some(edge)) = (self.up.pop_front(), self.socket) else {
             return;
@@ -155,17 +155,17 @@ impl World {
         }
     }
 
-    /// It takes the next frame, and now and then some that come with it.
+    /// Delivers the next frame, sometimes with those after it.
     pub(super) fn take_down(&mut self) {
         let together = 1 + self.given % 4;
         for frame in self.down.drain(..together.min(self.down.len())) {
-            // Frames that had to be dropped are told; it goes on.
+            // Dropped frames return an error; the isolate continues.
             self.isolate.handle_message(&frame, self.now).ok();
         }
         self.tell();
     }
 
-    /// Delivers and writes whatever can be, without time going on.
+    /// Delivers and writes everything possible, without advancing the time.
     pub(super) fn settle(&mut self) {
         loop {
             self.tend();
@@ -179,7 +179,7 @@ impl World {
         }
     }
 
-    /// Lets time go on, from one deadline to the next, and settles at each.
+    /// Advances the time from one deadline to the next, and settles at each.
     pub(super) fn pass(&mut self, span: u64) {
         let end = self.now + Millis(span);
         self.settle();
@@ -192,14 +192,14 @@ impl World {
         self.now = end;
     }
 
-    /// The connection breaks, as when the bus is reset; what was on its way is gone.
+    /// Breaks the connection, as a reset of the bus does; frames in flight are lost.
     pub(super) fn cut(&mut self) {
         self.hang_up();
         self.isolate.handle_lost(self.now, self.random, false);
         self.tell();
     }
 
-    /// The bus has no room for what it wants.
+    /// The bus has no room for the topics of the isolate.
     fn fill(&mut self) {
         self.hang_up();
         self.isolate.handle_full();
@@ -207,20 +207,20 @@ impl World {
         self.tell();
     }
 
-    /// The bus lets the connection go, for a shard has the streams from now on.
+    /// The bus closes the connection: a shard holds the streams from now on.
     pub(super) fn send_on(&mut self) {
         self.hang_up();
         self.isolate.handle_redirected(self.now, self.random);
         self.tell();
     }
 
-    /// The connection goes with the request that held it.
+    /// The connection ends with the request that owned it.
     pub(super) fn move_on(&mut self) {
         self.hang_up();
         self.isolate.handle_moved(self.now);
     }
 
-    /// The bus begins with an empty disk.
+    /// The bus starts with an empty disk.
     pub(super) fn begin_anew(&mut self) {
         self.cut();
         self.epochs += 1;
@@ -232,7 +232,7 @@ impl World {
         self.socket.is_some()
     }
 
-    /// How often the isolate said all that it wants, and how often what has changed.
+    /// The numbers of full follows and of changes that the isolate sent.
     pub(super) fn sent(&self) -> (usize, usize) {
         let follows = self.calls.iter().filter_map(|call| match call {
             UpstreamCall::Leave => None,
@@ -268,7 +268,7 @@ impl World {
         self.down.clear();
     }
 
-    /// Gives the streams what there is for them.
+    /// Passes the pending outputs to the streams.
     pub(super) fn tell(&mut self) {
         while let Some(output) = self.isolate.poll_output(self.now) {
             self.given += 1;
@@ -285,7 +285,7 @@ impl World {
         self.write();
     }
 
-    /// Now one has room, now another.
+    /// Streams have room in turns.
     fn give(&mut self, fan: &WriteBatch) {
         let mut missed = Vec::new();
         for (id, chunk) in &fan.writes {

@@ -1,4 +1,4 @@
-//! Which request has the socket that the streams of an isolate share.
+//! Which request owns the socket that the streams of an isolate share.
 
 mod world;
 
@@ -235,7 +235,7 @@ fn a_silent_owner_is_replaced_after_a_second() {
     world.pass(Millis(1_001));
     assert_eq!(world.holders.len(), 2);
     assert!(world.lease.take_moved());
-    // Its own timer is set, to look at those that come after it.
+    // Its own timer is set too, to check later owners.
     assert!(world.lease.poll_timeout_of(0).is_some());
 }
 
@@ -248,7 +248,7 @@ fn a_late_proof_is_ignored() {
     let outputs = [(); 3].map(|()| world.lease.poll_output(NOW, 0.0));
     assert_eq!(outputs, [Some(Release(0)), Some(Appoint(1)), None]);
     world.take(1);
-    // The former holder comes back, and says so while the new one is asked.
+    // The former owner runs again and proves it while the new one is asked.
     world.lease.handle_timeout_of(0, Millis(3_000), 0.5);
     world.lease.handle_timeout_of(0, Millis(5_000), 0.5);
     assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(2))));
@@ -283,7 +283,7 @@ fn with_a_silent_owner_and_spent_members_some_are_shed() {
     world.spend_all();
     world.silent.push(2);
     world.pass(Millis(4_000));
-    // It is too soon after the last time.
+    // It is too early after the last shedding.
     assert_eq!(world.shed.len(), 1);
     world.pass(Millis(4_000));
     assert_eq!(world.shed.len(), 2);
@@ -300,7 +300,7 @@ fn with_a_silent_fresh_owner_and_spent_members_some_are_shed_after_three_checks(
     world.settle();
     world.silent.push(3);
     assert_eq!(world.lease.owner(), Some(3));
-    // As long as another fresh one might take over none is.
+    // None is shed while another fresh member might take over.
     world.pass(Millis(9_000));
     assert_eq!(world.shed.len(), before);
     world.pass(Millis(12_000));

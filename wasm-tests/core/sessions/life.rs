@@ -184,7 +184,7 @@ fn sessions_with_unknown_streams_get_their_idle_time() {
     world.now = begun + IDLE;
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.sessions.count(), Ok(2));
-    // One that wakes again and again keeps none of them.
+    // A bus that restarts repeatedly keeps none of them.
     let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(kept.into_store());
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();

@@ -136,7 +136,7 @@ fn subscriptions_are_bounded() {
     assert_eq!(world.ask_as(Some("ann"), "u", watch), Reply::Done);
 }
 
-/// Whatever happens, what is counted is what is kept.
+/// The counts match the store after any sequence of steps.
 #[test]
 fn the_counts_match_the_store() {
     let steps = collection::vec((0..9_u8, 0..3_usize, 0..4_u32), 1..60);

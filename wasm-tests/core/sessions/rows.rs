@@ -8,7 +8,7 @@ use mcp_listen::{
 
 use crate::any::{claim, uri};
 
-/// A store in memory; it keeps sessions as the text that others write to disk.
+/// A store in memory, which keeps sessions as the text that others write to disk.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(super) sessions: BTreeMap<Box<str>, String>,

@@ -214,8 +214,7 @@ fn a_stream_attaches_only_if_it_was_opened() {
     assert_eq!(world.joins(&claim("s 2"), 2), None);
 }
 
-/// The edge may have given up the connection that comes last: then it has the stream on the other
-/// one.
+/// The edge may have abandoned the later connection: then the stream is on the other one.
 #[test]
 fn a_reattached_stream_is_lost_at_its_former_place() {
     let mut world = World::with("s", of(None));

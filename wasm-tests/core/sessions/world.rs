@@ -116,8 +116,8 @@ impl World {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
-    /// One more stream of a session is opened, of which the text is the id and, after a space, the
-    /// principal. Returns what it claims.
+    /// Opens one more stream of a session; the text is the session id and, after a space, the
+    /// principal. Returns its claim.
     pub(super) fn open(&mut self, session: &str) -> Claim {
         let (id, principal) = match session.split_once(' ') {
             Some((id, principal)) => (id, Some(principal)),
@@ -135,14 +135,14 @@ impl World {
         }
     }
 
-    /// A new stream of a session is at an edge. Returns what the edge receives of what the session
-    /// watches.
+    /// Attaches a new stream of a session at an edge. Returns the subscriptions that the edge
+    /// receives.
     pub(super) fn joined(&mut self, session: &str, edge: u32) -> Option<SessionInterest> {
         let claim = self.open(session);
         self.joins(&claim, edge)
     }
 
-    /// The same of a stream that was opened before.
+    /// The same for a stream that was opened before.
     pub(super) fn joins(&mut self, claim: &Claim, edge: u32) -> Option<SessionInterest> {
         let follow = self.follow(slice::from_ref(claim), &[], true);
         let received = self.bus.handle_message(self.edges[edge as usize], &follow);
@@ -152,13 +152,13 @@ impl World {
         self.finish(*reply, true)
     }
 
-    /// A new stream of a session is at a shard.
+    /// Attaches a new stream of a session at a shard.
     pub(super) fn joined_shard(&mut self, session: &str, shard: u32) -> Option<SessionInterest> {
         let claim = self.open(session);
         self.joins_shard(&claim, shard)
     }
 
-    /// The same of a stream that was opened before.
+    /// The same for a stream that was opened before.
     pub(super) fn joins_shard(&mut self, claim: &Claim, shard: u32) -> Option<SessionInterest> {
         self.shard_follows(slice::from_ref(claim), &[], shard)
     }
@@ -224,7 +224,7 @@ pub(super) fn tell(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
     }
 }
 
-/// What the stream of a session is told, by what it claims.
+/// Returns what the stream with this claim is sent.
 pub(super) fn watching(claim: &str, uris: &[&str], is_paused: bool) -> SessionInterest {
     SessionInterest {
         session: claim_of(claim),

@@ -1,4 +1,4 @@
-//! A shard that was put aside, and edges that say again what they want.
+//! A shard that hibernated, and edges that repeat their follows.
 
 use mcp_listen::{
     bus::{EdgeId, Persist, Shard, ShardReceived},
@@ -34,7 +34,7 @@ fn a_woken_shard_continues_from_its_cursor() {
         assert_eq!(sent(shard), [(1, attached(8))]);
         assert_eq!(shard.poll_call(NOW), None);
     }
-    // Since when it follows what it has forgotten, and so it asks for whoever has a past: once.
+    // It does not know since when topics are followed, so it asks once for edges with a past.
     attach(&mut shard, TOOLS, Some(8));
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
@@ -61,7 +61,7 @@ fn a_second_fresh_follow_replaces_the_first() {
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
     );
     assert_eq!(sent(&mut shard), []);
-    // And what it wanted before is dropped.
+    // Its former topics are dropped.
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""drop":["tools"]"#), "{}", call.text);
 }

@@ -1,4 +1,4 @@
-//! An edge of a shard says what it wants more and less, as at a bus.
+//! An edge of a shard adds and drops topics, as at a bus.
 
 use mcp_listen::{
     bus::{Bus, Cursor, EdgeId, Persist, Position, Shard, ShardId, ShardReceived},
@@ -33,7 +33,7 @@ fn change(
     shard.handle_message(EdgeId(edge), &text, NOW)
 }
 
-/// The log ended at 7 when the root followed what the change adds.
+/// The log ended at 7 when the root followed the additions.
 fn changed(seq: u64) -> String {
     confirmed(seq, 7)
 }
@@ -126,7 +126,7 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":7"#);
     sent(&mut shard);
-    // The small room of one in eight.
+    // The reserved room of one in eight.
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
     change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
     let refused = r#"{"v":1,"type":"full","seq":2,"room":200}"#;
@@ -147,7 +147,7 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
     assert_eq!(shard.registry().name_bytes(), 200);
 }
 
-/// A root that has room for so many bytes, and one shard that follows the tools.
+/// A root with room for this many bytes, and one shard that follows the tools.
 fn root(max_bytes: usize) -> (Bus, Shard) {
     let cursor = Cursor {
         epoch: "e".into(),
@@ -173,7 +173,7 @@ fn ask(root: &mut Bus, shard: &mut Shard) -> FollowAnswer {
 
 #[test]
 fn a_shard_refuses_what_its_root_has_no_room_for() {
-    // Half of what is left is for other shards.
+    // Half of the rest is reserved for other shards.
     let (_, mut shard) = root(400);
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
     change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
@@ -210,7 +210,7 @@ fn a_refusal_of_the_root_reaches_the_waiting_edges() {
         (root.shard_name_bytes(), shard.registry().name_bytes()),
         (0, 0)
     );
-    // Who is there stays, and is told of what it wants.
+    // Present edges stay, and receive their topics.
     batch(
         &mut shard,
         r#""through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
@@ -224,7 +224,7 @@ fn the_names_of_shards_are_counted_until_they_close() {
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
     assert_eq!(root.shard_name_bytes(), 2 * 65);
-    // A shard that begins anew has said nothing.
+    // A restarted shard has reported nothing.
     let mut anew = Shard::new(9);
     attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut anew);

@@ -5,8 +5,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::{Mail, World};
 use crate::any::{updated, uri};
 
-/// So many listeners, each to the list of tools, to what it shares with nine others, and to one
-/// resource of its own.
+/// Creates this many listeners, each to the list of tools, to a resource that it shares with nine
+/// others, and to a separate resource.
 fn grown(listeners: usize) -> World {
     let mut world = World::new();
     for listener in 0..listeners {
@@ -24,7 +24,8 @@ fn grown(listeners: usize) -> World {
     world
 }
 
-/// How many calls a publish makes, the bytes of the largest, and how many listeners it reaches.
+/// Returns the number of calls of a publish, the bytes of the largest, and the number of listeners
+/// that it reaches.
 fn publish(world: &mut World, event: &ServerEvent) -> (usize, usize, usize) {
     let heard = |world: &World| -> usize {
         let listeners = world.listeners.iter();

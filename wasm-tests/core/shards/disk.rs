@@ -1,4 +1,4 @@
-//! What outlives the root's memory.
+//! The state that outlives the memory of the root.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use mcp_listen::{
 
 use super::world::PER_SHARD;
 
-/// The log, and what the root has asked to keep.
+/// The log, and what the root has stored.
 #[derive(Default)]
 pub(crate) struct Disk {
     pub(crate) log: Vec<ServerEvent>,

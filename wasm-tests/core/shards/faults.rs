@@ -6,11 +6,11 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::World;
 use crate::any::{any_event, any_filter, check};
 
-/// What happens next.
+/// One step.
 #[derive(Clone, Debug)]
 enum Act {
     Listen(SubscriptionFilter, bool),
-    /// Somebody asks for a place and does not come.
+    /// An edge is placed but never connects.
     Stray(bool),
     Publish(ServerEvent),
     Cut(usize),
@@ -20,7 +20,7 @@ enum Act {
     Arrive(usize),
     ArriveTwice(usize),
     Fail(usize, bool),
-    /// Neither it nor the news of its failure arrives.
+    /// Neither the call nor the news of its failure arrives.
     Vanish(usize),
     Pass(u64),
     Ring,

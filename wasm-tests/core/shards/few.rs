@@ -1,4 +1,4 @@
-//! When a shard tells that its edges are few.
+//! When a shard reports that its edges are few.
 
 use mcp_listen::{bus::Shard, clock::Millis};
 #[cfg(target_arch = "wasm32")]

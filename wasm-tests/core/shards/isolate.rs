@@ -1,5 +1,5 @@
-//! An isolate at a shard: whatever fails, is late or has no room, each stream that was acknowledged
-//! hears what it wants.
+//! An isolate at a shard: under any failure, delay or lack of room, each acknowledged stream
+//! receives its topics.
 
 use std::collections::VecDeque;
 
@@ -40,9 +40,9 @@ enum Step {
     Deliver {
         fails: bool,
     },
-    /// The request that held the connection ends.
+    /// The request that owned the connection ends.
     Move,
-    /// So much room is left at the root.
+    /// This much room is left at the root.
     Room(usize),
     Pass(u64),
 }
@@ -66,7 +66,7 @@ struct Stream {
     id: Option<StreamId>,
     filter: SubscriptionFilter,
     is_acknowledged: bool,
-    /// The cues that it is owed, and what each is about.
+    /// The cues that it has yet to get, each with its topic.
     owed: Vec<(String, ServerEvent)>,
 }
 
@@ -94,7 +94,7 @@ impl World {
         root.route("EU", 1, None);
         let mut shard = Shard::new(0);
         shard.set_room(max_bytes, 4);
-        // A shard without edges is closed, and this one is to stay.
+        // A shard without edges is closed, and this one has to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
             bus: root,
@@ -158,7 +158,7 @@ impl World {
         for stream in &mut self.streams {
             let is_open = stream.id.is_some() && stream.is_acknowledged;
             if is_open && stream.filter.accepts(event) {
-                // Of one task the last state says all.
+                // The last state of a task replaces the earlier ones.
                 stream.owed.retain(|(_, owed)| !is_of_same_key(owed, event));
                 stream.owed.push((cue.clone(), event.clone()));
             }

@@ -1,4 +1,5 @@
-//! What stands at an edge: it says where it is when it comes back, and knows what it was promised.
+//! The listener at an edge: it names its position when it returns, and knows what it has to
+//! receive.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +16,15 @@ use crate::follow;
 pub(crate) struct Listener {
     pub(crate) filter: SubscriptionFilter,
     pub(crate) continent: &'static str,
-    /// The shard that it goes to first.
+    /// The shard that it contacts first.
     pub(crate) home: Option<ShardId>,
-    /// What it was sent, in order.
+    /// The frames that it was sent, in order.
     pub(crate) heard: Vec<Position>,
     state: State,
     cursor: Option<Cursor>,
-    /// The number of what it said last.
+    /// The number of its last follow.
     seq: u64,
-    /// Of each topic the last event since the first acknowledgment.
+    /// The last event of each topic since the first acknowledgment.
     owed: BTreeMap<Topic, Position>,
     told: BTreeMap<Topic, Position>,
     /// Everything up to here was cued.
@@ -82,7 +83,7 @@ impl Listener {
         self.state == State::Attached
     }
 
-    /// An event was published; from the first acknowledgment on it has to be heard.
+    /// Handles a publish: after the first acknowledgment it has to be received.
     pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
         if self.cursor.is_some() && self.filter.accepts(event) {
             self.owed.insert(Topic::of(event), position);
@@ -114,7 +115,7 @@ impl Listener {
     }
 
     fn take(&mut self, batch: Batch) {
-        // While it asks again on its open socket, batches may still come.
+        // While it asks again on its open socket, batches may still arrive.
         assert!(self.state == State::Attached, "a batch before the answer");
         let cursor = self.cursor.as_mut().unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What is on its way between a root and its shards, and what it leads to.
+//! The calls in flight between a root and its shards, and their effects.
 
 use mcp_listen::{
     bus::{CloseReason, JournalEntry, ShardId, ShardOutput},
@@ -9,7 +9,7 @@ use mcp_listen::{
 use super::world::{Mail, World};
 
 impl World {
-    /// A letter arrives; the answer, if it is a call, is on its way then.
+    /// Delivers a letter; if it is a call, its answer is then in flight.
     pub(crate) fn arrive(&mut self, mail: Mail) {
         match mail {
             Mail::Batch { shard, call, text } => {
@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// Whoever made the call hears that it failed.
+    /// Reports the failure to the caller.
     pub(crate) fn fail(&mut self, mail: &Mail, is_overloaded: bool) {
         match mail {
             Mail::Batch { call: None, .. } => {}
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// The root lets its own edges go: they come back and are sent on.
+    /// The root closes its edges: they return and are redirected.
     pub(super) fn move_out(&mut self) {
         for (edge, listener) in std::mem::take(&mut self.own) {
             self.bus.disconnect(edge);

@@ -15,7 +15,7 @@ fn root() -> Bus {
     bus_with_shards(cursor, Position(0), 0, 10)
 }
 
-/// Opens shards as edges of these continents come, and says who went where.
+/// Opens shards as edges of these continents arrive, and returns their routes.
 fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
     let places = continents
         .iter()
@@ -69,7 +69,7 @@ fn edges_stay_at_the_root_until_it_is_full() {
         changes(&mut root),
         [JournalEntry::Settled(Position(7)), opened]
     );
-    // And none goes to the root while there is a shard, however empty that is.
+    // None goes to the root while there is a shard, even an empty one.
     assert_eq!(root.route("EU", 0, None), Route::Shard(ShardId(1)));
 }
 
@@ -101,7 +101,7 @@ fn an_empty_shard_is_closed_and_others_stay() {
     tell(&mut root, 1, 1, 9, false);
     tell(&mut root, 2, 1, 0, true);
     assert_eq!(leaving(&mut root), [2]);
-    // It takes nobody any more, and its number does not come again.
+    // It accepts no edges any more, and its number is not reused.
     assert_eq!(placed(&mut root, &["OC"]), [3]);
 }
 

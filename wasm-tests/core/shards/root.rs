@@ -21,7 +21,7 @@ fn watching(text: &str) -> SubscriptionFilter {
     }
 }
 
-/// A world with shards: those of the first edges, which have come to rest there.
+/// A world with shards, whose first edges have settled there.
 pub(super) fn sharded(filters: &[SubscriptionFilter]) -> World {
     let mut world = World::new();
     for _ in 0..=PER_SHARD {
@@ -85,7 +85,7 @@ fn an_event_goes_once_to_each_shard_that_follows_it() {
     assert!(world.mail.is_empty());
     world.publish(&ServerEvent::ToolsListChanged);
     world.publish(&ServerEvent::ToolsListChanged);
-    // One batch is on its way to each: what comes meanwhile makes the next one.
+    // One batch is in flight to each: later events form the next one.
     let tools = &world.listeners[..=PER_SHARD as usize];
     let homes: BTreeSet<_> = tools.iter().filter_map(|listener| listener.home).collect();
     let to: BTreeSet<_> = batches(&world)
@@ -131,7 +131,7 @@ fn large_events_are_spread_over_calls() {
         }
         let mail = world.mail.remove(0);
         if matches!(mail, Mail::BatchAck { .. }) && largest == 65 {
-            // The second half is lost on its way: the first has not reached further than it says.
+            // The second half is lost: the first batch reaches only as far as it says.
             largest = 66;
             world.arrive(mail);
             let next = world.mail.remove(0);
@@ -307,7 +307,7 @@ fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
     let event = ServerEvent::ToolsListChanged;
     root.publish(&event);
     assert!(root.poll_batch(Millis(0)).is_some());
-    // The shard was reset with the call on its way, and has everything from its answer.
+    // The shard was reset during the call, and has everything from its answer.
     root.handle_follow(shard, &follow(2)).unwrap();
     root.handle_timeout(Millis(10_000), 0.5);
     assert!(root.is_settled());
@@ -328,7 +328,7 @@ fn unwanted_topics_are_dropped_after_a_failed_call() {
     assert!(followed(&world, "a"));
     let home = world.listeners.last().unwrap().home.unwrap();
     world.cut(PER_SHARD as usize + 1, true);
-    // Edges come back: the topic is kept until an event comes for nothing.
+    // Edges return: the topic stays until an unwanted event arrives.
     assert!(world.mail.is_empty() && followed(&world, "a"));
     world.publish(&updated("a"));
     let batch = world.mail.remove(0);
@@ -339,7 +339,7 @@ fn unwanted_topics_are_dropped_after_a_failed_call() {
         .position(|mail| matches!(mail, Mail::Follow { .. }));
     let follow = world.mail.remove(follow.unwrap());
     world.fail(&follow, false);
-    // The next call says it again, whatever it is made for.
+    // The next call repeats it, whatever its purpose.
     world.listen_at(watching("b"), home);
     world.come_to_rest();
     assert!(!followed(&world, "a"));
@@ -356,7 +356,7 @@ fn a_shard_is_not_removed_before_its_edges_are_gone() {
     world.pass(10);
     world.publish(&ServerEvent::ToolsListChanged);
     let held: Vec<Mail> = std::mem::take(&mut world.mail);
-    // Their edges are few, and they are to let them go, while they have yet to take a batch.
+    // Their edges are few, and they have to close them, while a batch is still pending.
     world.pass(9_990);
     for mail in std::mem::take(&mut world.mail) {
         world.arrive(mail);

@@ -53,7 +53,7 @@ impl Pair {
             .unwrap();
     }
 
-    /// The root answers the shard's call, where the sessions watch these resources.
+    /// The root answers the call of the shard with these subscriptions of the sessions.
     fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
@@ -70,7 +70,7 @@ impl Pair {
         Follow::from_json(&text).unwrap()
     }
 
-    /// What the edges were told, each with its number.
+    /// Returns the frames for the edges, each with its edge.
     fn said(&mut self) -> Vec<(u32, String)> {
         let mut said = Vec::new();
         while let Some(output) = self.shard.poll_output() {
@@ -146,7 +146,7 @@ fn a_change_of_subscriptions_is_done_once_followed() {
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert_eq!(pair.bus.interested(&updated("b")), [SHARD]);
-    // What it watched before is dropped with the next call.
+    // Its former subscriptions are dropped with the next call.
     pair.attach("t 1");
     let follow = pair.answer(&[("t 1", vec![])]);
     assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
@@ -241,7 +241,7 @@ fn a_stream_attached_twice_survives() {
     assert_eq!(pair.said(), [(0, "Lost".to_owned())], "it may come back");
     pair.answer(&[("s 1", vec![])]);
     pair.said();
-    // It is attached elsewhere, too.
+    // It is attached elsewhere too.
     pair.say(1, &SessionCall::Release(claim("s 1")));
     assert_eq!(pair.said(), [(1, "Lost".to_owned())]);
 }

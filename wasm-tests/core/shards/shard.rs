@@ -36,7 +36,7 @@ pub(super) fn attach(shard: &mut Shard, filter: &str, since: Option<u64>) -> Edg
     edge
 }
 
-/// Everything is all that an edge wants.
+/// The edge follows everything.
 fn attach_to_everything(shard: &mut Shard) {
     let edge = shard.connect();
     take(shard, edge, &follow::everything(1));
@@ -82,7 +82,7 @@ pub(super) fn event(position: u64, previous: u64) -> String {
 pub(super) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
 pub(super) const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
 
-/// A shard that follows the tools, up to 7, with one edge.
+/// A shard that follows the tools up to 7, with one edge.
 pub(super) fn shard() -> Shard {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
@@ -101,11 +101,11 @@ fn an_attach_waits_for_the_root() {
         call.text,
         r#"{"v":1,"type":"follow","seq":5,"fresh":true,"add":["tools"],"edges":1}"#
     );
-    // These want no more than is on its way, and wait for the same answer.
+    // These need no more than is in flight, and wait for the same answer.
     attach(&mut shard, TOOLS, None);
     assert_eq!(shard.poll_call(NOW), None);
     assert_eq!(sent(&mut shard), []);
-    // What was published after the root has answered may come before its answer.
+    // Events published after the root answered may arrive before its answer.
     batch(
         &mut shard,
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
@@ -125,7 +125,7 @@ fn a_batch_for_an_earlier_instance_proves_nothing() {
     batch(&mut shard, r#""through":5,"events":[]"#);
     followed(&mut shard, &call, r#""position":7"#);
     assert_eq!(sent(&mut shard), [(0, attached(7))]);
-    // 6 and 7 will not be sent here, so who has heard up to 5 has to ask for them.
+    // 6 and 7 will not be sent here, so an edge that has received up to 5 has to request them.
     attach(&mut shard, TOOLS, Some(5));
     assert_eq!(sent(&mut shard), []);
     assert!(shard.poll_call(NOW).unwrap().text.contains(r#""since":5"#));
@@ -195,7 +195,7 @@ fn events_missing_before_a_batch_are_requested() {
     followed(&mut shard, &call, &format!(r#""position":10,{missed}"#));
     assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
     assert_eq!(shard.cursor().unwrap().position, Position(10));
-    // The same again says nothing new.
+    // A repeated follow changes nothing.
     batch(
         &mut shard,
         r#""previous":8,"through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
@@ -302,7 +302,7 @@ fn the_backoff_is_shorter_than_the_wait_of_an_edge() {
         pause
     };
     let longest = (0..20).map(|_| fail(false)).max();
-    // A stream is refused that is not attached within 3 s: this leaves more than a second for the
+    // A stream that is not attached within 3 s is refused: this leaves more than a second for the
     // call.
     assert_eq!(longest, Some(Millis(1_600)));
     assert_eq!(
@@ -377,7 +377,7 @@ fn many_attaches_with_the_same_filter_cost_one_call() {
         world.listen(super::root::tools(), "OC");
     }
     world.come_to_rest();
-    // One in each direction for each shard that was opened, however many attach there.
+    // One in each direction for each opened shard, for any number of attaches.
     assert_eq!(world.calls - before, 14);
     world.publish(&updated("a"));
     assert_eq!(world.calls - before, 14);

@@ -1,4 +1,4 @@
-//! Who asks for a place and does not come, and what is left when all have gone.
+//! Edges that are placed but never connect, and the state when all have left.
 
 use mcp_listen::{bus::Route, event::ServerEvent, topic::Topic};
 #[cfg(target_arch = "wasm32")]
@@ -11,7 +11,7 @@ use super::{
 use crate::any::task;
 
 impl World {
-    /// Somebody asks for a place and does not come.
+    /// An edge is placed but never connects.
     pub(crate) fn stray(&mut self, continent: &str) {
         let own = u32::try_from(self.own.len()).unwrap();
         if let Route::Shard(shard) = self.bus.route(continent, own, None) {
@@ -21,15 +21,15 @@ impl World {
         self.settle_root();
     }
 
-    /// Every listener goes.
+    /// Every listener leaves.
     pub(crate) fn clear(&mut self) {
         for listener in 0..self.listeners.len() {
             self.cut(listener, true);
         }
     }
 
-    /// Publishes one event for each topic in the root's rows, so that a shard that was reset is
-    /// called by the root.
+    /// Publishes one event for each topic in the rows of the root, so that the root calls a shard
+    /// that was reset.
     pub(crate) fn publish_what_is_followed(&mut self) {
         let topics: Vec<Topic> = self.bus.rows().map(|(_, topic)| topic.clone()).collect();
         for topic in topics {
@@ -48,8 +48,8 @@ impl World {
     }
 
     /// Without edges, the root has no rows of followed topics, and no shard that it knows to be
-    /// empty. A shard that follows nothing, and was reset before its edges left, has had no
-    /// occasion to tell.
+    /// empty. A shard that follows nothing, and was reset before its edges left, had no occasion to
+    /// report.
     pub(crate) fn check_forgotten(&self) {
         let rows: Vec<_> = self.bus.rows().collect();
         assert!(rows.is_empty(), "{rows:?}");
@@ -72,7 +72,7 @@ fn a_shard_without_its_first_edge_is_closed() {
     assert_eq!(world.bus.shards().count(), before + 1);
     world.come_to_rest();
     assert_eq!(world.bus.shards().count(), before);
-    // One that is still on its way is waited for.
+    // A stray that is still in flight is waited for.
     world.stray("OC");
     world.pass(9_000);
     let (late, ..) = world.bus.shards().last().unwrap();

@@ -1,5 +1,5 @@
-//! A root, its shards and the listeners at their edges, with every call between them in the
-//! hands of the test: it arrives late, twice, out of order, or not at all.
+//! A root, its shards and the listeners at their edges. The test controls every call between them:
+//! it arrives late, twice, out of order, or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,9 +27,9 @@ pub(crate) struct World {
     pub(crate) shards: BTreeMap<ShardId, ShardObject>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) mail: Vec<Mail>,
-    /// What each shard has asked for in its life: nothing else may be sent there.
+    /// The topics that each shard has requested so far: nothing else may be sent there.
     pub(super) asked: BTreeMap<ShardId, BTreeSet<Topic>>,
-    /// Calls made between root and shards.
+    /// Calls between root and shards.
     pub(crate) calls: usize,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct ShardObject {
 pub(crate) enum Mail {
     Batch {
         shard: ShardId,
-        /// `None`: the root that made it has restarted, and nobody waits for the answer.
+        /// `None`: the root that made it has restarted, and does not wait for the answer.
         call: Option<u32>,
         text: String,
     },
@@ -105,7 +105,7 @@ impl World {
         self.come(self.listeners.len() - 1);
     }
 
-    /// A listener that has no socket asks for a place and attaches there.
+    /// A listener without a socket is placed and attaches there.
     pub(crate) fn come(&mut self, listener: usize) {
         let mut full = None;
         if let Some(shard) = self.listeners[listener].home {
@@ -123,7 +123,7 @@ impl World {
                 let object = self.shards.entry(shard);
                 object.or_insert_with(|| ShardObject::new(0));
                 if !self.enter(listener, shard) {
-                    // It comes again, as an edge that was refused does.
+                    // It returns, as a refused edge does.
                     self.listeners[listener].home = Some(shard);
                 }
             }
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// Whether the shard took the listener's socket.
+    /// Whether the shard accepted the socket of the listener.
     fn enter(&mut self, listener: usize, shard: ShardId) -> bool {
         let Some(object) = self.shards.get_mut(&shard) else {
             return false;
@@ -174,8 +174,7 @@ impl World {
         self.settle_shard(shard);
     }
 
-    /// A listener asks on its own socket for what it may have missed, as `busProbeIntervalMs` has
-    /// it.
+    /// A listener asks on its socket for missed events, as with `busProbeIntervalMs`.
     pub(crate) fn verify(&mut self, listener: usize) {
         let holder = self.shards.iter().find_map(|(shard, object)| {
             let mut sockets = object.sockets.iter();
@@ -188,7 +187,7 @@ impl World {
         }
     }
 
-    /// A listener's socket breaks; `is_over`: it does not come back.
+    /// The socket of a listener breaks; `is_over`: it does not return.
     pub(crate) fn cut(&mut self, listener: usize, is_over: bool) {
         self.listeners[listener].lose(is_over);
         self.own.retain(|edge, holder| {
@@ -225,14 +224,14 @@ impl World {
         position
     }
 
-    /// The log forgets all but the last `kept` events.
+    /// The log keeps only the last `kept` events.
     pub(crate) fn trim(&mut self, kept: u64) {
         self.disk.floor =
             Position(self.cursor().position.0.saturating_sub(kept)).max(self.disk.floor);
         self.bus.handle_trimmed(self.disk.floor);
     }
 
-    /// The alarm rings.
+    /// The alarm fires.
     pub(crate) fn ring(&mut self) {
         self.bus.settle();
         self.settle_root();
@@ -253,7 +252,7 @@ impl World {
         }
     }
 
-    /// The root's memory is gone, and with it the calls that it waits for.
+    /// The memory of the root is lost, with the calls that it waits for.
     pub(crate) fn restart_root(&mut self, keeps_sockets: bool) {
         self.mail
             .retain(|mail| !matches!(mail, Mail::BatchAck { .. }));
@@ -286,7 +285,7 @@ impl World {
         self.settle_root();
     }
 
-    /// A shard's memory and sockets are gone, and with them the calls that it waits for.
+    /// The memory and the sockets of a shard are lost, with the calls that it waits for.
     pub(crate) fn restart_shard(&mut self, shard: ShardId) {
         let Some(object) = self.shards.remove(&shard) else {
             return;
@@ -299,7 +298,7 @@ impl World {
         self.shards.insert(shard, ShardObject::new(object.seq));
     }
 
-    /// A shard with nothing to do hibernates and wakes; its sockets stay.
+    /// An idle shard hibernates and wakes; its sockets stay.
     pub(crate) fn hibernate(&mut self, shard: ShardId) {
         let Some(object) = self.shards.get(&shard) else {
             return;
@@ -326,7 +325,7 @@ impl World {
         self.shards.insert(shard, woken);
     }
 
-    /// From here on nothing fails; ends when nothing is left to do.
+    /// From here on nothing fails. Returns when nothing is left to do.
     pub(crate) fn come_to_rest(&mut self) {
         for _ in 0..2_000 {
             while !self.mail.is_empty() {
@@ -357,8 +356,8 @@ impl World {
             && shards.all(|object| object.shard.poll_timeout().is_none())
     }
 
-    /// Each listener has heard what it was promised, and none hears it from the root's own
-    /// memory while there are shards.
+    /// Each listener has received its events, and none is attached to the root while there are
+    /// shards.
     pub(crate) fn check_promises(&self) {
         for listener in &self.listeners {
             listener.check();
