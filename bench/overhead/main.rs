@@ -95,7 +95,7 @@ impl Apart {
                     let (_, isolate) = &mut self.edges[id.0 as usize];
                     let taken = isolate.handle_message(&delivery.message, Millis(now));
                     taken.expect("a frame of the bus");
-                    assert!(written(isolate, Millis(now)) > 0, "nobody was written to");
+                    assert!(written(isolate, Millis(now)) > 0, "nothing was written");
                 }
             }
         }
@@ -124,8 +124,8 @@ impl Together {
         let began = Instant::now();
         for now in 0..EVENTS as u64 {
             let event = ServerEvent::ResourceUpdated { uri: uri() };
-            let fan = self.0.publish(event, Millis(now), Millis(now));
-            assert!(!fan.is_empty(), "nobody was written to");
+            let batch = self.0.publish(event, Millis(now), Millis(now));
+            assert!(!batch.is_empty(), "nothing was written");
         }
         began.elapsed().as_secs_f64()
     }
@@ -162,7 +162,7 @@ fn written(isolate: &mut Isolate, now: Millis) -> usize {
     let mut bytes = 0;
     while let Some(output) = isolate.poll_output(now) {
         match output {
-            IsolateOutput::Write(fan) => bytes += fan.bytes.len(),
+            IsolateOutput::Write(batch) => bytes += batch.bytes.len(),
             IsolateOutput::Poll(due) => {
                 for id in due {
                     while let Some(chunk) = isolate.fanout().poll(id, now) {

@@ -1,4 +1,4 @@
-//! Counts what is allocated, so that the memory of one object can be told.
+//! Counts what is allocated, to measure the memory of one object.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

@@ -94,7 +94,7 @@ impl Sharded {
         answer
     }
 
-    /// The root hears that a shard has taken its share.
+    /// The root learns that a shard has taken its share.
     pub(crate) fn taken(&mut self, shard: ShardId, call: u32, answer: &str) {
         let taken = self.root.handle_taken(shard, call, answer, NOW, 0.0);
         taken.expect("an answer");

@@ -38,7 +38,7 @@ pub(super) struct Exchange {
     request: HttpRequest,
     sent: Option<Sent>,
     awaited: Awaited,
-    is_asked_anew: bool,
+    is_retried: bool,
 }
 
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Target {
     }
 
     /// Sends a request without waiting for its response.
-    pub(super) fn bid_farewell(&self, request: &HttpRequest) {
+    pub(super) fn send_last(&self, request: &HttpRequest) {
         if let Ok(request) = self.request(request, None) {
             // The future handles a rejection, so that the page does not report an unhandled one.
             drop(JsFuture::from(host::fetch(&request)));
@@ -141,7 +141,7 @@ impl Exchange {
             target: Rc::clone(target),
             request,
             sent: None,
-            is_asked_anew: false,
+            is_retried: false,
         }
     }
 
@@ -165,7 +165,7 @@ impl Exchange {
             return Poll::Ready(Ok(match (awaited, settled) {
                 (Awaited::Head(_), Some(response)) => {
                     let response = response.unchecked_into();
-                    if self.asks_anew(&response) {
+                    if self.retries(&response) {
                         continue;
                     }
                     self.begin(&response)
@@ -190,13 +190,13 @@ impl Exchange {
 
     /// Whether the request is sent once more with a new token, because the old one may have
     /// expired.
-    fn asks_anew(&mut self, response: &Response) -> bool {
+    fn retries(&mut self, response: &Response) -> bool {
         let token = self.target.options.token.as_ref();
         let may_change = token.is_some_and(Token::may_change);
-        if response.status() != UNAUTHORIZED || !may_change || self.is_asked_anew {
+        if response.status() != UNAUTHORIZED || !may_change || self.is_retried {
             return false;
         }
-        self.is_asked_anew = true;
+        self.is_retried = true;
         self.sent = None;
         self.awaited = Awaited::Token(Asked::of(token));
         true

@@ -26,7 +26,7 @@ pub struct ListenLayer {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) bus: Bus,
-    pub(crate) told: Discovered,
+    pub(crate) discovered: Discovered,
     policy: Policy,
     limits: Limits,
     pub(crate) most_streams: usize,
@@ -47,7 +47,7 @@ impl ListenLayer {
         Self {
             settings: Settings {
                 bus,
-                told: Discovered {
+                discovered: Discovered {
                     capabilities,
                     server_info: None,
                     fresh_until: None,
@@ -68,7 +68,7 @@ impl ListenLayer {
     /// `{"name":"notes","version":"1.0.0"}`.
     #[must_use]
     pub fn server_info(mut self, json: &str) -> Self {
-        self.settings.told.server_info = Some(json.into());
+        self.settings.discovered.server_info = Some(json.into());
         self
     }
 

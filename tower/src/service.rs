@@ -154,7 +154,7 @@ impl Settings {
         };
         let opened = self.bus.streams.open(self.most_streams, |now| {
             let allowed = grant.as_ref().map(|grant| &grant.filter);
-            let mut stream = accepted.open(&self.told, allowed, self.keep_alive, now);
+            let mut stream = accepted.open(&self.discovered, allowed, self.keep_alive, now);
             stream.stall_after(self.stall);
             if let Some(Grant { scope, .. }) = grant {
                 stream.scope_to(scope);

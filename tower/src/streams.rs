@@ -112,7 +112,7 @@ impl Streams {
     pub(crate) fn publish(&self, mut events: Vec<ServerEvent>) {
         let now = self.now();
         let mut shared = self.lock();
-        let fan = match (events.pop(), events.is_empty()) {
+        let batch = match (events.pop(), events.is_empty()) {
             (None, _) => return,
             (Some(event), true) => shared.fanout.publish(event, now, now),
             (Some(last), false) => {
@@ -120,7 +120,7 @@ impl Streams {
                 shared.fanout.publish_all(events, now, now)
             }
         };
-        shared.write(&fan, now);
+        shared.write(&batch, now);
         self.planned.notify_one();
     }
 
@@ -232,14 +232,14 @@ impl Drop for Streams {
 impl Shared {
     /// Writes to the streams that have room. For the others the change is pending, at max_streams one for
     /// each kind and URI.
-    fn write(&mut self, fan: &WriteBatch, now: Millis) {
+    fn write(&mut self, batch: &WriteBatch, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.
-        let places = 0..fan.ends.len();
+        let places = 0..batch.ends.len();
         let chunks: Vec<_> = places
-            .map(|place| Bytes::copy_from_slice(fan.chunk(place)))
+            .map(|place| Bytes::copy_from_slice(batch.chunk(place)))
             .collect();
         let mut missed = Vec::new();
-        for &(id, place) in &fan.writes {
+        for &(id, place) in &batch.writes {
             match (self.outlets.get_mut(&id), chunks.get(place)) {
                 (Some(outlet), Some(chunk)) if outlet.has_room() => outlet.write(chunk.clone()),
                 _ => missed.push(id),

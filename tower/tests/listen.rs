@@ -131,11 +131,11 @@ async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
     );
     bus.publish(ServerEvent::ResourcesListChanged);
     bus.publish(todo());
-    let heard = next(&mut stream).await.unwrap_or_default();
-    assert!(heard.contains("notifications/resources/updated"), "{heard}");
+    let received = next(&mut stream).await.unwrap_or_default();
+    assert!(received.contains("notifications/resources/updated"), "{received}");
     assert!(
-        heard.contains(r#""io.modelcontextprotocol/subscriptionId":1"#),
-        "{heard}"
+        received.contains(r#""io.modelcontextprotocol/subscriptionId":1"#),
+        "{received}"
     );
     assert_eq!(bus.streams(), 1);
     drop(stream);
@@ -151,8 +151,8 @@ async fn unread_events_collapse() {
         bus.publish(todo());
         bus.publish_all([ServerEvent::ToolsListChanged, todo()]);
     }
-    let heard = next(&mut stream).await.unwrap_or_default();
-    assert_eq!(heard.matches("event: message").count(), 2, "{heard}");
+    let received = next(&mut stream).await.unwrap_or_default();
+    assert_eq!(received.matches("event: message").count(), 2, "{received}");
 }
 
 #[tokio::test]
@@ -167,8 +167,8 @@ async fn a_waiting_reader_is_woken() {
         ServerEvent::ToolsListChanged,
         ServerEvent::PromptsListChanged,
     ]);
-    let heard = waiting.await.ok().flatten().unwrap_or_default();
-    assert!(heard.contains("tools/list_changed") && heard.contains("prompts/list_changed"));
+    let received = waiting.await.ok().flatten().unwrap_or_default();
+    assert!(received.contains("tools/list_changed") && received.contains("prompts/list_changed"));
 }
 
 #[tokio::test]

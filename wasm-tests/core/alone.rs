@@ -69,7 +69,7 @@ impl Alone {
             frames: VecDeque::new(),
             has_ended: false,
         };
-        alone.tell(T0);
+        alone.deliver(T0);
         alone
     }
 
@@ -91,24 +91,24 @@ impl Alone {
         now: Millis,
     ) -> Result<(), ProtocolError> {
         let handled = self.isolate.handle_message(text, now);
-        self.tell(now);
+        self.deliver(now);
         handled
     }
 
     pub(crate) fn handle_bus_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         self.isolate.handle_lost(now, random, is_overloaded);
-        self.tell(now);
+        self.deliver(now);
     }
 
     pub(crate) fn handle_scope(&mut self, scope: Scope, now: Millis) {
         self.isolate.handle_scope(self.id, scope, now);
-        self.tell(now);
+        self.deliver(now);
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.isolate.fanout().handle_timeout(now);
         self.isolate.handle_timeout(now, random);
-        self.tell(now);
+        self.deliver(now);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -156,12 +156,12 @@ impl Alone {
         self.isolate.stream(self.id).unwrap()
     }
 
-    pub(crate) fn tend(&mut self, action: impl FnOnce(&mut StreamMut<'_>)) {
+    pub(crate) fn with_stream(&mut self, action: impl FnOnce(&mut StreamMut<'_>)) {
         self.isolate.fanout().with_stream(self.id, action);
     }
 
     pub(crate) fn retire(&mut self, why: EndReason) {
-        self.tend(|stream| stream.retire(why));
+        self.with_stream(|stream| stream.retire(why));
     }
 
     /// Handles a possible loss of events.
@@ -199,11 +199,11 @@ impl Alone {
     }
 
     /// Nothing is written until it is polled. A stream that cannot be opened ends.
-    fn tell(&mut self, now: Millis) {
+    fn deliver(&mut self, now: Millis) {
         while let Some(output) = self.isolate.poll_output(now) {
             match output {
-                IsolateOutput::Write(fan) => {
-                    let missed = fan.writes.iter().map(|(id, _)| *id);
+                IsolateOutput::Write(batch) => {
+                    let missed = batch.writes.iter().map(|(id, _)| *id);
                     self.isolate.fanout().handle_missed(missed, now);
                     self.isolate.fanout().take_due();
                 }

@@ -17,7 +17,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     any::{any_event, any_filter, check, id, is_of_same_key},
     client::tools,
-    wire::{channel, publish, told, written},
+    wire::{channel, discovered, publish, written},
 };
 
 #[derive(Clone, Debug)]
@@ -159,7 +159,7 @@ impl Wired {
                 {
                     let id = id_in(line);
                     self.open.insert(id.clone(), Vec::new());
-                    self.server.open(number, &told(), None);
+                    self.server.open(number, &discovered(), None);
                     self.honored.insert(id, requested);
                 }
             }
@@ -194,11 +194,11 @@ impl Wired {
             self.client.lines.handle_bytes(chunk);
         }
         while let Some((id, notice)) = self.client.poll_notice() {
-            self.hear(&id, notice);
+            self.receive(&id, notice);
         }
     }
 
-    fn hear(&mut self, id: &RequestId, notice: Notice) {
+    fn receive(&mut self, id: &RequestId, notice: Notice) {
         match notice {
             Notice::Acknowledged(_) => {}
             Notice::Changed(event) => {
@@ -256,7 +256,10 @@ fn server_and_client_back_to_back_keep_every_promise() {
             for _ in 0..1_000 {
                 wired.take(Step::Write);
             }
-            assert!(wired.client.streams.is_empty(), "each has heard of its end");
+            assert!(
+                wired.client.streams.is_empty(),
+                "each has received of its end"
+            );
             assert_eq!(wired.server.subscriptions(), 0);
             assert_eq!(written(&mut wired.server), [""; 0]);
         },
@@ -272,11 +275,7 @@ fn a_killed_server_ends_every_subscription_as_lost() {
     publish(&mut wired.server, &ServerEvent::ToolsListChanged);
     wired.server.handle_end();
     wired.take(Step::Write);
-    assert_eq!(
-        wired.client.streams.len(),
-        2,
-        "nobody has told them of an end"
-    );
+    assert_eq!(wired.client.streams.len(), 2, "no server reported an end");
     for stream in wired.client.streams.values_mut() {
         assert_eq!(
             stream.handle_lost(),

@@ -357,20 +357,20 @@ fn a_long_replay_comes_in_consecutive_bounded_batches() {
     let reply = follow::taken(&mut bus, edge, &text);
     let frames = follow::answers(&mut bus, reply, &log);
     assert_eq!(frames[0], follow::attached(1, 3, 200));
-    let (mut heard, mut told) = (Some(Position(3)), Vec::new());
+    let (mut received, mut reported) = (Some(Position(3)), Vec::new());
     for frame in &frames[1..] {
         assert!(frame.len() < 68_000, "{}", frame.len());
         let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(frame) else {
             panic!("{frame}");
         };
-        assert_eq!(batch.previous, heard);
+        assert_eq!(batch.previous, received);
         assert_eq!(batch.events.last().unwrap().0, batch.through);
-        heard = Some(batch.through);
-        told.extend(batch.events.into_iter().map(|(position, _)| position.0));
+        received = Some(batch.through);
+        reported.extend(batch.events.into_iter().map(|(position, _)| position.0));
     }
     assert_eq!(
         (frames.len(), bus.registry().last(edge)),
         (5, Some(Position(200)))
     );
-    assert!(told.into_iter().eq(4..=200));
+    assert!(reported.into_iter().eq(4..=200));
 }

@@ -7,8 +7,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     request::body,
     wire::{
-        PROMPTS, TOOLS, ack, assert_refused, cancel, channel, open, publish, request, result, say,
-        stamp, told, tools_changed, written,
+        PROMPTS, TOOLS, ack, assert_refused, cancel, channel, discovered, meta, open, publish,
+        request, result, say, tools_changed, written,
     },
 };
 
@@ -18,7 +18,7 @@ fn nothing_precedes_the_acknowledgment() {
     let number = request(&mut channel, "1", TOOLS);
     assert_eq!(written(&mut channel), [""; 0]);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
-    channel.open(number, &told(), None);
+    channel.open(number, &discovered(), None);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(written(&mut channel), [ack("1", TOOLS), tools_changed("1")]);
 }
@@ -45,7 +45,7 @@ fn subscriptions_take_turns() {
     publish(&mut channel, &ServerEvent::PromptsListChanged);
     let ids = written(&mut channel)
         .into_iter()
-        .map(|line| line.contains(&stamp("2")));
+        .map(|line| line.contains(&meta("2")));
     assert_eq!(ids.collect::<Vec<_>>(), [false, true, false, true]);
 }
 
@@ -77,11 +77,11 @@ fn a_cancel_silently_ends_a_pending_request() {
     let mut channel = channel();
     let waiting = request(&mut channel, "1", TOOLS);
     let opening = request(&mut channel, "2", TOOLS);
-    channel.open(opening, &told(), None);
+    channel.open(opening, &discovered(), None);
     for id in ["1", "2"] {
         assert_eq!(say(&mut channel, &cancel(id)), []);
     }
-    channel.open(waiting, &told(), None);
+    channel.open(waiting, &discovered(), None);
     channel.refuse(waiting, Reason::Unavailable);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     channel.handle_bus_closed();
@@ -109,7 +109,7 @@ fn a_duplicate_id_is_refused_and_the_first_subscription_stays() {
     assert_eq!(written(&mut channel), [tools_changed("1")]);
     let waiting = request(&mut channel, "2", TOOLS);
     assert_refused(&mut channel, &body("2", TOOLS), -32_600, "2");
-    channel.open(waiting, &told(), None);
+    channel.open(waiting, &discovered(), None);
     assert_eq!(written(&mut channel), [ack("2", TOOLS)]);
 }
 
@@ -146,7 +146,7 @@ fn an_id_is_free_once_its_result_is_written() {
     let nothing = SubscriptionFilter::default();
     for _ in 0..2 {
         let number = request(&mut channel, "1", TOOLS);
-        channel.open(number, &told(), Some(&nothing));
+        channel.open(number, &discovered(), Some(&nothing));
         assert_eq!(channel.poll_line(), Some(ack("1", "{}") + "\n"));
         assert_eq!(channel.poll_line(), Some(result("1") + "\n"));
     }
@@ -186,7 +186,7 @@ fn a_closed_bus_cancels_acknowledged_subscriptions_and_refuses_pending_ones() {
     open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
     let unwritten = request(&mut channel, "3", TOOLS);
-    channel.open(unwritten, &told(), None);
+    channel.open(unwritten, &discovered(), None);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     channel.handle_bus_closed();
     let answers = written(&mut channel);
@@ -201,7 +201,7 @@ fn an_empty_honored_filter_is_acknowledged_and_ends() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     let nothing = SubscriptionFilter::default();
-    channel.open(number, &told(), Some(&nothing));
+    channel.open(number, &discovered(), Some(&nothing));
     assert_eq!(written(&mut channel), [ack("1", "{}"), result("1")]);
     assert_eq!(channel.subscriptions(), 0);
 }

@@ -36,7 +36,7 @@ fn channel(known: Option<Capabilities>) -> Channel {
 }
 
 /// Returns what the client gets for a line of the server.
-fn hear(channel: &mut Channel, line: &str) -> Option<String> {
+fn receive(channel: &mut Channel, line: &str) -> Option<String> {
     let given = channel.handle_server_line(format!("{line}\n").into_bytes());
     given.map(|line| String::from_utf8(line).unwrap().trim_end().to_owned())
 }
@@ -80,7 +80,7 @@ fn watch(channel: &mut Channel) -> SubscriptionHandle {
 /// Begins a session up to its lists, and returns their handle.
 fn begun(channel: &mut Channel) -> SubscriptionHandle {
     assert_forwarded(channel, INITIALIZE);
-    assert_eq!(hear(channel, AGREED).as_deref(), Some(AGREED));
+    assert_eq!(receive(channel, AGREED).as_deref(), Some(AGREED));
     let initialized = Input::Forward(format!("{INITIALIZED}\n").into_bytes());
     channel.handle_bytes(format!("{INITIALIZED}\n").as_bytes());
     assert_eq!(channel.poll_input(), Some(initialized));
@@ -90,7 +90,7 @@ fn begun(channel: &mut Channel) -> SubscriptionHandle {
 /// Subscribes to a resource of a server that has no such method.
 fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> SubscriptionHandle {
     assert_forwarded(channel, &asking("resources/subscribe", id, uri));
-    assert_eq!(hear(channel, &unknown(id)), None);
+    assert_eq!(receive(channel, &unknown(id)), None);
     let number = watch(channel);
     assert_eq!(written(channel), [done(id)]);
     number
@@ -101,7 +101,7 @@ fn advertised_lists_are_notified_without_an_id_once_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert!(channel.awaits_answers());
-    assert_eq!(hear(&mut channel, AGREED).as_deref(), Some(AGREED));
+    assert_eq!(receive(&mut channel, AGREED).as_deref(), Some(AGREED));
     assert!(!channel.awaits_answers());
     assert_eq!(channel.poll_input(), None);
     let inputs = say(&mut channel, INITIALIZED);
@@ -126,7 +126,7 @@ fn a_client_that_does_not_wait_for_the_initialize_answer_is_served() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert_forwarded(&mut channel, INITIALIZED);
-    assert_eq!(hear(&mut channel, AGREED).as_deref(), Some(AGREED));
+    assert_eq!(receive(&mut channel, AGREED).as_deref(), Some(AGREED));
     watch(&mut channel);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(
@@ -144,7 +144,7 @@ fn known_capabilities_replace_those_of_the_server() {
     let mut channel = channel(Some(known));
     assert_forwarded(&mut channel, INITIALIZE);
     assert_eq!(
-        hear(&mut channel, AGREED).unwrap(),
+        receive(&mut channel, AGREED).unwrap(),
         r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{},"prompts":{"listChanged":true},"resources":{}},"serverInfo":{"name":"n","version":"1"}}}"#
     );
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -164,7 +164,7 @@ fn a_failed_or_empty_initialize_opens_nothing() {
     ] {
         let mut channel = channel(None);
         assert_forwarded(&mut channel, INITIALIZE);
-        assert_eq!(hear(&mut channel, answer).as_deref(), Some(answer));
+        assert_eq!(receive(&mut channel, answer).as_deref(), Some(answer));
         assert_forwarded(&mut channel, INITIALIZED);
         assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
         assert!(!channel.awaits_answers());
@@ -177,7 +177,7 @@ fn a_subscribe_is_answered_once_accepted_before_its_updates() {
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "\"x\"", "a"));
     let own = r#"{"jsonrpc":"2.0", "id":"x","result":{"_meta":{}}}"#;
-    assert_eq!(hear(&mut channel, own), None);
+    assert_eq!(receive(&mut channel, own), None);
     assert_eq!(written(&mut channel), [""; 0]);
     let (number, requested) = asked(&mut channel);
     assert_eq!(requested.resource_subscriptions, [uri("a")]);
@@ -196,11 +196,11 @@ fn subscribe_works_if_the_server_does_not_implement_it() {
     assert_eq!(written(&mut channel), [plain(&updated("a"))]);
     assert_forwarded(&mut channel, &asking("resources/unsubscribe", "2", "a"));
     assert_eq!(channel.subscriptions(), 1);
-    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(receive(&mut channel, &unknown("2")), Some(done("2")));
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [""; 0]);
     assert_forwarded(&mut channel, &asking("resources/unsubscribe", "3", "a"));
-    assert_eq!(hear(&mut channel, &done("3")), Some(done("3")));
+    assert_eq!(receive(&mut channel, &done("3")), Some(done("3")));
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_subscribe_that_the_server_refuses_has_no_effect() {
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
     let refusal = unknown("1").replace("-32601", "-32002");
-    assert_eq!(hear(&mut channel, &refusal), Some(refusal));
+    assert_eq!(receive(&mut channel, &refusal), Some(refusal));
     assert_eq!(channel.poll_input(), None);
     assert_eq!(channel.subscriptions(), 1);
 }
@@ -220,7 +220,7 @@ fn a_repeated_subscribe_is_answered_at_once_and_notified_once() {
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
-    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(receive(&mut channel, &unknown("2")), Some(done("2")));
     assert_eq!(channel.poll_input(), None);
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [plain(&updated("a"))]);
@@ -232,10 +232,10 @@ fn an_unsubscribe_cancels_a_pending_subscribe() {
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
     assert_forwarded(&mut channel, &asking("resources/unsubscribe", "2", "a"));
-    assert_eq!(hear(&mut channel, &unknown("1")), Some(done("1")));
-    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(receive(&mut channel, &unknown("1")), Some(done("1")));
+    assert_eq!(receive(&mut channel, &unknown("2")), Some(done("2")));
     assert_forwarded(&mut channel, &asking("resources/subscribe", "3", "a"));
-    assert_eq!(hear(&mut channel, &unknown("3")), None);
+    assert_eq!(receive(&mut channel, &unknown("3")), None);
     let (number, _) = asked(&mut channel);
     say(&mut channel, &asking("resources/unsubscribe", "4", "a"));
     assert_eq!(written(&mut channel), [done("3")]);
@@ -272,14 +272,14 @@ fn a_denied_resource_is_answered_but_never_notified() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
-    hear(&mut channel, &unknown("1"));
+    receive(&mut channel, &unknown("1"));
     let (number, _) = asked(&mut channel);
     let nothing = SubscriptionFilter::default();
     channel.watch(number, Some(&nothing));
     assert_eq!(written(&mut channel), [done("1")]);
     assert_eq!(channel.subscriptions(), 1);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
-    hear(&mut channel, &unknown("2"));
+    receive(&mut channel, &unknown("2"));
     let (number, _) = asked(&mut channel);
     channel.refuse(number, Reason::Forbidden);
     let answers = written(&mut channel);
@@ -290,7 +290,7 @@ fn a_denied_resource_is_answered_but_never_notified() {
 fn nothing_is_notified_before_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
-    hear(&mut channel, AGREED);
+    receive(&mut channel, AGREED);
     subscribed(&mut channel, "1", "a");
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [""; 0]);
@@ -315,7 +315,7 @@ fn a_closed_bus_is_reported_only_to_pending_requests() {
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
-    hear(&mut channel, &unknown("2"));
+    receive(&mut channel, &unknown("2"));
     channel.handle_bus_closed();
     let answers = written(&mut channel);
     assert!(answers[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
@@ -328,7 +328,7 @@ fn close_sends_pending_cues_and_no_result() {
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
-    hear(&mut channel, &unknown("2"));
+    receive(&mut channel, &unknown("2"));
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     publish(&mut channel, &updated("a"));
     channel.close();
@@ -353,10 +353,10 @@ fn only_awaited_answers_are_changed() {
         r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#,
         r#"{"jsonrpc":"2.0","error":{"code":-32601}}"#,
     ] {
-        assert_eq!(hear(&mut channel, line).as_deref(), Some(line));
+        assert_eq!(receive(&mut channel, line).as_deref(), Some(line));
         assert!(channel.awaits_answers(), "{line}");
     }
     let enveloped = body("5", "{}").replace("subscriptions/listen", "resources/subscribe");
     assert_forwarded(&mut channel, &enveloped);
-    assert_eq!(hear(&mut channel, &unknown("5")), Some(unknown("5")));
+    assert_eq!(receive(&mut channel, &unknown("5")), Some(unknown("5")));
 }

@@ -31,7 +31,7 @@ fn sent(listener: &mut Listener) -> Vec<String> {
     messages.collect()
 }
 
-fn told(listener: &mut Listener) -> Vec<Output> {
+fn reported(listener: &mut Listener) -> Vec<Output> {
     std::iter::from_fn(|| listener.poll_output()).collect()
 }
 
@@ -48,7 +48,7 @@ fn open() -> Listener {
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
     let honored = watched(&["a"]);
     assert!(say(&mut listener, &message::acknowledged(&id(1), &honored)));
-    assert_eq!(told(&mut listener), [Output::Acknowledged(honored)]);
+    assert_eq!(reported(&mut listener), [Output::Acknowledged(honored)]);
     listener
 }
 
@@ -85,11 +85,15 @@ fn a_session_begun_by_another_component_is_joined() {
     let mut listener = joined(ServerHint::Joined(Capabilities::ALL));
     assert!(sent(&mut listener)[0].contains("resources/subscribe"));
     assert!(!say(&mut listener, TOOLS), "changes are everybody's");
-    assert_eq!(told(&mut listener), [], "nothing before the acknowledgment");
+    assert_eq!(
+        reported(&mut listener),
+        [],
+        "nothing before the acknowledgment"
+    );
     assert!(say(&mut listener, r#"{"id":"mcp-listen:1","result":{}}"#));
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
     let acknowledged = Output::Acknowledged(watched(&["a"]));
-    assert_eq!(told(&mut listener), [acknowledged, changed]);
+    assert_eq!(reported(&mut listener), [acknowledged, changed]);
     assert!(!say(&mut listener, r#"{"id":5,"method":"ping"}"#));
     assert!(sent(&mut listener).is_empty(), "its owner answers");
     listener.cancel();
@@ -119,7 +123,7 @@ fn messages_for_other_components_are_ignored() {
     assert!(!say(&mut listener, &other));
     let own = message::notification(&id(1), &updated("a"));
     assert!(say(&mut listener, &own));
-    assert_eq!(told(&mut listener), [Output::Changed(updated("a"))]);
+    assert_eq!(reported(&mut listener), [Output::Changed(updated("a"))]);
 }
 
 #[test]
@@ -129,8 +133,11 @@ fn leaving_a_channel_sends_a_cancellation() {
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
     assert!(listener.is_ended());
     let own = message::notification(&id(1), &updated("a"));
-    assert!(!say(&mut listener, &own), "what comes too late is nobody's");
-    assert_eq!(told(&mut listener), []);
+    assert!(
+        !say(&mut listener, &own),
+        "a late answer belongs to no request"
+    );
+    assert_eq!(reported(&mut listener), []);
     listener.cancel();
     assert!(
         sent(&mut listener).is_empty(),
@@ -145,7 +152,7 @@ fn an_unacknowledged_subscription_is_cancelled() {
     listener.handle_timeout(Millis(30_000));
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
     let lost = Output::Ended(CloseReason::Lost(Loss::NotAcknowledged));
-    assert_eq!(told(&mut listener), [lost]);
+    assert_eq!(reported(&mut listener), [lost]);
 }
 
 #[test]
@@ -153,10 +160,10 @@ fn a_lost_message_reports_everything_and_an_exit_is_a_loss() {
     let mut listener = open();
     listener.handle_gap();
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
-    assert_eq!(told(&mut listener), changes.map(Output::Changed));
+    assert_eq!(reported(&mut listener), changes.map(Output::Changed));
     listener.handle_exit();
     let lost = Output::Ended(CloseReason::Lost(Loss::Disconnected));
-    assert_eq!(told(&mut listener), [lost]);
+    assert_eq!(reported(&mut listener), [lost]);
     listener.handle_exit();
-    assert_eq!(told(&mut listener), [], "an end is told once");
+    assert_eq!(reported(&mut listener), [], "an end is reported once");
 }

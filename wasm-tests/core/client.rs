@@ -57,7 +57,10 @@ fn answers_end_the_request_as_specified() {
     for (answer, incoming) in [
         (r#""result":{}"#, Incoming::Result),
         (r#""result":{"resultType":"complete"}"#, Incoming::Result),
-        (r#""result":{"resultType":"unheard-of"}"#, Incoming::Invalid),
+        (
+            r#""result":{"resultType":"unknown-kind"}"#,
+            Incoming::Invalid,
+        ),
         (r#""result":{},"error":{}"#, Incoming::Invalid),
         (r#""x":1"#, Incoming::Invalid),
         (
@@ -75,7 +78,7 @@ fn answers_end_the_request_as_specified() {
 
 #[test]
 fn a_notification_without_a_required_member_is_malformed() {
-    let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
+    let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
     for (method, params, incoming) in [
         (
             "subscriptions/acknowledged",
@@ -91,7 +94,7 @@ fn a_notification_without_a_required_member_is_malformed() {
         ("resources/updated", r#","uri":"""#, Incoming::Malformed),
     ] {
         let message = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{stamp}{params}}}}}"#
+            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{meta}{params}}}}}"#
         );
         assert_eq!(read(&message), Some((id("1"), incoming)), "{message}");
     }

@@ -78,7 +78,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
     world.publish(&updated("a"));
     world.wire.clear();
     world.edge.settle(world.now);
-    world.tend();
+    world.carry_out();
     world.publish(&updated("b"));
     // The bus had answered before this was published, and the frame is lost.
     world.wire.pop_back();

@@ -187,14 +187,14 @@ fn run(file: &str) {
 
 impl Case {
     /// Runs the steps of a host: the checks of HTTP alone, the caller, then everything else.
-    fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
+    fn classify(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
         let Options { limits, legacy, .. } = &self.options;
         match listen::classify(method, headers, body, limits) {
             Classified::Rejected(rejection) => Verdict::Rejected(rejection),
             Classified::Unread => self.named(|| listen::validate(headers, body, limits)),
             Classified::Read(verdict) => self.named(|| verdict),
             Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
-                self.judge_in_session(legacy::classify(method, headers, body, limits))
+                self.classify_in_session(legacy::classify(method, headers, body, limits))
             }
             Classified::PassThrough => Verdict::PassThrough,
         }
@@ -202,7 +202,7 @@ impl Case {
 
     /// No session exists that a case could name, so an id is refused before the caller is
     /// authenticated.
-    fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
+    fn classify_in_session(&self, verdict: legacy::Verdict) -> Verdict {
         let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
         match verdict {
             legacy::Verdict::Rejected(rejection) if rejection.reason.is_transport_level() => {
@@ -239,7 +239,7 @@ impl Case {
             ..
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
-        match self.judge(method, headers, &body) {
+        match self.classify(method, headers, &body) {
             Verdict::Accepted(accepted) => {
                 let everything = Capabilities {
                     tools_list_changed: true,

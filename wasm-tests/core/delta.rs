@@ -82,7 +82,7 @@ fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
     )
 }
 
-fn any_heard() -> impl Strategy<Value = ServerEvent> {
+fn any_received() -> impl Strategy<Value = ServerEvent> {
     let label = |text: &str| Name::new(text).unwrap();
     prop_oneof![
         3 => any_event(),
@@ -102,7 +102,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => vec(any_uri(), 0..4).prop_map(Step::Watch),
         1 => Just(Step::Detach),
         1 => Just(Step::Restore),
-        4 => any_heard().prop_map(Step::Publish),
+        4 => any_received().prop_map(Step::Publish),
     ]
 }
 
@@ -205,17 +205,17 @@ impl Twin {
     /// The state after deltas equals the state after a full replacement.
     fn compare(&self) {
         let mut names = 0;
-        let mut anew = bus();
+        let mut rebuilt = bus();
         for (place, wanted) in &self.wanted {
             let topics = wanted.topics();
             let held = self.bus.registry().topics(self.edges[place].0).unwrap();
             assert!(held.iter().eq(topics.iter()));
             names += topics.iter().map(Topic::name_bytes).sum::<usize>();
-            anew.restore(&topics, None, 1);
+            rebuilt.restore(&topics, None, 1);
         }
         assert_eq!(self.bus.registry().name_bytes(), names);
         assert_eq!(self.bus.registry().attached(), self.wanted.len());
-        assert_eq!(self.bus.wanted(), anew.wanted());
+        assert_eq!(self.bus.wanted(), rebuilt.wanted());
     }
 }
 

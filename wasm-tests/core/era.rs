@@ -83,18 +83,18 @@ fn the_probe_has_the_version_that_it_asks_for() {
 
 #[test]
 fn a_server_speaks_the_versions_that_it_lists() {
-    let told = discovered(r#"["2026-07-28"]"#, "{}");
-    assert_eq!(over_http(200, &told), modern());
-    assert_eq!(over_stdio(&told), modern());
-    let stream = format!(": c\n\ndata: {told}\n\n");
+    let reported = discovered(r#"["2026-07-28"]"#, "{}");
+    assert_eq!(over_http(200, &reported), modern());
+    assert_eq!(over_stdio(&reported), modern());
+    let stream = format!(": c\n\ndata: {reported}\n\n");
     let answer = (200, Media::EventStream);
     let verdict = era::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, modern());
-    let told = discovered(r#"["2025-11-25"]"#, "{}");
-    assert_eq!(over_http(200, &told), legacy());
-    let told = discovered(r#"["2030-01-01"]"#, "{}");
+    let reported = discovered(r#"["2025-11-25"]"#, "{}");
+    assert_eq!(over_http(200, &reported), legacy());
+    let reported = discovered(r#"["2030-01-01"]"#, "{}");
     let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
-    assert_eq!(over_http(200, &told), none);
+    assert_eq!(over_http(200, &reported), none);
 }
 
 #[test]
@@ -107,11 +107,11 @@ fn the_server_name_is_ignored() {
         "7",
     ];
     for name in names {
-        let told = discovered(r#"["2026-07-28"]"#, name);
-        assert_eq!(over_http(200, &told), modern(), "{name}");
-        assert_eq!(over_stdio(&told), modern(), "{name}");
-        let told = discovered(r#"["2025-11-25"]"#, name);
-        assert_eq!(over_http(200, &told), legacy(), "{name}");
+        let reported = discovered(r#"["2026-07-28"]"#, name);
+        assert_eq!(over_http(200, &reported), modern(), "{name}");
+        assert_eq!(over_stdio(&reported), modern(), "{name}");
+        let reported = discovered(r#"["2025-11-25"]"#, name);
+        assert_eq!(over_http(200, &reported), legacy(), "{name}");
     }
 }
 
@@ -185,10 +185,10 @@ fn an_unsupported_version_is_retried_with_the_latest_common_one() {
         retry
     );
     assert_eq!(era::of_line(Some(refusal.as_bytes()), &tried, LATER), retry);
-    let told = discovered(r#"["2026-07-28"]"#, "{}");
+    let reported = discovered(r#"["2026-07-28"]"#, "{}");
     let answer = (200, Media::Json);
     assert_eq!(
-        era::of_response(answer, told.as_bytes(), &tried, LATER),
+        era::of_response(answer, reported.as_bytes(), &tried, LATER),
         retry
     );
 }

@@ -12,7 +12,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::tending::tend;
+use crate::host_step::carry_out;
 
 const URL: &str = "https://mcp.example/mcp";
 const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
@@ -68,7 +68,7 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
     for _ in 0..8 {
         let step = exchange.poll();
         assert_eq!(exchange.poll(), step, "the same until it is done");
-        if !tend(exchange, &step, body.as_bytes(), None) {
+        if !carry_out(exchange, &step, body.as_bytes(), None) {
             return (asked, step);
         }
         asked.push(match step {
@@ -108,8 +108,8 @@ fn a_denied_caller_learns_nothing_about_its_request() {
         let mut exchange = post(service(KEPT), headers);
         let mut step = exchange.poll();
         while step != Step::Caller {
-            let is_tended = tend(&mut exchange, &step, LISTEN.as_bytes(), None);
-            assert!(is_tended, "{step:?}");
+            let is_done = carry_out(&mut exchange, &step, LISTEN.as_bytes(), None);
+            assert!(is_done, "{step:?}");
             step = exchange.poll();
         }
         let denied = exchange.refuse(Reason::Unauthorized);
@@ -200,9 +200,9 @@ fn a_preflight_lists_what_a_browser_may_send() {
     let headers =
         "host: mcp.example\norigin: https://app.example\naccess-control-request-method: POST";
     let mut exchange = Exchange::new(Arc::new(service), "OPTIONS", URL, headers, true);
-    let told = answer(exchange.poll());
+    let reported = answer(exchange.poll());
     assert_eq!(
-        (told.status, told.body(), told.rejection),
+        (reported.status, reported.body(), reported.rejection),
         (204, None, None)
     );
     assert!(

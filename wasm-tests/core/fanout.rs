@@ -53,18 +53,18 @@ fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
 }
 
 /// Returns each chunk with its streams.
-fn groups(fan: &WriteBatch) -> Vec<(Vec<u8>, Vec<StreamId>)> {
-    let places = 0..fan.ends.len();
+fn groups(batch: &WriteBatch) -> Vec<(Vec<u8>, Vec<StreamId>)> {
+    let places = 0..batch.ends.len();
     let group = |place| {
-        let of_place = fan.writes.iter().filter(|(_, chunk)| *chunk == place);
+        let of_place = batch.writes.iter().filter(|(_, chunk)| *chunk == place);
         let streams = of_place.map(|(stream, _)| *stream);
-        (fan.chunk(place).to_vec(), streams.collect())
+        (batch.chunk(place).to_vec(), streams.collect())
     };
     places.map(group).collect()
 }
 
-fn streams(fan: &WriteBatch) -> Vec<StreamId> {
-    fan.writes.iter().map(|(stream, _)| *stream).collect()
+fn streams(batch: &WriteBatch) -> Vec<StreamId> {
+    batch.writes.iter().map(|(stream, _)| *stream).collect()
 }
 
 #[test]
@@ -73,9 +73,9 @@ fn an_event_is_encoded_once_for_each_subscription_id() {
     let one = open(&mut fanout, "1", &tools());
     let text = open(&mut fanout, "\"1\"", &tools());
     let two = open(&mut fanout, "1", &tools());
-    let fan = fanout.publish(TOOLS, T0, T0);
+    let batch = fanout.publish(TOOLS, T0, T0);
     assert_eq!(
-        groups(&fan),
+        groups(&batch),
         [
             (cue("1", &TOOLS), vec![one, two]),
             (cue("\"1\"", &TOOLS), vec![text])
@@ -196,7 +196,7 @@ fn several_events_are_one_chunk_per_stream_encoded_once() {
     let only_tools = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &both);
     let other_id = open(&mut fanout, "2", &both);
-    let fan = fanout.publish_all(
+    let batch = fanout.publish_all(
         vec![updated("a"), TOOLS, updated("a"), updated("b")],
         T0,
         T0,
@@ -207,7 +207,7 @@ fn several_events_are_one_chunk_per_stream_encoded_once() {
         (cue("1", &TOOLS), vec![only_tools]),
         (chunk("2"), vec![other_id]),
     ];
-    assert_eq!(groups(&fan), expected);
+    assert_eq!(groups(&batch), expected);
 }
 
 #[test]
@@ -217,9 +217,9 @@ fn the_latest_state_of_a_task_takes_the_place_of_the_first() {
     filter.task_ids.push(task_id("t"));
     open(&mut fanout, "1", &filter);
     let state = |status: &str| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#));
-    let fan = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0, T0);
+    let batch = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0, T0);
     let chunk = [cue("1", &state("completed")), cue("1", &TOOLS)].concat();
-    assert_eq!(fan.bytes, chunk);
+    assert_eq!(batch.bytes, chunk);
 }
 
 #[test]
@@ -269,8 +269,8 @@ fn reused_topics_and_ids_lead_to_their_streams() {
         let streams: Vec<StreamId> = streams.collect();
         for (name, stream) in names.iter().zip(&streams) {
             let frame = cue(&format!("\"{name}\""), &updated(name));
-            let fan = fanout.publish(updated(name), T0, T0);
-            assert_eq!(groups(&fan), [(frame, vec![*stream])]);
+            let batch = fanout.publish(updated(name), T0, T0);
+            assert_eq!(groups(&batch), [(frame, vec![*stream])]);
         }
         for stream in streams {
             fanout.remove(stream);

@@ -150,15 +150,15 @@ impl Twins {
                     .handle_event_at(event, Position::default(), published);
             }
         }
-        let fan = match events.as_slice() {
+        let batch = match events.as_slice() {
             [event] => self.fanout.publish(event.clone(), self.now, self.now),
             _ => self.fanout.publish_all(events, self.now, self.now),
         };
         let mut missed = Vec::new();
-        for (id, chunk) in &fan.writes {
+        for (id, chunk) in &batch.writes {
             let twin = self.all.iter_mut().find(|twin| twin.id == *id).unwrap();
             if twin.has_room {
-                twin.of_fanout.extend(fan.chunk(*chunk));
+                twin.of_fanout.extend(batch.chunk(*chunk));
             } else {
                 missed.push(*id);
             }

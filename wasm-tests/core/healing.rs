@@ -82,7 +82,7 @@ fn a_bus_with_a_new_epoch_cues_every_topic_once() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
-    world.begin_anew();
+    world.start_over();
     world.publish(&updated("b"));
     world.pass(2_000);
     let everything = [ServerEvent::ToolsListChanged, updated("a"), updated("b")];
@@ -119,7 +119,7 @@ fn a_stream_with_unreplayable_tasks_ends_without_a_result() {
     world.publish(&done);
     world.pass(2_000);
     assert_eq!(said(&mut world), [cue(&done)]);
-    world.begin_anew();
+    world.start_over();
     world.pass(2_000);
     assert_eq!(said(&mut world), [""; 0]);
     assert!(world.has_ended);
@@ -240,7 +240,7 @@ fn messages_of_a_newer_bus_are_ignored() {
     let mut world = world();
     for frame in [
         r#"{"v":2,"type":"batch"}"#,
-        r#"{"v":1,"type":"unheard-of"}"#,
+        r#"{"v":1,"type":"unknown-kind"}"#,
     ] {
         world.wire.push_back(frame.to_owned());
     }

@@ -67,7 +67,7 @@ fn missed_events_equal_a_replay_of_the_whole_log() {
             }
         }
         let last = position(after);
-        let told = replayed(&mut bus, &topics, last, |bus, edge| {
+        let reported = replayed(&mut bus, &topics, last, |bus, edge| {
             let missed = bus.missed(edge, last);
             assert!(missed.is_sorted() && missed.iter().all(|at| *at > last));
             let missed = missed.into_iter();
@@ -76,7 +76,7 @@ fn missed_events_equal_a_replay_of_the_whole_log() {
         let whole = replayed(&mut bus, &topics, last, |_, _| {
             (1..).map(Position).zip(&log).skip(after).collect()
         });
-        assert_eq!(told, whole);
+        assert_eq!(reported, whole);
     });
 }
 

@@ -76,7 +76,7 @@ impl Host {
         self.listener.handle_timeout(deadline);
     }
 
-    fn told(&mut self) -> Vec<Output> {
+    fn reported(&mut self) -> Vec<Output> {
         std::iter::from_fn(|| self.listener.poll_output()).collect()
     }
 
@@ -100,7 +100,7 @@ impl Host {
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("resources/subscribe"));
         host.answer(call, 200, JSON, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert_eq!(host.told(), [Output::Acknowledged(watched(&["a"]))]);
+        assert_eq!(host.reported(), [Output::Acknowledged(watched(&["a"]))]);
         (host, stream)
     }
 }
@@ -140,7 +140,7 @@ fn a_server_is_probed_before_the_listen() {
     assert_eq!(host.listener.id(), Some(&id));
     let honored = watched(&["a"]);
     host.bytes(call, &sse::event(&message::acknowledged(&id, &honored)));
-    assert_eq!(host.told(), [Output::Acknowledged(honored)]);
+    assert_eq!(host.reported(), [Output::Acknowledged(honored)]);
 }
 
 #[test]
@@ -164,7 +164,10 @@ fn a_transient_refusal_ends_with_retry_after() {
         code: None,
         text: String::new(),
     };
-    assert_eq!(host.told(), [Output::Ended(CloseReason::Refused(refusal))]);
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Refused(refusal))]
+    );
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn no_answer_is_a_loss_but_in_a_page_leads_to_a_session() {
     let (call, _) = host.request();
     host.end(call);
     assert_eq!(
-        host.told(),
+        host.reported(),
         [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
     );
     let mut page = Host::new(ServerHint::Discover { is_page: true });
@@ -187,7 +190,7 @@ fn probes_are_bounded_in_time_and_bytes() {
     let mut host = Host::new(ASK);
     host.wait();
     assert_eq!(
-        host.told(),
+        host.reported(),
         [Output::Ended(CloseReason::Lost(Loss::NotAcknowledged))]
     );
     let mut host = Host::new(ASK);
@@ -195,7 +198,7 @@ fn probes_are_bounded_in_time_and_bytes() {
     host.head(call, 200, JSON);
     host.bytes(call, &vec![b' '; (1 << 20) + 1]);
     assert_eq!(
-        host.told(),
+        host.reported(),
         [Output::Ended(CloseReason::Lost(Loss::AnswerTooLarge))]
     );
 }
@@ -209,7 +212,7 @@ fn a_redirect_ends_the_subscription_in_any_state() {
             let (call, _) = host.request();
             host.head(call, status, "location: https://evil.example/");
             assert_eq!(
-                host.told(),
+                host.reported(),
                 [Output::Ended(CloseReason::Lost(Loss::Redirected))]
             );
             assert!(host.listener.is_ended());
@@ -220,7 +223,7 @@ fn a_redirect_ends_the_subscription_in_any_state() {
         let (call, _) = host.request();
         host.head(call, status, "");
         assert_eq!(
-            host.told(),
+            host.reported(),
             [Output::Ended(CloseReason::Lost(Loss::Redirected))]
         );
     }
@@ -228,7 +231,7 @@ fn a_redirect_ends_the_subscription_in_any_state() {
     let (call, _) = host.request();
     host.answer(call, 304, "", "");
     assert!(!matches!(
-        host.told()[..],
+        host.reported()[..],
         [Output::Ended(CloseReason::Lost(Loss::Redirected))]
     ));
 }
@@ -237,7 +240,11 @@ fn a_redirect_ends_the_subscription_in_any_state() {
 fn a_session_is_open_once_every_subscribe_is_answered() {
     let (mut host, stream) = Host::session();
     host.bytes(stream, &sse::event(TOOLS));
-    assert_eq!(host.told(), [], "nothing comes before the acknowledgment");
+    assert_eq!(
+        host.reported(),
+        [],
+        "nothing comes before the acknowledgment"
+    );
     let (call, _) = host.request();
     host.answer(call, 200, JSON, r#"{"id":1,"error":{"code":-32602}}"#);
     let lists = SubscriptionFilter {
@@ -245,7 +252,7 @@ fn a_session_is_open_once_every_subscribe_is_answered() {
         ..SubscriptionFilter::default()
     };
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [Output::Acknowledged(lists), changed]);
+    assert_eq!(host.reported(), [Output::Acknowledged(lists), changed]);
 }
 
 #[test]
@@ -266,7 +273,11 @@ fn a_session_resumes_from_its_last_event() {
     assert_eq!(from.unwrap().1, "e-9");
     host.head(again, 200, STREAM);
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [changed], "with ids nothing is made up");
+    assert_eq!(
+        host.reported(),
+        [changed],
+        "with event ids nothing is repeated"
+    );
 }
 
 #[test]
@@ -277,7 +288,7 @@ fn without_event_ids_a_reopened_stream_reports_everything() {
     let (again, _) = host.request();
     host.head(again, 200, STREAM);
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
-    assert_eq!(host.told(), changes.map(Output::Changed));
+    assert_eq!(host.reported(), changes.map(Output::Changed));
 }
 
 #[test]
@@ -288,7 +299,7 @@ fn an_ended_or_unreachable_session_is_a_loss() {
     let (again, _) = host.request();
     host.head(again, 404, "");
     assert_eq!(
-        host.told(),
+        host.reported(),
         [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
     );
     let (mut host, mut stream) = Host::open();
@@ -297,10 +308,10 @@ fn an_ended_or_unreachable_session_is_a_loss() {
         host.wait();
         stream = host.request().0;
     }
-    assert_eq!(host.told(), []);
+    assert_eq!(host.reported(), []);
     host.end(stream);
     assert_eq!(
-        host.told(),
+        host.reported(),
         [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
     );
 }
@@ -322,7 +333,7 @@ fn leaving_ends_the_session() {
     host.listener.cancel();
     assert!(host.listener.is_ended());
     assert_eq!(host.request().1.method, "DELETE");
-    assert_eq!(host.told(), []);
+    assert_eq!(host.reported(), []);
     let mut host = Host::new(ASK);
     host.listener.cancel();
     assert_eq!(host.transfers(), []);
@@ -334,11 +345,11 @@ fn an_empty_session_is_ended_once() {
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized("{}"));
     let honored = SubscriptionFilter::default();
-    let told = [
+    let reported = [
         Output::Acknowledged(honored),
         Output::Ended(CloseReason::Graceful),
     ];
-    assert_eq!(host.told(), told);
+    assert_eq!(host.reported(), reported);
     assert!(host.listener.is_ended());
     host.listener.cancel();
     let methods: Vec<_> = host.transfers().iter().map(method).collect();
@@ -359,5 +370,8 @@ fn a_session_without_a_stream_has_no_subscriptions() {
         code: Some(-32_601),
         text: String::new(),
     };
-    assert_eq!(host.told(), [Output::Ended(CloseReason::Refused(refusal))]);
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Refused(refusal))]
+    );
 }

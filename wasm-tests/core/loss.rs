@@ -53,13 +53,13 @@ fn a_possible_loss_ends_the_streams_of_named_callers() {
     named.handle_loss();
     assert_eq!(named.end_reason(), Some(EndReason::Denied));
     assert_eq!(named.poll_output(T0), Some(Output::End));
-    let nobody = SubscriptionFilter {
+    let unnamed = SubscriptionFilter {
         scope: Scope::default(),
         ..filter("ann", &[])
     };
-    let mut nobody = open(nobody);
-    nobody.handle_loss();
-    assert_eq!(nobody.poll_output(T0), Some(cue()));
+    let mut unnamed = open(unnamed);
+    unnamed.handle_loss();
+    assert_eq!(unnamed.poll_output(T0), Some(cue()));
 }
 
 #[test]

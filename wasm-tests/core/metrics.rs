@@ -78,7 +78,7 @@ fn events_notifications_and_collapses_are_counted_over_all_streams() {
         (counted.events, counted.frames, counted.collapsed),
         (6, 2, 4)
     );
-    assert_eq!(counted.waits, [0; 7], "nobody said when it was published");
+    assert_eq!(counted.waits, [0; 7], "the time of the publish is unknown");
 }
 
 #[test]

@@ -192,11 +192,11 @@ fn a_shard_of_the_previous_version_gets_no_group_events() {
         reply.push_event(&root, Position(position), &event);
     }
     reply.push_event(&root, Position(9), &ServerEvent::ToolsListChanged);
-    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowAnswer::Followed(reported)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };
-    let missed = told.missed.unwrap().events;
+    let missed = reported.missed.unwrap().events;
     assert_eq!(missed, [(Position(9), ServerEvent::ToolsListChanged)]);
     assert_eq!(root.interested(&ServerEvent::ToolsListChanged), [shard]);
 }

@@ -13,7 +13,7 @@ const JSON: &str = "Content-Type: application/json";
 const LISTEN: &str = "Content-Type: application/json\nMcp-Method: subscriptions/listen";
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
-fn judged(headers: &str, body: &str) -> Verdict {
+fn classified(headers: &str, body: &str) -> Verdict {
     classify(
         "POST",
         &Headers::new(headers),
@@ -34,11 +34,11 @@ fn not_found(raw_id: Option<&str>) -> Rejection {
 fn a_listen_is_method_not_found_with_its_id() {
     let listen = message("subscriptions/listen", META);
     for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
-        let verdict = judged(headers, &listen);
+        let verdict = classified(headers, &listen);
 
         assert_eq!(verdict, Verdict::Listen(not_found(Some("7"))), "{headers}");
     }
-    let Verdict::Listen(rejection) = judged(LISTEN, &listen) else {
+    let Verdict::Listen(rejection) = classified(LISTEN, &listen) else {
         panic!("not refused");
     };
     assert_eq!(rejection.reason.status(), 404);
@@ -50,13 +50,13 @@ fn a_listen_is_method_not_found_with_its_id() {
 fn an_invalid_listen_is_method_not_found_too() {
     let refused = Verdict::Listen(not_found(None));
     for body in ["", "{", "[]", r#"{"id":null}"#] {
-        assert_eq!(judged(LISTEN, body), refused, "{body}");
+        assert_eq!(classified(LISTEN, body), refused, "{body}");
     }
     let long = format!("{{\"id\":7,\"x\":\"{}\"", "x".repeat(70_000));
-    assert_eq!(judged(LISTEN, &long), refused);
+    assert_eq!(classified(LISTEN, &long), refused);
     let wrong = r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#;
     assert_eq!(
-        judged(LISTEN, wrong),
+        classified(LISTEN, wrong),
         Verdict::Listen(not_found(Some("\"a\"")))
     );
 }
@@ -65,25 +65,25 @@ fn an_invalid_listen_is_method_not_found_too() {
 fn a_legacy_subscribe_is_method_not_found() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
-            let verdict = judged(JSON, &message(method, params));
+            let verdict = classified(JSON, &message(method, params));
             assert_eq!(verdict, Verdict::Watch(not_found(Some("7"))), "{params}");
         }
         let enveloped = message(method, META);
-        assert_eq!(judged(JSON, &enveloped), Verdict::PassThrough);
+        assert_eq!(classified(JSON, &enveloped), Verdict::PassThrough);
     }
 }
 
 #[test]
 fn everything_else_is_forwarded_and_capabilities_are_adjusted() {
     let discover = message("server/discover", META);
-    assert_eq!(judged(JSON, &discover), Verdict::Capabilities);
+    assert_eq!(classified(JSON, &discover), Verdict::Capabilities);
     let initialize = message("initialize", r#""protocolVersion":"2025-11-25""#);
-    assert_eq!(judged(JSON, &initialize), Verdict::Capabilities);
+    assert_eq!(classified(JSON, &initialize), Verdict::Capabilities);
     for body in [&message("tools/list", META), &message("ping", ""), "[]", ""] {
-        assert_eq!(judged(JSON, body), Verdict::PassThrough, "{body}");
+        assert_eq!(classified(JSON, body), Verdict::PassThrough, "{body}");
     }
     assert_eq!(
-        judged("Content-Type: text/plain", &initialize),
+        classified("Content-Type: text/plain", &initialize),
         Verdict::PassThrough
     );
     let headers = Headers::new("");
@@ -99,7 +99,7 @@ fn capabilities_are_adjusted_for_every_kind_of_request() {
     let strange_id = r#"{"jsonrpc":"2.0","id":1.5,"method":"initialize","params":{}}"#;
     let without_version = r#"{"id":1,"method":"initialize"}"#;
     for body in [strange_id, without_version, &message("initialize", META)] {
-        assert_eq!(judged(JSON, body), Verdict::Capabilities, "{body}");
+        assert_eq!(classified(JSON, body), Verdict::Capabilities, "{body}");
     }
 }
 

@@ -39,17 +39,29 @@ fn an_answer_without_capabilities_is_unchanged() {
 #[test]
 fn only_features_that_are_objects_count_as_offered() {
     let body = r#"{"result":{"capabilities":{"tools":true,"prompts":{}}}}"#;
-    let told = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
-    assert_eq!(advertise_changes(body.as_bytes()).as_deref(), Some(told));
+    let reported = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
+    assert_eq!(
+        advertise_changes(body.as_bytes()).as_deref(),
+        Some(reported)
+    );
 }
 
 #[test]
 fn without_streams_no_changes_are_advertised() {
-    let told = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
-    assert_eq!(withhold_changes(ANSWER.as_bytes()).as_deref(), Some(told));
-    assert_eq!(withhold_changes(RAISED.as_bytes()).as_deref(), Some(told));
+    let reported = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
+    assert_eq!(
+        withhold_changes(ANSWER.as_bytes()).as_deref(),
+        Some(reported)
+    );
+    assert_eq!(
+        withhold_changes(RAISED.as_bytes()).as_deref(),
+        Some(reported)
+    );
     let stream = format!(": x\n\nevent: message\ndata: {RAISED}\n\n");
-    assert_eq!(withhold_changes(stream.as_bytes()).as_deref(), Some(told));
+    assert_eq!(
+        withhold_changes(stream.as_bytes()).as_deref(),
+        Some(reported)
+    );
     assert_eq!(withhold_changes(br#"{"result":{"capabilities":7}}"#), None);
     let body = r#"{"result":{"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}"#;
     assert_eq!(withhold_changes(body.as_bytes()).as_deref(), Some(body));

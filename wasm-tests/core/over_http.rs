@@ -44,7 +44,7 @@ struct Wired {
     client: Subscription,
     chunk_bytes: usize,
     /// Events published after the acknowledgment that the client has yet to receive.
-    unheard: Vec<ServerEvent>,
+    unread: Vec<ServerEvent>,
     honored: SubscriptionFilter,
     heard_end: bool,
 }
@@ -61,7 +61,7 @@ impl Wired {
             server,
             client,
             chunk_bytes,
-            unheard: Vec::new(),
+            unread: Vec::new(),
             honored,
             heard_end: false,
         }
@@ -72,9 +72,9 @@ impl Wired {
             Step::Publish(event) => {
                 self.server.handle_event(event);
                 if self.honored.accepts(event) {
-                    self.unheard
+                    self.unread
                         .retain(|waiting| !is_of_same_key(waiting, event));
-                    self.unheard.push(event.clone());
+                    self.unread.push(event.clone());
                 }
             }
             Step::Write => match self.server.poll_output(Millis(0)) {
@@ -100,7 +100,7 @@ impl Wired {
                 Output::Acknowledged(honored) => assert_eq!(honored, self.honored),
                 Output::Changed(event) => {
                     assert!(self.honored.accepts(&event), "{event:?} was not honored");
-                    self.unheard.retain(|waiting| *waiting != event);
+                    self.unread.retain(|waiting| *waiting != event);
                 }
                 Output::Ended(end) => {
                     assert_eq!(end, CloseReason::Graceful);
@@ -128,9 +128,9 @@ fn a_server_and_a_client_back_to_back_lose_nothing() {
             wired.poll();
             assert!(wired.heard_end);
             assert_eq!(
-                wired.unheard,
+                wired.unread,
                 [],
-                "the last change of each subject is heard"
+                "the last change of each subject is received"
             );
         },
     );

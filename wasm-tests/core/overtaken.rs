@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Delivers a frame, and nothing else.
-fn hear(world: &mut World, frame: &str) {
+fn receive(world: &mut World, frame: &str) {
     world.edge.handle_bus_message(frame, Millis(0)).unwrap();
 }
 
@@ -39,7 +39,7 @@ fn states() -> (World, [ServerEvent; 3]) {
 fn the_state_of_a_task_never_goes_back() {
     let (mut world, states) = states();
     while let Some(frame) = world.wire.pop_back() {
-        hear(&mut world, &frame);
+        receive(&mut world, &frame);
     }
     let Some(Frame::Bytes(bytes)) = world.edge.poll_frame(Millis(0)) else {
         panic!("nothing is written");
@@ -55,13 +55,13 @@ fn an_overtaken_task_state_after_the_answer_is_dropped() {
     let (mut world, states) = states();
     let late: Vec<String> = world.wire.drain(..2).collect();
     let last = world.wire.pop_front().unwrap();
-    hear(&mut world, &last);
+    receive(&mut world, &last);
     assert!(world.edge.poll_frame(Millis(0)).is_some());
-    world.tend();
+    world.carry_out();
     let attached = world.wire.pop_front().unwrap();
-    hear(&mut world, &attached);
+    receive(&mut world, &attached);
     for frame in &late {
-        hear(&mut world, frame);
+        receive(&mut world, frame);
     }
     assert_eq!(world.edge.poll_frame(Millis(0)), None);
     world.pass(10_000);
@@ -71,7 +71,7 @@ fn an_overtaken_task_state_after_the_answer_is_dropped() {
     // Later states are delivered.
     world.publish(&task(r#"{"taskId":"t","status":"completed","ttlMs":4}"#));
     let next = world.wire.pop_front().unwrap();
-    hear(&mut world, &next);
+    receive(&mut world, &next);
     assert!(world.edge.poll_frame(Millis(0)).is_some());
 }
 
@@ -87,7 +87,7 @@ fn an_unwanted_event_does_not_move_the_cursor_before_the_answer() {
     world.publish(&updated("c"));
     let frame = world.wire[0].clone();
     for _ in 0..2 {
-        hear(&mut world, &frame);
+        receive(&mut world, &frame);
     }
     world.wire.clear();
     world.settle();

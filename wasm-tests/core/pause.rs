@@ -31,7 +31,7 @@ fn stream(filter: &SubscriptionFilter) -> ServerStream {
     ServerStream::with_kind(StreamKind::Session, filter.clone(), Millis(15_000), T0)
 }
 
-fn held() -> ServerStream {
+fn paused() -> ServerStream {
     let mut stream = stream(&lists());
     stream.set_paused(true);
     stream.handle_attached(T0);
@@ -131,7 +131,7 @@ fn a_paused_stream_verifies_when_an_event_comes() {
 
 #[test]
 fn a_paused_stream_opens_and_sends_only_keep_alives() {
-    let mut stream = held();
+    let mut stream = paused();
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.handle_gap();
     assert_eq!(drain(&mut stream), []);
@@ -143,7 +143,7 @@ fn a_paused_stream_opens_and_sends_only_keep_alives() {
 
 #[test]
 fn a_paused_stream_closes_without_its_cues() {
-    let mut stream = held();
+    let mut stream = paused();
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.close();
     assert_eq!(drain(&mut stream), [Output::End]);
@@ -151,7 +151,7 @@ fn a_paused_stream_closes_without_its_cues() {
 
 #[test]
 fn a_paused_cue_does_not_stall_the_client() {
-    let mut stream = held();
+    let mut stream = paused();
     stream.stall_after(Millis(1_000));
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.handle_blocked(T0);

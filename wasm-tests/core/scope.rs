@@ -158,7 +158,7 @@ fn a_returning_edge_gets_missed_group_events_and_disconnects() {
         bus.publish(event);
         bus.index_event(Position(place), event);
     }
-    let told = |bus: &mut Bus, topics: Vec<Topic>| {
+    let reported = |bus: &mut Bus, topics: Vec<Topic>| {
         let edge = bus.connect();
         let text = Follow::fresh(1, topics).since(&cursor(0)).to_json();
         follow::taken(bus, edge, &text);
@@ -167,10 +167,10 @@ fn a_returning_edge_gets_missed_group_events_and_disconnects() {
     };
     let mut bus = bus.with_floor(Position(0));
     let ann = filter("ann", &["acme"]).topics();
-    assert_eq!(told(&mut bus, ann), [1, 2, 5]);
+    assert_eq!(reported(&mut bus, ann), [1, 2, 5]);
     let cid = filter("cid", &[]).topics();
-    assert_eq!(told(&mut bus, cid), [1]);
-    assert_eq!(told(&mut bus, vec![Topic::Everything]), [1, 2, 3, 4, 5]);
+    assert_eq!(reported(&mut bus, cid), [1]);
+    assert_eq!(reported(&mut bus, vec![Topic::Everything]), [1, 2, 3, 4, 5]);
 }
 
 #[test]
@@ -240,20 +240,20 @@ fn a_fanout_writes_group_events_to_that_group_and_ends_disconnected_streams() {
         fanout.poll(opened, T0);
         opened
     });
-    let heard = |fanout: &mut Fanout, event| {
-        let fan = fanout.publish(event, T0, T0);
-        let writes = fan.writes.iter().map(|(stream, _)| *stream);
+    let received = |fanout: &mut Fanout, event| {
+        let batch = fanout.publish(event, T0, T0);
+        let writes = batch.writes.iter().map(|(stream, _)| *stream);
         writes.collect::<Vec<_>>()
     };
-    assert_eq!(heard(&mut fanout, of("acme", TOOLS)), [ann]);
-    assert_eq!(heard(&mut fanout, of("bolt", TOOLS)), [ben]);
-    assert_eq!(heard(&mut fanout, of("acme", updated("x"))), []);
+    assert_eq!(received(&mut fanout, of("acme", TOOLS)), [ann]);
+    assert_eq!(received(&mut fanout, of("bolt", TOOLS)), [ben]);
+    assert_eq!(received(&mut fanout, of("acme", updated("x"))), []);
     let both = vec![of("acme", TOOLS), of("bolt", TOOLS)];
     assert_eq!(fanout.publish_all(both, T0, T0).writes.len(), 2);
-    assert_eq!(heard(&mut fanout, disconnected("ann")), []);
+    assert_eq!(received(&mut fanout, disconnected("ann")), []);
     assert_eq!(fanout.take_due(), [ann]);
     assert_eq!(fanout.remove(ann), Some(EndReason::Denied));
-    assert_eq!(heard(&mut fanout, TOOLS), [ben]);
+    assert_eq!(received(&mut fanout, TOOLS), [ben]);
 }
 
 #[test]
@@ -287,12 +287,12 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
         if let Some(frame) = publication.message_for(edge) {
             isolate.handle_message(frame, T0).unwrap();
         }
-        let mut told = Vec::new();
-        while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(T0) {
-            told.extend(fan.writes.into_iter().map(|(id, _)| id));
+        let mut reported = Vec::new();
+        while let Some(IsolateOutput::Write(batch)) = isolate.poll_output(T0) {
+            reported.extend(batch.writes.into_iter().map(|(id, _)| id));
         }
         let due = isolate.fanout().take_due();
-        assert_eq!((told, due), (wanted, ended), "{event:?}");
+        assert_eq!((reported, due), (wanted, ended), "{event:?}");
     }
 }
 

@@ -107,18 +107,18 @@ impl Case {
             .collect();
         let lines = lines.join("\n");
         subscription.handle_head(self.status, &Headers::new(&lines), Millis(0));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for chunk in chunks {
             subscription.handle_bytes(chunk, Millis(0));
-            told.extend(std::iter::from_fn(|| subscription.poll_output()));
+            reported.extend(std::iter::from_fn(|| subscription.poll_output()));
         }
         match self.silent_ms {
             Some(span) => subscription.handle_timeout(Millis(span)),
             None => subscription.handle_end(),
         }
-        told.extend(std::iter::from_fn(|| subscription.poll_output()));
-        let told: Vec<Value> = told.iter().map(written).collect();
-        assert_eq!(told, self.expect, "{}", self.name);
+        reported.extend(std::iter::from_fn(|| subscription.poll_output()));
+        let reported: Vec<Value> = reported.iter().map(written).collect();
+        assert_eq!(reported, self.expect, "{}", self.name);
         let advice = subscription.retry_after().map(|wait| wait.0);
         assert_eq!(advice, self.retry_after_ms, "{}", self.name);
     }

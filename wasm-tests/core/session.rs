@@ -30,7 +30,7 @@ fn session() -> Session {
 }
 
 /// Returns how our server classifies a request.
-fn judged(request: &HttpRequest) -> legacy::LegacyRequest {
+fn classified(request: &HttpRequest) -> legacy::LegacyRequest {
     let lines: Vec<String> = request
         .headers
         .iter()
@@ -59,8 +59,11 @@ fn initialize_names_the_latest_version_and_no_session() {
             r#"{"jsonrpc":"2.0","id":"mcp-listen:1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"n","version":"1"}}}"#
         )
     );
-    let judged = judged(&request);
-    assert_eq!((judged.call, judged.session), (Call::Initialize, None));
+    let classified = classified(&request);
+    assert_eq!(
+        (classified.call, classified.session),
+        (Call::Initialize, None)
+    );
     let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["Content-Type", "Accept"]);
 }
@@ -148,10 +151,10 @@ fn our_server_accepts_every_request_of_a_session() {
         ),
         (session.end().unwrap(), Call::End),
     ] {
-        let judged = judged(&request);
-        assert_eq!(judged.call, call);
-        assert_eq!(judged.session.as_deref(), Some("s-1"));
-        assert_eq!(&*judged.version, "2025-06-18");
+        let classified = classified(&request);
+        assert_eq!(classified.call, call);
+        assert_eq!(classified.session.as_deref(), Some("s-1"));
+        assert_eq!(&*classified.version, "2025-06-18");
     }
 }
 

@@ -78,8 +78,8 @@ fn every_line_ending_counts_once() {
             ": c", "event: x", "data: a", "data: b", "", "data: c", "", "",
         ]
         .join(end);
-        let told = [Item::Comment, event("x", "a\nb"), message("c")];
-        assert_eq!(items(stream), told, "{end:?}");
+        let reported = [Item::Comment, event("x", "a\nb"), message("c")];
+        assert_eq!(items(stream), reported, "{end:?}");
     }
     assert_eq!(
         items("data: a\r\rdata: b\n\r\n"),
@@ -160,9 +160,9 @@ fn an_id_is_kept_unless_it_has_a_nul_or_invalid_utf8() {
 
 #[test]
 fn invalid_utf8_in_data_is_passed_on() {
-    let told = items(b"data: \xff\xfe\n\n");
-    let Item::Event(event) = &told[0] else {
-        panic!("{told:?}");
+    let reported = items(b"data: \xff\xfe\n\n");
+    let Item::Event(event) = &reported[0] else {
+        panic!("{reported:?}");
     };
     assert_eq!(event.data, b"\xff\xfe");
 }

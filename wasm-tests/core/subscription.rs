@@ -55,7 +55,7 @@ pub(crate) fn acknowledged() -> Subscription {
     let mut subscription = begun();
     let honored = watched(&["a", "b"]);
     say(&mut subscription, &ack(&honored));
-    assert_eq!(told(&mut subscription), [Output::Acknowledged(honored)]);
+    assert_eq!(reported(&mut subscription), [Output::Acknowledged(honored)]);
     subscription
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn say(subscription: &mut Subscription, message: &str) {
     subscription.handle_bytes(&sse::event(message), Millis(0));
 }
 
-pub(crate) fn told(subscription: &mut Subscription) -> Vec<Output> {
+pub(crate) fn reported(subscription: &mut Subscription) -> Vec<Output> {
     std::iter::from_fn(|| subscription.poll_output()).collect()
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<Output> {
         subscription.handle_bytes(byte, Millis(0));
     }
     subscription.handle_end();
-    told(&mut subscription)
+    reported(&mut subscription)
 }
 
 pub(crate) fn accept(request: &HttpRequest) -> Accepted {
@@ -157,36 +157,36 @@ fn a_stream_is_acknowledged_changes_and_ends() {
     let mut subscription = acknowledged();
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(told(&mut subscription), [changed]);
+    assert_eq!(reported(&mut subscription), [changed]);
     say(&mut subscription, &message::listen_result(&own_id(), None));
     assert_eq!(
-        told(&mut subscription),
+        reported(&mut subscription),
         [Output::Ended(CloseReason::Graceful)]
     );
     assert!(subscription.is_ended());
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     subscription.handle_end();
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
 }
 
 #[test]
 fn an_end_without_a_result_is_a_loss() {
     for mut subscription in [requested(), begun(), acknowledged()] {
         subscription.handle_end();
-        assert_eq!(told(&mut subscription), [lost(Loss::Disconnected)]);
+        assert_eq!(reported(&mut subscription), [lost(Loss::Disconnected)]);
     }
     let mut subscription = acknowledged();
     let half = sse::event(&change(&ServerEvent::ToolsListChanged));
     subscription.handle_bytes(&half[..half.len() - 1], Millis(0));
     subscription.handle_end();
-    assert_eq!(told(&mut subscription), [lost(Loss::Disconnected)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::Disconnected)]);
 }
 
 #[test]
 fn a_subscription_cancelled_by_the_server_is_lost() {
     let mut subscription = acknowledged();
     say(&mut subscription, &message::cancelled(&own_id()));
-    assert_eq!(told(&mut subscription), [lost(Loss::Cancelled)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::Cancelled)]);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn what_is_not_polled_collapses() {
         Output::Changed(ServerEvent::ToolsListChanged),
         Output::Changed(updated("a/1")),
     ];
-    assert_eq!(told(&mut subscription), pending);
+    assert_eq!(reported(&mut subscription), pending);
 }
 
 #[test]
@@ -216,10 +216,10 @@ fn too_many_sub_resources_become_their_resources() {
                 &change(&updated(&format!("a/{round}/{part}"))),
             );
         }
-        let told = told(&mut subscription);
-        assert_eq!(told.len(), parts + 2);
+        let reported = reported(&mut subscription);
+        assert_eq!(reported.len(), parts + 2);
         let resources = [Output::Changed(updated("a")), Output::Changed(updated("b"))];
-        assert_eq!(told[parts..], resources, "what was told makes room");
+        assert_eq!(reported[parts..], resources, "what was reported makes room");
     }
 }
 
@@ -234,7 +234,7 @@ fn pending_changes_are_reported_before_the_end() {
         Output::Changed(ServerEvent::ToolsListChanged),
         lost(Loss::Disconnected),
     ];
-    assert_eq!(told(&mut subscription), all);
+    assert_eq!(reported(&mut subscription), all);
 }
 
 #[test]
@@ -243,12 +243,12 @@ fn after_a_cancel_nothing_is_reported_or_sent() {
         say(&mut subscription, &ack(&tools()));
         say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
         subscription.cancel();
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
         say(&mut subscription, &ack(&tools()));
         say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
         subscription.handle_end();
         subscription.handle_timeout(Millis(1_000_000));
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
         assert_eq!(subscription.poll_timeout(), None);
         assert!(subscription.is_ended());
     }
@@ -263,9 +263,9 @@ fn an_ended_subscription_is_not_cancelled() {
     let mut cancelled = acknowledged();
     cancelled.cancel();
     for mut subscription in [graceful, lost, cancelled] {
-        told(&mut subscription);
+        reported(&mut subscription);
         subscription.cancel();
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
         assert!(subscription.is_ended());
     }
 }
@@ -282,9 +282,9 @@ fn only_the_acknowledgment_has_a_timeout() {
     subscription.handle_bytes(sse::KEEP_ALIVE, Millis(900));
     assert_eq!(subscription.poll_timeout(), Some(Millis(1_000)));
     subscription.handle_timeout(Millis(999));
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
     subscription.handle_timeout(Millis(1_000));
-    assert_eq!(told(&mut subscription), [lost(Loss::NotAcknowledged)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::NotAcknowledged)]);
     assert!(subscription.is_ended());
     let mut subscription = request_with(options);
     subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
@@ -295,7 +295,7 @@ fn only_the_acknowledgment_has_a_timeout() {
         "the open stream has none"
     );
     subscription.handle_timeout(Millis(u64::MAX));
-    assert_eq!(told(&mut subscription), [Output::Acknowledged(tools())]);
+    assert_eq!(reported(&mut subscription), [Output::Acknowledged(tools())]);
 }
 
 #[test]
@@ -304,8 +304,8 @@ fn silence_ends_an_open_stream_and_keep_alives_postpone_it() {
     assert_eq!(subscription.poll_timeout(), Some(Millis(60_000)));
     subscription.handle_bytes(sse::KEEP_ALIVE, Millis(50_000));
     subscription.handle_timeout(Millis(60_000));
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
     assert_eq!(subscription.poll_timeout(), Some(Millis(110_000)));
     subscription.handle_timeout(Millis(110_000));
-    assert_eq!(told(&mut subscription), [lost(Loss::Silence)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::Silence)]);
 }

@@ -16,7 +16,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::{any::uri, tending::tend};
+use crate::{any::uri, host_step::carry_out};
 
 const LIMITS: Limits = Limits {
     sessions: 4,
@@ -44,7 +44,7 @@ fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchang
     let url = "https://mcp.example/mcp";
     let mut exchange = Exchange::new(Arc::new(service), method, url, headers, true);
     let mut step = exchange.poll();
-    while tend(&mut exchange, &step, body.as_bytes(), Some("ann")) {
+    while carry_out(&mut exchange, &step, body.as_bytes(), Some("ann")) {
         step = exchange.poll();
     }
     exchange
@@ -82,7 +82,7 @@ fn answer(exchange: &mut Exchange) -> Answer {
     answer
 }
 
-fn told(answer: &Answer) -> (u16, Option<Reason>) {
+fn reported(answer: &Answer) -> (u16, Option<Reason>) {
     let rejection = answer.rejection.as_ref();
     (
         answer.status,
@@ -110,7 +110,7 @@ fn a_ping_counts_as_use_of_the_session() {
     assert_eq!(asked(&mut exchange), Ask::Use);
     exchange.handle_reply(Reply::Done);
     let answer = answer(&mut exchange);
-    assert_eq!(told(&answer), (200, None));
+    assert_eq!(reported(&answer), (200, None));
     let result = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
     assert_eq!(answer.body().as_deref(), Some(result));
 }
@@ -130,7 +130,7 @@ fn a_refusal_of_the_session_is_returned() {
         assert_eq!(asked(&mut exchange), watch());
         exchange.handle_reply(reply);
         let answer = answer(&mut exchange);
-        assert_eq!(told(&answer), (status, Some(reason)));
+        assert_eq!(reported(&answer), (status, Some(reason)));
         assert!(answer.body().unwrap().contains("\"id\":7"));
     }
     let mut exchange = post("initialize", "{}", false);
@@ -145,10 +145,10 @@ fn a_session_without_subscriptions_is_refused_before_its_parameters_are_checked(
         assert_eq!(asked(&mut exchange), Ask::MayWatch);
         exchange.handle_reply(Reply::NotOffered);
         let not_found = (200, Some(Reason::MethodNotFound));
-        assert_eq!(told(&answer(&mut exchange)), not_found);
+        assert_eq!(reported(&answer(&mut exchange)), not_found);
         let mut exchange = post(method, "{}", false);
         exchange.handle_reply(Reply::Done);
-        let (status, reason) = told(&answer(&mut exchange));
+        let (status, reason) = reported(&answer(&mut exchange));
         assert_eq!((status, reason.unwrap().json_rpc_code()), (200, -32_602));
     }
 }
@@ -168,7 +168,7 @@ fn a_subscribe_is_authorized_before_it_takes_effect() {
         exchange.handle_permit(permit);
         assert_eq!(asked(&mut exchange), asks);
         exchange.handle_reply(Reply::Done);
-        assert_eq!(told(&answer(&mut exchange)), (200, None));
+        assert_eq!(reported(&answer(&mut exchange)), (200, None));
     }
     let mut exchange = post("resources/unsubscribe", r#"{"uri":"note://a"}"#, true);
     assert_eq!(asked(&mut exchange), Ask::Unwatch(uri("note://a")));
@@ -197,7 +197,7 @@ fn the_server_is_updated_before_the_session() {
         }
         assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });
         exchange.handle_reply(Reply::Done);
-        assert_eq!(told(&answer(&mut exchange)), (200, None));
+        assert_eq!(reported(&answer(&mut exchange)), (200, None));
     }
     for (status, then) in [
         (202, Some(Ask::Initialized { is_forwarded: true })),
@@ -224,7 +224,7 @@ fn the_server_is_updated_before_the_session() {
         if status == 404 {
             assert_eq!(exchange.poll(), Step::Forward);
         } else {
-            assert_eq!(told(&answer(&mut exchange)), (202, None));
+            assert_eq!(reported(&answer(&mut exchange)), (202, None));
         }
     }
 }
@@ -236,7 +236,7 @@ fn the_server_is_updated_once() {
     exchange.handle_status(200);
     exchange.handle_reply(Reply::ForwardFirst("b".into()));
     let unavailable = (503, Some(Reason::Unavailable));
-    assert_eq!(told(&answer(&mut exchange)), unavailable);
+    assert_eq!(reported(&answer(&mut exchange)), unavailable);
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
     let mut exchange = request("GET", HEADERS, "", false);
     exchange.handle_reply(Reply::Taken);
     let taken = (409, Some(Reason::StreamTaken));
-    assert_eq!(told(&answer(&mut exchange)), taken);
+    assert_eq!(reported(&answer(&mut exchange)), taken);
 }
 
 #[test]

@@ -48,11 +48,11 @@ impl SessionInterest {
         let mut watched = Self::new(seed);
         watched.open();
         watched.acknowledge(&tools());
-        watched.told();
+        watched.reported();
         watched
     }
 
-    fn told(&mut self) -> Vec<WatchOutput> {
+    fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
@@ -97,9 +97,9 @@ impl SessionInterest {
     }
 
     fn wait(&mut self) -> Millis {
-        let told = self.told();
-        let Some(WatchOutput::Waiting { until, .. }) = told.last() else {
-            panic!("{told:?}");
+        let reported = self.reported();
+        let Some(WatchOutput::Waiting { until, .. }) = reported.last() else {
+            panic!("{reported:?}");
         };
         assert_eq!(self.watch.state(), State::Waiting);
         assert_eq!(self.watch.poll_timeout(), Some(*until));
@@ -134,7 +134,7 @@ fn a_dropped_stream_is_reopened_with_a_new_id() {
     for _ in 0..20 {
         watched.acknowledge(&tools());
         watched.bytes(b"id: 7\ndata:\n\n");
-        watched.told();
+        watched.reported();
         watched.end();
         let wait = watched.wait();
         watched.sleep(wait);
@@ -151,7 +151,7 @@ fn the_state_of_a_watch_is_reported() {
     assert_eq!(watched.watch.state().name(), "connecting");
     watched.open();
     watched.acknowledge(&tools());
-    assert_eq!(watched.told(), [live(tools(), false)]);
+    assert_eq!(watched.reported(), [live(tools(), false)]);
     assert_eq!(watched.watch.state().name(), "live");
     watched.end();
     watched.wait();
@@ -160,7 +160,7 @@ fn the_state_of_a_watch_is_reported() {
     assert_eq!(watched.watch.state().name(), "stopped");
     assert_eq!(watched.watch.poll_timeout(), None);
     watched.sleep(Millis(1_000_000));
-    assert_eq!(watched.told(), []);
+    assert_eq!(watched.reported(), []);
 }
 
 #[test]
@@ -169,14 +169,14 @@ fn everything_honored_is_reported_on_each_reopening_only() {
     watched.open();
     let honored = crate::subscription::watched(&["a"]);
     watched.acknowledge(&honored);
-    assert_eq!(watched.told(), [live(honored.clone(), false)]);
+    assert_eq!(watched.reported(), [live(honored.clone(), false)]);
     for _ in 0..3 {
         watched.drop_and_reopen();
         watched.acknowledge(&honored);
         let id = watched.id.clone().unwrap();
         watched.say(&message::notification(&id, &updated("a")));
         assert_eq!(
-            watched.told(),
+            watched.reported(),
             [
                 live(honored.clone(), true),
                 WatchOutput::Changed(updated("a")),
@@ -193,7 +193,7 @@ fn a_first_opening_after_failed_attempts_reports_nothing() {
     watched.open();
     watched.drop_and_reopen();
     watched.acknowledge(&tools());
-    assert_eq!(watched.told(), [live(tools(), false)]);
+    assert_eq!(watched.reported(), [live(tools(), false)]);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn only_a_stream_open_for_half_a_minute_resets_the_backoff() {
                     watched.drop_and_reopen();
                 }
                 watched.acknowledge(&tools());
-                watched.told();
+                watched.reported();
                 watched.sleep(lived);
                 watched.end();
                 watched.wait()
@@ -284,12 +284,12 @@ fn a_watch_stops_if_the_caller_or_request_is_refused() {
         let text = if code.is_some() { "m" } else { "" }.to_owned();
         let refusal = Refusal { status, code, text };
         assert_eq!(
-            watched.told(),
+            watched.reported(),
             [WatchOutput::Stopped(CloseReason::Refused(refusal))]
         );
         assert_eq!(watched.watch.state(), State::Stopped);
         watched.sleep(Millis(1_000_000));
-        assert_eq!(watched.told(), [], "and does not come back");
+        assert_eq!(watched.reported(), [], "and does not come back");
     }
 }
 
@@ -321,7 +321,7 @@ fn a_graceful_end_is_reopened_unless_nothing_was_honored() {
     let result = message::listen_result(watched.id.as_ref().unwrap(), None);
     watched.say(&result);
     assert_eq!(
-        watched.told().last(),
+        watched.reported().last(),
         Some(&WatchOutput::Stopped(CloseReason::Graceful))
     );
 }
@@ -332,9 +332,9 @@ fn a_missing_acknowledgment_leads_to_another_attempt() {
     watched.open();
     watched.answer(200, STREAM, b"");
     watched.sleep(Millis(30_000));
-    let told = watched.told();
-    let [WatchOutput::Waiting { end, .. }] = told.as_slice() else {
-        panic!("{told:?}");
+    let reported = watched.reported();
+    let [WatchOutput::Waiting { end, .. }] = reported.as_slice() else {
+        panic!("{reported:?}");
     };
     assert_eq!(*end, CloseReason::Lost(Loss::NotAcknowledged));
     assert_eq!(end.code(), "not-acknowledged");
@@ -375,7 +375,7 @@ fn there_is_always_one_request_and_a_deadline() {
                 Step::End => watched.end(),
                 Step::Sleep(span) => watched.sleep(Millis(span)),
             }
-            for output in watched.told() {
+            for output in watched.reported() {
                 is_waiting |= matches!(output, WatchOutput::Waiting { .. });
             }
             for transfer in watched.transfers() {
@@ -387,7 +387,7 @@ fn there_is_always_one_request_and_a_deadline() {
             assert_ne!(watched.watch.state(), State::Stopped);
             assert!(
                 watched.watch.poll_timeout().is_some(),
-                "it never sleeps for ever"
+                "there is always a deadline"
             );
         }
     });

@@ -81,13 +81,13 @@ impl Host {
         self.answer("subscriptions/listen", (200, STREAM), &ack)
     }
 
-    fn told(&mut self) -> Vec<WatchOutput> {
+    fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
     /// Waits until the next attempt, which is then made.
     fn sleep(&mut self) {
-        self.told();
+        self.reported();
         assert_eq!(self.watch.state(), State::Waiting);
         self.now = self.watch.poll_timeout().unwrap();
         self.watch.handle_timeout(self.now);
@@ -99,7 +99,7 @@ impl Host {
         let mut host = Self::new(ASKED);
         host.discovered();
         let call = host.listened(2, &tools());
-        assert_eq!(host.told(), [live(false)]);
+        assert_eq!(host.reported(), [live(false)]);
         host.watch.handle_end(call, host.now);
         host.sleep();
         host
@@ -120,7 +120,7 @@ fn the_revision_of_a_known_server_is_not_probed_again() {
     let mut host = Host::found();
     host.listened(3, &tools());
     let changed = WatchOutput::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [live(true), changed]);
+    assert_eq!(host.reported(), [live(true), changed]);
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn a_refusal_in_the_known_revision_probes_again_first() {
     host.sleep();
     host.refuse("server/discover", 400);
     host.refuse("initialize", 404);
-    let told = host.told();
-    let [WatchOutput::Stopped(CloseReason::Refused(refusal))] = told.as_slice() else {
-        panic!("{told:?}");
+    let reported = host.reported();
+    let [WatchOutput::Stopped(CloseReason::Refused(refusal))] = reported.as_slice() else {
+        panic!("{reported:?}");
     };
     assert_eq!((refusal.status, refusal.code), (404, Some(-32_601)));
 }
@@ -141,24 +141,30 @@ fn a_refusal_in_the_known_revision_probes_again_first() {
 fn a_refused_caller_or_transient_refusal_does_not_probe_again() {
     let mut host = Host::found();
     host.refuse("subscriptions/listen", 403);
-    assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
+    assert!(matches!(
+        host.reported().as_slice(),
+        [WatchOutput::Stopped(_)]
+    ));
     let mut host = Host::found();
     let call = host.answer("subscriptions/listen", (503, ""), "");
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.listened(4, &tools());
-    assert_eq!(host.told().first(), Some(&live(true)));
+    assert_eq!(host.reported().first(), Some(&live(true)));
 }
 
 #[test]
 fn a_given_revision_is_not_probed() {
     let mut host = Host::new(ServerHint::Modern);
     let call = host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.refuse("subscriptions/listen", 404);
-    assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
+    assert!(matches!(
+        host.reported().as_slice(),
+        [WatchOutput::Stopped(_)]
+    ));
 }
 
 #[test]
@@ -167,13 +173,13 @@ fn the_online_event_reconnects_unless_the_server_asked_to_wait() {
     for _ in 0..9 {
         let (call, _) = host.request();
         host.watch.handle_end(call, host.now);
-        host.told();
+        host.reported();
         host.watch.handle_online(host.now);
         assert_eq!(host.watch.state(), State::Connecting);
     }
     let call = host.answer("subscriptions/listen", (503, "retry-after: 600"), "");
     host.watch.handle_end(call, host.now);
-    host.told();
+    host.reported();
     assert_eq!(host.watch.retry_after(), Some(Millis(600_000)));
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.state(), State::Waiting);
@@ -185,7 +191,7 @@ fn the_online_event_does_not_open_a_second_subscription() {
     let mut host = Host::new(ServerHint::Modern);
     host.watch.handle_online(host.now);
     host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.poll_action(), None);
     host.watch.cancel();
@@ -200,7 +206,7 @@ fn a_redirect_stops_the_watch() {
     let elsewhere = (307, "location: https://elsewhere.example");
     host.answer("subscriptions/listen", elsewhere, "");
     let lost = CloseReason::Lost(Loss::Redirected);
-    assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
+    assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
 }
 
 #[test]
@@ -214,10 +220,10 @@ fn once_does_not_reopen() {
     );
     let mut host = Host::of(watch.once());
     let call = host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_end(call, host.now);
     let lost = CloseReason::Lost(Loss::Disconnected);
-    assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
+    assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
     assert_eq!(host.watch.poll_timeout(), None);
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.poll_action(), None);
@@ -234,11 +240,11 @@ fn without_repeats_a_reopening_reports_no_changes() {
     );
     let mut host = Host::of(watch.without_repeats());
     let call = host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.listened(2, &tools());
-    assert_eq!(host.told(), [live(true)]);
+    assert_eq!(host.reported(), [live(true)]);
 }
 
 /// A watch on a channel that has sent its first message, which is returned.

@@ -53,7 +53,7 @@ impl Host {
         self.watch.handle_timeout(self.now);
     }
 
-    fn told(&mut self) -> Vec<WatchOutput> {
+    fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
@@ -80,14 +80,14 @@ impl Host {
 fn a_new_session_after_an_ended_one_reports_everything_once() {
     let mut host = Host::new();
     let stream = host.session();
-    assert_eq!(host.told(), [live(tools(), false)]);
+    assert_eq!(host.reported(), [live(tools(), false)]);
     host.watch.handle_end(stream, host.now);
     host.wait();
     let (again, _) = host.request();
     host.head(again, 404, "");
-    let told = host.told();
-    let [WatchOutput::Waiting { end, until }] = told.as_slice() else {
-        panic!("{told:?}");
+    let reported = host.reported();
+    let [WatchOutput::Waiting { end, until }] = reported.as_slice() else {
+        panic!("{reported:?}");
     };
     assert_eq!(*end, CloseReason::Lost(Loss::Disconnected));
     assert_eq!(host.watch.poll_timeout(), Some(*until));
@@ -97,19 +97,19 @@ fn a_new_session_after_an_ended_one_reports_everything_once() {
     assert!(!host.watch.is_ended());
     assert!(host.session() > again, "no number is given twice");
     let all = WatchOutput::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [live(tools(), true), all]);
+    assert_eq!(host.reported(), [live(tools(), true), all]);
 }
 
 #[test]
 fn a_pending_session_end_is_still_sent() {
     let mut host = Host::new();
     let stream = host.session();
-    host.told();
+    host.reported();
     host.watch.handle_end(stream, host.now);
     host.wait();
     let (again, _) = host.request();
     host.head(again, 404, "");
-    host.told();
+    host.reported();
     host.watch.cancel();
     assert_eq!(host.request().1.method, "DELETE");
     host.watch.cancel();

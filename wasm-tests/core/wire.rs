@@ -20,7 +20,7 @@ pub(crate) fn channel() -> Channel {
     Channel::new(Limits::default(), bounds)
 }
 
-pub(crate) fn told() -> Discovered {
+pub(crate) fn discovered() -> Discovered {
     Discovered {
         capabilities: Capabilities::ALL,
         server_info: None,
@@ -78,7 +78,7 @@ pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> Subscrip
 /// Opens a subscription and takes its acknowledgment.
 pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {
     let number = request(channel, id, filter);
-    channel.open(number, &told(), None);
+    channel.open(number, &discovered(), None);
     assert_eq!(written(channel), [ack(id, filter)]);
     number
 }
@@ -93,25 +93,25 @@ pub(crate) fn cancel(id: &str) -> String {
     )
 }
 
-pub(crate) fn stamp(id: &str) -> String {
+pub(crate) fn meta(id: &str) -> String {
     format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#)
 }
 
 pub(crate) fn ack(id: &str, honored: &str) -> String {
-    let stamp = stamp(id);
+    let meta = meta(id);
     format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{stamp},"notifications":{honored}}}}}"#
+        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{meta},"notifications":{honored}}}}}"#
     )
 }
 
 pub(crate) fn tools_changed(id: &str) -> String {
-    let stamp = stamp(id);
+    let meta = meta(id);
     format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{stamp}}}}}"#
+        r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{meta}}}}}"#
     )
 }
 
 pub(crate) fn result(id: &str) -> String {
-    let stamp = stamp(id);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete",{stamp}}}}}"#)
+    let meta = meta(id);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete",{meta}}}}}"#)
 }

@@ -96,7 +96,7 @@ impl World {
             watched,
             ends_by: None,
         };
-        world.tend();
+        world.carry_out();
         world.calls.clear();
         world.settle();
         world.written.clear();
@@ -144,7 +144,7 @@ impl World {
     /// Delivers and writes everything possible, without advancing the time.
     pub(crate) fn settle(&mut self) {
         loop {
-            self.tend();
+            self.carry_out();
             let Some(frame) = self.wire.pop_front() else {
                 break;
             };
@@ -179,7 +179,7 @@ impl World {
     }
 
     /// The bus starts with an empty disk.
-    pub(crate) fn begin_anew(&mut self) {
+    pub(crate) fn start_over(&mut self) {
         self.cut();
         self.epochs += 1;
         self.log.clear();
@@ -205,7 +205,7 @@ impl World {
     }
 
     /// Carries out the calls of the edge.
-    pub(crate) fn tend(&mut self) {
+    pub(crate) fn carry_out(&mut self) {
         while let Some(call) = self.edge.poll_call(self.now) {
             self.calls.push((self.now, call));
             assert!(self.calls.len() < 100_000, "it calls without end");

@@ -16,6 +16,8 @@
 mod any;
 mod crashers;
 mod frames;
+#[path = "../core/host_step.rs"]
+mod host_step;
 mod inputs;
 mod json;
 mod lives;
@@ -23,8 +25,6 @@ mod protocol;
 mod served;
 mod strict;
 mod target;
-#[path = "../core/tending.rs"]
-mod tending;
 mod wires;
 
 use std::{

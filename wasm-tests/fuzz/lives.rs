@@ -95,8 +95,8 @@ impl StreamLife {
         }
     }
 
-    fn stop(&mut self, is_told: bool) {
-        if !is_told {
+    fn stop(&mut self, is_reported: bool) {
+        if !is_reported {
             self.expected.clear();
         }
         self.takes_events = false;
@@ -213,23 +213,23 @@ impl BusLife {
 
     fn publish(&mut self, event: &ServerEvent) {
         let publication = self.bus.publish(event);
-        let mut told: Vec<EdgeId> = Vec::new();
+        let mut reported: Vec<EdgeId> = Vec::new();
         for delivery in &publication.deliveries {
             let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&delivery.message) else {
                 panic!("no batch");
             };
-            let told_of = [(publication.position, event.clone())];
-            assert_eq!(batch.events, told_of, "another event");
-            told.extend(&delivery.edges);
+            let expected = [(publication.position, event.clone())];
+            assert_eq!(batch.events, expected, "another event");
+            reported.extend(&delivery.edges);
         }
-        told.sort_unstable();
+        reported.sort_unstable();
         let wanting = self
             .wants
             .iter()
             .filter(|(_, wanted)| wanted.accepts(event));
         let mut wanting: Vec<EdgeId> = wanting.map(|(edge, _)| self.edges[*edge]).collect();
         wanting.sort_unstable();
-        assert_eq!(told, wanting, "who is told");
+        assert_eq!(reported, wanting, "the receivers");
     }
 
     fn place(&self, rest: usize) -> Option<usize> {

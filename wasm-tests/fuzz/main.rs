@@ -8,13 +8,15 @@
     missing_docs,
     unreachable_pub,
     dead_code,
-    reason = "a failure is told by panicking, and the search on demand uses more"
+    reason = "a failure is reported by panicking, and the search on demand uses more"
 )]
 
 #[path = "../core/any.rs"]
 mod any;
 mod crashers;
 mod frames;
+#[path = "../core/host_step.rs"]
+mod host_step;
 mod inputs;
 mod json;
 mod lives;
@@ -22,8 +24,6 @@ mod protocol;
 mod served;
 mod strict;
 mod target;
-#[path = "../core/tending.rs"]
-mod tending;
 mod wires;
 
 #[test]

@@ -16,7 +16,7 @@ use mcp_listen::{
     session::{self, Excess, Reply},
 };
 
-use crate::tending::tend;
+use crate::host_step::carry_out;
 
 /// A filter is written as it was read, and honoring never adds to it.
 pub fn filter(bytes: &[u8]) {
@@ -58,9 +58,9 @@ pub fn request(bytes: &[u8]) {
             }
             Verdict::Rejected(rejection) => {
                 assert!((400..600).contains(&rejection.reason.status()));
-                let told = message::error(&rejection);
+                let reported = message::error(&rejection);
                 // With the verbatim id, which may be an integer beyond a double.
-                assert!(json::read(told.as_bytes(), 8).is_ok(), "it is no JSON");
+                assert!(json::read(reported.as_bytes(), 8).is_ok(), "it is no JSON");
             }
             Verdict::PassThrough => {}
         }
@@ -132,7 +132,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
         assert_eq!(exchange.poll(), step, "it is another one each time");
         match &step {
             Step::Body { .. } | Step::Caller | Step::Session => {
-                tend(&mut exchange, &step, body, None);
+                carry_out(&mut exchange, &step, body, None);
             }
             Step::Ask(_) => exchange.handle_reply(reply(body.len() / 3 + asked.len())),
             Step::Authorize { .. } => exchange.handle_permit(None),
@@ -148,8 +148,8 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
                 break;
             }
             Step::Answer(answer) => {
-                let told = answer.body();
-                assert!(told.is_none_or(|told| json::read(told.as_bytes(), 8).is_ok()));
+                let reported = answer.body();
+                assert!(reported.is_none_or(|reported| json::read(reported.as_bytes(), 8).is_ok()));
                 break;
             }
             Step::Listen(accepted) => {

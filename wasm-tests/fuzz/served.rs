@@ -19,7 +19,7 @@ use mcp_listen::{
 
 use crate::{
     any::{id, task, task_id, updated, uri},
-    tending::tend,
+    host_step::carry_out,
 };
 
 /// For any requests, in any order of publishes, polls and closes: each stream consists of
@@ -80,7 +80,7 @@ impl Server {
         let mut exchange = Exchange::new(self.service.clone(), method, url, headers, true);
         for _ in 0..MAX_STEPS {
             let step = exchange.poll();
-            if tend(&mut exchange, &step, body, Some("ann")) {
+            if carry_out(&mut exchange, &step, body, Some("ann")) {
                 continue;
             }
             match step {
@@ -96,8 +96,8 @@ impl Server {
                         .requested
                         .honored(Capabilities::ALL, permit.as_ref());
                     assert!(honored.is_subset_of(&accepted.requested));
-                    let stamp = StreamKind::Listen(accepted.id.clone());
-                    let stream = ServerStream::with_kind(stamp, honored, KEEP_ALIVE, self.now);
+                    let kind = StreamKind::Listen(accepted.id.clone());
+                    let stream = ServerStream::with_kind(kind, honored, KEEP_ALIVE, self.now);
                     return self.open(stream, Some(accepted.id));
                 }
                 Step::OpenSession => {
@@ -178,9 +178,9 @@ impl Server {
     }
 
     fn publish(&mut self, events: Vec<ServerEvent>) {
-        let fan = self.fanout.publish_all(events, self.now, self.now);
+        let batch = self.fanout.publish_all(events, self.now, self.now);
         let mut missed = Vec::new();
-        for (stream, chunk) in &fan.writes {
+        for (stream, chunk) in &batch.writes {
             let mut held = self.held.iter_mut();
             let held = held.find(|held| held.stream == *stream);
             let held = held.expect("a stream that is gone is written to");
@@ -189,7 +189,7 @@ impl Server {
                 continue;
             }
             let honored = self.fanout.stream(*stream).map(ServerStream::honored);
-            held.read(fan.chunk(*chunk), honored.expect("it is held"));
+            held.read(batch.chunk(*chunk), honored.expect("it is held"));
         }
         self.fanout.handle_missed(missed, self.now);
         self.fanout.take_due();
@@ -220,8 +220,8 @@ impl Server {
             assert!(ending.is_some(), "a stream that is closed has ended");
         }
         self.reuse();
-        let fan = self.fanout.publish(updated("a"), self.now, self.now);
-        assert!(fan.is_empty() && self.fanout.is_empty());
+        let batch = self.fanout.publish(updated("a"), self.now, self.now);
+        assert!(batch.is_empty() && self.fanout.is_empty());
     }
 }
 
@@ -268,8 +268,8 @@ impl Held {
             return take_of_session(message, honored);
         };
         let said = Incoming::read(message, &Limits::default());
-        let (stamp, incoming) = said.expect("a message that a client knows");
-        assert_eq!(stamp, id, "another subscription");
+        let (kind, incoming) = said.expect("a message that a client knows");
+        assert_eq!(kind, id, "another subscription");
         match incoming {
             Incoming::Acknowledged(filter) => {
                 assert!(!self.is_acknowledged, "twice");
@@ -296,7 +296,7 @@ fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
         return;
     }
     let text = std::str::from_utf8(message).expect("it is text");
-    assert!(!text.contains("subscriptionId"), "a stamp: {text}");
+    assert!(!text.contains("subscriptionId"), "a kind: {text}");
     let all = events();
     let mut known = all.iter().filter(|event| honored.accepts(event));
     let is_known = known.any(|event| {

@@ -194,13 +194,13 @@ pub fn stdio(bytes: &[u8]) {
 
 fn answer(channel: &mut Channel, input: &Input) {
     if let Input::Listen { handle: number, .. } = *input {
-        let told = Discovered {
+        let reported = Discovered {
             capabilities: Capabilities::ALL,
             server_info: None,
             fresh_until: None,
             is_public: true,
         };
-        channel.open(number, &told, None);
+        channel.open(number, &reported, None);
         channel.handle_events(vec![ServerEvent::ToolsListChanged]);
     }
 }

@@ -40,7 +40,7 @@ impl World {
             | Act::Ping
             | Act::EndSession
             | Act::Unwatch => self.move_client(step)?,
-            Act::Hold
+            Act::Block
             | Act::Release
             | Act::Deliver
             | Act::Drop
@@ -287,8 +287,8 @@ impl World {
         };
         self.note(|| format!("{:?} on socket {}, {way:?}", step.act, socket.0));
         match step.act {
-            Act::Hold => self.network.set_held(socket, way, true),
-            Act::Release => self.network.set_held(socket, way, false),
+            Act::Block => self.network.set_paused(socket, way, true),
+            Act::Release => self.network.set_paused(socket, way, false),
             Act::Deliver => self.deliver(socket, way, 1 + step.spin % 3)?,
             Act::Drop => self.hurt(socket, way, Fault::Drop),
             Act::Duplicate => self.hurt(socket, way, Fault::Duplicate),
@@ -322,7 +322,7 @@ impl World {
     fn kill(&mut self, socket: SocketId, what: u8) {
         for (way, is_late) in [(Way::ToEdge, what & 4 != 0), (Way::ToBus, what & 8 != 0)] {
             if is_late {
-                self.network.set_held(socket, way, true);
+                self.network.set_paused(socket, way, true);
             }
         }
         self.network.cut(socket);

@@ -6,13 +6,13 @@ use mcp_listen::{
 };
 
 use crate::{
-    desk::Tell,
     disk::Disk,
     harness_bug::{self, HarnessBug},
     invariant::Violation,
     key::Key,
     memory::{Attachment, Memory},
     network::{Close, Frame, Note, SocketId},
+    session_calls::PendingCall,
     table::{PER_SHARD, Table},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Bus {
     out: Vec<Out>,
     /// The current time.
     pub(crate) now: Millis,
-    pub(crate) tells: Vec<Tell>,
+    pub(crate) session_calls: Vec<PendingCall>,
     /// The number of restarts.
     pub(crate) lives: usize,
     /// The number of edges that have connected or left.
@@ -54,7 +54,7 @@ impl Bus {
             is_old,
             out: Vec::new(),
             now: Millis(0),
-            tells: Vec::new(),
+            session_calls: Vec::new(),
             lives: 0,
             moves: 0,
         };
@@ -145,7 +145,7 @@ impl Bus {
         let publication = memory.core.publish(&event);
         if cut != Cut::BeforeLog {
             self.disk.append(publication.position, key, number, now);
-            self.tell_floor();
+            self.report_floor();
             self.forward(now);
         }
         let frames = publication.deliveries.into_iter().flat_map(|delivery| {
@@ -187,7 +187,7 @@ impl Bus {
         self.lives += 1;
         self.moves += 1;
         self.out.clear();
-        self.tells.clear();
+        self.session_calls.clear();
         std::mem::take(&mut self.attachments).into_keys().collect()
     }
 
@@ -211,7 +211,7 @@ impl Bus {
 
     pub(crate) fn trim(&mut self, count: usize) {
         self.disk.trim(count);
-        self.tell_floor();
+        self.report_floor();
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -278,7 +278,7 @@ impl Bus {
             Persist::All => (attachment.kept, attachment.session) = (kept, claim),
             Persist::Delta(delta) => attachment.kept.push(delta.to_json()),
         }
-        self.tend(now);
+        self.carry_out(now);
         self.replay(edge, &mut reply)?;
         let frames = self.memory().map(|memory| reply.finish(&mut memory.core));
         for (place, text) in frames.unwrap_or_default().into_iter().enumerate() {
@@ -290,13 +290,13 @@ impl Bus {
             };
             self.send(socket, text, note, now);
         }
-        let told = self.memory().map(|memory| {
+        let stored = self.memory().map(|memory| {
             (
                 memory.core.registry().last(edge),
                 memory.core.registry().seq(edge),
             )
         });
-        if let Some(((last, seq), attachment)) = told.zip(self.attachments.get_mut(&socket)) {
+        if let Some(((last, seq), attachment)) = stored.zip(self.attachments.get_mut(&socket)) {
             (attachment.last, attachment.seq) = (last, seq.unwrap_or_default());
         }
         Ok(())
@@ -315,7 +315,7 @@ impl Bus {
         }
     }
 
-    fn tell_floor(&mut self) {
+    fn report_floor(&mut self) {
         let floor = self.disk.floor();
         if let Some(memory) = self
             .memory()

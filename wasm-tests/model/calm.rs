@@ -6,7 +6,7 @@ use crate::{
     bus::Cut,
     client::Client,
     host::{ATTACH, Host},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{Key, Keys},
     shard::ShardObject,
     world::{VERIFY, World},
@@ -39,7 +39,7 @@ impl World {
             .into_iter()
             .filter(|at| after.get(at) == before.get(at))
             .collect();
-        self.check_heard(&stayed)?;
+        self.check_received(&stayed)?;
         self.wait_at_last()?;
         // If the bus had not noticed yet that a stream was gone, another one was refused.
         self.check_watches()?;
@@ -53,9 +53,9 @@ impl World {
             self.check_sessions()?;
         }
         let known = self.known();
-        self.check_heard(&known)?;
+        self.check_received(&known)?;
         let is_apart = !self.bus.table().has_shards() || self.bus.attached() == 0;
-        hold(
+        ensure(
             "the root holds no edges where there are shards",
             is_apart,
             || "it does".to_owned(),
@@ -148,7 +148,7 @@ impl World {
                 left = span;
             }
             self.pass(PAUSE_STEP)?;
-            hold("failed calls are repeated", paused <= MAX_PAUSE, || {
+            ensure("failed calls are repeated", paused <= MAX_PAUSE, || {
                 format!("some are not after {} ms", MAX_PAUSE.0)
             })?;
         }
@@ -158,9 +158,9 @@ impl World {
     /// Every request continues.
     fn rouse(&mut self) -> Result<(), Violation> {
         for place in 0..self.isolates.len() {
-            let riders = self.isolates[place].riders.iter();
-            let stalled = riders.filter(|rider| rider.is_stalled);
-            for id in stalled.map(|rider| rider.id).collect::<Vec<_>>() {
+            let members = self.isolates[place].members.iter();
+            let stalled = members.filter(|member| member.is_stalled);
+            for id in stalled.map(|member| member.id).collect::<Vec<_>>() {
                 self.set_stalled(place, id, false)?;
             }
         }
@@ -183,7 +183,7 @@ impl World {
             .filter(|(_, host)| !host.is_open())
             .map(|(at, _)| at)
             .collect();
-        hold(
+        ensure(
             "a stream that can be opened opens",
             waiting.is_empty(),
             || format!("{waiting:?} are not open"),
@@ -211,12 +211,12 @@ impl World {
         whole.map(|(at, _)| at).collect()
     }
 
-    fn check_heard(&self, which: &[usize]) -> Result<(), Violation> {
+    fn check_received(&self, which: &[usize]) -> Result<(), Violation> {
         for at in which {
             let client = &self.clients[*at];
             if client.host.is_some() {
-                let heard = client.check_heard(&self.ledger);
-                heard.map_err(|lost| lost.of_client(*at))?;
+                let result = client.check_received(&self.ledger);
+                result.map_err(|lost| lost.of_client(*at))?;
             }
         }
         Ok(())
@@ -233,7 +233,7 @@ impl World {
         self.settle()?;
         self.pass(PROMPTLY)?;
         let all = self.streams();
-        self.check_heard(&all)
+        self.check_received(&all)
     }
 
     /// Streams end, with a result if they are closed, and the bus removes each of them.
@@ -249,13 +249,13 @@ impl World {
         }
         self.settle()?;
         let left = self.streams();
-        hold("a closed stream ends", left.is_empty(), || {
+        ensure("a closed stream ends", left.is_empty(), || {
             format!("{left:?} did not")
         })?;
         self.pass(PROMPTLY)?;
         let shards = self.shards.objects.values_mut();
         let attached = shards.map(ShardObject::attached).sum::<usize>() + self.bus.attached();
-        hold("the bus removes edges that leave", attached == 0, || {
+        ensure("the bus removes edges that leave", attached == 0, || {
             format!("{attached} are attached")
         })
     }

@@ -3,7 +3,7 @@ use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::EndRea
 use crate::{
     driven::Driven,
     host::{Host, STALL},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     world::World,
 };
 
@@ -28,7 +28,7 @@ impl World {
         self.answer_watch(at, &Service::refuse(Reason::Unavailable));
         self.drop_host(at)?;
         self.tend_watch(at)?;
-        hold(
+        ensure(
             "a stream that can be opened opens",
             opened_in != Some(disturbances),
             || format!("client {at} was refused, and the bus is well"),
@@ -41,10 +41,10 @@ impl World {
         let client = &self.clients[at];
         let has_cause =
             |id: &str| client.is_superseded() || self.register.may_be_over(id, self.now);
-        hold(
+        ensure(
             "a stream that was not ended stays open",
             client.session_id().is_none_or(has_cause),
-            || format!("client {at} is let go, and its session is there"),
+            || format!("client {at} is closed, and its session exists"),
         )
     }
 
@@ -62,7 +62,7 @@ impl World {
     /// Whether nothing is pending between root and shards: failed calls are repeated later.
     pub(crate) fn is_quiet(&mut self) -> bool {
         !self.setup.has_shards
-            || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_told()
+            || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_confirmed()
     }
 
     /// Whether the bus may be unable to tell what was missed: its epoch is new, its log is too
@@ -104,7 +104,7 @@ impl Host {
         if !is_asked_for {
             self.allow(ending);
         }
-        hold(
+        ensure(
             "a stream that was not ended stays open",
             is_asked_for || has_cause,
             || format!("it ended: {}", ending.code()),

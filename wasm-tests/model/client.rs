@@ -7,7 +7,7 @@ use mcp_listen::{
 
 use crate::{
     host::{Host, Written},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key, Keys},
     ledger::Ledger,
     request::{Asks, Request},
@@ -102,7 +102,7 @@ impl Client {
     pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
         let key = Key::of(event);
         self.read[key.index()] = self.seen;
-        hold(
+        ensure(
             "a watch reports only what it watches",
             self.wanted.has(key),
             || key.name().to_owned(),
@@ -188,13 +188,13 @@ impl Client {
             if read.said == Said::End {
                 return Ok(false);
             }
-            self.hear(read.said)?;
+            self.receive(read.said)?;
         }
         Ok(true)
     }
 
     /// The client of the core has to classify its messages in the same way.
-    fn hear(&mut self, said: Said) -> Result<(), Violation> {
+    fn receive(&mut self, said: Said) -> Result<(), Violation> {
         let Kind::Subscription { stream, .. } = &mut self.kind else {
             return Ok(());
         };
@@ -208,7 +208,7 @@ impl Client {
             Said::Opened | Said::KeepAlive | Said::End => return Ok(()),
         };
         let notice = stream.handle_message(incoming);
-        hold(
+        ensure(
             "a client understands its messages",
             notice == Some(expected),
             || format!("it took it for {notice:?}"),
@@ -218,7 +218,7 @@ impl Client {
     /// Every promised and published event has been received, through the last cue that the client
     /// read. A watch is promised events published after it was first live: before that, its client
     /// knows of no stream.
-    pub(crate) fn check_heard(&self, ledger: &Ledger) -> Result<(), Violation> {
+    pub(crate) fn check_received(&self, ledger: &Ledger) -> Result<(), Violation> {
         for key in self.wanted.iter() {
             let last = ledger.last(key);
             let is_before = match &self.kind {
@@ -226,13 +226,13 @@ impl Client {
                 _ => false,
             };
             let is_promised = !is_before && self.is_promised(key, last);
-            let is_heard = !is_promised || self.read[key.index()] >= last;
-            hold("no silent loss", is_heard, || {
+            let is_received = !is_promised || self.read[key.index()] >= last;
+            ensure("no silent loss", is_received, || {
                 format!("event {last} of {} was never followed by a cue", key.name())
             })?;
             let is_latest =
                 !key.is_task() || !self.is_promised(key, last) || self.has_state(key, last);
-            hold("the latest state of a task is delivered", is_latest, || {
+            ensure("the latest state of a task is delivered", is_latest, || {
                 format!("state {last} of {} was not", key.name())
             })?;
         }

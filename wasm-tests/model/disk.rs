@@ -5,7 +5,7 @@ use mcp_listen::{
     clock::Millis,
 };
 
-use crate::{cabinet::Cabinet, key::Key, table::Table};
+use crate::{key::Key, session_rows::SessionRows, table::Table};
 
 /// The state that outlives the bus: the log, trimmed by count and age, and the subscriptions of
 /// sessions.
@@ -16,7 +16,7 @@ pub(crate) struct Disk {
     floor: u64,
     last: u64,
     window: usize,
-    pub(crate) cabinet: Cabinet,
+    pub(crate) sessions: SessionRows,
     /// The time of the alarm that ends sessions.
     pub(crate) sweep_at: Option<Millis>,
     /// The state that the root of shards stores.
@@ -41,7 +41,7 @@ impl Disk {
             floor: 0,
             last: 0,
             window,
-            cabinet: Cabinet::default(),
+            sessions: SessionRows::default(),
             sweep_at: None,
             table,
             published: Vec::new(),

@@ -7,9 +7,9 @@ use mcp_listen::{
 
 use crate::{
     driven::{Driven, Frame, frames_of},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key, number_of},
-    pending::{Pending, Told},
+    pending::{Content, Pending},
     wire::{Read, Reader, Said},
 };
 
@@ -54,7 +54,7 @@ impl Written {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn tells_of(&self, key: Key) -> bool {
+    pub(crate) fn contains(&self, key: Key) -> bool {
         let is_of =
             |read: &Read| matches!(&read.said, Said::Changed(event) if Key::of(event) == key);
         self.reads.iter().any(is_of)
@@ -127,11 +127,15 @@ impl Host {
     }
 
     /// The additions of these frames are pending in order.
-    pub(crate) fn count(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
+    pub(crate) fn count(
+        &mut self,
+        contents: &[Content],
+        stream: &ServerStream,
+    ) -> Result<(), Violation> {
         if self.is_of_session {
             self.pending.retain(stream.honored());
         }
-        self.pending.handle(told, stream)
+        self.pending.handle(contents, stream)
     }
 
     /// Whether its client resumes: then it receives what was published before it returned.
@@ -223,7 +227,7 @@ impl Host {
         let is_cue = |read: &Read| matches!(read.said, Said::Changed(_));
         let written = self.written.as_ref();
         let says = written.is_some_and(|written| written.reads.iter().any(is_cue));
-        hold(
+        ensure(
             "a session sends nothing before its client is ready",
             is_ready || !says,
             || "a cue was written".to_owned(),
@@ -258,14 +262,14 @@ impl Host {
         }
         if let Said::Changed(event) = &read.said {
             let key = Key::of(event);
-            hold("nothing outside the honored filter", honors(key), || {
+            ensure("nothing outside the honored filter", honors(key), || {
                 format!("{} was written", key.name())
             })?;
             self.pending.take(key, number_of(event))?;
             self.polled[key.index()] = published;
         }
         if read.said == Said::Result {
-            hold("a graceful end drains", self.pending.is_empty(), || {
+            ensure("a graceful end drains", self.pending.is_empty(), || {
                 "the result was written before pending cues".to_owned()
             })?;
         }

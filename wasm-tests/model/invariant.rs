@@ -20,12 +20,12 @@ impl Violation {
 }
 
 /// Checks a promise: returns an error if it does not hold.
-pub(crate) fn hold(
+pub(crate) fn ensure(
     promise: &'static str,
-    holds: bool,
+    is_kept: bool,
     how: impl FnOnce() -> String,
 ) -> Result<(), Violation> {
-    if holds {
+    if is_kept {
         Ok(())
     } else {
         Err(Violation::new(promise, how()))

@@ -16,7 +16,7 @@ use crate::{absence::Absence, host::ATTACH, network::SocketId};
 pub(crate) struct Isolate {
     pub(crate) core: isolate::Isolate,
     /// Ordered by age, the oldest first.
-    pub(crate) riders: Vec<Rider>,
+    pub(crate) members: Vec<Member>,
     /// The stream whose request owns the socket.
     pub(crate) holder: Option<StreamId>,
     pub(crate) socket: Option<SocketId>,
@@ -28,7 +28,7 @@ pub(crate) struct Isolate {
     pub(crate) moves: usize,
     /// The first frame of the socket, and whether anything came in answer.
     pub(crate) attach_frame: String,
-    pub(crate) has_heard: bool,
+    pub(crate) has_received: bool,
     /// The number of redirects of the socket before anything came.
     pub(crate) hops: usize,
     pub(crate) absence: Option<Absence>,
@@ -45,7 +45,7 @@ pub(crate) struct Isolate {
 
 /// A stream on a shared connection, and its request.
 #[derive(Clone, Debug)]
-pub(crate) struct Rider {
+pub(crate) struct Member {
     pub(crate) id: StreamId,
     pub(crate) client: usize,
     /// The number of writes by its request while it owned the socket.
@@ -57,7 +57,7 @@ pub(crate) struct Rider {
     /// Since when that is so.
     pub(crate) runs_since: Millis,
     /// Whether it was attached.
-    pub(crate) is_told: bool,
+    pub(crate) is_attached: bool,
     /// The number of the last published event at the confirmation that the stream waited for.
     pub(crate) head: usize,
 }
@@ -70,7 +70,7 @@ pub(crate) enum Errand {
     Watch,
 }
 
-impl Rider {
+impl Member {
     pub(crate) fn of(client: usize, id: StreamId, now: Millis) -> Self {
         Self {
             id,
@@ -79,7 +79,7 @@ impl Rider {
             errands: Vec::new(),
             is_stalled: false,
             runs_since: now,
-            is_told: false,
+            is_attached: false,
             head: 0,
         }
     }
@@ -95,14 +95,14 @@ impl Isolate {
         core.lease().set_budget(budget);
         Self {
             core,
-            riders: Vec::new(),
+            members: Vec::new(),
             holder: None,
             socket: None,
             epoch: Box::default(),
             home: None,
             moves: 0,
             attach_frame: String::new(),
-            has_heard: false,
+            has_received: false,
             hops: 0,
             absence: None,
             confirmed: 0,
@@ -113,31 +113,31 @@ impl Isolate {
         }
     }
 
-    pub(crate) fn rider(&self, id: StreamId) -> Option<&Rider> {
-        self.riders.iter().find(|rider| rider.id == id)
+    pub(crate) fn member(&self, id: StreamId) -> Option<&Member> {
+        self.members.iter().find(|member| member.id == id)
     }
 
-    pub(crate) fn rider_mut(&mut self, id: StreamId) -> Option<&mut Rider> {
-        self.riders.iter_mut().find(|rider| rider.id == id)
+    pub(crate) fn member_mut(&mut self, id: StreamId) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.id == id)
     }
 
-    fn held_by(&self) -> Option<&Rider> {
-        self.rider(self.holder?)
+    fn owner_member(&self) -> Option<&Member> {
+        self.member(self.holder?)
     }
 
     /// Whether the owner carries out its work.
     pub(crate) fn is_served(&self) -> bool {
-        self.held_by().is_some_and(|rider| !rider.is_stalled)
+        self.owner_member().is_some_and(|member| !member.is_stalled)
     }
 
     pub(crate) fn is_stalled(&self) -> bool {
-        self.riders.iter().any(|rider| rider.is_stalled)
+        self.members.iter().any(|member| member.is_stalled)
     }
 
     /// Counts the writes of the owner.
     pub(crate) fn count(&mut self, writes: usize) {
-        if let Some(rider) = self.holder.and_then(|id| self.rider_mut(id)) {
-            rider.writes += writes;
+        if let Some(member) = self.holder.and_then(|id| self.member_mut(id)) {
+            member.writes += writes;
         }
     }
 
@@ -149,10 +149,10 @@ impl Isolate {
 
     /// The next timer of the running requests, and whose it is.
     pub(crate) fn poll_watch(&mut self) -> Option<(Millis, StreamId)> {
-        let Self { core, riders, .. } = self;
-        let running = riders.iter().filter(|rider| !rider.is_stalled);
+        let Self { core, members, .. } = self;
+        let running = members.iter().filter(|member| !member.is_stalled);
         let watches =
-            running.map(|rider| Some((core.lease().poll_timeout_of(rider.id)?, rider.id)));
+            running.map(|member| Some((core.lease().poll_timeout_of(member.id)?, member.id)));
         watches.flatten().min()
     }
 }

@@ -8,8 +8,8 @@ pub(crate) enum Mail {
     Follow(ShardId, u64, String),
     Answer(ShardId, u64, String),
     /// A call about a session, and its confirmation.
-    Tell(ShardId, u32, String),
-    Told(ShardId, u32),
+    SessionCall(ShardId, u32, String),
+    Done(ShardId, u32),
 }
 
 /// A call of a root: after a restart, it waits for no answer to earlier calls.
@@ -27,8 +27,8 @@ impl Mail {
             | Self::BatchAck(shard, ..)
             | Self::Follow(shard, ..)
             | Self::Answer(shard, ..)
-            | Self::Tell(shard, ..)
-            | Self::Told(shard, ..) => *shard,
+            | Self::SessionCall(shard, ..)
+            | Self::Done(shard, ..) => *shard,
         }
     }
 }

@@ -8,10 +8,10 @@ use mcp_listen::{
 };
 
 use crate::{
-    cabinet::Cabinet,
     disk::Disk,
     harness_bug::{self, HarnessBug},
     network::SocketId,
+    session_rows::SessionRows,
 };
 
 /// The state that a restart or hibernation loses.
@@ -20,7 +20,7 @@ pub(crate) struct Memory {
     pub(crate) core: bus::Bus,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
-    pub(crate) sessions: Sessions<Cabinet>,
+    pub(crate) sessions: Sessions<SessionRows>,
     /// The sockets of ended sessions, which have to be closed.
     pub(crate) over: Vec<SocketId>,
     /// Sockets whose attachments do not record yet what was sent last.
@@ -50,7 +50,7 @@ impl Memory {
             core: disk.table.bus(cursor(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
-            sessions: Sessions::new(disk.cabinet.clone()),
+            sessions: Sessions::new(disk.sessions.clone()),
             over: Vec::new(),
             behind: BTreeSet::new(),
             settles_at: None,

@@ -155,7 +155,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn set_held(&mut self, id: SocketId, way: Way, is_paused: bool) {
+    pub(crate) fn set_paused(&mut self, id: SocketId, way: Way, is_paused: bool) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.pipe(way).is_paused = is_paused;
         }

@@ -3,13 +3,13 @@ use std::collections::VecDeque;
 use mcp_listen::{filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key},
 };
 
 /// The content of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Content {
     /// Everything that it honors may have changed.
     All,
     Change(Key),
@@ -26,20 +26,24 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Frames were handled: their additions must be at the end, and nothing else may have moved.
-    pub(crate) fn handle(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
-        let first = told.first().copied();
+    pub(crate) fn handle(
+        &mut self,
+        contents: &[Content],
+        stream: &ServerStream,
+    ) -> Result<(), Violation> {
+        let first = contents.first().copied();
         let honored = stream.honored();
         let count = stream.pending_cues();
-        hold(
+        ensure(
             "at most one cue per topic is pending",
             count <= KEYS,
             || format!("{count} cues wait"),
         )?;
         let added = count.saturating_sub(self.queue.len());
         let expected: Vec<Key> = match first {
-            Some(Told::Change(_)) if told.len() > 1 => self.new_of(told),
-            Some(Told::Change(key)) if added == 1 => vec![key],
-            Some(Told::All) if added > 0 => {
+            Some(Content::Change(_)) if contents.len() > 1 => self.new_of(contents),
+            Some(Content::Change(key)) if added == 1 => vec![key],
+            Some(Content::All) if added > 0 => {
                 let subjects = honored.subjects();
                 let keys = subjects.iter().map(Key::of);
                 keys.filter(|key| !self.queue.contains(key)).collect()
@@ -49,7 +53,7 @@ impl Pending {
         let is_new = expected.iter().all(|key| !self.queue.contains(key));
         self.queue.extend(&expected);
         let is_right = is_new && (count == self.queue.len() || is_over(stream));
-        hold("each topic is pending once, in its place", is_right, || {
+        ensure("each topic is pending once, in its place", is_right, || {
             format!(
                 "{count} cues wait after {first:?}, where {:?} should",
                 self.queue
@@ -64,7 +68,7 @@ impl Pending {
 
     /// A cue is written while none is pending.
     pub(crate) fn pass(&mut self, key: Key) -> Result<(), Violation> {
-        hold(
+        ensure(
             "nothing overtakes a pending cue",
             self.queue.is_empty(),
             || format!("{} was written before {:?}", key.name(), self.queue),
@@ -78,10 +82,10 @@ impl Pending {
         stream.pending_cues().saturating_sub(self.queue.len())
     }
 
-    fn new_of(&self, told: &[Told]) -> Vec<Key> {
-        let keys = told.iter().filter_map(|told| match told {
-            Told::Change(key) => Some(*key),
-            Told::All => None,
+    fn new_of(&self, contents: &[Content]) -> Vec<Key> {
+        let keys = contents.iter().filter_map(|contents| match contents {
+            Content::Change(key) => Some(*key),
+            Content::All => None,
         });
         keys.filter(|key| !self.queue.contains(key)).collect()
     }
@@ -102,7 +106,7 @@ impl Pending {
     /// A cue was written.
     pub(crate) fn take(&mut self, key: Key, number: Option<usize>) -> Result<(), Violation> {
         let first = self.queue.pop_front();
-        hold(
+        ensure(
             "cues leave in the order in which they became pending",
             first == Some(key),
             || {
@@ -113,7 +117,7 @@ impl Pending {
         let Some(number) = number else { return Ok(()) };
         let written = &mut self.written[key.index()];
         let former = std::mem::replace(written, number);
-        hold("a task's state never goes back", number >= former, || {
+        ensure("a task's state never goes back", number >= former, || {
             format!(
                 "state {number} of {} was written after {former}",
                 key.name()

@@ -7,11 +7,11 @@ use mcp_listen::{
 
 use crate::{
     bus::Refusal,
-    desk::Tell,
     invariant::Violation,
     mail::{Call, Mail},
     network::SocketId,
     schedule::{Act, Step},
+    session_calls::PendingCall,
     shard::ShardObject,
     world::World,
 };
@@ -32,7 +32,7 @@ pub(crate) struct Shards {
     life: usize,
     /// The calls about sessions in flight, with the instance of the root that made them, and the
     /// number of the last one.
-    tickets: BTreeMap<u32, (Tell, usize)>,
+    tickets: BTreeMap<u32, (PendingCall, usize)>,
     ticket: u32,
 }
 
@@ -101,7 +101,7 @@ impl Shards {
 impl World {
     /// Connects a socket: where its host was before, or where the root routes it. Returns whether
     /// it was accepted.
-    pub(crate) fn seat(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
+    pub(crate) fn connect_socket(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
         if let Some(shard) = known
             && self.shards.enter(socket, shard)
         {
@@ -143,7 +143,7 @@ impl World {
             };
             self.post(Mail::Batch(call.shard, number, call.text));
         }
-        self.post_tells();
+        self.post_session_calls();
         for shard in self.shards.objects.keys().copied().collect::<Vec<_>>() {
             let Some(object) = self.shards.objects.get_mut(&shard) else {
                 continue;
@@ -153,7 +153,7 @@ impl World {
             let done = object.take_done();
             self.hand_out(out);
             for ticket in done {
-                self.post(Mail::Told(shard, ticket));
+                self.post(Mail::Done(shard, ticket));
             }
             if let Some(call) = call {
                 self.post(Mail::Follow(shard, call.seq, call.text));
@@ -221,7 +221,7 @@ impl World {
                     }
                     _ => {
                         self.note(|| format!("  {mail:?} is lost"));
-                        if let Mail::Tell(_, ticket, _) | Mail::Told(_, ticket) = mail {
+                        if let Mail::SessionCall(_, ticket, _) | Mail::Done(_, ticket) = mail {
                             self.fail_ticket(ticket)?;
                         }
                     }
@@ -259,11 +259,12 @@ impl World {
         // Calls of an earlier instance are not carried out.
         let is_posted = |ticket: u32| {
             let mut mail = self.shards.mail.iter();
-            mail.any(|mail| matches!(mail, Mail::Tell(_, posted, _) | Mail::Told(_, posted) if *posted == ticket))
+            mail.any(|mail| matches!(mail, Mail::SessionCall(_, posted, _) | Mail::Done(_, posted) if *posted == ticket))
         };
         let tickets = self.shards.tickets.iter();
-        let lost = tickets
-            .filter(|(ticket, (tell, _))| ShardId(tell.shard) == shard && !is_posted(**ticket));
+        let lost = tickets.filter(|(ticket, (pending, _))| {
+            ShardId(pending.shard) == shard && !is_posted(**ticket)
+        });
         for ticket in lost.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.fail_ticket(ticket)?;
         }
@@ -308,19 +309,20 @@ impl World {
                     self.post(Mail::BatchAck(*shard, *call, answer));
                 }
             }
-            (Mail::Tell(shard, ticket, text), _) => {
+            (Mail::SessionCall(shard, ticket, text), _) => {
                 if std::mem::take(&mut self.shards.is_deaf) {
                     self.fail_mail(mail, false)?;
                 } else if let Some(object) = self.shards.objects.get_mut(shard) {
-                    object.tell_session(*ticket, text)?;
+                    object.handle_session_call(*ticket, text)?;
                 }
             }
-            (Mail::Told(_, ticket), _) => {
-                let told = self.shards.tickets.remove(ticket);
-                if let Some((tell, _)) = told.filter(|(_, life)| *life == self.shards.life) {
-                    self.bus.handle_told(&tell);
+            (Mail::Done(_, ticket), _) => {
+                let confirmed = self.shards.tickets.remove(ticket);
+                if let Some((pending, _)) = confirmed.filter(|(_, life)| *life == self.shards.life)
+                {
+                    self.bus.handle_confirmed(&pending);
                 }
-                self.handle_told(*ticket)?;
+                self.handle_confirmed(*ticket)?;
             }
             (Mail::Answer(shard, seq, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
@@ -353,7 +355,7 @@ impl World {
                     object.handle_failure(*seq, is_overloaded, now, random);
                 }
             }
-            Mail::Tell(_, ticket, _) | Mail::Told(_, ticket) => self.fail_ticket(*ticket)?,
+            Mail::SessionCall(_, ticket, _) | Mail::Done(_, ticket) => self.fail_ticket(*ticket)?,
         }
         self.collect_mail();
         Ok(())
@@ -365,16 +367,22 @@ impl World {
     }
 
     /// Posts the calls of the root about sessions; returns those that are awaited.
-    pub(crate) fn post_tells(&mut self) -> BTreeSet<u32> {
+    pub(crate) fn post_session_calls(&mut self) -> BTreeSet<u32> {
         let mut awaited = BTreeSet::new();
-        for tell in self.bus.take_tells() {
+        for pending in self.bus.take_session_calls() {
             self.shards.ticket += 1;
             let ticket = self.shards.ticket;
-            if tell.is_awaited {
+            if pending.is_awaited {
                 awaited.insert(ticket);
             }
-            self.post(Mail::Tell(ShardId(tell.shard), ticket, tell.call.to_json()));
-            self.shards.tickets.insert(ticket, (tell, self.shards.life));
+            self.post(Mail::SessionCall(
+                ShardId(pending.shard),
+                ticket,
+                pending.call.to_json(),
+            ));
+            self.shards
+                .tickets
+                .insert(ticket, (pending, self.shards.life));
         }
         awaited
     }

@@ -2,7 +2,7 @@ use mcp_listen::{bus::Cursor, filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
     client::Client,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
     ledger::Ledger,
     world::World,
@@ -18,8 +18,8 @@ impl World {
             };
             let is_open = host.is_open() && driven.read(ServerStream::is_open);
             // Something may still be pending.
-            let is_told = !driven.isolate.has_output();
-            let cursor = driven.isolate.cursor().filter(|_| is_told).cloned();
+            let is_idle = !driven.isolate.has_output();
+            let cursor = driven.isolate.cursor().filter(|_| is_idle).cloned();
             if let (true, Some(cursor)) = (is_open, cursor) {
                 let honored = driven.read(|stream| stream.honored().clone());
                 let client = &self.clients[at];
@@ -45,7 +45,7 @@ fn check_mark(
         };
         let is_behind = client.is_promised(key, last) && host.polled(key) < last;
         let is_lost = is_behind && !host.pending().has(key) && key.is_honored(honored);
-        hold("a cursor moves only over received events", !is_lost, || {
+        ensure("a cursor moves only over received events", !is_lost, || {
             let position = cursor.position.0;
             format!(
                 "event {last} of {} is behind position {position}, and nothing waits",

@@ -7,8 +7,8 @@ use mcp_listen::{
 
 use crate::{
     bus::Bus,
-    cabinet::Rows,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
+    session_rows::Rows,
     visit::URI_BYTES,
 };
 
@@ -46,7 +46,7 @@ impl Register {
         before: &Rows,
         now: Millis,
     ) -> Result<bool, Violation> {
-        let rows = bus.disk().cabinet.rows();
+        let rows = bus.disk().sessions.rows();
         let Some(session) = rows.get(id) else {
             return Ok(false);
         };
@@ -60,7 +60,7 @@ impl Register {
             };
             let is_own = caller.is_some() && entry.caller == caller;
             let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
-            hold(
+            ensure(
                 "a caller makes room at its own expense",
                 is_own || is_idle,
                 || format!("{lost} had to go for {id}"),
@@ -104,13 +104,13 @@ impl Register {
         let is_own = entry.principal == question.principal;
         let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
         let is_unknown = *reply == Reply::Unknown;
-        hold(
+        ensure(
             "an ended session is unknown, and so is one of another caller",
             is_unknown || is_own && !entry.is_over && !is_idle,
             || format!("{question:?} was answered {reply:?}"),
         )?;
         let is_there = is_own && !entry.is_over && (entry.is_streaming || now <= entry.stays_until);
-        hold("a session in use stays", !is_unknown || !is_there, || {
+        ensure("a session in use stays", !is_unknown || !is_there, || {
             format!("{} is unknown", question.session)
         })?;
         if is_unknown {
@@ -129,7 +129,7 @@ impl Register {
     /// Updates the state: streams that came and went, sessions that were swept, a bus that
     /// restarted.
     pub(crate) fn observe(&mut self, bus: &Bus, now: Millis) -> Result<(), Violation> {
-        let rows = bus.disk().cabinet.rows();
+        let rows = bus.disk().sessions.rows();
         let seen = (bus.lives, bus.moves, rows.version);
         if self.seen == seen {
             return Ok(());
@@ -153,7 +153,7 @@ impl Register {
             }
             entry.is_streaming = is_streaming;
             let is_gone = rows.get(id).is_none() && !entry.is_over;
-            hold(
+            ensure(
                 "a session in use stays",
                 !is_gone || !is_streaming && now > entry.stays_until,
                 || format!("{id} is gone"),
@@ -204,12 +204,12 @@ impl Register {
             let late = Millis(entry.idle.0 / 10);
             let was_before = entry.used.0 + late < lost.used.0
                 || is_one_life && is_exact(lost) && is_exact(entry) && entry.used < lost.used;
-            hold(
+            ensure(
                 "the least recently used session makes room",
                 has_stream || !was_before,
                 || format!("{id} went, and {other} was used before it"),
             )?;
-            hold(
+            ensure(
                 "a session without a stream makes room first",
                 !lost.is_streaming || entry.is_streaming,
                 || format!("{id} went, and {other} has no stream"),
@@ -246,7 +246,7 @@ pub(crate) fn check_room(
         Reply::Done => is_watched || own < limits.uris && !exceeds_bytes,
         _ => true,
     };
-    hold("limits hold to the byte", expected, || {
+    ensure("limits ensure to the byte", expected, || {
         format!("{reply:?} for {id}, which watches {own}, of {named} and {unnamed} bytes")
     })
 }

@@ -7,7 +7,7 @@ use crate::{
     bus::Bus,
     disk::Entry,
     harness_bug::{self, HarnessBug},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{Key, number_of},
 };
 
@@ -22,7 +22,7 @@ impl Bus {
             return Ok(());
         };
         let floor = self.disk().floor();
-        hold("replayed events are in the log", after >= floor, || {
+        ensure("replayed events are in the log", after >= floor, || {
             format!("{after:?} is below the log's floor {floor:?}")
         })?;
         let from = if harness_bug::has(HarnessBug::ReplaysTooLate) {
@@ -55,10 +55,10 @@ impl Bus {
         };
         for (position, event) in &batch.events {
             let logged = self.disk().published(*position);
-            let is_told = logged.is_some_and(|(key, number)| {
-                key == Key::of(event) && number_of(event).is_none_or(|told| told == number)
+            let is_logged = logged.is_some_and(|(key, number)| {
+                key == Key::of(event) && number_of(event).is_none_or(|written| written == number)
             });
-            hold("only logged events are replayed", is_told, || {
+            ensure("only logged events are replayed", is_logged, || {
                 text.to_owned()
             })?;
         }

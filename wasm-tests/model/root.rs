@@ -5,7 +5,7 @@ use mcp_listen::{
 
 use crate::{
     bus::Bus,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     network::{Close, SocketId},
     table::PER_SHARD,
 };
@@ -67,7 +67,7 @@ impl Bus {
         let followed = sessions.handle_follow(&mut reply, &mut memory.core, now);
         followed.unwrap();
         if let Some(after) = reply.replay_after() {
-            hold("replayed events are in the log", after >= floor, || {
+            ensure("replayed events are in the log", after >= floor, || {
                 format!("{after:?} is below the log's floor {floor:?}")
             })?;
             for entry in self.disk().after(after).copied().collect::<Vec<_>>() {
@@ -78,7 +78,7 @@ impl Bus {
             }
         }
         let texts = self.memory().map(|memory| reply.finish(&mut memory.core));
-        self.tend(now);
+        self.carry_out(now);
         Ok(texts
             .and_then(|texts| texts.into_iter().next())
             .unwrap_or_default())

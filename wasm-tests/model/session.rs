@@ -2,7 +2,7 @@ use mcp_listen::{session::Ask, uri::Uri};
 
 use crate::{
     client::{Client, Kind},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key, Keys},
 };
 
@@ -125,7 +125,7 @@ impl Client {
 
     /// Its session begins, in place of an earlier one: it has no subscriptions yet, and all changes
     /// of lists are promised from now on.
-    pub(crate) fn begin_anew(&mut self, id: Box<str>, published: usize) {
+    pub(crate) fn start_over(&mut self, id: Box<str>, published: usize) {
         if let Some(session) = self.session_mut() {
             session.id = Some(id);
             session.asked = Keys::default();
@@ -210,7 +210,7 @@ impl Client {
             return Ok(());
         };
         let is_asked = session.lists.has(key) || session.asked.has(key);
-        hold(
+        ensure(
             "a session receives only what it requested",
             is_asked,
             || key.name().to_owned(),

@@ -144,10 +144,10 @@ impl ShardObject {
                         self.keep(socket, edge);
                     }
                 }
-                ShardOutput::Close(edge, parting) => {
+                ShardOutput::Close(edge, reason) => {
                     if let Some(socket) = self.socket(edge) {
                         self.let_go(socket);
-                        out.push(Out::Close(socket, close_of(parting)));
+                        out.push(Out::Close(socket, close_of(reason)));
                     }
                 }
                 ShardOutput::PersistChange(edge, change) => {
@@ -164,9 +164,9 @@ impl ShardObject {
     /// Handles a call of the root about a session; the ticket is in [`Self::take_done`] once that
     /// is done.
     /// is done.
-    pub(crate) fn tell_session(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
-        let told = self.life().shard.handle_session_call(ticket, text);
-        told.map_err(|_| Violation::new("calls are understood", text.to_owned()))
+    pub(crate) fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
+        let confirmed = self.life().shard.handle_session_call(ticket, text);
+        confirmed.map_err(|_| Violation::new("calls are understood", text.to_owned()))
     }
 
     pub(crate) fn take_done(&mut self) -> Vec<u32> {
@@ -273,8 +273,8 @@ fn note_of(frame: &str) -> Note {
 }
 
 /// How a socket is closed.
-pub(crate) fn close_of(parting: CloseReason) -> Close {
-    match parting {
+pub(crate) fn close_of(reason: CloseReason) -> Close {
+    match reason {
         CloseReason::Lost | CloseReason::Full => Close::Lost,
         CloseReason::Moved => Close::Moved,
         CloseReason::Over => Close::Over,

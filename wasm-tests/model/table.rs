@@ -14,14 +14,14 @@ pub(crate) struct Table {
     per_shard: u32,
     settled: Position,
     last: u32,
-    shards: BTreeMap<ShardId, Seat>,
+    shards: BTreeMap<ShardId, ShardRow>,
     topics: BTreeSet<(ShardId, Topic)>,
     /// The time of the alarm: set together with an event, until every shard has received it.
     pub(crate) alarm: Option<Millis>,
 }
 
 #[derive(Clone, Debug)]
-struct Seat {
+struct ShardRow {
     continent: Box<str>,
     seq: u64,
     is_leaving: bool,
@@ -48,16 +48,16 @@ impl Table {
         match change {
             JournalEntry::Opened { shard, continent } => {
                 self.last = shard.0;
-                let seat = Seat {
+                let row = ShardRow {
                     continent,
                     seq: 0,
                     is_leaving: false,
                 };
-                self.shards.insert(shard, seat);
+                self.shards.insert(shard, row);
             }
             JournalEntry::Leaving(shard) => {
-                if let Some(seat) = self.shards.get_mut(&shard) {
-                    seat.is_leaving = true;
+                if let Some(row) = self.shards.get_mut(&shard) {
+                    row.is_leaving = true;
                 }
             }
             JournalEntry::Closed(shard) => {
@@ -71,8 +71,8 @@ impl Table {
                 add,
                 drop,
             } => {
-                if let Some(seat) = self.shards.get_mut(&shard) {
-                    seat.seq = seq;
+                if let Some(row) = self.shards.get_mut(&shard) {
+                    row.seq = seq;
                 }
                 let is_dropped = |topic: &Topic| is_fresh || drop.contains(topic);
                 self.topics
@@ -88,8 +88,8 @@ impl Table {
     pub(crate) fn bus(&self, cursor: Cursor, disk: &Disk) -> bus::Bus {
         let mut bus = bus::Bus::new(cursor).with_floor(disk.floor());
         bus.set_shards(self.settled, self.last, self.per_shard);
-        for (shard, seat) in &self.shards {
-            bus.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);
+        for (shard, row) in &self.shards {
+            bus.restore_shard(*shard, &row.continent, row.seq, row.is_leaving);
         }
         for (shard, topic) in &self.topics {
             bus.restore_topic(*shard, topic.clone());
@@ -104,7 +104,7 @@ impl Table {
 
     /// Whether there is a shard that stays.
     pub(crate) fn has_shards(&self) -> bool {
-        self.shards.values().any(|seat| !seat.is_leaving)
+        self.shards.values().any(|row| !row.is_leaving)
     }
 }
 

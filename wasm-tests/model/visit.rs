@@ -13,7 +13,7 @@ use mcp_listen::{
 };
 
 use crate::{
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     request::{Asks, Request, URL},
 };
 
@@ -192,7 +192,7 @@ impl Visit {
 
     fn count(&mut self, step: &Step) -> Result<(), Violation> {
         self.steps += 1;
-        hold(
+        ensure(
             "a request takes a few steps",
             self.steps <= MAX_STEPS,
             || format!("{:?} still asks for {step:?}", self.asks),
@@ -206,7 +206,7 @@ impl Visit {
                 | Step::Initialize
                 | Step::Send { .. }
         );
-        hold(
+        ensure(
             "nothing is done for an unauthenticated caller",
             self.is_named || !needs_name,
             || format!("{step:?} for {:?}", self.asks),

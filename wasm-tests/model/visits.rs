@@ -8,7 +8,7 @@ use mcp_listen::{
 use crate::{
     client::Client,
     host::{Host, Opening, STALL},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
     register::check_room,
     request::{Asks, initialize_result},
@@ -69,7 +69,7 @@ impl World {
     }
 
     /// A call to a shard is done: requests that waited only for it are answered.
-    pub(crate) fn handle_told(&mut self, ticket: u32) -> Result<(), Violation> {
+    pub(crate) fn handle_confirmed(&mut self, ticket: u32) -> Result<(), Violation> {
         for mut visit in std::mem::take(&mut self.visits) {
             visit.awaited.remove(&ticket);
             let reply = visit.reply.take_if(|_| visit.awaited.is_empty());
@@ -128,7 +128,7 @@ impl World {
         self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
         let is_watch = matches!(question.ask, Ask::Watch { .. });
-        let before = is_watch.then(|| self.bus.disk().cabinet.rows().clone());
+        let before = is_watch.then(|| self.bus.disk().sessions.rows().clone());
         if is_own {
             self.clients[visit.at].handle_asked(&question.ask);
             for client in self.of_session(&question.session) {
@@ -157,7 +157,7 @@ impl World {
             (Ask::End { .. }, Reply::Done) => self.disturbances += 1,
             _ => {}
         }
-        visit.awaited = self.post_tells();
+        visit.awaited = self.post_session_calls();
         self.route();
         if visit.awaited.is_empty() {
             return Ok(Asked::Replied(reply));
@@ -206,7 +206,7 @@ impl World {
         self.begun += 1;
         self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
-        let before = self.bus.disk().cabinet.rows().clone();
+        let before = self.bus.disk().sessions.rows().clone();
         let (limits, fault) = (self.limits, visit.fault.disk());
         let begun = self.bus.begin_session(&id, new, &limits, self.now, fault);
         let Ok(begun) = begun else {
@@ -216,9 +216,9 @@ impl World {
         let has_evicted = self.register.begin(&id, &self.bus, &before, self.now)?;
         self.disturbances += u64::from(has_evicted);
         self.check_count()?;
-        self.post_tells();
+        self.post_session_calls();
         self.route();
-        hold(
+        ensure(
             "a session begins if there is room",
             begun || self.setup.bounds % 4 == 3,
             || format!("client {}", visit.at),
@@ -235,8 +235,8 @@ impl World {
             self.clients[visit.at].deny_resources();
         }
         let honored = accepted.requested.honored(Capabilities::ALL, Some(&permit));
-        let stamp = StreamKind::Listen(accepted.id.clone());
-        let stream = ServerStream::with_kind(stamp, honored, self.keep_alive(), self.now);
+        let kind = StreamKind::Listen(accepted.id.clone());
+        let stream = ServerStream::with_kind(kind, honored, self.keep_alive(), self.now);
         Outcome::Opened(Box::new(stream), None)
     }
 
@@ -247,7 +247,7 @@ impl World {
             return Err(Violation::new("a stream to be opened is created", how));
         };
         let client = &mut self.clients[visit.at];
-        let rows = self.bus.disk().cabinet.rows();
+        let rows = self.bus.disk().sessions.rows();
         let is_denied = self.setup.authorizes && visit.fault == Fault::DeniedResources;
         let id = client.session_id().filter(|_| is_denied);
         let denied: Vec<_> = id
@@ -255,7 +255,7 @@ impl World {
             .flat_map(|id| rows.uris(id))
             .cloned()
             .collect();
-        hold(
+        ensure(
             "a stream sends nothing that its caller may not receive",
             joining.denied == denied,
             || format!("{denied:?} is denied, and {:?} left out", joining.denied),
@@ -270,7 +270,7 @@ impl World {
         self.note(|| format!("  client {at}: {}", outcome.name()));
         match outcome {
             Outcome::Opened(stream, joining) => return self.hold_stream(visit, *stream, joining),
-            Outcome::Begun(id) => self.clients[at].begin_anew(id, published),
+            Outcome::Begun(id) => self.clients[at].start_over(id, published),
             Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
             Outcome::Answered(answer) => {
                 self.answer_watch(at, &answer);
@@ -297,10 +297,10 @@ impl World {
 
     fn check_refused(&self, visit: &Visit, reason: Option<&Reason>) -> Result<(), Violation> {
         let is_in_the_way = reason == Some(&Reason::StreamTaken);
-        hold(
+        ensure(
             "a stream that can be opened opens",
             is_in_the_way || visit.opened_in != Some(self.disturbances),
-            || format!("client {} was told {reason:?}", visit.at),
+            || format!("client {} got {reason:?}", visit.at),
         )
     }
 
@@ -343,7 +343,7 @@ impl World {
 
     /// Whether the session of a client is subscribed to a resource, according to the disk.
     fn is_watched(&self, at: usize, key: Key) -> bool {
-        let rows = self.bus.disk().cabinet.rows();
+        let rows = self.bus.disk().sessions.rows();
         let id = self.clients[at].session_id();
         id.is_some_and(|id| rows.uris(id).any(|uri| **uri == *key.name()))
     }
@@ -351,11 +351,11 @@ impl World {
     /// The core counts exactly the existing sessions.
     fn check_count(&mut self) -> Result<(), Violation> {
         let counted = self.bus.count_sessions();
-        let held = self.bus.disk().cabinet.rows().all().count();
-        hold(
+        let stored = self.bus.disk().sessions.rows().all().count();
+        ensure(
             "the count of sessions is right",
-            counted.is_none_or(|counted| counted == held),
-            || format!("{counted:?} of {held}"),
+            counted.is_none_or(|counted| counted == stored),
+            || format!("{counted:?} of {stored}"),
         )
     }
 }

@@ -9,7 +9,7 @@ use mcp_listen::{
 
 use crate::{
     client::Client,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Keys,
     request::{Asks, Request},
     world::World,
@@ -122,7 +122,7 @@ impl World {
     }
 
     fn hear_watch(&mut self, at: usize, output: &WatchOutput) -> Result<(), Violation> {
-        self.note(|| format!("  client {at} is told {output:?}"));
+        self.note(|| format!("  client {at} gets {output:?}"));
         match output {
             WatchOutput::Live { honored, .. } => {
                 let published = self.ledger.now();
@@ -130,7 +130,7 @@ impl World {
                     watching.live_from.get_or_insert(published);
                 }
                 let wanted = self.clients[at].wanted.filter();
-                hold("a watch knows what is honored", *honored == wanted, || {
+                ensure("a watch knows what is honored", *honored == wanted, || {
                     format!("client {at}: {honored:?}")
                 })
             }
@@ -199,7 +199,7 @@ impl World {
         while let Some(late) = self.clients.iter().position(Client::is_late) {
             let due = self.clients[late].poll_timeout();
             let due = due.filter(|due| (self.now..=until).contains(due));
-            hold("a watch reopens", due.is_some(), || {
+            ensure("a watch reopens", due.is_some(), || {
                 format!("client {late} has nothing to wait for before {}", until.0)
             })?;
             self.pass(due.map_or(Millis(0), |due| due - self.now) + A_MOMENT)?;

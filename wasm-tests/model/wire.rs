@@ -5,7 +5,7 @@ use mcp_listen::{
 
 use crate::{
     driven::Frame,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
 };
 
@@ -71,8 +71,8 @@ impl Reader {
             return Err(garbled(&text));
         };
         match self {
-            Self::Subscription(id) => stamped(id, message),
-            Self::Watch(id) => stamped(id, message).map(|read| Read {
+            Self::Subscription(id) => with_id(id, message),
+            Self::Watch(id) => with_id(id, message).map(|read| Read {
                 bytes: kept,
                 ..read
             }),
@@ -91,13 +91,13 @@ impl Read {
     }
 }
 
-fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
+fn with_id(id: &RequestId, message: &str) -> Result<Read, Violation> {
     let limits = Limits::default();
     let (named, incoming) =
         Incoming::read(message.as_bytes(), &limits).ok_or_else(|| garbled(message))?;
-    let stamp = format!("\"io.modelcontextprotocol/subscriptionId\":{}}}", id.raw());
-    let is_verbatim = named == *id && message.contains(&stamp);
-    hold("each message carries the verbatim id", is_verbatim, || {
+    let meta = format!("\"io.modelcontextprotocol/subscriptionId\":{}}}", id.raw());
+    let is_verbatim = named == *id && message.contains(&meta);
+    ensure("each message carries the verbatim id", is_verbatim, || {
         format!("{} in {message}", id.raw())
     })?;
     Ok(Read::of(match incoming {
@@ -120,12 +120,12 @@ fn plain(text: &str, message: &str) -> Result<Read, Violation> {
             ..Read::of(Said::Opened)
         });
     }
-    let stamp = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":0}"#;
-    let stamped = match message.split_once("\"params\":{") {
-        Some((before, after)) => format!("{before}{stamp},{after}"),
-        None => format!("{},{stamp}}}}}", message.trim_end_matches('}')),
+    let meta = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":0}"#;
+    let with_id = match message.split_once("\"params\":{") {
+        Some((before, after)) => format!("{before}{meta},{after}"),
+        None => format!("{},{meta}}}}}", message.trim_end_matches('}')),
     };
-    match Incoming::read(stamped.as_bytes(), &Limits::default()) {
+    match Incoming::read(with_id.as_bytes(), &Limits::default()) {
         Some((_, Incoming::Changed(event))) if !message.contains("subscriptionId") => Ok(Read {
             id,
             ..Read::of(Said::Changed(event))

@@ -8,7 +8,7 @@ use crate::{
     driven::Driven,
     harness_bug::{self, HarnessBug},
     host::Host,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     isolate::Isolate,
     ledger::{Ledger, time},
     network::Network,
@@ -136,7 +136,7 @@ impl World {
             }
             let Some(next) = next else { break };
             turns = if next > self.now { 0 } else { turns + 1 };
-            hold("deadlines advance", turns < RESTLESS, || {
+            ensure("deadlines advance", turns < RESTLESS, || {
                 format!("there is always one at {}", time(next))
             })?;
             self.set_now(self.now.max(next))?;

@@ -46,14 +46,14 @@ fn a_connection_lost_during_a_replay_needs_another_answer_to_settle() {
     world.isolate.settle(world.now);
     // The answer names a later head, and what it replays is lost.
     answered_without_replay(&mut world);
-    world.tend();
+    world.carry_out();
     world.move_on();
     answered_without_replay(&mut world);
     assert!(!world.isolate.is_settled());
 }
 
 fn answered_without_replay(world: &mut World) {
-    world.tend();
+    world.carry_out();
     world.take_up();
     world.down.truncate(1);
     world.take_down();

@@ -15,7 +15,7 @@ enum Step {
     Open(SubscriptionFilter),
     Leave(usize),
     /// The isolate is polled for a call, or one frame is delivered in either direction.
-    Tend,
+    CarryOut,
     Up,
     Down,
     Settle,
@@ -29,7 +29,7 @@ enum Step {
     Cut,
     Move,
     SendOn,
-    BeginAnew,
+    StartOver,
     Shut(bool),
     Draw(f64),
 }
@@ -41,7 +41,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => (0usize..8).prop_map(Step::Leave),
     ];
     let progress = prop_oneof![
-        3 => Just(Step::Tend),
+        3 => Just(Step::CarryOut),
         3 => Just(Step::Up),
         3 => Just(Step::Down),
         4 => Just(Step::Settle),
@@ -57,7 +57,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Cut),
         2 => Just(Step::Move),
         1 => Just(Step::SendOn),
-        1 => Just(Step::BeginAnew),
+        1 => Just(Step::StartOver),
         2 => any::<bool>().prop_map(Step::Shut),
         1 => (0.0..1.0).prop_map(Step::Draw),
     ];
@@ -76,7 +76,7 @@ fn take(world: &mut World, step: Step) {
         Step::Publish(event) => world.publish(&event),
         Step::Open(filter) => drop(world.open(filter)),
         Step::Leave(stream) => world.leave(stream),
-        Step::Tend => world.tend(),
+        Step::CarryOut => world.carry_out(),
         Step::Up => world.take_up(),
         Step::Down => world.take_down(),
         Step::Settle => world.settle(),
@@ -97,7 +97,7 @@ fn take(world: &mut World, step: Step) {
         Step::Cut => world.cut(),
         Step::Move => world.move_on(),
         Step::SendOn => world.send_on(),
-        Step::BeginAnew => world.begin_anew(),
+        Step::StartOver => world.start_over(),
         Step::Shut(is_shut) => world.is_shut = is_shut,
         Step::Draw(random) => world.random = random,
     }
@@ -122,8 +122,8 @@ fn no_stream_misses_the_last_change() {
         world.pass(20_000);
         for stream in &world.streams {
             let honors_tasks = !stream.filter.task_ids.is_empty();
-            let is_told = stream.owed.is_empty() || stream.has_ended;
-            assert!(is_told, "{:?} of {:?}", stream.owed, stream.written);
+            let is_complete = stream.owed.is_empty() || stream.has_ended;
+            assert!(is_complete, "{:?} of {:?}", stream.owed, stream.written);
             let is_first = stream.written.first().map(|it| it.contains("acknowledged"));
             assert_ne!(is_first, Some(false), "{:?}", stream.written);
             // A stream ends only if its tasks cannot be recovered or it never opened.

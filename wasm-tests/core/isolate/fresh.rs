@@ -45,7 +45,7 @@ fn a_replayed_disconnect_ends_a_stream_authorized_before_it() {
 fn a_disconnect_refuses_a_waiting_stream() {
     let mut world = opened(&[of_ann(tools())]);
     let waiting = world.open(of_ann(watching(&["b"])));
-    world.tend();
+    world.carry_out();
     world.publish(&disconnected());
     world.settle();
     assert!(!world.streams[waiting].is_acknowledged());
@@ -97,11 +97,11 @@ fn a_stream_ignores_replayed_events_before_its_head() {
     // The event after the lost one reveals the gap, and the bus replays both.
     world.publish(&updated("c"));
     world.pass(5_000);
-    let told = &world.streams[ahead].written[1..];
+    let reported = &world.streams[ahead].written[1..];
     assert_eq!(cues(&world, 0), 1);
     assert!(
-        !told.is_empty() && told.iter().all(|cue| !cue.contains("\"b")),
-        "{told:?}"
+        !reported.is_empty() && reported.iter().all(|cue| !cue.contains("\"b")),
+        "{reported:?}"
     );
     world.publish(&updated("b"));
     world.settle();
@@ -114,14 +114,14 @@ fn a_stream_opened_during_a_replay_receives_only_later_events() {
     world.move_on();
     world.publish(&updated("a"));
     world.publish(&updated("b"));
-    world.tend();
+    world.carry_out();
     world.take_up();
     // The answer and the first replayed event have arrived.
     let frames: Vec<String> = world.down.drain(..).collect();
     world.down.extend(frames[..2].iter().cloned());
     world.settle();
     let within = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     assert!(world.streams[within].is_acknowledged());
     world.down.extend(frames[2..].iter().cloned());
     world.settle();

@@ -86,18 +86,18 @@ fn a_group_event_is_written_only_to_streams_of_that_group() {
     });
     assert_eq!(world.down.len(), 1);
     world.settle();
-    let heard = |world: &World| [0, 1, 2, 3].map(|stream| cues(world, stream));
-    assert_eq!(heard(&world), [1, 0, 1, 0]);
+    let received = |world: &World| [0, 1, 2, 3].map(|stream| cues(world, stream));
+    assert_eq!(received(&world), [1, 0, 1, 0]);
     world.publish(&ServerEvent::ToolsListChanged);
     world.settle();
-    assert_eq!(heard(&world), [2, 1, 2, 1]);
+    assert_eq!(received(&world), [2, 1, 2, 1]);
 }
 
 #[test]
 fn a_stream_of_followed_topics_is_acknowledged_at_once() {
     let mut world = opened(&[watching(&["a", "b"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     assert!(world.up.is_empty());
     assert!(world.streams[stream].is_acknowledged());
 }
@@ -106,7 +106,7 @@ fn a_stream_of_followed_topics_is_acknowledged_at_once() {
 fn a_stream_of_new_topics_is_acknowledged_after_the_bus_confirms() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     assert!(world.up[0].contains(r#""type":"follow","seq":2,"add":["resource:b"]"#));
     assert!(!world.streams[stream].is_acknowledged());
     world.publish(&updated("b"));
@@ -123,10 +123,10 @@ fn a_stream_of_new_topics_is_acknowledged_after_the_bus_confirms() {
 fn the_answer_to_another_change_is_ignored() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let stream = world.open(watching(&["c"]));
-    world.tend();
+    world.carry_out();
     world.down.push_back(follow::confirmed(1, 0));
     world.take_down();
-    world.tend();
+    world.carry_out();
     assert!(!world.streams[stream].is_acknowledged());
     world.settle();
     assert!(world.streams[stream].is_acknowledged());
@@ -161,7 +161,7 @@ fn streams_that_open_during_a_request_share_the_next_one() {
     let mut world = opened(&[watching(&["a"])]);
     for name in ["b", "c", "d"] {
         world.open(watching(&[name]));
-        world.tend();
+        world.carry_out();
     }
     world.settle();
     assert_eq!(world.sent().1, 2);
@@ -214,7 +214,7 @@ fn without_streams_there_is_no_connection_and_no_cursor() {
 fn a_moved_connection_loses_nothing_and_does_not_wait() {
     let mut world = opened(&[watching(&["a"]), tools()]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.move_on();
     world.publish(&updated("a"));
     world.settle();
@@ -228,7 +228,7 @@ fn a_moved_connection_loses_nothing_and_does_not_wait() {
 fn streams_that_open_during_a_redirect_wait_for_the_shard() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.send_on();
     world.settle();
     assert!(!world.streams[stream].is_acknowledged());
@@ -268,7 +268,7 @@ fn after_an_unknown_gap_every_stream_cues_everything() {
         ..tools()
     };
     let mut world = opened(&[watching(&["a", "b"]), tools(), tasks]);
-    world.begin_anew();
+    world.start_over();
     world.pass(5_000);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [2, 1]);
     // States of tasks cannot be recovered: the client listens again and reads them.
@@ -294,7 +294,7 @@ fn streams_that_open_without_a_bus_are_refused() {
 fn a_stream_opened_during_a_handover_is_served_by_the_next_connection() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     // The end of the socket is reported before the end of the request.
     world.cut();
     world.move_on();
@@ -309,7 +309,7 @@ fn a_stream_opened_during_a_handover_is_served_by_the_next_connection() {
 fn a_stream_opened_at_a_loss_waits_for_one_more_attempt() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.is_shut = true;
     world.cut();
     world.settle();
@@ -334,7 +334,7 @@ fn a_stream_closed_during_an_outage_cues_everything_before_its_result() {
 fn an_unanswered_change_is_repeated() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.up.clear();
     world.pass(7_000);
     assert!(world.streams[stream].is_acknowledged());
@@ -345,7 +345,7 @@ fn an_unanswered_change_is_repeated() {
 fn after_the_loss_of_the_log_streams_stay_and_cue_everything() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"])]);
     let ids = [0, 1].map(|stream| world.streams[stream].id);
-    world.begin_anew();
+    world.start_over();
     world.pass(60_000);
     assert_eq!([0, 1].map(|stream| world.streams[stream].id), ids);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 2]);

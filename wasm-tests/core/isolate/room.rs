@@ -227,11 +227,11 @@ fn after_three_refusals_streams_move_to_their_own_connections() {
     }
     world.isolate.handle_full();
     for stream in 0..2 {
-        let Some(IsolateOutput::Moved(parted)) = world.isolate.poll_output(world.now) else {
+        let Some(IsolateOutput::Moved(moved)) = world.isolate.poll_output(world.now) else {
             panic!("stream {stream} is still there");
         };
-        assert_eq!(parted.since, world.isolate.cursor().cloned());
-        assert!(parted.stream.is_open());
+        assert_eq!(moved.since, world.isolate.cursor().cloned());
+        assert!(moved.stream.is_open());
     }
     // The next stream asks the bus.
     let more = watching(&["more"]);

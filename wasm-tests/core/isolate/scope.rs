@@ -63,7 +63,7 @@ fn has_all(world: &World) -> bool {
 fn a_single_stream_misses_no_event_of_its_new_groups() {
     let mut world = opened(&[watching(&["a"])]);
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(has_all(&world));
@@ -95,9 +95,9 @@ fn events_of_new_groups_count_from_the_change_on() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let now = world.now;
     world.isolate.settle(now);
-    world.tend();
+    world.carry_out();
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     world.publish(&for_acme(&updated("a")));
     world.publish(&updated("b"));
     world.pass(60_000);
@@ -110,7 +110,7 @@ fn only_the_stream_without_room_for_its_groups_moves() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.isolate.handle_full();
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     let ids = [0, 1].map(|stream| world.streams[stream].id.is_some());
     assert_eq!(ids, [false, true]);
 }
@@ -120,7 +120,7 @@ fn a_single_stream_asks_the_bus_if_no_room_is_known() {
     let mut world = opened(&[watching(&["a"])]);
     world.isolate.handle_full();
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     world.publish(&updated("a"));
     world.publish(&for_acme(&updated("a")));
     world.pass(60_000);
@@ -143,17 +143,17 @@ fn a_moved_stream_misses_nothing() {
     };
     let now = world.now;
     world.isolate.handle_scope(id, scope, now);
-    let Some(IsolateOutput::Moved(parted)) = world.isolate.poll_output(now) else {
+    let Some(IsolateOutput::Moved(moved)) = world.isolate.poll_output(now) else {
         panic!("it stays");
     };
-    assert_eq!(parted.id, id);
-    assert_eq!(parted.since.as_ref(), Some(world.bus.cursor()));
-    assert_eq!(parted.stream.honored().scope.groups, labels(&["acme"]));
+    assert_eq!(moved.id, id);
+    assert_eq!(moved.since.as_ref(), Some(world.bus.cursor()));
+    assert_eq!(moved.stream.honored().scope.groups, labels(&["acme"]));
     world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
 
     let mut alone = Isolate::new(Timeouts::default(), Millis(0));
-    let id = alone.adopt(parted.stream, parted.since, now, 0.5);
+    let id = alone.adopt(moved.stream, moved.since, now, 0.5);
     assert_eq!(alone.poll_call(now), None);
     let now = now + Millis(1_900);
     let Some(UpstreamCall::Attach(attach)) = alone.poll_call(now) else {

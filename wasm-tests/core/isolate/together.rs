@@ -49,7 +49,7 @@ fn attach(isolate: &mut Isolate, seq: u64, epoch: &str, position: u64) {
     isolate.handle_message(&attached, NOW).unwrap();
 }
 
-fn hear(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEvent)>) {
+fn receive(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEvent)>) {
     for (position, event) in events {
         let batch = follow::batch(position - 1, position, &event);
         isolate.handle_message(&batch, NOW).unwrap();
@@ -59,12 +59,12 @@ fn hear(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEven
 /// Returns the number of frames and their streams for each output.
 fn written(isolate: &mut Isolate) -> Vec<Vec<(StreamId, usize)>> {
     let mut written = Vec::new();
-    while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(NOW) {
+    while let Some(IsolateOutput::Write(batch)) = isolate.poll_output(NOW) {
         let frames = |chunk: usize| {
-            let text = String::from_utf8(fan.chunk(chunk).to_vec()).unwrap();
+            let text = String::from_utf8(batch.chunk(chunk).to_vec()).unwrap();
             text.matches("event: message").count()
         };
-        let writes = fan.writes.iter();
+        let writes = batch.writes.iter();
         written.push(writes.map(|(id, chunk)| (*id, frames(*chunk))).collect());
     }
     written
@@ -77,9 +77,9 @@ fn numbered(names: &[&str]) -> Vec<(u64, ServerEvent)> {
 #[test]
 fn events_of_one_turn_are_one_write_with_one_frame_per_topic() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"]), watching(&["b"])]);
-    hear(&mut isolate, numbered(&["a", "b", "a", "b"]));
+    receive(&mut isolate, numbered(&["a", "b", "a", "b"]));
     assert_eq!(written(&mut isolate), [vec![(ids[0], 2), (ids[1], 1)]]);
-    hear(&mut isolate, [(5, updated("a"))]);
+    receive(&mut isolate, [(5, updated("a"))]);
     assert_eq!(written(&mut isolate), [vec![(ids[0], 1)]]);
 }
 
@@ -90,7 +90,7 @@ fn one_write_is_bounded_in_size() {
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (mut isolate, ids) = isolate(&[watching(&names)]);
-    hear(&mut isolate, numbered(&names));
+    receive(&mut isolate, numbered(&names));
     let frames: Vec<usize> = written(&mut isolate)
         .iter()
         .map(|writes| writes[0].1)
@@ -106,7 +106,7 @@ fn one_write_is_bounded_in_size() {
 #[test]
 fn a_gap_is_handled_after_earlier_events() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"])]);
-    hear(&mut isolate, [(1, updated("a"))]);
+    receive(&mut isolate, [(1, updated("a"))]);
     isolate.handle_moved(NOW);
     while isolate.poll_call(NOW).is_some() {}
     attach(&mut isolate, 2, "other", 1);
@@ -129,7 +129,7 @@ fn a_disconnected_caller_gets_nothing_more_of_a_batch() {
         ..watching(&["a", "b"])
     }]);
     let disconnected = ServerEvent::Disconnect { principal: ann };
-    hear(
+    receive(
         &mut isolate,
         (1..).zip([disconnected, updated("a"), updated("b")]),
     );

@@ -124,8 +124,8 @@ impl World {
     }
 
     /// Carries out the calls of the isolate, and delivers nothing.
-    pub(super) fn tend(&mut self) {
-        self.tell();
+    pub(super) fn carry_out(&mut self) {
+        self.deliver();
         while let Some(call) = self.isolate.poll_call(self.now) {
             self.calls.push(call.clone());
             assert!(self.calls.len() < 100_000, "it calls without end");
@@ -134,7 +134,7 @@ impl World {
                 UpstreamCall::Attach(text) => self.connect(text),
                 UpstreamCall::Send(text) => self.up.push_back(text),
             }
-            self.tell();
+            self.deliver();
         }
         self.write();
     }
@@ -162,13 +162,13 @@ impl World {
             // Dropped frames return an error; the isolate continues.
             self.isolate.handle_message(&frame, self.now).ok();
         }
-        self.tell();
+        self.deliver();
     }
 
     /// Delivers and writes everything possible, without advancing the time.
     pub(super) fn settle(&mut self) {
         loop {
-            self.tend();
+            self.carry_out();
             if !self.up.is_empty() {
                 self.take_up();
             } else if !self.down.is_empty() {
@@ -196,7 +196,7 @@ impl World {
     pub(super) fn cut(&mut self) {
         self.hang_up();
         self.isolate.handle_lost(self.now, self.random, false);
-        self.tell();
+        self.deliver();
     }
 
     /// The bus has no room for the topics of the isolate.
@@ -204,14 +204,14 @@ impl World {
         self.hang_up();
         self.isolate.handle_full();
         self.isolate.handle_lost(self.now, self.random, true);
-        self.tell();
+        self.deliver();
     }
 
     /// The bus closes the connection: a shard holds the streams from now on.
     pub(super) fn send_on(&mut self) {
         self.hang_up();
         self.isolate.handle_redirected(self.now, self.random);
-        self.tell();
+        self.deliver();
     }
 
     /// The connection ends with the request that owned it.
@@ -221,7 +221,7 @@ impl World {
     }
 
     /// The bus starts with an empty disk.
-    pub(super) fn begin_anew(&mut self) {
+    pub(super) fn start_over(&mut self) {
         self.cut();
         self.epochs += 1;
         self.log.clear();
@@ -269,31 +269,31 @@ impl World {
     }
 
     /// Passes the pending outputs to the streams.
-    pub(super) fn tell(&mut self) {
+    pub(super) fn deliver(&mut self) {
         while let Some(output) = self.isolate.poll_output(self.now) {
             self.given += 1;
             match output {
-                IsolateOutput::Write(fan) => self.give(&fan),
+                IsolateOutput::Write(batch) => self.give(&batch),
                 IsolateOutput::Poll(_) => {}
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate.remove(id);
                     self.lose(id);
                 }
-                IsolateOutput::Moved(parted) => self.lose(parted.id),
+                IsolateOutput::Moved(moved) => self.lose(moved.id),
             }
         }
         self.write();
     }
 
     /// Streams have room in turns.
-    fn give(&mut self, fan: &WriteBatch) {
+    fn give(&mut self, batch: &WriteBatch) {
         let mut missed = Vec::new();
-        for (id, chunk) in &fan.writes {
+        for (id, chunk) in &batch.writes {
             let place = self.place_of(*id);
             if (place + self.given).is_multiple_of(3) {
                 missed.push(*id);
             } else {
-                self.streams[place].read(fan.chunk(*chunk));
+                self.streams[place].read(batch.chunk(*chunk));
             }
         }
         self.isolate.fanout().handle_missed(missed, self.now);

@@ -117,11 +117,11 @@ fn the_server_is_updated_first() {
         Some(watching("s 1", &[], true)),
         "nothing has changed"
     );
-    let told = Ask::Initialized { is_forwarded: true };
-    assert_eq!(world.ask("s", told.clone()), Reply::Done);
+    let reported = Ask::Initialized { is_forwarded: true };
+    assert_eq!(world.ask("s", reported.clone()), Reply::Done);
     let released = Output::Watch(EdgeId(1), watching("s 1", &[], false));
     assert_eq!(world.outputs(), [released]);
-    assert_eq!(world.ask("s", told), Reply::Done);
+    assert_eq!(world.ask("s", reported), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
     assert_eq!(world.ask("s", Ask::End { is_forwarded: true }), Reply::Done);
     assert_eq!(
@@ -162,7 +162,7 @@ fn a_session_is_restored_from_its_record() {
     assert_eq!(world.ask("t", open), Reply::Taken);
     assert_eq!(world.watch("t", "b"), Reply::Done);
     let changed = SessionCall::Changed(claim("t 1"));
-    assert_eq!(world.outputs(), [tell(4, changed, true)]);
+    assert_eq!(world.outputs(), [call(4, changed, true)]);
     assert_eq!(
         world.watch("t", &"c".repeat(999)),
         Reply::Full(Excess::Uris(2))

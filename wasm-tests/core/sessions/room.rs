@@ -43,7 +43,7 @@ fn a_caller_makes_room_at_its_own_expense() {
     world.outputs();
     assert!(world.begin("e", of(Some("ann"))));
     let gone = SessionCall::Release(claim("c 3 ann"));
-    assert_eq!(world.outputs(), [tell(2, gone, false)], "with its stream");
+    assert_eq!(world.outputs(), [call(2, gone, false)], "with its stream");
     assert_eq!(world.ask_as(Some("bob"), "other", Ask::Use), Reply::Done);
     assert_eq!(world.sessions.count(), Ok(3));
 }

@@ -66,10 +66,10 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
     world.left(1);
     as_ann(&mut world, Ask::Unwatch(uri("b")));
     let changed = |stream| SessionCall::Changed(claim(&format!("s {stream} ann")));
-    assert_eq!(world.outputs(), [tell(7, changed(2), true)]);
+    assert_eq!(world.outputs(), [call(7, changed(2), true)]);
     assert!(world.joined_shard("s ann", 8).is_some());
     let gone = |stream| SessionCall::Release(claim(&format!("s {stream} ann")));
-    assert_eq!(world.outputs(), [tell(7, gone(3), false)]);
+    assert_eq!(world.outputs(), [call(7, gone(3), false)]);
     world.left_shard("s 2 ann", 7);
     as_ann(
         &mut world,
@@ -78,7 +78,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
             limits: LIMITS,
         },
     );
-    assert_eq!(world.outputs(), [tell(8, changed(3), true)]);
+    assert_eq!(world.outputs(), [call(8, changed(3), true)]);
     assert_eq!(
         as_ann(
             &mut world,
@@ -88,12 +88,12 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
         ),
         Reply::Done
     );
-    assert_eq!(world.outputs(), [tell(8, gone(4), true)]);
+    assert_eq!(world.outputs(), [call(8, gone(4), true)]);
 }
 
 #[test]
 fn a_call_to_a_shard_is_repeated_until_it_joins() {
-    let changed = |is_awaited| tell(7, SessionCall::Changed(claim("s 1")), is_awaited);
+    let changed = |is_awaited| call(7, SessionCall::Changed(claim("s 1")), is_awaited);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     let ready = Ask::Initialized {
@@ -102,7 +102,7 @@ fn a_call_to_a_shard_is_repeated_until_it_joins() {
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
     assert_eq!(world.outputs(), [changed(true)]);
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
-    assert_eq!(world.outputs(), [changed(true)], "whoever asks again waits");
+    assert_eq!(world.outputs(), [changed(true)], "a repeated request waits");
     // The call fails, and the object is reset.
     let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(former.into_store());
@@ -111,8 +111,8 @@ fn a_call_to_a_shard_is_repeated_until_it_joins() {
         world.sessions.sweep(world.now).unwrap();
         assert_eq!(world.outputs(), [changed(false)]);
     }
-    let told = world.joins_shard(&claim("s 1"), 7);
-    assert_eq!(told, Some(watching("s 1", &[], false)));
+    let reported = world.joins_shard(&claim("s 1"), 7);
+    assert_eq!(reported, Some(watching("s 1", &[], false)));
     world.now = world.now + IDLE + Millis(1);
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.ask("s", ready), Reply::Done);
@@ -121,7 +121,7 @@ fn a_call_to_a_shard_is_repeated_until_it_joins() {
 
 #[test]
 fn a_repeated_request_waits_for_the_shard_too() {
-    let changed = || tell(7, SessionCall::Changed(claim("s 1")), true);
+    let changed = || call(7, SessionCall::Changed(claim("s 1")), true);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     for _ in 0..2 {
@@ -135,7 +135,7 @@ fn a_repeated_request_waits_for_the_shard_too() {
     world.joined("s", 1);
     assert_eq!(
         world.outputs(),
-        [tell(7, SessionCall::Release(claim("s 2")), false)]
+        [call(7, SessionCall::Release(claim("s 2")), false)]
     );
     assert_eq!(world.watch("s", "b"), Reply::Done);
     let here = Output::Watch(EdgeId(1), watching("s 2", &["b"], true));
@@ -230,7 +230,7 @@ fn a_reattached_stream_is_lost_at_its_former_place() {
     assert_eq!(world.outputs(), []);
     assert!(world.joins(&stream, 2).is_some());
     let release = SessionCall::Release(stream);
-    assert_eq!(world.outputs(), [tell(7, release, false)]);
+    assert_eq!(world.outputs(), [call(7, release, false)]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_release_is_repeated_until_confirmed() {
     world.joined_shard("s", 7);
     world.joined_shard("s", 8);
     let older = SessionCall::Release(claim("s 2"));
-    assert_eq!(world.outputs(), [tell(7, older.clone(), false)]);
+    assert_eq!(world.outputs(), [call(7, older.clone(), false)]);
     assert_eq!(
         world.ask(
             "s",
@@ -250,7 +250,7 @@ fn a_release_is_repeated_until_confirmed() {
         Reply::Done
     );
     let all = SessionCall::Release(claim("s 3"));
-    assert_eq!(world.outputs(), [tell(8, all.clone(), true)]);
+    assert_eq!(world.outputs(), [call(8, all.clone(), true)]);
     // The calls fail, and the object is reset.
     let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
     world.sessions = Sessions::new(former.into_store());
@@ -258,10 +258,10 @@ fn a_release_is_repeated_until_confirmed() {
         world.sessions.sweep(world.now).unwrap();
         world.outputs()
     };
-    let both = [tell(7, older.clone(), false), tell(8, all.clone(), false)];
+    let both = [call(7, older.clone(), false), call(8, all.clone(), false)];
     assert_eq!(again(&mut world), both, "although the session is over");
     world.sessions.handle_confirmed(7, &older).unwrap();
-    assert_eq!(again(&mut world), [tell(8, all, false)]);
+    assert_eq!(again(&mut world), [call(8, all, false)]);
     world.sessions.handle_shard_emptied(8, world.now).unwrap();
     assert_eq!(again(&mut world), [], "none of its streams is there");
 }
@@ -273,7 +273,7 @@ fn a_stream_that_returns_to_a_shard_is_not_released_there() {
     for shard in [7, 8, 7] {
         assert!(world.joins_shard(&stream, shard).is_some());
     }
-    let release = |shard| tell(shard, SessionCall::Release(claim("s 1")), false);
+    let release = |shard| call(shard, SessionCall::Release(claim("s 1")), false);
     assert_eq!(world.outputs(), [release(7), release(8)]);
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.outputs(), [release(8)]);

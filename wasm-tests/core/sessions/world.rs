@@ -87,8 +87,8 @@ impl World {
             principal: principal.map(Into::into),
             ask,
         };
-        let told = Question::from_json(&question.to_json());
-        assert_eq!(told.as_ref(), Some(&question), "survives its way");
+        let reported = Question::from_json(&question.to_json());
+        assert_eq!(reported.as_ref(), Some(&question), "survives its way");
         let reply = self.sessions.ask(question, self.now).unwrap();
         assert_eq!(Reply::from_json(&reply.to_json()).as_ref(), Some(&reply));
         reply
@@ -216,7 +216,7 @@ impl World {
     }
 }
 
-pub(super) fn tell(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
+pub(super) fn call(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
     Output::Call {
         shard,
         call,

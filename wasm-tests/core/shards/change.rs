@@ -199,13 +199,16 @@ fn a_refusal_of_the_root_reaches_the_waiting_edges() {
         ask(&mut root, &mut shard),
         FollowAnswer::Full { .. }
     ));
-    let told = sent(&mut shard);
-    assert_eq!(told[1], (2, "Full".to_owned()));
+    let reported = sent(&mut shard);
+    assert_eq!(reported[1], (2, "Full".to_owned()));
     assert_eq!(
-        told[0].0, 1,
+        reported[0].0, 1,
         "it waits for the same call, and may come back"
     );
-    assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
+    assert!(
+        reported[2].1.contains(r#""type":"full","seq":2"#),
+        "{reported:?}"
+    );
     assert_eq!(
         (root.shard_name_bytes(), shard.registry().name_bytes()),
         (0, 0)
@@ -225,9 +228,9 @@ fn the_names_of_shards_are_counted_until_they_close() {
     ask(&mut root, &mut shard);
     assert_eq!(root.shard_name_bytes(), 2 * 65);
     // A restarted shard has reported nothing.
-    let mut anew = Shard::new(9);
-    attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
-    ask(&mut root, &mut anew);
+    let mut restarted = Shard::new(9);
+    attach(&mut restarted, r#"{"resourceSubscriptions":["b"]}"#, None);
+    ask(&mut root, &mut restarted);
     assert_eq!(root.shard_name_bytes(), 65);
     let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
     assert_eq!(rows, ["resource:b"]);

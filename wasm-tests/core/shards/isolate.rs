@@ -136,7 +136,7 @@ impl World {
             Step::Room(max_bytes) => self.bus.set_room(max_bytes, 0),
             Step::Pass(span) => self.now = self.now + Millis(span),
         }
-        self.tend();
+        self.carry_out();
     }
 
     fn open(&mut self, filter: SubscriptionFilter) {
@@ -203,13 +203,13 @@ impl World {
         taken.unwrap();
     }
 
-    fn tend(&mut self) {
+    fn carry_out(&mut self) {
         self.shard.handle_timeout(self.now, 0.5);
         self.bus.handle_timeout(self.now, 0.5);
         self.isolate.handle_timeout(self.now, 0.5);
         while self.bus.poll_entry().is_some() {}
         while let Some(output) = self.shard.poll_output() {
-            self.tell(output);
+            self.take_output(output);
         }
         self.follows.extend(self.shard.poll_call(self.now));
         self.batches
@@ -232,20 +232,20 @@ impl World {
         }
     }
 
-    fn tell(&mut self, output: ShardOutput) {
+    fn take_output(&mut self, output: ShardOutput) {
         match output {
             ShardOutput::Send(delivery)
                 if self.edge.is_some_and(|edge| delivery.edges.contains(&edge)) =>
             {
                 self.down.push_back(delivery.message);
             }
-            ShardOutput::Close(edge, parting) if self.edge == Some(edge) => {
+            ShardOutput::Close(edge, reason) if self.edge == Some(edge) => {
                 self.hang_up();
-                if parting == CloseReason::Full {
+                if reason == CloseReason::Full {
                     self.isolate.handle_full();
                 }
                 self.isolate
-                    .handle_lost(self.now, 0.5, parting == CloseReason::Full);
+                    .handle_lost(self.now, 0.5, reason == CloseReason::Full);
             }
             _ => {}
         }
@@ -253,10 +253,10 @@ impl World {
 
     fn give(&mut self, output: IsolateOutput) {
         match output {
-            IsolateOutput::Write(fan) => {
-                for (id, chunk) in &fan.writes {
+            IsolateOutput::Write(batch) => {
+                for (id, chunk) in &batch.writes {
                     let stream = self.streams.iter_mut().find(|it| it.id == Some(*id));
-                    stream.unwrap().read(fan.chunk(*chunk));
+                    stream.unwrap().read(batch.chunk(*chunk));
                 }
             }
             IsolateOutput::Poll(_) => {}
@@ -265,7 +265,7 @@ impl World {
                 let stream = self.let_go(id);
                 assert!(!stream.is_acknowledged, "a stream that is open is refused");
             }
-            IsolateOutput::Moved(parted) => drop(self.let_go(parted.id)),
+            IsolateOutput::Moved(moved) => drop(self.let_go(moved.id)),
         }
     }
 

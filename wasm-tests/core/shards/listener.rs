@@ -19,14 +19,14 @@ pub(crate) struct Listener {
     /// The shard that it contacts first.
     pub(crate) home: Option<ShardId>,
     /// The frames that it was sent, in order.
-    pub(crate) heard: Vec<Position>,
+    pub(crate) received: Vec<Position>,
     state: State,
     cursor: Option<Cursor>,
     /// The number of its last follow.
     seq: u64,
     /// The last event of each topic since the first acknowledgment.
     owed: BTreeMap<Topic, Position>,
-    told: BTreeMap<Topic, Position>,
+    reported: BTreeMap<Topic, Position>,
     /// Everything up to here was cued.
     cued: Position,
 }
@@ -45,12 +45,12 @@ impl Listener {
             filter,
             continent,
             home: None,
-            heard: Vec::new(),
+            received: Vec::new(),
             state: State::Lost,
             cursor: None,
             seq: 0,
             owed: BTreeMap::new(),
-            told: BTreeMap::new(),
+            reported: BTreeMap::new(),
             cued: Position(0),
         }
     }
@@ -90,12 +90,12 @@ impl Listener {
         }
     }
 
-    pub(crate) fn hear(&mut self, frame: &str) {
+    pub(crate) fn receive(&mut self, frame: &str) {
         match BusMessage::from_json(frame).unwrap() {
             BusMessage::Answer(FollowAnswer::Followed(followed)) => {
                 assert!(
                     self.state == State::Attaching && followed.seq == self.seq,
-                    "an answer that nobody waits for"
+                    "an unawaited answer"
                 );
                 self.state = State::Attached;
                 let cursor = Cursor {
@@ -124,11 +124,11 @@ impl Listener {
             "a gap on an open socket"
         );
         for (position, event) in batch.events {
-            assert!(self.filter.accepts(&event), "nobody asked for {event:?}");
+            assert!(self.filter.accepts(&event), "unrequested: {event:?}");
             assert!(position > cursor.position, "not in order");
             cursor.position = position;
-            self.heard.push(position);
-            self.told.insert(Topic::of(&event), position);
+            self.received.push(position);
+            self.reported.insert(Topic::of(&event), position);
         }
         assert_eq!(
             batch.through, cursor.position,
@@ -142,9 +142,9 @@ impl Listener {
         }
         assert!(self.state == State::Attached, "it was never answered");
         for (topic, position) in &self.owed {
-            let told = self.told.get(topic).copied().unwrap_or_default();
+            let reported = self.reported.get(topic).copied().unwrap_or_default();
             assert!(
-                told.max(self.cued) >= *position,
+                reported.max(self.cued) >= *position,
                 "{topic:?} at {position:?} is missing"
             );
         }

@@ -119,13 +119,13 @@ impl World {
             match output {
                 ShardOutput::Send(delivery) => {
                     for edge in delivery.edges {
-                        self.listeners[object.sockets[&edge]].hear(&delivery.message);
+                        self.listeners[object.sockets[&edge]].receive(&delivery.message);
                     }
                 }
-                ShardOutput::Close(edge, parting) => {
+                ShardOutput::Close(edge, reason) => {
                     let listener = object.sockets.remove(&edge).unwrap();
-                    self.listeners[listener].lose(parting == CloseReason::Over);
-                    if parting == CloseReason::Moved {
+                    self.listeners[listener].lose(reason == CloseReason::Over);
+                    if reason == CloseReason::Moved {
                         self.listeners[listener].home = None;
                     }
                 }

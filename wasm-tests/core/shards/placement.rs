@@ -30,7 +30,7 @@ fn shard(root: &mut Bus, continent: &str, full: Option<ShardId>) -> u32 {
     }
 }
 
-fn tell(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
+fn report(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
     let follow = Follow {
         seq,
         edges,
@@ -77,10 +77,10 @@ fn edges_stay_at_the_root_until_it_is_full() {
 fn an_edge_goes_to_the_emptiest_shard_of_its_continent() {
     let mut root = root();
     assert_eq!(placed(&mut root, &["EU", "OC", "EU", "OC"]), [1, 2, 1, 2]);
-    tell(&mut root, 1, 1, 10, false);
+    report(&mut root, 1, 1, 10, false);
     assert_eq!(placed(&mut root, &["EU", "OC"]), [3, 2]);
-    tell(&mut root, 1, 2, 4, false);
-    tell(&mut root, 3, 1, 5, false);
+    report(&mut root, 1, 2, 4, false);
+    report(&mut root, 3, 1, 5, false);
     assert_eq!(placed(&mut root, &["EU", "EU", "EU"]), [1, 1, 3]);
 }
 
@@ -90,7 +90,7 @@ fn a_full_shard_is_skipped_until_it_reports() {
     assert_eq!(placed(&mut root, &["EU"]), [1]);
     assert_eq!(shard(&mut root, "EU", Some(ShardId(1))), 2);
     assert_eq!(placed(&mut root, &["EU"]), [2]);
-    tell(&mut root, 1, 1, 0, false);
+    report(&mut root, 1, 1, 0, false);
     assert_eq!(placed(&mut root, &["EU"]), [1]);
 }
 
@@ -98,8 +98,8 @@ fn a_full_shard_is_skipped_until_it_reports() {
 fn an_empty_shard_is_closed_and_others_stay() {
     let mut root = root();
     placed(&mut root, &["EU", "OC"]);
-    tell(&mut root, 1, 1, 9, false);
-    tell(&mut root, 2, 1, 0, true);
+    report(&mut root, 1, 1, 9, false);
+    report(&mut root, 2, 1, 0, true);
     assert_eq!(leaving(&mut root), [2]);
     // It accepts no edges any more, and its number is not reused.
     assert_eq!(placed(&mut root, &["OC"]), [3]);
@@ -112,11 +112,11 @@ fn the_emptiest_shard_is_closed_if_the_others_stay_half_empty() {
     for full in [1, 2] {
         shard(&mut root, "EU", Some(ShardId(full)));
     }
-    tell(&mut root, 1, 1, 5, false);
-    tell(&mut root, 2, 1, 4, false);
-    tell(&mut root, 3, 1, 2, true);
+    report(&mut root, 1, 1, 5, false);
+    report(&mut root, 2, 1, 4, false);
+    report(&mut root, 3, 1, 2, true);
     assert!(leaving(&mut root).is_empty());
-    tell(&mut root, 3, 2, 1, true);
+    report(&mut root, 3, 2, 1, true);
     assert_eq!(leaving(&mut root), [3]);
 }
 
@@ -124,10 +124,10 @@ fn the_emptiest_shard_is_closed_if_the_others_stay_half_empty() {
 fn all_shards_are_closed_when_the_root_suffices() {
     let mut root = root();
     placed(&mut root, &["EU", "OC"]);
-    tell(&mut root, 1, 1, 3, false);
-    tell(&mut root, 2, 1, 3, true);
+    report(&mut root, 1, 1, 3, false);
+    report(&mut root, 2, 1, 3, true);
     assert!(leaving(&mut root).is_empty());
-    tell(&mut root, 2, 2, 2, true);
+    report(&mut root, 2, 2, 2, true);
     assert_eq!(leaving(&mut root), [1, 2]);
     assert_eq!(root.route("EU", 0, None), Route::Root);
 }
@@ -136,7 +136,7 @@ fn all_shards_are_closed_when_the_root_suffices() {
 fn a_count_without_a_report_closes_nothing() {
     let mut root = root();
     placed(&mut root, &["EU"]);
-    tell(&mut root, 1, 1, 1, false);
+    report(&mut root, 1, 1, 1, false);
     assert!(leaving(&mut root).is_empty());
 }
 
@@ -149,7 +149,7 @@ fn after_a_restart_numbers_are_not_reused_and_shards_count_as_full() {
     let mut root = bus_with_shards(cursor, Position(0), 5, 10);
     root.restore_shard(ShardId(2), "EU", 8, false);
     root.restore_shard(ShardId(3), "OC", 8, false);
-    tell(&mut root, 2, 9, 4, true);
+    report(&mut root, 2, 9, 4, true);
     assert!(leaving(&mut root).is_empty());
     // It is tried all the same.
     assert_eq!(placed(&mut root, &["OC"]), [3]);

@@ -140,8 +140,8 @@ fn messages_round_trip_through_json() {
                 epoch: epoch.clone(),
                 position: through,
             };
-            let told = || texts.iter().map(|(at, text)| (*at, text.clone()));
-            let text = Batch::for_shard(&end, previous, at, told(), is_last);
+            let reported = || texts.iter().map(|(at, text)| (*at, text.clone()));
+            let text = Batch::for_shard(&end, previous, at, reported(), is_last);
             let batch = Batch {
                 epoch: Some(epoch),
                 previous,
@@ -151,7 +151,7 @@ fn messages_round_trip_through_json() {
                 is_last,
             };
             assert_eq!(Batch::from_json(&text), Ok(batch.clone()));
-            let text = Batch::for_edge(previous, through, at, told());
+            let text = Batch::for_edge(previous, through, at, reported());
             let batch = Batch {
                 epoch: None,
                 is_last: false,
@@ -186,13 +186,13 @@ fn topics_have_distinct_texts() {
 
 #[test]
 fn members_of_a_newer_peer_are_ignored() {
-    let text = r#"{"v":1,"type":"taken","edges":3,"unheard-of":{}}"#;
+    let text = r#"{"v":1,"type":"taken","edges":3,"unknown-kind":{}}"#;
     let taken = BatchAck {
         edges: 3,
         is_retired: false,
     };
     assert_eq!(BatchAck::from_json(text), Ok(taken));
-    let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unheard-of":1}"#;
+    let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unknown-kind":1}"#;
     assert!(Follow::from_json(text).is_ok());
 }
 

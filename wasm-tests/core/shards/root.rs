@@ -63,9 +63,12 @@ fn edges_of_the_root_move_to_shards_without_a_loss() {
     world.come_to_rest();
     world.check_promises();
     assert_eq!(world.shards.len(), 2);
-    let heard = world.listeners.iter().map(|listener| listener.heard.len());
+    let received = world
+        .listeners
+        .iter()
+        .map(|listener| listener.received.len());
     // The last one attached after that.
-    assert_eq!(heard.collect::<Vec<_>>(), [2, 2, 2, 0]);
+    assert_eq!(received.collect::<Vec<_>>(), [2, 2, 2, 0]);
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn an_event_goes_once_to_each_shard_that_follows_it() {
         "{to:?} of {shards}"
     );
     world.come_to_rest();
-    world.publish(&updated("nobody's"));
+    world.publish(&updated("unfollowed"));
     assert!(world.mail.is_empty());
     world.publish(&ServerEvent::ToolsListChanged);
     world.publish(&ServerEvent::ToolsListChanged);
@@ -107,7 +110,7 @@ fn a_storm_costs_a_shard_two_calls() {
     }
     world.come_to_rest();
     assert_eq!(world.calls - before, 2 * world.shards.len());
-    assert_eq!(world.listeners[0].heard.len(), 200);
+    assert_eq!(world.listeners[0].received.len(), 200);
 }
 
 #[test]
@@ -142,7 +145,7 @@ fn large_events_are_spread_over_calls() {
     }
     world.come_to_rest();
     world.check_promises();
-    assert_eq!(world.listeners.last().unwrap().heard.len(), 100);
+    assert_eq!(world.listeners.last().unwrap().received.len(), 100);
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn a_late_shard_is_called_again_and_delivers_each_event_once() {
     world.mail.extend(late);
     world.come_to_rest();
     world.check_promises();
-    assert_eq!(world.listeners[0].heard.len(), 1);
+    assert_eq!(world.listeners[0].received.len(), 1);
 }
 
 #[test]
@@ -195,8 +198,8 @@ fn events_beyond_the_outbox_are_read_from_the_log() {
     world.come_to_rest();
     world.check_promises();
     let last = world.listeners.last().unwrap();
-    assert!(last.heard.contains(&Position(2)), "what was left out");
-    assert_eq!(last.heard.last(), Some(&Position(1_502)));
+    assert!(last.received.contains(&Position(2)), "what was left out");
+    assert_eq!(last.received.last(), Some(&Position(1_502)));
 }
 
 #[test]
@@ -230,11 +233,11 @@ fn events_beyond_one_answer_count_as_trimmed() {
     for id in 1..=600 {
         reply.push_event(&root, Position(id), &state(id));
     }
-    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowAnswer::Followed(reported)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };
-    let missed = told.missed.unwrap();
+    let missed = reported.missed.unwrap();
     let first = missed.events.first().unwrap().0;
     assert_eq!(missed.after, first.previous());
     assert!((500..540).contains(&missed.events.len()));
@@ -246,7 +249,7 @@ fn trimmed_events_are_recovered_by_cues() {
     world.publish(&ServerEvent::ToolsListChanged);
     world.mail.clear();
     for _ in 0..3 {
-        world.publish(&updated("nobody's"));
+        world.publish(&updated("unfollowed"));
     }
     world.trim(2);
     world.restart_root(false);

@@ -79,7 +79,7 @@ impl Pair {
                     let kind = delivery.message.split('"').nth(5).unwrap().to_owned();
                     said.extend(delivery.edges.iter().map(|edge| (edge.0, kind.clone())));
                 }
-                ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
+                ShardOutput::Close(edge, reason) => said.push((edge.0, format!("{reason:?}"))),
                 ShardOutput::PersistAll(edge) => {
                     said.push((edge.0, self.shard.registry().stored_topics(edge).join("")));
                 }
@@ -175,8 +175,8 @@ fn a_resource_with_missed_events_stays_followed() {
     reply.push_event(&pair.bus, Position(1), &updated("a"));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(seq, &answer, NOW, 0.5);
-    let mut told = pair.said().into_iter().map(|(_, said)| said);
-    assert!(told.next_back().is_some_and(|said| said == "batch"));
+    let mut reported = pair.said().into_iter().map(|(_, said)| said);
+    assert!(reported.next_back().is_some_and(|said| said == "batch"));
     let next = pair.shard.poll_call(NOW).map(|call| call.text);
     assert_eq!(next, None, "nothing is to be dropped");
 }

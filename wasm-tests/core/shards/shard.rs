@@ -24,11 +24,11 @@ pub(super) fn attach(shard: &mut Shard, filter: &str, since: Option<u64>) -> Edg
     let filter = SubscriptionFilter::from_json(filter, &Limits::default());
     let edge = shard.connect();
     let follow = follow::fresh(1, &filter.unwrap());
-    let heard = since.map(|position| Cursor {
+    let received = since.map(|position| Cursor {
         epoch: "e".into(),
         position: Position(position),
     });
-    let follow = match heard {
+    let follow = match received {
         Some(cursor) => follow.since(&cursor),
         None => follow,
     };
@@ -57,7 +57,7 @@ pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
                 let edges = delivery.edges.iter();
                 sent.extend(edges.map(|edge| (edge.0, delivery.message.clone())));
             }
-            ShardOutput::Close(edge, parting) => sent.push((edge.0, format!("{parting:?}"))),
+            ShardOutput::Close(edge, reason) => sent.push((edge.0, format!("{reason:?}"))),
             _ => {}
         }
     }
@@ -305,11 +305,7 @@ fn the_backoff_is_shorter_than_the_wait_of_an_edge() {
     // A stream that is not attached within 3 s is refused: this leaves more than a second for the
     // call.
     assert_eq!(longest, Some(Millis(1_600)));
-    assert_eq!(
-        fail(true),
-        Millis(6_400),
-        "one that is overloaded is left alone"
-    );
+    assert_eq!(fail(true), Millis(6_400), "an overloaded root gets a pause");
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl World {
                     let id = serde_json::Value::from(&*id);
                     self.publish(&task(&format!(r#"{{"taskId":{id},"status":"working"}}"#)))
                 }
-                other => panic!("nobody follows {other:?}"),
+                other => panic!("unexpected output {other:?}"),
             };
         }
     }

@@ -144,7 +144,7 @@ impl World {
             }
         }
         for frame in reply.finish(&mut self.bus) {
-            self.listeners[listener].hear(&frame);
+            self.listeners[listener].receive(&frame);
         }
     }
 
@@ -217,7 +217,7 @@ impl World {
         }
         for delivery in publication.deliveries {
             for edge in delivery.edges {
-                self.listeners[self.own[&edge]].hear(&delivery.message);
+                self.listeners[self.own[&edge]].receive(&delivery.message);
             }
         }
         self.settle_root();

@@ -7,15 +7,15 @@ use mcp_listen::{
 
 use crate::{
     bus::Bus,
-    cabinet::{Broken, Rows},
     harness_bug::{self, HarnessBug},
     network::Note,
+    session_rows::{Broken, Rows},
     shard::close_of,
 };
 
 /// The pending call to a shard about a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Tell {
+pub(crate) struct PendingCall {
     pub(crate) shard: u32,
     pub(crate) call: SessionCall,
     pub(crate) is_awaited: bool,
@@ -33,16 +33,15 @@ impl Bus {
         now: Millis,
         fails_after: Option<u8>,
     ) -> Result<bool, Broken> {
-        let (cabinet, since) = (self.disk().cabinet.clone(), self.disk().cursor());
+        let (rows, since) = (self.disk().sessions.clone(), self.disk().cursor());
         let idle = new.idle;
         let Some(memory) = self.memory() else {
             return Err(Broken);
         };
         let since = event_id::write(Some(&since));
         let sessions = &mut memory.sessions;
-        let begun =
-            cabinet.failing(fails_after, || sessions.begin(id, new, &since, limits, now))?;
-        self.tend(now);
+        let begun = rows.failing(fails_after, || sessions.begin(id, new, &since, limits, now))?;
+        self.carry_out(now);
         if begun {
             self.sweep_by(now + idle + Millis(1));
         }
@@ -55,13 +54,13 @@ impl Bus {
         now: Millis,
         fails_after: Option<u8>,
     ) -> Result<Reply, Broken> {
-        let cabinet = self.disk().cabinet.clone();
+        let rows = self.disk().sessions.clone();
         let Some(memory) = self.memory() else {
             return Err(Broken);
         };
         let sessions = &mut memory.sessions;
-        let reply = cabinet.failing(fails_after, || sessions.ask(question, now))?;
-        self.tend(now);
+        let reply = rows.failing(fails_after, || sessions.ask(question, now))?;
+        self.carry_out(now);
         Ok(reply)
     }
 
@@ -72,23 +71,23 @@ impl Bus {
         }
         let Some(memory) = self.memory() else { return };
         memory.sessions.sweep(now).unwrap();
-        let next = self.disk().cabinet.next_end();
+        let next = self.disk().sessions.next_end();
         self.disk_mut().sweep_at = next;
-        self.tend(now);
+        self.carry_out(now);
     }
 
     /// A shard has confirmed a call.
-    pub(crate) fn handle_told(&mut self, tell: &Tell) {
+    pub(crate) fn handle_confirmed(&mut self, call: &PendingCall) {
         if let Some(memory) = self.memory() {
             memory
                 .sessions
-                .handle_confirmed(tell.shard, &tell.call)
+                .handle_confirmed(call.shard, &call.call)
                 .unwrap();
         }
     }
 
     /// Carries out the outputs of the sessions.
-    pub(crate) fn tend(&mut self, now: Millis) {
+    pub(crate) fn carry_out(&mut self, now: Millis) {
         while let Some(output) = self
             .memory()
             .and_then(|memory| memory.sessions.poll_output())
@@ -102,9 +101,9 @@ impl Bus {
                         self.send(socket, frame, Note::SessionInterest, now);
                     }
                 }
-                Output::Close(edge, parting) => {
+                Output::Close(edge, reason) => {
                     if let Some(socket) = memory.sockets.get(&edge).copied() {
-                        self.leave(socket, close_of(parting), now);
+                        self.leave(socket, close_of(reason), now);
                     }
                 }
                 Output::Call {
@@ -113,7 +112,7 @@ impl Bus {
                     is_awaited,
                 } => {
                     self.sweep_by(now + AGAIN);
-                    self.tells.push(Tell {
+                    self.session_calls.push(PendingCall {
                         shard,
                         call,
                         is_awaited,
@@ -125,14 +124,14 @@ impl Bus {
     }
 
     /// The pending calls to shards.
-    pub(crate) fn take_tells(&mut self) -> Vec<Tell> {
-        std::mem::take(&mut self.tells)
+    pub(crate) fn take_session_calls(&mut self) -> Vec<PendingCall> {
+        std::mem::take(&mut self.session_calls)
     }
 
     /// Whether the stream of a session is anywhere, as the bus knows.
     pub(crate) fn is_streaming(&self, id: &str) -> bool {
         let is_at_shard = |rows: &Rows| rows.get(id).is_some_and(|session| session.shard.is_some());
-        self.has_stream(id) || is_at_shard(&self.disk().cabinet.rows())
+        self.has_stream(id) || is_at_shard(&self.disk().sessions.rows())
     }
 
     /// The number of sessions, as the core counts them.
@@ -141,8 +140,8 @@ impl Bus {
     }
 
     /// Whether every shard has confirmed all calls about its sessions.
-    pub(crate) fn has_told(&self) -> bool {
-        self.disk().cabinet.rows().has_told()
+    pub(crate) fn has_confirmed(&self) -> bool {
+        self.disk().sessions.rows().has_confirmed()
     }
 
     fn sweep_by(&mut self, at: Millis) {

@@ -10,7 +10,7 @@ use crate::{
     absence::Absence,
     answer::Refusal,
     invariant::Violation,
-    isolate::{Isolate, MAX_HOPS, Rider},
+    isolate::{Isolate, MAX_HOPS, Member},
     network::{Close, Frame, Note, SocketId, Way},
     world::World,
 };
@@ -33,7 +33,7 @@ impl World {
         };
         self.enter(at, place, id)?;
         // What is delivered at once, and what is published once the client has read that.
-        self.tell(place)?;
+        self.write_outputs(place)?;
         Ok(())
     }
 
@@ -55,8 +55,8 @@ impl World {
             host.isolate = place;
             host.stream = Some(id);
         }
-        let rider = Rider::of(at, id, self.now);
-        self.isolates[place].riders.push(rider);
+        let member = Member::of(at, id, self.now);
+        self.isolates[place].members.push(member);
         self.take(place, id)?;
         self.look(place, id)?;
         Ok(())
@@ -78,7 +78,7 @@ impl World {
                 UpstreamCall::Send(text) => self.send_up(place, text),
             }
         }
-        has_done |= self.tell(place)?;
+        has_done |= self.write_outputs(place)?;
         if self.isolates[place].is_served() {
             has_done |= self.lease(place)?;
         }
@@ -94,7 +94,7 @@ impl World {
         if is_due && isolate.is_served() {
             isolate.core.handle_timeout(now, random);
         }
-        if isolate.core.is_away() && !isolate.riders.is_empty() {
+        if isolate.core.is_away() && !isolate.members.is_empty() {
             isolate.absence.get_or_insert(Absence::since(now));
         }
     }
@@ -103,16 +103,16 @@ impl World {
     /// turn.
     pub(crate) fn hear_on_line(&mut self, place: usize, frame: &Frame) -> Result<(), Violation> {
         let now = self.now;
-        self.note(|| format!("  isolate {place} hears {}", frame.text));
+        self.note(|| format!("  isolate {place} receives {}", frame.text));
         let confirms = frame.note == Note::Answer;
         let is_current = self.isolates[place].epoch == self.bus.disk().cursor().epoch;
         let head = head_in(&frame.text).filter(|_| confirms && is_current);
         let head = head.and_then(|head| self.bus.disk().published(head));
         if confirms {
-            self.tell(place)?;
+            self.write_outputs(place)?;
         }
         let isolate = &mut self.isolates[place];
-        isolate.has_heard = true;
+        isolate.has_received = true;
         // A dropped frame is only counted on a real host.
         isolate.core.handle_message(&frame.text, now).ok();
         if !isolate.core.is_away() {
@@ -120,10 +120,10 @@ impl World {
         }
         if confirms {
             isolate.confirmed = head.map_or(0, |(_, number)| number);
-            self.tell(place)?;
+            self.write_outputs(place)?;
             self.isolates[place].confirmed = 0;
         } else if self.spin.is_multiple_of(2) {
-            self.tell(place)?;
+            self.write_outputs(place)?;
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl World {
         if how == Close::Moved {
             isolate.home = None;
             isolate.moves += 1;
-            if !isolate.has_heard && isolate.hops < MAX_HOPS {
+            if !isolate.has_received && isolate.hops < MAX_HOPS {
                 isolate.hops += 1;
                 return self.connect_line(place);
             }
@@ -158,18 +158,18 @@ impl World {
             });
             isolate.core.handle_lost(now, random, is_overloaded);
         }
-        self.tell(place)?;
+        self.write_outputs(place)?;
         Ok(())
     }
 
     /// The bus closes the streams: they end, or are refused.
     fn let_go(&mut self, place: usize) -> Result<(), Violation> {
-        let riders: Vec<usize> = self.isolates[place]
-            .riders
+        let members: Vec<usize> = self.isolates[place]
+            .members
             .iter()
             .map(|it| it.client)
             .collect();
-        for at in riders {
+        for at in members {
             self.check_let_go(at)?;
             let Some((host, mut driven)) = self.driven(at) else {
                 continue;
@@ -189,7 +189,7 @@ impl World {
         self.hang_up(place, false);
         let isolate = &mut self.isolates[place];
         isolate.attach_frame = text;
-        isolate.has_heard = false;
+        isolate.has_received = false;
         isolate.hops = 0;
         self.connect_line(place)
     }
@@ -209,7 +209,7 @@ impl World {
             Some(refusal) => self.lose_line(place, Close::Lost, refusal == Refusal::Overloaded),
             None => {
                 let socket = self.network.connect(self.bus.is_old());
-                if !self.seat(socket, home) {
+                if !self.connect_socket(socket, home) {
                     self.network.cut(socket);
                     self.isolates[place].home = None;
                     return self.lose_line(place, Close::Lost, false);
@@ -244,7 +244,7 @@ impl World {
     /// Detaches on a socket and closes it.
     pub(crate) fn leave_socket(&mut self, socket: SocketId, is_late: bool) {
         if is_late && !self.is_unlucky {
-            self.network.set_held(socket, Way::ToBus, true);
+            self.network.set_paused(socket, Way::ToBus, true);
         }
         let text = EdgeMessage::Detach.to_json();
         let note = Note::Detach;

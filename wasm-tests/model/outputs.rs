@@ -6,92 +6,92 @@ use mcp_listen::{
 
 use crate::{
     host::Host,
-    invariant::{Violation, hold},
-    isolate::Rider,
+    invariant::{Violation, ensure},
+    isolate::Member,
     key::Key,
-    pending::{Pending, Told},
+    pending::{Content, Pending},
     world::World,
 };
 
 /// The outputs of an isolate for its streams.
 impl World {
     /// Passes the outputs to the streams; returns whether there were any.
-    pub(crate) fn tell(&mut self, place: usize) -> Result<bool, Violation> {
+    pub(crate) fn write_outputs(&mut self, place: usize) -> Result<bool, Violation> {
         let now = self.now;
-        let mut has_told = false;
+        let mut has_output = false;
         while let Some(output) = self.isolates[place].core.poll_output(now) {
-            has_told = true;
+            has_output = true;
             self.isolates[place].count(writes(&output));
             match output {
-                IsolateOutput::Write(fan) => {
-                    self.write(place, &fan)?;
+                IsolateOutput::Write(batch) => {
+                    self.write(place, &batch)?;
                 }
                 IsolateOutput::Poll(ids) => {
                     self.poll(place, &ids)?;
                 }
                 IsolateOutput::Refused { id, .. } => {
-                    let client = self.isolates[place].rider(id).map(|rider| rider.client);
+                    let client = self.isolates[place].member(id).map(|member| member.client);
                     if let Some(at) = client {
                         self.refuse(at)?;
                     }
                 }
-                IsolateOutput::Moved(parted) => {
-                    self.part(place, *parted)?;
+                IsolateOutput::Moved(moved) => {
+                    self.part(place, *moved)?;
                 }
             }
         }
-        Ok(has_told)
+        Ok(has_output)
     }
 
     /// Events were fanned out: each stream has them written, or they are pending.
-    fn write(&mut self, place: usize, fan: &WriteBatch) -> Result<(), Violation> {
+    fn write(&mut self, place: usize, batch: &WriteBatch) -> Result<(), Violation> {
         let (now, published) = (self.now, self.ledger.now());
         let events = self.isolates[place].core.streams().last().to_vec();
-        let riders = self.isolates[place].riders.clone();
+        let members = self.isolates[place].members.clone();
         let mut missed = Vec::new();
-        for (id, chunk) in &fan.writes {
-            let Some(rider) = riders.iter().find(|rider| rider.id == *id) else {
+        for (id, chunk) in &batch.writes {
+            let Some(member) = members.iter().find(|member| member.id == *id) else {
                 continue;
             };
             let Self {
                 clients, isolates, ..
             } = self;
             let stream = isolates[place].core.stream(*id).unwrap();
-            let host = clients[rider.client].host.as_mut().unwrap();
+            let host = clients[member.client].host.as_mut().unwrap();
             if host.written_at.is_some() {
                 missed.push(*id);
                 continue;
             }
-            host.write_at_once(fan.chunk(*chunk), stream, published, now)?;
-            self.note(|| format!("    client {} is written to", rider.client));
+            host.write_at_once(batch.chunk(*chunk), stream, published, now)?;
+            self.note(|| format!("    client {} is written to", member.client));
         }
         let fanout = self.isolates[place].core.fanout();
         fanout.handle_missed(missed, now);
         fanout.take_due();
-        for rider in &riders {
-            self.check_head(rider, &events)?;
+        for member in &members {
+            self.check_head(member, &events)?;
             let Self {
                 clients, isolates, ..
             } = self;
-            let stream = isolates[place].core.stream(rider.id).unwrap();
-            let host = clients[rider.client].host.as_mut().unwrap();
-            let told = heard_of(&events, host.pending(), stream);
-            host.count(&told, stream)?;
-            self.block(place, rider);
-            self.pump(rider.client)?;
+            let stream = isolates[place].core.stream(member.id).unwrap();
+            let host = clients[member.client].host.as_mut().unwrap();
+            let received = received_by(&events, host.pending(), stream);
+            host.count(&received, stream)?;
+            self.block(place, member);
+            self.pump(member.client)?;
         }
         Ok(())
     }
 
-    fn block(&mut self, place: usize, rider: &Rider) {
+    fn block(&mut self, place: usize, member: &Member) {
         let now = self.now;
         let Self {
             clients, isolates, ..
         } = self;
-        let host = clients[rider.client].host.as_ref().unwrap();
+        let host = clients[member.client].host.as_ref().unwrap();
         if host.written.is_some() {
             let fanout = isolates[place].core.fanout();
-            fanout.with_stream(rider.id, |stream| stream.handle_blocked(now));
+            fanout.with_stream(member.id, |stream| stream.handle_blocked(now));
         }
     }
 
@@ -100,22 +100,22 @@ impl World {
         for id in ids {
             let isolate = &mut self.isolates[place];
             let confirmed = isolate.confirmed;
-            let Some(rider) = isolate.rider_mut(*id) else {
+            let Some(member) = isolate.member_mut(*id) else {
                 continue;
             };
-            let at = rider.client;
+            let at = member.client;
             let host = self.clients[at].host.as_ref();
             let goes_on = host.is_some_and(Host::is_of_session);
-            if !rider.is_told {
-                rider.is_told = true;
-                rider.head = if goes_on { 0 } else { confirmed };
+            if !member.is_attached {
+                member.is_attached = true;
+                member.head = if goes_on { 0 } else { confirmed };
             }
             let Self {
                 clients, isolates, ..
             } = self;
             let stream = isolates[place].core.stream(*id).unwrap();
             let host = clients[at].host.as_mut().unwrap();
-            host.count(&[Told::All], stream)?;
+            host.count(&[Content::All], stream)?;
             self.pump(at)?;
         }
         Ok(())
@@ -123,39 +123,39 @@ impl World {
 
     /// A stream that waited for the answer of the bus takes nothing at or before the head that the
     /// answer names.
-    fn check_head(&self, rider: &Rider, events: &[Published]) -> Result<(), Violation> {
-        let client = &self.clients[rider.client];
+    fn check_head(&self, member: &Member, events: &[Published]) -> Result<(), Violation> {
+        let client = &self.clients[member.client];
         let Some(host) = &client.host else {
             return Ok(());
         };
         for published in events {
             let key = Key::of(&published.event);
             let is_given =
-                host.pending().has(key) || host.written.as_ref().is_some_and(|it| it.tells_of(key));
-            let is_news = rider.head == 0 || self.ledger.last(key) > rider.head;
-            hold(
+                host.pending().has(key) || host.written.as_ref().is_some_and(|it| it.contains(key));
+            let is_news = member.head == 0 || self.ledger.last(key) > member.head;
+            ensure(
                 "nothing from before an acknowledgment that waited for the bus",
                 !is_given || is_news,
-                || format!("client {}: {}", rider.client, key.name()),
+                || format!("client {}: {}", member.client, key.name()),
             )?;
         }
         Ok(())
     }
 
     /// A stream continues in a separate isolate.
-    fn part(&mut self, place: usize, parted: MovedStream) -> Result<(), Violation> {
+    fn part(&mut self, place: usize, moved: MovedStream) -> Result<(), Violation> {
         let (now, random) = (self.now, self.random());
-        let MovedStream { id, stream, since } = parted;
-        let Some(at) = self.isolates[place].rider(id).map(|rider| rider.client) else {
+        let MovedStream { id, stream, since } = moved;
+        let Some(at) = self.isolates[place].member(id).map(|member| member.client) else {
             return Ok(());
         };
-        self.note(|| format!("  client {at} is parted with, since {since:?}"));
+        self.note(|| format!("  client {at} is moved with, since {since:?}"));
         self.remove(place, id)?;
         let place = self.alone();
         let id = self.isolates[place].core.adopt(stream, since, now, random);
         self.enter(at, place, id)?;
-        if let Some(rider) = self.isolates[place].rider_mut(id) {
-            rider.is_told = true;
+        if let Some(member) = self.isolates[place].member_mut(id) {
+            member.is_attached = true;
         }
         self.pump(at)
     }
@@ -164,7 +164,7 @@ impl World {
 /// The number of streams that are written to.
 fn writes(output: &IsolateOutput) -> usize {
     match output {
-        IsolateOutput::Write(fan) => fan.writes.len(),
+        IsolateOutput::Write(batch) => batch.writes.len(),
         IsolateOutput::Poll(ids) => ids.len(),
         IsolateOutput::Refused { .. } | IsolateOutput::Moved(_) => 1,
     }
@@ -172,20 +172,20 @@ fn writes(output: &IsolateOutput) -> usize {
 
 /// The events that a stream receives: those at or before the head of its acknowledgment are
 /// excluded.
-fn heard_of(events: &[Published], pending: &Pending, stream: &ServerStream) -> Vec<Told> {
+fn received_by(events: &[Published], pending: &Pending, stream: &ServerStream) -> Vec<Content> {
     let honored = stream.honored();
-    let mut heard: Vec<&Published> = events
+    let mut received: Vec<&Published> = events
         .iter()
         .filter(|published| honored.accepts(&published.event))
         .collect();
     let is_new = |published: &&Published| !pending.has(Key::of(&published.event));
-    while heard.iter().copied().filter(|it| is_new(it)).count() > pending.added(stream) {
-        let lowest = heard.iter().copied().filter(|it| is_new(it));
+    while received.iter().copied().filter(|it| is_new(it)).count() > pending.added(stream) {
+        let lowest = received.iter().copied().filter(|it| is_new(it));
         let lowest = lowest.map(|published| published.position).min();
-        heard.retain(|published| Some(published.position) != lowest);
+        received.retain(|published| Some(published.position) != lowest);
     }
-    heard
+    received
         .into_iter()
-        .map(|published| Told::Change(Key::of(&published.event)))
+        .map(|published| Content::Change(Key::of(&published.event)))
         .collect()
 }

@@ -1,8 +1,8 @@
 use mcp_listen::{clock::Millis, fanout::StreamId};
 
 use crate::{
-    invariant::{Violation, hold},
-    isolate::{Isolate, Rider},
+    invariant::{Violation, ensure},
+    isolate::{Isolate, Member},
     world::World,
 };
 
@@ -12,13 +12,13 @@ impl World {
     pub(crate) fn check_leases(&mut self) -> Result<(), Violation> {
         let now = self.now;
         for isolate in &mut self.isolates {
-            let is_idle = !isolate.is_served() && isolate.riders.iter().any(|it| !it.is_stalled);
+            let is_idle = !isolate.is_served() && isolate.members.iter().any(|it| !it.is_stalled);
             if !is_idle {
                 isolate.idle_since = None;
                 continue;
             }
             let since = *isolate.idle_since.get_or_insert(now);
-            hold(
+            ensure(
                 "a shared connection is served again soon",
                 now - since <= MAX_IDLE,
                 || format!("it is not since {} ms", (now - since).0),
@@ -29,18 +29,18 @@ impl World {
 
     pub(crate) fn check_taken(&self, place: usize, edge: StreamId) -> Result<(), Violation> {
         let isolate = &self.isolates[place];
-        let is_spent = isolate.rider(edge).is_some_and(|it| self.is_spent(it));
-        hold(
+        let is_spent = isolate.member(edge).is_some_and(|it| self.is_spent(it));
+        ensure(
             "a request that has spent its budget never owns the shared socket again",
-            !is_spent || isolate.riders.len() == 1,
+            !is_spent || isolate.members.len() == 1,
             || format!("{edge:?} of isolate {place} took it"),
         )
     }
 
     pub(crate) fn check_released(&self, place: usize, edge: StreamId) -> Result<(), Violation> {
-        let rider = self.isolates[place].rider(edge);
-        let may_keep = rider.is_some_and(|it| !it.is_stalled && !self.is_spent(it));
-        hold(
+        let member = self.isolates[place].member(edge);
+        let may_keep = member.is_some_and(|it| !it.is_stalled && !self.is_spent(it));
+        ensure(
             "a request that runs and is not spent keeps the socket",
             !may_keep,
             || format!("{edge:?} of isolate {place} lost it"),
@@ -50,25 +50,25 @@ impl World {
     pub(crate) fn check_shed(&self, place: usize, edges: &[StreamId]) -> Result<(), Violation> {
         let isolate = &self.isolates[place];
         let Isolate {
-            riders, shed_at, ..
+            members, shed_at, ..
         } = isolate;
         let is_due = shed_at.is_none_or(|at| at + self.budget().shed <= self.now);
         // While nothing is served, requests that do not run, or have not run long enough to notice,
         // do not count.
         let is_new = |since| !isolate.is_served() && self.now - since <= MAX_LOOK;
-        let is_out = |it: &Rider| {
+        let is_out = |it: &Member| {
             self.is_spent(it) || is_new(it.runs_since) || !isolate.is_served() && it.is_stalled
         };
-        let are_few = edges.len() <= riders.len().div_ceil(self.budget().shed_share);
-        hold(
+        let are_few = edges.len() <= members.len().div_ceil(self.budget().shed_share);
+        ensure(
             "a few streams are shed, and only if no fresh request can continue",
-            is_due && are_few && riders.iter().all(is_out),
+            is_due && are_few && members.iter().all(is_out),
             || format!("{edges:?} of isolate {place} were shed"),
         )
     }
 
-    fn is_spent(&self, rider: &Rider) -> bool {
-        rider.writes >= self.budget().writes
+    fn is_spent(&self, member: &Member) -> bool {
+        member.writes >= self.budget().writes
     }
 }
 

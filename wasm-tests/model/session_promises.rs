@@ -1,7 +1,7 @@
 use mcp_listen::listen::ServerStream;
 
 use crate::{
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
     world::World,
 };
@@ -9,7 +9,7 @@ use crate::{
 /// The promises of sessions once everything has settled.
 impl World {
     pub(crate) fn check_sessions(&mut self) -> Result<(), Violation> {
-        hold("a request is answered", self.visits.is_empty(), || {
+        ensure("a request is answered", self.visits.is_empty(), || {
             let asks: Vec<_> = self.visits.iter().map(|visit| visit.asks).collect();
             format!("{asks:?} are not")
         })?;
@@ -35,7 +35,7 @@ impl World {
             *other != at && it.session_id() == Some(&id) && it.host.is_some()
         });
         let other = others.next().map(|(other, _)| other);
-        hold("a session has at most one stream", other.is_none(), || {
+        ensure("a session has at most one stream", other.is_none(), || {
             format!("clients {at} and {other:?} have one for {id}")
         })?;
         if self.clients[at].is_superseded() || !is_known {
@@ -46,21 +46,21 @@ impl World {
             return Ok(());
         };
         let honored = driven.read(|stream: &ServerStream| stream.honored().clone());
-        let rows = self.bus.disk().cabinet.rows();
+        let rows = self.bus.disk().sessions.rows();
         let watched: Vec<_> = rows.uris(&id).cloned().collect();
-        let told = honored.resource_subscriptions;
+        let honored_uris = honored.resource_subscriptions;
         let is_right = |uri| {
             let (key, is_watched) = (Key::of_uri(uri), watched.contains(uri));
-            if told.contains(uri) {
+            if honored_uris.contains(uri) {
                 is_watched && (!denied.has(key) || granted.has(key))
             } else {
                 !is_watched || denied.has(key)
             }
         };
-        hold(
+        ensure(
             "a stream honors the subscriptions of its session",
-            told.iter().chain(&watched).all(is_right),
-            || format!("client {at} hears of {told:?}, and watches {watched:?}"),
+            honored_uris.iter().chain(&watched).all(is_right),
+            || format!("client {at} honors {honored_uris:?}, and is subscribed to {watched:?}"),
         )
     }
 }

@@ -18,9 +18,9 @@ impl World {
             isolate.verdict = Some(false);
             return Ok(());
         }
-        let riders: Vec<StreamId> = isolate.riders.iter().map(|rider| rider.id).collect();
-        let chosen = usize::from(step.who).checked_rem(riders.len());
-        let chosen = chosen.map(|chosen| riders[chosen]);
+        let members: Vec<StreamId> = isolate.members.iter().map(|member| member.id).collect();
+        let chosen = usize::from(step.who).checked_rem(members.len());
+        let chosen = chosen.map(|chosen| members[chosen]);
         // Mostly the owner.
         let of_holder = isolate.holder.filter(|_| !step.who.is_multiple_of(4));
         if let Some(edge) = of_holder.or(chosen) {
@@ -42,11 +42,11 @@ impl World {
         isolate.idle_since = None;
         let is_holder = isolate.holder == Some(edge);
         let mut errands = Vec::new();
-        if let Some(rider) = isolate.rider_mut(edge) {
-            rider.is_stalled = is_stalled;
-            rider.runs_since = now;
+        if let Some(member) = isolate.member_mut(edge) {
+            member.is_stalled = is_stalled;
+            member.runs_since = now;
             if !is_stalled {
-                errands = std::mem::take(&mut rider.errands);
+                errands = std::mem::take(&mut member.errands);
             }
         }
         if let Some(socket) = isolate.socket.filter(|_| is_holder) {
@@ -65,11 +65,11 @@ impl World {
         edge: StreamId,
         errand: Errand,
     ) -> Result<(), Violation> {
-        let Some(rider) = self.isolates[place].rider_mut(edge) else {
+        let Some(member) = self.isolates[place].member_mut(edge) else {
             return Ok(());
         };
-        if rider.is_stalled {
-            rider.errands.push(errand);
+        if member.is_stalled {
+            member.errands.push(errand);
             return Ok(());
         }
         match errand {
@@ -144,8 +144,8 @@ impl World {
     /// A stream has gone, and its request closes its socket.
     pub(crate) fn remove(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
         let isolate = &mut self.isolates[place];
-        let was_stalled = isolate.rider(edge).is_some_and(|rider| rider.is_stalled);
-        isolate.riders.retain(|rider| rider.id != edge);
+        let was_stalled = isolate.member(edge).is_some_and(|member| member.is_stalled);
+        isolate.members.retain(|member| member.id != edge);
         isolate.core.remove(edge);
         if isolate.holder == Some(edge) {
             self.let_go_of_socket(place, was_stalled);
@@ -157,8 +157,8 @@ impl World {
     /// A request has to close the socket.
     fn release(&mut self, place: usize, edge: StreamId) -> Result<(), Violation> {
         self.check_released(place, edge)?;
-        let rider = self.isolates[place].rider(edge);
-        let is_stalled = rider.is_some_and(|rider| rider.is_stalled);
+        let member = self.isolates[place].member(edge);
+        let is_stalled = member.is_some_and(|member| member.is_stalled);
         self.let_go_of_socket(place, is_stalled);
         self.run_errand(place, edge, Errand::Watch)
     }
@@ -178,9 +178,9 @@ impl World {
         let isolate = &mut self.isolates[place];
         isolate.shed_at = Some(now);
         isolate.idle_since = None;
-        let riders = isolate.riders.iter();
-        let shed = riders.filter(|rider| edges.contains(&rider.id));
-        let shed: Vec<usize> = shed.map(|rider| rider.client).collect();
+        let members = isolate.members.iter();
+        let shed = members.filter(|member| edges.contains(&member.id));
+        let shed: Vec<usize> = shed.map(|member| member.client).collect();
         for at in shed {
             if let Some((host, mut driven)) = self.driven(at) {
                 host.allow(EndReason::Exhausted);

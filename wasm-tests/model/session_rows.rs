@@ -13,7 +13,7 @@ use mcp_listen::{
 /// The sessions on the disk of a bus: each instance of the bus reads and writes them through a
 /// clone of this.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cabinet(Rc<RefCell<Rows>>);
+pub(crate) struct SessionRows(Rc<RefCell<Rows>>);
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
@@ -33,7 +33,7 @@ pub(crate) struct Rows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-impl Cabinet {
+impl SessionRows {
     pub(crate) fn rows(&self) -> Ref<'_, Rows> {
         self.0.borrow()
     }
@@ -94,7 +94,7 @@ impl Rows {
     }
 
     /// Whether no call to a shard is unconfirmed.
-    pub(crate) fn has_told(&self) -> bool {
+    pub(crate) fn has_confirmed(&self) -> bool {
         self.releases.is_empty() && self.all().all(|(_, session)| !session.is_unconfirmed)
     }
 
@@ -113,7 +113,7 @@ impl Rows {
     }
 }
 
-impl Store for Cabinet {
+impl Store for SessionRows {
     type Error = Broken;
 
     fn get(&self, id: &str) -> Result<Option<Session>, Broken> {
