@@ -99,8 +99,8 @@ fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The upper bounds, in milliseconds, of the classes of [`MetricsSnapshot::waits`], except for the last
-/// class.
+/// The upper bounds, in milliseconds, of the classes of [`MetricsSnapshot::waits`], except for the
+/// last class.
 pub const BOUNDS: [Millis; 6] = [
     Millis(5),
     Millis(20),

@@ -23,13 +23,13 @@ pub enum Verdict {
     /// answered with status 200: such a client takes a 404 for the end of its session.
     Watch(Rejection),
     /// `server/discover` or `initialize`: the MCP server's answer is adjusted by
-    /// [`crate::offer::withheld`].
+    /// [`crate::offer::withhold_changes`].
     Capabilities,
     /// Anything else: pass it on to the MCP server.
     PassThrough,
 }
 
-/// Judges a request while no streams are held; a body longer than `limits.body_bytes` may be
+/// Classifies a request while no streams are held; a body longer than `limits.body_bytes` may be
 /// truncated anywhere beyond that.
 ///
 /// A listen is rejected as an unknown method, whatever else is wrong with it: this matches the

@@ -36,7 +36,7 @@ pub enum PublishError {
 
 /// Reads the body of a publish: an event, or a non-empty array of events. An event is written as a
 /// [`ServerEvent`], as its notification, or with the name of its class in the official Python SDK.
-/// Either may have an `group` member. A disconnect is refused: the right to publish changes does
+/// Either may have a `group` member. A disconnect is refused: the right to publish changes does
 /// not include the right to end the streams of callers.
 ///
 /// # Errors

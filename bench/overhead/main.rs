@@ -84,7 +84,7 @@ impl Apart {
     }
 
     /// The seconds that a round takes: each event goes through the bus, and to each stream as a
-    /// frame of its own.
+    /// separate frame.
     fn round(&mut self) -> f64 {
         let event = ServerEvent::ResourceUpdated { uri: uri() };
         let began = Instant::now();

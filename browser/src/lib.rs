@@ -14,9 +14,10 @@
 //!
 //! async fn keep_fresh(mut refetch: impl FnMut()) -> Result<(), ListenError> {
 //!     let filter = SubscriptionFilter { tools_list_changed: true, ..Default::default() };
-//!     let mut changes = listen("https://mcp.example/mcp", filter, ListenOptions::default()).await?;
+//!     let options = ListenOptions::default();
+//!     let mut changes = listen("https://mcp.example/mcp", filter, options).await?;
 //!     refetch();
-//!     while let Some(change) = poll_fn(|context| Pin::new(&mut changes).poll_next(context)).await {
+//!     while let Some(change) = poll_fn(|cx| Pin::new(&mut changes).poll_next(cx)).await {
 //!         change?;
 //!         refetch();
 //!     }

@@ -16,7 +16,10 @@
 //! }
 //!
 //! impl ServerHandler for Notes {
-//!     fn accepted_subscription_filter(&self, asked: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+//!     fn accepted_subscription_filter(
+//!         &self,
+//!         asked: &SubscriptionFilter,
+//!     ) -> Option<SubscriptionFilter> {
 //!         Some(self.subscriptions.accept(asked))
 //!     }
 //!
@@ -27,7 +30,8 @@
 //!
 //! let bus = Bus::new();
 //! let notes = Notes { subscriptions: Subscriptions::new(bus.clone()) };
-//! // notes.serve(rmcp::transport::stdio()).await, or StreamableHttpService::new(move || Ok(notes.clone()), ...)
+//! // notes.serve(rmcp::transport::stdio()).await, or
+//! // StreamableHttpService::new(move || Ok(notes.clone()), ...)
 //! bus.publish(ServerEvent::ToolsListChanged);
 //! # drop(notes);
 //! ```

@@ -82,8 +82,8 @@ impl Bus {
         self
     }
 
-    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges; the names
-    /// that shards follow count too. Call it before the first edge connects.
+    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges; the
+    /// names that shards follow count too. Call it before the first edge connects.
     pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
         self.edges.set_room(Room::new(max_bytes, edges));
         self.count_follows();

@@ -89,7 +89,7 @@ impl Listener {
         self.carrier == Carrier::Channel && matches!(question, Question::Discover { .. })
     }
 
-    /// Judges the answer to the pending question; `None` if none came in time.
+    /// Evaluates the answer to the pending question; `None` if none came in time.
     pub(super) fn handle_channel_answer(&mut self, line: Option<&[u8]>, now: Millis) {
         if let Some((question, _)) = self.take_question() {
             self.follow(question.next(Answer::Message(line)), now);

@@ -55,7 +55,7 @@ pub fn probe(id: &RequestId, version: &str, client_info: Option<&str>) -> HttpRe
     HttpRequest::modern(version, DISCOVER, body)
 }
 
-/// Judges the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
+/// Evaluates the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
 /// last (2026-07-28, Streamable HTTP: Backward Compatibility).
 ///
 /// A failure of the server or of its gateway, and a refused caller, say nothing about the era. Only
@@ -81,8 +81,9 @@ pub fn of_response(
     verdicts.next().unwrap_or(Verdict::Settled(Era::Legacy))
 }
 
-/// Judges the absence of any answer. In a page, the server may be one of an earlier revision whose
-/// CORS policy does not allow the header fields of this one, so the client tries `initialize`.
+/// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
+/// whose CORS policy does not allow the header fields of this one, so the client tries
+/// `initialize`.
 pub fn of_no_response(is_page: bool) -> Verdict {
     if is_page {
         Verdict::Settled(Era::Legacy)
@@ -91,8 +92,8 @@ pub fn of_no_response(is_page: bool) -> Verdict {
     }
 }
 
-/// Judges the answer over stdio; `None` if none came in time, or the server has exited (2026-07-28,
-/// stdio: Backward Compatibility).
+/// Evaluates the answer over stdio; `None` if none came in time, or the server has exited
+/// (2026-07-28, stdio: Backward Compatibility).
 pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
     answer
         .and_then(|line| {
@@ -130,8 +131,8 @@ fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Ver
     Some(negotiate(supported, tried, spoken))
 }
 
-/// Judges the errors that only a server of this revision sends. Method-not-found is one of them if
-/// the HTTP status is 404 too, which no server with sessions sends.
+/// Evaluates the errors that only a server of this revision sends. Method-not-found is one of them
+/// if the HTTP status is 404 too, which no server with sessions sends.
 fn of_error(
     message: &[u8],
     status: Option<u16>,

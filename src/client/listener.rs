@@ -320,7 +320,7 @@ impl Listener {
         }));
     }
 
-    /// Judges the complete answer to the pending question.
+    /// Evaluates the complete answer to the pending question.
     fn handle_answer(&mut self, now: Millis) {
         if let Some((question, reply)) = self.take_question() {
             self.follow(question.next(Answer::Reply(&reply)), now);

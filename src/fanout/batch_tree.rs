@@ -33,7 +33,7 @@ struct Child {
 }
 
 impl BatchTree {
-    /// Creates bundles for streams whose slots are below `slot_count`.
+    /// Creates a tree for streams whose slots are below `slot_count`.
     pub(super) fn new(slot_count: usize) -> Self {
         Self {
             nodes: vec![Node {

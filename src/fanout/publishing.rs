@@ -117,8 +117,8 @@ impl Fanout {
         core::mem::take(&mut self.due)
     }
 
-    /// Calls `deliver` for each stream that receives the event and can be written to; for every other
-    /// stream that receives it the cue becomes pending.
+    /// Calls `deliver` for each stream that receives the event and can be written to; for every
+    /// other stream that receives it the cue becomes pending.
     fn each_receiver(
         &mut self,
         (published, repeats): (&Published, usize),

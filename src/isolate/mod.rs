@@ -72,7 +72,7 @@ impl Isolate {
         }
     }
 
-    /// Returns the streams, to be driven. Change their filters and whether they are held through
+    /// Returns the streams, to be driven. Change their filters and whether they are paused through
     /// the isolate.
     pub fn fanout(&mut self) -> &mut Fanout {
         &mut self.fanout

@@ -133,8 +133,8 @@ impl Isolate {
         true
     }
 
-    /// Returns the cursor up to which the stream of a session has every event after the last received
-    /// one.
+    /// Returns the cursor up to which the stream of a session has every event after the last
+    /// received one.
     pub(super) fn delivered(&self) -> Option<Cursor> {
         self.session
             .as_ref()

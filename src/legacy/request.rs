@@ -21,8 +21,8 @@ use super::VERSIONS;
 pub enum Verdict {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),
-    /// A request that no session can answer. Unless [`Reason::is_transport_level`], the rejection is sent
-    /// once the caller has been authenticated.
+    /// A request that no session can answer. Unless [`Reason::is_transport_level`], the rejection
+    /// is sent once the caller has been authenticated.
     Rejected(Rejection),
     /// Anything else: pass it on to the MCP server.
     PassThrough,
@@ -90,11 +90,13 @@ impl Call {
     }
 }
 
-/// Judges a request that is not a listen; a body longer than `limits.body_bytes` may be truncated.
+/// Classifies a request that is not a listen; a body longer than `limits.body_bytes` may be
+/// truncated.
 ///
 /// A request with the envelope of 2026-07-28, or with its version in the header and no session, is
-/// not ours, whatever its method. Every other request that names a session is ours, whatever its
-/// method and media type: only we know whether that session belongs to its caller.
+/// passed on, whatever its method. Every other request that names a session is handled here,
+/// whatever its method and media type: only this server knows whether that session belongs to its
+/// caller.
 pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     let session: Option<Box<str>> = headers.get(SESSION).map(Into::into);
     let is_message = method == "POST" && headers.declare_json();

@@ -28,8 +28,8 @@ pub enum Verdict {
 /// The outcome for a request before its caller is authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classified {
-    /// A listen request by its header fields: [`validate`] continues with the body, which has not been
-    /// read.
+    /// A listen request by its header fields: [`validate`] continues with the body, which has not
+    /// been read.
     Unread,
     /// A listen request by its body, which had to be read to know, with its verdict.
     Read(Verdict),
@@ -72,13 +72,13 @@ pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bo
     method == "POST" && (is_listen_by_header(headers) || is_readable)
 }
 
-/// Judges an HTTP request as far as HTTP alone decides it (content type, accept, size): the
+/// Classifies an HTTP request as far as HTTP alone decides it (content type, accept, size): the
 /// remaining checks follow once the caller is authenticated. A body longer than `limits.body_bytes`
 /// may be truncated anywhere beyond that, or omitted if `Content-Length` declares it. If
-/// [`is_listen_by_header`], only the length of the body matters: pass an empty body if it has not been
-/// read yet.
+/// [`is_listen_by_header`], only the length of the body matters: pass an empty body if it has not
+/// been read yet.
 ///
-/// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
+/// A listen of an earlier revision, without any sign of 2026-07-28, is passed on.
 pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Classified {
     if !may_be_listen(method, headers, limits) {
         return Classified::PassThrough;
@@ -108,9 +108,9 @@ pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limit
     }
 }
 
-/// Judges the body of a request that is [`Classified::Unread`]. The checks run in a fixed order (JSON,
-/// shape, headers against body, `_meta`, version, filter, extensions), and the first failure is
-/// returned.
+/// Validates the body of a request that is [`Classified::Unread`]. The checks run in a fixed order
+/// (JSON, shape, headers against body, `_meta`, version, filter, extensions), and the first failure
+/// is returned.
 pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     match json::read(body, limits.depth) {
         Ok(document) => validate_document(headers, &document, limits),
@@ -118,7 +118,8 @@ pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict 
     }
 }
 
-/// Judges an HTTP request whose caller needs no authentication: [`classify`], then [`validate`].
+/// Classifies and validates an HTTP request whose caller needs no authentication: [`classify`],
+/// then [`validate`].
 pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     match classify(method, headers, body, limits) {
         Classified::Unread => validate(headers, body, limits),
@@ -128,7 +129,7 @@ pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits)
     }
 }
 
-/// Judges a listen request on a transport without headers. `is_whole` is false if the request is
+/// Validates a listen request on a transport without headers. `is_whole` is false if the request is
 /// larger than allowed.
 pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &Limits) -> Verdict {
     let id = request::id_of(document, limits);
@@ -183,8 +184,8 @@ fn check_message(
     Ok(Accepted { id, requested })
 }
 
-/// Whether the header fields alone identify a listen request, so that [`classify`] does not need its
-/// body.
+/// Whether the header fields alone identify a listen request, so that [`classify`] does not need
+/// its body.
 pub fn is_listen_by_header(headers: &Headers<'_>) -> bool {
     headers.get("mcp-method") == Some(LISTEN)
 }

@@ -58,7 +58,7 @@ pub struct ChannelLimits {
 /// What the host has to do with a line from the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Not ours: forward these bytes unchanged to the MCP server.
+    /// Not for this channel: forward these bytes unchanged to the MCP server.
     Forward(Vec<u8>),
     /// A valid listen request: answer it with [`Channel::open`] or [`Channel::refuse`].
     Listen {

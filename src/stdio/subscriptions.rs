@@ -112,8 +112,8 @@ impl Subscriptions {
         Some(subscription)
     }
 
-    /// Opens the subscription's stream, unless it is open. `discovered` is only used for listens: the
-    /// capabilities of a session were checked before.
+    /// Opens the subscription's stream, unless it is open. `discovered` is only used for listens:
+    /// the capabilities of a session were checked before.
     pub(super) fn open(
         &mut self,
         handle: SubscriptionHandle,

@@ -6,18 +6,18 @@ use crate::{
         event::ServerEvent,
         filter::SubscriptionFilter,
         position::{Cursor, Position},
-        task::TaskId,
         topic::Topic,
     },
     wire::{Batch, BusMessage, Follow, FollowAnswer, Followed, ProtocolError},
 };
 
 use super::{
-    bus_frame::BusFrame,
     counts::Counts,
+    early_states::EarlyStates,
     link::{BusCall, Link, Timeouts},
     resume_point::ResumePoint,
     settling::Settling,
+    update::BusFrame,
 };
 
 /// Follows the log of a bus over one connection at a time: tracks the position up to which it has
@@ -29,7 +29,7 @@ use super::{
 pub struct Follower {
     pub(super) link: Link,
     pub(super) cursor: Option<Cursor>,
-    /// The past that the pending attach states.
+    /// What the pending attach states as received before.
     past: ResumePoint,
     /// The cursor at the time when more was wanted than the bus had confirmed.
     before: Option<Cursor>,
@@ -38,8 +38,7 @@ pub struct Follower {
     asked: u64,
     /// Whether a reply to an attach is ignored unless it names a session.
     needs_session: bool,
-    /// The positions of task states that were delivered early: states before them are older.
-    early: Vec<(TaskId, Position)>,
+    early: EarlyStates,
     /// The batch for which the bus was last asked because it has an unwanted event.
     unwanted: Option<Position>,
     pub(super) settling: Settling,
@@ -57,7 +56,7 @@ impl Follower {
             seq: 0,
             asked: 0,
             needs_session: false,
-            early: Vec::new(),
+            early: EarlyStates::default(),
             unwanted: None,
             settling: Settling::Over,
             counts: Counts::default(),
@@ -201,8 +200,9 @@ impl Follower {
         }
     }
 
-    /// Returns the cursor from which to follow the log without a gap: the current cursor, or an earlier
-    /// one while the bus has not confirmed what was wanted since. `None` before the first cursor.
+    /// Returns the cursor from which to follow the log without a gap: the current cursor, or an
+    /// earlier one while the bus has not confirmed what was wanted since. `None` before the first
+    /// cursor.
     pub fn resume(&self) -> Option<Cursor> {
         let cursor = self.cursor.as_ref()?;
         let earlier = [self.before.as_ref(), self.since()].into_iter().flatten();
@@ -311,7 +311,8 @@ impl Follower {
         let is_new = |at: Position| batch.previous.is_none() || Some(at) > reached;
         let mut events = batch.events;
         events.retain(|(at, event)| is_new(*at) && (is_meant || is_wanted(event)));
-        events.retain(|(at, event)| self.is_latest(event, *at));
+        let cursor = self.cursor.as_ref().map(|cursor| cursor.position);
+        events.retain(|(at, event)| self.early.is_latest(event, *at, cursor));
         if events.is_empty() {
             return Ok(BusFrame::Nothing);
         }
@@ -333,7 +334,7 @@ impl Follower {
             return None;
         };
         let Some(previous) = previous else {
-            // While events are in doubt, the cursor stays before the doubt.
+            // While events may be missing, the cursor stays before the gap.
             if self.link.is_certain() {
                 cursor.position = through;
             }
@@ -359,24 +360,6 @@ impl Follower {
         cursor.position = through;
         self.link.handle_certain(now);
         Some(true)
-    }
-
-    /// Whether no later state of the event's task was delivered. An overtaken frame may arrive
-    /// after the reply of the bus, as if it were part of that reply.
-    fn is_latest(&mut self, event: &ServerEvent, position: Position) -> bool {
-        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
-        if let ServerEvent::TaskStatus { task } = event.change() {
-            let is_older =
-                |(id, delivered): &(TaskId, Position)| id == task.id() && position < *delivered;
-            if self.early.iter().any(is_older) {
-                return false;
-            }
-            self.early.retain(|(id, _)| id != task.id());
-            self.early.push((task.id().clone(), position));
-        }
-        self.early
-            .retain(|(_, delivered)| Some(*delivered) > reached);
-        true
     }
 
     /// Handles an unreadable frame: ignores one of a newer bus; any other may have been an event.

@@ -1,8 +1,8 @@
 //! Follows the log of a bus, over one connection at a time.
 
-mod bus_frame;
 mod call;
 mod counts;
+mod early_states;
 mod follower;
 mod interest_tracker;
 mod joined_session;
@@ -14,12 +14,12 @@ mod update;
 
 use alloc::vec::Vec;
 
-pub use bus_frame::BusFrame;
 pub use call::UpstreamCall;
 pub use counts::Counts;
 pub use follower::Follower;
 pub use link::{BusCall, Timeouts};
 pub use resume_point::ResumePoint;
+pub use update::BusFrame;
 
 pub(crate) use interest_tracker::InterestTracker;
 pub(crate) use update::{SessionFilter, Update};
@@ -358,7 +358,8 @@ impl Upstream {
         self.follower.is_away()
     }
 
-    /// Returns the cursor up to which every event was received; `None` before the bus has confirmed.
+    /// Returns the cursor up to which every event was received; `None` before the bus has
+    /// confirmed.
     pub(crate) fn cursor(&self) -> Option<&Cursor> {
         self.follower.cursor()
     }

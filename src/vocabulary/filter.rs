@@ -128,7 +128,7 @@ impl SubscriptionFilter {
         }
     }
 
-    /// Whether the filter names a topic; URIs, task ids and labels match as exact strings.
+    /// Whether the filter names a topic; URIs, task ids and names match as exact strings.
     pub fn names(&self, topic: &Topic) -> bool {
         match topic {
             Topic::Everything => false,
@@ -276,7 +276,7 @@ fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Bounded<TaskId>, FilterE
     distinct(ids, limits.task_ids, FilterError::TooManyTaskIds)
 }
 
-/// Removes duplicates, keeping the first of each and at max `max` of them.
+/// Removes duplicates, keeping the first of each and at most `max` of them.
 fn distinct<T: Clone + Ord>(
     items: impl Iterator<Item = Result<T, FilterError>>,
     max: usize,

@@ -28,7 +28,7 @@ pub fn encode_topics(topics: &Topics) -> Vec<String> {
     pieces
 }
 
-/// Reads the texts of [`kept`] and [`Delta::to_json`], in that order.
+/// Reads the texts of [`encode_topics`] and [`Delta::to_json`], in that order.
 ///
 /// # Errors
 /// [`ProtocolError::Malformed`].

@@ -230,7 +230,7 @@ impl Drop for Streams {
 }
 
 impl Shared {
-    /// Writes to the streams that have room. For the others the change is pending, at max_streams one for
+    /// Writes to the streams that have room. For the others the change is pending, at most one for
     /// each kind and URI.
     fn write(&mut self, batch: &WriteBatch, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.

@@ -213,10 +213,15 @@ fn nothing_follows_an_error() {
 }
 
 fn any_stream() -> impl Strategy<Value = Vec<u8>> {
+    let fields = [
+        "data: ", "data:", "data", ": ", "event: x", "id: 1", "id: 2\0", "retry: 5", "\u{feff}",
+        "a",
+    ];
+    let field = prop::sample::select(fields.to_vec());
+    let line_end = prop::sample::select(&["\n", "\r", "\r\n", "\n\n"][..]);
     let piece = prop_oneof![
-        6 => prop::sample::select(&["data: ", "data:", "data", ": ", "event: x", "id: 1", "id: 2\0", "retry: 5", "\u{feff}", "a"][..])
-            .prop_map(|text| text.as_bytes().to_vec()),
-        6 => prop::sample::select(&["\n", "\r", "\r\n", "\n\n"][..]).prop_map(|text| text.as_bytes().to_vec()),
+        6 => field.prop_map(|text| text.as_bytes().to_vec()),
+        6 => line_end.prop_map(|text| text.as_bytes().to_vec()),
         1 => vec(any::<u8>(), 0..4),
     ];
     vec(piece, 0..40).prop_map(|pieces| pieces.concat())

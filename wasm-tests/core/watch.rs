@@ -352,8 +352,10 @@ enum Step {
 fn any_step() -> impl Strategy<Value = Step> {
     let fields = prop::sample::select(&["", STREAM, "content-type: application/json"][..]);
     let text = prop::sample::select(&["data: {}\n\n", ": c\n", "{}", "\n\n"][..]);
+    let status = prop::sample::select(&[200u16, 404, 429, 500][..]);
+    let answer = (status, fields).prop_map(|(status, fields)| Step::Answer(status, fields));
     prop_oneof![
-        2 => (prop::sample::select(&[200u16, 404, 429, 500][..]), fields).prop_map(|(status, fields)| Step::Answer(status, fields)),
+        2 => answer,
         3 => Just(Step::Acknowledge),
         3 => text.prop_map(Step::Say),
         3 => Just(Step::End),

@@ -167,7 +167,7 @@ impl World {
         Ok(())
     }
 
-    /// Whoever requested a stream has one, and so has whoever requests one now.
+    /// Every client that requested a stream has one, and so has a client that requests one now.
     fn let_in(&mut self) -> Result<(), Violation> {
         for place in 0..self.shared_isolates() {
             let at = self.clients.len();

@@ -259,7 +259,10 @@ impl World {
         // Calls of an earlier instance are not carried out.
         let is_posted = |ticket: u32| {
             let mut mail = self.shards.mail.iter();
-            mail.any(|mail| matches!(mail, Mail::SessionCall(_, posted, _) | Mail::Done(_, posted) if *posted == ticket))
+            mail.any(|mail| match mail {
+                Mail::SessionCall(_, posted, _) | Mail::Done(_, posted) => *posted == ticket,
+                _ => false,
+            })
         };
         let tickets = self.shards.tickets.iter();
         let lost = tickets.filter(|(ticket, (pending, _))| {

@@ -75,7 +75,14 @@ export type Change =
    * As of the call `call`, the shard follows `add` and no longer `drop`; if it `isFresh`, it
    * follows nothing else.
    */
-  | { kind: 'follows'; shard: number; call: number; isFresh: boolean; add: string[]; drop: string[] }
+  | {
+      kind: 'follows';
+      shard: number;
+      call: number;
+      isFresh: boolean;
+      add: string[];
+      drop: string[];
+    }
   /** Every shard has received what was published up to this position. */
   | { kind: 'settled'; position: number };
 

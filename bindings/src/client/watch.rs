@@ -28,7 +28,13 @@ export type ClientTransfer =
   /** Join the channel, then call `joined`, or `finish` if there is none. */
   | { kind: 'join' }
   /** Send a request; on a channel, its body is the message. */
-  | { kind: 'send'; call: number; method: string; headers: [string, string][]; body: string | undefined }
+  | {
+      kind: 'send';
+      call: number;
+      method: string;
+      headers: [string, string][];
+      body: string | undefined;
+    }
   /** Close the response of a request. */
   | { kind: 'close'; call: number };
 

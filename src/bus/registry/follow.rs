@@ -67,8 +67,8 @@ impl Registry {
         delta
     }
 
-    /// Returns the reply to an edge whose additions are in effect; the log ended at `cursor` at that
-    /// time.
+    /// Returns the reply to an edge whose additions are in effect; the log ended at `cursor` at
+    /// that time.
     pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, cursor: Cursor) -> FollowAnswer {
         let missed = None;
         self.followed(edge, seq, cursor, missed, Vec::new())

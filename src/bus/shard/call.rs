@@ -199,8 +199,8 @@ impl Shard {
         }
     }
 
-    /// Starts at the cursor of the first reply. A batch that the root sent to an earlier instance of
-    /// this shard may have arrived before, and says nothing about the events in between.
+    /// Starts at the cursor of the first reply. A batch that the root sent to an earlier instance
+    /// of this shard may have arrived before, and says nothing about the events in between.
     fn begin_at(&mut self, cursor: &Cursor) {
         let own = self.cursor.as_ref();
         if own.is_none_or(|own| own.position < cursor.position) {

@@ -127,8 +127,8 @@ impl Shard {
         }
     }
 
-    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges. Call it
-    /// before the first edge connects.
+    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges. Call
+    /// it before the first edge connects.
     pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
         self.edges.set_room(Room::new(max_bytes, edges));
     }

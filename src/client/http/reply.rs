@@ -22,7 +22,7 @@ impl Reply {
         headers.lines().clone_into(&mut self.fields);
     }
 
-    /// Appends to the body, of which at max_bytes `max_bytes` bytes are buffered.
+    /// Appends to the body, of which at most `max_bytes` bytes are buffered.
     pub(crate) fn push(&mut self, bytes: &[u8], max_bytes: usize) {
         if self.body.len() + bytes.len() > max_bytes {
             self.is_too_large = true;

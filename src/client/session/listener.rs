@@ -10,9 +10,11 @@ use crate::{
         },
         options::Options,
         pending_output::PendingOutput,
-        session::{self, Session, SessionMessage, resource_subscriptions::ResourceSubscriptions},
+        session::{
+            self, Session, SessionMessage, reopening::Reopening,
+            resource_subscriptions::ResourceSubscriptions, stream::Stream,
+        },
         subscription::Output,
-        watch::backoff::Backoff,
     },
     clock::Millis,
     http::Headers,
@@ -38,34 +40,14 @@ pub(crate) struct SessionListener {
     subscribes: ResourceSubscriptions,
     stream: Stream,
     last_event_id: Option<String>,
-    backoff: Backoff,
+    reopening: Reopening,
     retry: Option<Millis>,
-    failures: u32,
-    /// Whether the server has ever opened the stream.
-    has_streamed: bool,
     begun_at: Millis,
     received_at: Millis,
     /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
     has_pulse: bool,
     /// Whether this listener answers the server's requests: false if another component does.
     answers: bool,
-}
-
-#[derive(Debug)]
-enum Stream {
-    /// Messages arrive on a channel.
-    Channel,
-    /// The notification that the session is in use awaits its response.
-    Confirming(RequestHandle),
-    Requested(RequestHandle),
-    Open {
-        call: RequestHandle,
-        decoder: Box<Decoder>,
-    },
-    Waiting {
-        until: Millis,
-    },
-    Ended,
 }
 
 impl SessionListener {
@@ -86,10 +68,8 @@ impl SessionListener {
             subscribes: ResourceSubscriptions::new(&honored.resource_subscriptions),
             stream: Stream::Ended,
             last_event_id: None,
-            backoff: Backoff::new(seed),
+            reopening: Reopening::new(seed),
             retry: None,
-            failures: 0,
-            has_streamed: false,
             begun_at: now,
             received_at: now,
             has_pulse: false,
@@ -210,13 +190,12 @@ impl SessionListener {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
-        let of_stream = match self.stream {
-            Stream::Ended => return None,
-            Stream::Waiting { until } => Some(until),
-            Stream::Open { .. } if self.has_pulse => self.options.silent_after(self.received_at),
-            Stream::Requested(_) => self.options.late_after(self.received_at),
-            Stream::Open { .. } | Stream::Confirming(_) | Stream::Channel => None,
-        };
+        if self.is_ended() {
+            return None;
+        }
+        let of_stream = self
+            .stream
+            .deadline(&self.options, self.received_at, self.has_pulse);
         of_stream.into_iter().chain(self.opening_ends()).min()
     }
 
@@ -285,8 +264,7 @@ impl SessionListener {
     ) {
         if is_success(status) && media_of(headers) == Media::EventStream {
             self.received_at = now;
-            self.failures = 0;
-            self.has_streamed = true;
+            self.reopening.handle_open();
             self.stream = Stream::Open {
                 call,
                 decoder: Box::new(Decoder::new(self.options.bounds)),
@@ -303,7 +281,8 @@ impl SessionListener {
 
     fn handle_stream_refusal(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
         let asked = retry_after(headers);
-        let is_final = !self.has_streamed || matches!(status, 401 | 403);
+        let has_streamed = self.reopening.has_streamed();
+        let is_final = !has_streamed || matches!(status, 401 | 403);
         match status {
             METHOD_NOT_ALLOWED => {
                 self.settle(CloseReason::refused(
@@ -314,7 +293,7 @@ impl SessionListener {
             }
             // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
             // Management).
-            404 if self.has_streamed => self.settle(CloseReason::Lost(Loss::Disconnected)),
+            404 if has_streamed => self.settle(CloseReason::Lost(Loss::Disconnected)),
             200..300 if is_final => self.settle(CloseReason::Lost(Loss::InvalidAnswer)),
             _ if is_final => {
                 self.retry = asked;
@@ -329,12 +308,10 @@ impl SessionListener {
 
     /// Handles the loss of the stream. Schedules a new attempt if the stream was open before.
     fn break_off(&mut self, now: Millis) {
-        self.failures += 1;
-        if !self.has_streamed || self.failures > MAX_FAILURES {
-            return self.settle(CloseReason::Lost(Loss::Disconnected));
+        match self.reopening.next_wait(self.retry) {
+            Some(wait) => self.stream = Stream::Waiting { until: now + wait },
+            None => self.settle(CloseReason::Lost(Loss::Disconnected)),
         }
-        let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
-        self.stream = Stream::Waiting { until: now + wait };
     }
 
     fn read_events(&mut self, queue: &mut RequestQueue) {
@@ -358,7 +335,7 @@ impl SessionListener {
         if event.kind != b"message" || event.data.is_empty() {
             return;
         }
-        self.backoff.reset();
+        self.reopening.handle_event();
         let message = session::read_message(&event.data, &self.options.limits);
         self.handle_session_message(message, queue);
     }
@@ -394,7 +371,7 @@ impl SessionListener {
         self.ask_more(queue);
     }
 
-    /// ResourceSubscriptions to more resources. Once all of them are answered, the subscription is open.
+    /// Subscribes to more resources. Once all of them are answered, the subscription is open.
     fn ask_more(&mut self, queue: &mut RequestQueue) {
         self.subscribes.ask(&self.session, queue);
         if self.subscribes.is_done() && !self.pending.is_open() {
@@ -416,7 +393,5 @@ impl SessionListener {
     }
 }
 
-/// Consecutive failed attempts to reopen the stream before the session is given up.
-const MAX_FAILURES: u32 = 5;
 const METHOD_NOT_ALLOWED: u16 = 405;
 const METHOD_NOT_FOUND: i32 = -32_601;

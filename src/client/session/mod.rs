@@ -1,7 +1,9 @@
 //! The client side of 2025-11-25 and earlier: requests to a server, and how to read its answers.
 
 pub(crate) mod listener;
+mod reopening;
 pub(crate) mod resource_subscriptions;
+mod stream;
 
 use alloc::{borrow::ToOwned, boxed::Box, string::String};
 use core::fmt;

@@ -14,8 +14,8 @@ impl ServerStream {
     ///
     /// The disconnect of a named caller may be among the lost events, so the caller is authorized
     /// again before the next cue is sent. Without a grant to renew, the stream ends at once, as
-    /// [`EndReason::Denied`]. A stream that honors tasks ends as [`EndReason::Lost`] once pending cues
-    /// are sent: its client listens again and reads the states of its tasks.
+    /// [`EndReason::Denied`]. A stream that honors tasks ends as [`EndReason::Lost`] once pending
+    /// cues are sent: its client listens again and reads the states of its tasks.
     pub fn handle_loss(&mut self) {
         if self.is_named() && !self.renew_grant() {
             return self.handle_denied();

@@ -103,7 +103,7 @@ impl<Id: Copy + Ord> Index<Id> {
         entries.flat_map(|(topic, ids)| ids.iter().map(move |id| (id, topic)))
     }
 
-    /// Returns the budget bytes of the names that a bus has to follow for all topics, each name
+    /// Returns the bytes of the names that a bus has to follow for all topics, each name
     /// counted once.
     pub fn name_bytes(&self) -> usize {
         self.name_bytes

@@ -97,10 +97,12 @@ fn any_answer() -> impl Strategy<Value = FollowAnswer> {
             room,
         },
     );
+    let full = (0..1u64 << 53, option::of(0..1usize << 31))
+        .prop_map(|(seq, room)| FollowAnswer::Full { seq, room });
     prop_oneof![
         4 => followed.prop_map(FollowAnswer::Followed),
         1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
-        1 => (0..1u64 << 53, option::of(0..1usize << 31)).prop_map(|(seq, room)| FollowAnswer::Full { seq, room }),
+        1 => full,
         1 => Just(FollowAnswer::Unknown),
     ]
 }
