@@ -57,8 +57,11 @@ fn following(bus: &mut Bus, names: usize) -> EdgeId {
         .map(|number| format!("note://{number}"))
         .collect();
     let follow = Follow::fresh(1, topics(&all));
-    let taken = bus.handle_message(edge, &follow.to_json());
-    assert!(matches!(taken, Ok(Received::Followed(_))), "not followed");
+    let received = bus.handle_message(edge, &follow.to_json());
+    assert!(
+        matches!(received, Ok(Received::Followed(_))),
+        "not followed"
+    );
     edge
 }
 
@@ -77,8 +80,8 @@ fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     }
     let frame = follow.to_json();
     let began = Instant::now();
-    let taken = bus.handle_message(edge, &frame);
-    let Ok(Received::Followed(reply)) = taken else {
+    let received = bus.handle_message(edge, &frame);
+    let Ok(Received::Followed(reply)) = received else {
         panic!("not followed");
     };
     let answers = reply.finish(bus);

@@ -93,8 +93,8 @@ impl Apart {
             for delivery in self.bus.publish_at(&event, at).deliveries {
                 for id in delivery.edges {
                     let (_, isolate) = &mut self.edges[id.0 as usize];
-                    let taken = isolate.handle_message(&delivery.message, Millis(now));
-                    taken.expect("a frame of the bus");
+                    let received = isolate.handle_message(&delivery.message, Millis(now));
+                    received.expect("a frame of the bus");
                     assert!(written(isolate, Millis(now)) > 0, "nothing was written");
                 }
             }

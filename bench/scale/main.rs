@@ -128,7 +128,7 @@ fn publish(bus: &mut Sharded, event: &ServerEvent) -> String {
             let answer = bus.deliver(shard, &text);
             at_shards += micros(started);
             let started = Instant::now();
-            bus.taken(shard, call, &answer);
+            bus.confirm(shard, call, &answer);
             at_root += micros(started);
         }
     }

@@ -73,10 +73,10 @@ impl Pair {
         let frames = frames(&mut self.shard);
         let spent = started.elapsed().as_secs_f64() * 1e6;
         assert!(frames == 1, "{frames} frames");
-        let taken = self
+        let received = self
             .bus
-            .handle_taken(batch.shard, batch.call, &answer, NOW, 0.0);
-        taken.expect("an answer");
+            .handle_ack(batch.shard, batch.call, &answer, NOW, 0.0);
+        received.expect("an answer");
         while self.bus.poll_entry().is_some() {}
         spent
     }
@@ -94,16 +94,16 @@ impl Pair {
 
 /// Microseconds for each stream, of the fastest of some times that a shard wakes with so many.
 fn waking(streams: u32) -> f64 {
-    let kept = (0..streams).map(|stream| topics(stream).into_iter().collect());
-    let kept: Vec<Topics> = kept.collect();
+    let stored = (0..streams).map(|stream| topics(stream).into_iter().collect());
+    let stored: Vec<Topics> = stored.collect();
     let times = (0..5).map(|_| {
         let started = Instant::now();
         let mut shard = Shard::new(1).woken(cursor());
-        for topics in &kept {
+        for topics in &stored {
             shard.restore(topics, Some(Position(0)), 1, None);
         }
         let spent = started.elapsed().as_secs_f64() * 1e6;
-        assert!(shard.registry().attached() == kept.len(), "all are back");
+        assert!(shard.registry().attached() == stored.len(), "all are back");
         spent
     });
     times.fold(f64::INFINITY, f64::min) / f64::from(streams)

@@ -94,10 +94,10 @@ impl Sharded {
         answer
     }
 
-    /// The root learns that a shard has taken its share.
-    pub(crate) fn taken(&mut self, shard: ShardId, call: u32, answer: &str) {
-        let taken = self.root.handle_taken(shard, call, answer, NOW, 0.0);
-        taken.expect("an answer");
+    /// The root learns that a shard has confirmed its batch.
+    pub(crate) fn confirm(&mut self, shard: ShardId, call: u32, answer: &str) {
+        let outcome = self.root.handle_ack(shard, call, answer, NOW, 0.0);
+        outcome.expect("an answer");
     }
 
     /// A shard asks its root until it has nothing to ask.

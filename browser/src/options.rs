@@ -25,7 +25,7 @@ pub struct ListenOptions {
     /// protocol. With any of them, redirects are not followed either.
     pub headers: Vec<(String, String)>,
     /// How to contact the server; `None` sends `server/discover`.
-    pub approach: Option<ServerHint>,
+    pub server_hint: Option<ServerHint>,
     /// Options of the core's client: its info, timeouts and limits.
     pub client: client::Options,
 }

@@ -80,9 +80,9 @@ impl Dispatcher {
     }
 
     /// Handles the reply to a call; returns `false` if it is not the pending one.
-    pub(super) fn handle_taken(&mut self, shard: ShardId, call: u32) -> bool {
+    pub(super) fn handle_ack(&mut self, shard: ShardId, call: u32) -> bool {
         let handled = self.change(shard, |outbox| {
-            (outbox.handle_taken(call), outbox.is_settled())
+            (outbox.handle_ack(call), outbox.is_settled())
         });
         let (is_taken, is_settled) = handled.unwrap_or_default();
         if is_taken && !is_settled {

@@ -100,7 +100,7 @@ impl Bus {
         let since = follow.since;
         let after = since.map(|since| since.max(self.floor).min(self.cursor.position));
         Accepted {
-            is_settled: self.has_taken_everything(shard),
+            is_settled: self.has_confirmed_everything(shard),
             ..Accepted::new(follow, self.cursor.clone(), after)
         }
     }

@@ -108,14 +108,14 @@ impl Outbox {
     }
 
     /// Handles the reply to a call; returns `false` if it is not the pending one.
-    pub(super) fn handle_taken(&mut self, call: u32) -> bool {
+    pub(super) fn handle_ack(&mut self, call: u32) -> bool {
         let Some(flight) = self.flight.take_if(|flight| flight.call == call) else {
             return false;
         };
-        let taken = self
+        let count = self
             .waiting
             .partition_point(|(position, _)| *position <= flight.through);
-        self.waiting.drain(..taken);
+        self.waiting.drain(..count);
         self.previous = self.previous.max(Some(flight.through));
         self.failures = 0;
         true

@@ -63,8 +63,8 @@ impl Placement {
         let shards = self.shards.iter_mut();
         let info = shards
             .filter(|info| !info.is_leaving && *info.continent == *continent)
-            .filter(|info| info.taken() < per_shard)
-            .min_by_key(|info| info.taken())?;
+            .filter(|info| info.known_edges() < per_shard)
+            .min_by_key(|info| info.known_edges())?;
         info.edges = info.edges.map(|edges| edges + 1);
         Some(Route::Shard(info.shard))
     }
@@ -174,7 +174,7 @@ impl Placement {
 impl ShardInfo {
     /// Returns the number of edges. A shard that has not reported counts as empty and is tried; if
     /// it is full, it refuses.
-    fn taken(&self) -> u32 {
+    fn known_edges(&self) -> u32 {
         self.edges.unwrap_or_default()
     }
 }

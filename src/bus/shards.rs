@@ -99,7 +99,7 @@ impl Bus {
     ///
     /// # Errors
     /// A [`ProtocolError`]; the call then counts as failed.
-    pub fn handle_taken(
+    pub fn handle_ack(
         &mut self,
         shard: ShardId,
         call: u32,
@@ -107,11 +107,11 @@ impl Bus {
         now: Millis,
         random: f64,
     ) -> Result<(), ProtocolError> {
-        let taken = BatchAck::from_json(answer);
-        let taken = taken.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
-        self.shards.placement.report(shard, taken.edges);
-        if self.shards.dispatcher.handle_taken(shard, call)
-            && taken.is_retired
+        let ack = BatchAck::from_json(answer);
+        let ack = ack.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
+        self.shards.placement.report(shard, ack.edges);
+        if self.shards.dispatcher.handle_ack(shard, call)
+            && ack.is_retired
             && self.shards.placement.is_leaving(shard)
         {
             self.close(shard);
@@ -180,7 +180,7 @@ impl Bus {
         self.shards.follows.matching(event)
     }
 
-    pub(super) fn has_taken_everything(&self, shard: ShardId) -> bool {
+    pub(super) fn has_confirmed_everything(&self, shard: ShardId) -> bool {
         self.shards.dispatcher.has_settled(shard)
     }
 

@@ -76,7 +76,7 @@ impl Fanout {
             let mut frame = Frame::new(&published.event);
             self.each_receiver((published, *repeats), now, &mut |kind_number, id, kind| {
                 tree.push(id.slot(), kind_number, number, |bytes| {
-                    frame.push(bytes, kind)
+                    frame.push(bytes, kind);
                 });
             });
         }

@@ -32,7 +32,7 @@ use super::{
 #[derive(Debug)]
 pub struct Channel {
     pub(super) limits: Limits,
-    channel_limits: ChannelLimits,
+    bounds: ChannelLimits,
     lines: Lines,
     era: Era,
     /// The era that the MCP server concludes from the lines forwarded to it: it sees no listen.
@@ -79,11 +79,11 @@ pub enum Input {
 
 impl Channel {
     /// Creates a channel for a new connection.
-    pub fn new(limits: Limits, channel_limits: ChannelLimits) -> Self {
+    pub fn new(limits: Limits, bounds: ChannelLimits) -> Self {
         Self {
-            lines: Lines::new(channel_limits.line_bytes),
+            lines: Lines::new(bounds.line_bytes),
             limits,
-            channel_limits,
+            bounds,
             era: Era::Undecided,
             era_behind: Era::Undecided,
             session: Session::default(),
@@ -282,7 +282,7 @@ impl Channel {
         if self.is_closing {
             return Some(Reason::Closing);
         }
-        let is_full = self.subscriptions.len() >= self.channel_limits.subscriptions;
+        let is_full = self.subscriptions.len() >= self.bounds.subscriptions;
         is_full.then_some(Reason::TooManyStreams)
     }
 

@@ -128,14 +128,14 @@ impl BatchAck {
     /// # Errors
     /// A [`ProtocolError`]; the call counts as failed then.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
-        members(&read(text, TAKEN)?.root)
+        members(&read(text, ACK)?.root)
     }
 
     /// Returns the reply as text.
     pub fn to_json(self) -> String {
-        message(TAKEN, &self)
+        message(ACK, &self)
     }
 }
 
 pub(super) const BATCH: &str = "batch";
-const TAKEN: &str = "taken";
+const ACK: &str = "taken";

@@ -75,7 +75,7 @@ where
             let is_readable = may_read(&lines, length, service.limits().body_bytes);
             let mut exchange =
                 Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
-            let answer = match settings.judged(&mut exchange, parts, body).await {
+            let answer = match settings.evaluate(&mut exchange, parts, body).await {
                 Outcome::Answered(answer) => answer.map(Body::own),
                 Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
             };
@@ -92,7 +92,7 @@ enum Outcome<Sent> {
 }
 
 impl Settings {
-    async fn judged<Sent>(&self, exchange: &mut Exchange, parts: Parts, body: Sent) -> Outcome<Sent>
+    async fn evaluate<Sent>(&self, exchange: &mut Exchange, parts: Parts, body: Sent) -> Outcome<Sent>
     where
         Sent: http_body::Body<Data = Bytes> + From<Bytes>,
     {

@@ -198,8 +198,8 @@ async fn silence_sends_keep_alives_and_drops_a_stalled_client() {
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
     let mut stream = answer(&layer, listen()).await;
     next(&mut stream).await;
-    let kept = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
-    let data = kept
+    let frame = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
+    let data = frame
         .ok()
         .flatten()
         .and_then(Result::ok)

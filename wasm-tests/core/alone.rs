@@ -51,12 +51,12 @@ impl Alone {
     /// receive the `denied` resources.
     pub(crate) fn of_session(stream: ServerStream, past: ResumePoint, denied: Vec<Uri>) -> Self {
         let session = claim("s 1");
-        let joining = SessionStart {
+        let start = SessionStart {
             session,
             past,
             denied,
         };
-        Self::with(T0, |isolate| isolate.open_session(stream, joining, T0))
+        Self::with(T0, |isolate| isolate.open_session(stream, start, T0))
     }
 
     fn with(epoch: Millis, open: impl FnOnce(&mut Isolate) -> StreamId) -> Self {
@@ -73,8 +73,8 @@ impl Alone {
         alone
     }
 
-    pub(crate) fn set_patience(&mut self, patience: Timeouts) {
-        self.isolate.set_timeouts(patience);
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.isolate.set_timeouts(timeouts);
     }
 
     /// Returns what it last sent, or attaches with.

@@ -27,7 +27,11 @@ fn a_bus_back_after_half_a_minute_is_found_within_two_seconds() {
             world.pass(away);
             world.door = Door::Open;
             world.pass(2_000);
-            assert_eq!(world.owed.len(), 0, "away for {away} ms, drawn {random}");
+            assert_eq!(
+                world.expected.len(),
+                0,
+                "away for {away} ms, drawn {random}"
+            );
         }
     }
 }

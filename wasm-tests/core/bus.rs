@@ -24,7 +24,7 @@ fn bus() -> Bus {
 
 fn attach(bus: &mut Bus, topics: Vec<Topic>) -> EdgeId {
     let edge = bus.connect();
-    follow::taken(bus, edge, &Follow::fresh(1, topics).to_json());
+    follow::accepted(bus, edge, &Follow::fresh(1, topics).to_json());
     edge
 }
 
@@ -35,7 +35,7 @@ fn topics(filter: &str) -> Vec<Topic> {
 
 /// Returns the frame for an edge that follows something new.
 fn said(bus: &mut Bus, edge: EdgeId, text: &str) -> String {
-    let reply = follow::taken(bus, edge, text);
+    let reply = follow::accepted(bus, edge, text);
     let frames = follow::answers(bus, reply, &[]);
     assert_eq!(frames.len(), 1);
     frames.into_iter().next().unwrap()
@@ -277,8 +277,8 @@ fn a_restored_edge_receives_the_same_events_as_before() {
         let mut before = bus();
         let edge = attach(&mut before, filter.topics());
         let mut after = Bus::new(before.cursor().clone());
-        let kept = before.registry().stored_topics(edge);
-        let texts = kept.iter().map(String::as_str);
+        let stored = before.registry().stored_topics(edge);
+        let texts = stored.iter().map(String::as_str);
         let (last, seq) = (
             before.registry().last(edge),
             before.registry().seq(edge).unwrap(),
@@ -304,14 +304,14 @@ fn an_overtaken_follow_changes_nothing() {
     for earlier in earlier {
         let mut bus = bus();
         let edge = bus.connect();
-        follow::taken(&mut bus, edge, &later.to_json());
+        follow::accepted(&mut bus, edge, &later.to_json());
         let mut woken = Bus::new(bus.cursor().clone());
-        let kept = bus.registry().stored_topics(edge);
-        let texts = kept.iter().map(String::as_str);
+        let stored = bus.registry().stored_topics(edge);
+        let texts = stored.iter().map(String::as_str);
         let (last, seq) = (bus.registry().last(edge), bus.registry().seq(edge).unwrap());
         let restored = woken.restore(&decode_topics(texts).unwrap(), last, seq);
         for (bus, edge) in [(&mut bus, edge), (&mut woken, restored)] {
-            let reply = follow::taken(bus, edge, &earlier.to_json());
+            let reply = follow::accepted(bus, edge, &earlier.to_json());
             assert_eq!(
                 (reply.persist(), reply.replay_after()),
                 (&Persist::Nothing, None)
@@ -320,11 +320,11 @@ fn an_overtaken_follow_changes_nothing() {
             assert_eq!(said, [stale.to_json()]);
             assert_eq!(
                 (bus.registry().stored_topics(edge), bus.registry().seq(edge)),
-                (kept.clone(), Some(3))
+                (stored.clone(), Some(3))
             );
             // A later follow is applied.
             let more = follow::change(4, &SubscriptionFilter::default(), &tools());
-            follow::taken(bus, edge, &more.to_json());
+            follow::accepted(bus, edge, &more.to_json());
             assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
         }
     }
@@ -354,7 +354,7 @@ fn a_long_replay_comes_in_consecutive_bounded_batches() {
     let mut bus = Bus::new(cursor).with_floor(Position(0));
     let edge = bus.connect();
     let text = follow::everything(1).since(&since).to_json();
-    let reply = follow::taken(&mut bus, edge, &text);
+    let reply = follow::accepted(&mut bus, edge, &text);
     let frames = follow::answers(&mut bus, reply, &log);
     assert_eq!(frames[0], follow::attached(1, 3, 200));
     let (mut received, mut reported) = (Some(Position(3)), Vec::new());

@@ -67,8 +67,9 @@ enum Step {
 }
 
 fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
-    let labels = |name: &'static str| vec(name.prop_map(|text| Name::new(&text).unwrap()), 0..3);
-    (any_filter(), labels("[xy]"), labels("[mn]"), any::<bool>()).prop_map(
+    let names =
+        |pattern: &'static str| vec(pattern.prop_map(|text| Name::new(&text).unwrap()), 0..3);
+    (any_filter(), names("[xy]"), names("[mn]"), any::<bool>()).prop_map(
         |(filter, mut groups, mut principals, disconnects)| {
             groups.dedup();
             principals.dedup();
@@ -83,14 +84,14 @@ fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
 }
 
 fn any_received() -> impl Strategy<Value = ServerEvent> {
-    let label = |text: &str| Name::new(text).unwrap();
+    let name = |text: &str| Name::new(text).unwrap();
     prop_oneof![
         3 => any_event(),
         1 => ("[xyz]", any_event()).prop_map(move |(group, event)| ServerEvent::ForGroup {
-            group: label(&group),
+            group: name(&group),
             event: Box::new(event),
         }),
-        1 => "[mno]".prop_map(move |text| ServerEvent::Disconnect { principal: label(&text) }),
+        1 => "[mno]".prop_map(move |text| ServerEvent::Disconnect { principal: name(&text) }),
     ]
 }
 
@@ -143,12 +144,12 @@ impl Twin {
             (Step::AttachToEverything, _) => self.attach(place, Wanted::Everything),
             (Step::Change(add, drop), Some(edge)) => {
                 let follow = follow::change(next(&self.bus, edge), &add, &drop);
-                let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
-                let kept = &mut self.edges.get_mut(&place).unwrap().1;
+                let reply = follow::accepted(&mut self.bus, edge, &follow.to_json());
+                let stored = &mut self.edges.get_mut(&place).unwrap().1;
                 match reply.persist() {
                     Persist::Nothing => {}
-                    Persist::All => panic!("all of it is kept"),
-                    Persist::Delta(delta) => kept.push(delta.to_json()),
+                    Persist::All => panic!("all of it is stored"),
+                    Persist::Delta(delta) => stored.push(delta.to_json()),
                 }
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 if let Wanted::Filter(filter) = wanted {
@@ -169,8 +170,8 @@ impl Twin {
             }
             (Step::Restore, Some(edge)) => {
                 self.bus.disconnect(edge);
-                let (known, kept) = self.edges.get_mut(&place).unwrap();
-                let texts = kept.iter().map(String::as_str);
+                let (known, stored) = self.edges.get_mut(&place).unwrap();
+                let texts = stored.iter().map(String::as_str);
                 *known = self.bus.restore(&decode_topics(texts).unwrap(), None, 7);
             }
             (Step::Publish(event), _) => self.publish(&event),
@@ -184,7 +185,7 @@ impl Twin {
         let edge = known.unwrap_or_else(|| self.bus.connect());
         let topics = wanted.topics().iter().cloned().collect();
         let follow = Follow::fresh(next(&self.bus, edge), topics);
-        let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
+        let reply = follow::accepted(&mut self.bus, edge, &follow.to_json());
         assert_eq!(*reply.persist(), Persist::All);
         self.edges
             .insert(place, (edge, self.bus.registry().stored_topics(edge)));
@@ -329,10 +330,10 @@ fn a_large_interest_is_stored_in_bounded_parts() {
     let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
     attach(&mut bus, edge, &watching(names));
-    let kept = bus.registry().stored_topics(edge);
-    assert!(kept.len() > 5, "{} parts", kept.len());
-    assert!(kept.iter().all(|text| text.len() < 1 << 20));
-    let topics = decode_topics(kept.iter().map(String::as_str));
+    let stored = bus.registry().stored_topics(edge);
+    assert!(stored.len() > 5, "{} parts", stored.len());
+    assert!(stored.iter().all(|text| text.len() < 1 << 20));
+    let topics = decode_topics(stored.iter().map(String::as_str));
     let again = bus.restore(&topics.unwrap(), None, 1);
     let [again, wanted] = [again, edge].map(|edge| bus.registry().topics(edge).unwrap());
     assert!(again.iter().eq(wanted.iter()));

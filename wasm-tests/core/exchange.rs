@@ -30,7 +30,7 @@ const INITIALIZE: &str =
 const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
 
-const KEPT: Earlier = Earlier::Sessions(SessionRules {
+const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
     limits: session::Limits {
         sessions: 4,
         unnamed_sessions: 4,
@@ -105,7 +105,7 @@ fn a_listen_by_body_authenticates_before_it_is_validated() {
 #[test]
 fn a_denied_caller_learns_nothing_about_its_request() {
     for headers in [MODERN, PLAIN, SESSION] {
-        let mut exchange = post(service(KEPT), headers);
+        let mut exchange = post(service(WITH_SESSIONS), headers);
         let mut step = exchange.poll();
         while step != Step::Caller {
             let is_done = carry_out(&mut exchange, &step, LISTEN.as_bytes(), None);
@@ -121,7 +121,7 @@ fn a_denied_caller_learns_nothing_about_its_request() {
 #[test]
 fn a_refusal_by_http_alone_needs_no_caller() {
     let headers = MODERN.replace("text/event-stream", "text/html");
-    let refused = answer(post(service(KEPT), &headers).poll());
+    let refused = answer(post(service(WITH_SESSIONS), &headers).poll());
     assert_eq!((refused.status, refused.is_unread), (406, true));
     let put = Exchange::new(Arc::new(service(Earlier::Behind)), "PUT", URL, MODERN, true).poll();
     assert_eq!(
@@ -148,28 +148,28 @@ fn earlier_revisions_are_forwarded_kept_or_refused() {
         let (asked, step) = steps(&mut post(service(Earlier::Refused), EARLIER), body);
         assert_eq!((asked.as_str(), answer(step).status), ("b", 400));
     }
-    let (asked, step) = steps(&mut post(service(KEPT), EARLIER), PING);
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), EARLIER), PING);
     assert_eq!(
         (asked.as_str(), step),
         ("b", Step::Pass { withholds: false })
     );
-    let (asked, step) = steps(&mut post(service(KEPT), EARLIER), INITIALIZE);
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), EARLIER), INITIALIZE);
     assert_eq!(step, Step::Initialize);
     assert_eq!(asked, "bc");
 }
 
 #[test]
 fn the_session_is_checked_before_the_caller_and_the_caller_before_the_request() {
-    let (asked, step) = steps(&mut post(service(KEPT), SESSION), PING);
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), SESSION), PING);
     assert!(matches!(step, Step::Ask(question) if question.ask == Ask::Use));
     assert_eq!(asked, "bsc");
-    let (asked, step) = steps(&mut post(service(KEPT), SESSION), "[]");
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), SESSION), "[]");
     assert_eq!((asked.as_str(), answer(step).status), ("bsc", 400));
 }
 
 #[test]
 fn an_impossible_session_id_is_refused_with_the_request_id() {
-    let mut exchange = post(service(KEPT), SESSION);
+    let mut exchange = post(service(WITH_SESSIONS), SESSION);
     assert!(is_body(&exchange.poll()));
     exchange.handle_body(PING.into());
     assert_eq!(exchange.poll(), Step::Session);

@@ -302,17 +302,17 @@ fn an_old_id_never_reaches_a_new_stream() {
 fn a_caller_receives_events_of_its_new_groups_only() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
-    let label = |name: &str| Name::new(name).unwrap();
+    let name = |text: &str| Name::new(text).unwrap();
     let reached = |fanout: &mut Fanout, group: &str| {
         let event = ServerEvent::ForGroup {
-            group: label(group),
+            group: name(group),
             event: Box::new(TOOLS),
         };
         streams(&fanout.publish(event, T0, T0))
     };
     assert_eq!(reached(&mut fanout, "a"), []);
     for (now, before) in [("a", "b"), ("b", "a")] {
-        let groups = vec![label(now)];
+        let groups = vec![name(now)];
         fanout.handle_scope(
             one,
             Scope {

@@ -84,7 +84,7 @@ pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String
 }
 
 /// Passes the frame of an edge to a bus.
-pub(crate) fn taken(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
+pub(crate) fn accepted(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     match bus.handle_message(edge, text) {
         Ok(Received::Followed(reply)) => *reply,
         other => panic!("{other:?} to {text}"),
@@ -104,7 +104,7 @@ pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]
 
 /// Returns the only frame of a reply without missed events.
 pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowAnswer {
-    let reply = taken(bus, edge, &follow.to_json());
+    let reply = accepted(bus, edge, &follow.to_json());
     let frames = answers(bus, reply, &[]);
     FollowAnswer::from_json(&frames[0]).unwrap()
 }

@@ -269,12 +269,12 @@ fn an_unawaited_answer_is_ignored() {
 
 #[test]
 fn a_silent_bus_is_verified_only_if_configured() {
-    let patience = Timeouts {
+    let timeouts = Timeouts {
         verify: Millis(10_000),
         ..Timeouts::default()
     };
-    for (patience, asks) in [(Timeouts::default(), 0), (patience, 3)] {
-        let mut world = World::new(filter(), patience);
+    for (timeouts, asks) in [(Timeouts::default(), 0), (timeouts, 3)] {
+        let mut world = World::new(filter(), timeouts);
         world.pass(5_000);
         world.publish(&updated("a"));
         world.settle();
@@ -331,7 +331,7 @@ fn closing_while_the_bus_is_away_cues_everything() {
     world.edge.close();
     let said = said(&mut world);
     assert_eq!(said.len(), 4);
-    assert_eq!(world.owed.len(), 0);
+    assert_eq!(world.expected.len(), 0);
     assert!(said[3].contains("\"result\""));
     world.pass(60_000);
     assert!(world.has_ended);

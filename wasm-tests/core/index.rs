@@ -10,7 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn label(text: &str) -> Name {
+fn name(text: &str) -> Name {
     Name::new(text).unwrap()
 }
 
@@ -19,8 +19,8 @@ fn wants(principal: &str, groups: &[&str], disconnects: bool) -> Vec<Topic> {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            groups: groups.iter().map(|text| label(text)).collect(),
-            principals: vec![label(principal)],
+            groups: groups.iter().map(|text| name(text)).collect(),
+            principals: vec![name(principal)],
             disconnects,
         },
         ..SubscriptionFilter::default()
@@ -44,11 +44,11 @@ fn matching_edges_are_listed_once_in_ascending_order() {
     enter(&[4], &wants("ann", &[], true));
     let matching = |event| index.matching(&event).into_iter().map(|edge| edge.0);
     let acme = ServerEvent::ForGroup {
-        group: label("acme"),
+        group: name("acme"),
         event: Box::new(TOOLS),
     };
     assert!(matching(acme).eq([1, 3, 5, 9]));
-    let principal = label("ann");
+    let principal = name("ann");
     assert!(matching(ServerEvent::Disconnect { principal }).eq([1, 3, 4, 5, 9]));
     assert!(matching(TOOLS).eq([1, 3, 4, 5, 9].into_iter().chain(10..16)));
 }

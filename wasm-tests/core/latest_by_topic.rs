@@ -26,7 +26,7 @@ fn replayed<'a>(
         ..bus.cursor().clone()
     };
     let text = Follow::fresh(1, topics.to_vec()).since(&since).to_json();
-    let mut reply = follow::taken(bus, edge, &text);
+    let mut reply = follow::accepted(bus, edge, &text);
     for (position, event) in events(bus, edge) {
         reply.push_event(bus, position, event);
     }

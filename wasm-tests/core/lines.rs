@@ -8,12 +8,12 @@ use crate::any::check;
 /// Returns all lines of `chunks`, and the rest.
 fn lines(chunks: &[&[u8]], max_bytes: usize) -> (Vec<Line>, Vec<u8>) {
     let mut lines = Lines::new(max_bytes);
-    let mut taken = Vec::new();
+    let mut found = Vec::new();
     for chunk in chunks {
         lines.handle_bytes(chunk);
-        taken.extend(std::iter::from_fn(|| lines.poll_line()));
+        found.extend(std::iter::from_fn(|| lines.poll_line()));
     }
-    (taken, lines.finish())
+    (found, lines.finish())
 }
 
 fn whole(line: &str) -> Line {
@@ -71,9 +71,9 @@ fn any_split_of_the_input_changes_nothing() {
 #[test]
 fn lines_and_rest_are_the_input() {
     check(vec(any_byte(), 0..60), |bytes| {
-        let (taken, rest) = lines(&[&bytes], 60);
+        let (found, rest) = lines(&[&bytes], 60);
         let mut all = Vec::new();
-        for line in taken {
+        for line in found {
             let Line::Whole(line) = line else {
                 panic!("no line is longer than all bytes");
             };

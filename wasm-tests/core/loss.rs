@@ -20,12 +20,12 @@ const T0: Millis = Millis(0);
 
 /// Returns the topics of a caller with this name and these groups.
 fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
-    let labels = |names: &[&str]| names.iter().map(|name| Name::new(name).unwrap()).collect();
+    let names = |texts: &[&str]| texts.iter().map(|text| Name::new(text).unwrap()).collect();
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            groups: labels(groups),
-            principals: labels(&[principal]),
+            groups: names(groups),
+            principals: names(&[principal]),
             disconnects: false,
         },
         ..SubscriptionFilter::default()

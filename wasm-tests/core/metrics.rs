@@ -33,7 +33,7 @@ fn attached(bus: &mut Bus, metrics: &Arc<Metrics>) -> Alone {
     let stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::counted(stream, metrics.clone(), EPOCH);
     let number = bus.connect();
-    let reply = follow::taken(bus, number, &edge.attach_message());
+    let reply = follow::accepted(bus, number, &edge.attach_message());
     let answer = follow::answers(bus, reply, &[]).remove(0);
     edge.handle_bus_message(&answer, Millis(0)).unwrap();
     write(&mut edge, Millis(0));
@@ -66,8 +66,8 @@ fn events_notifications_and_collapses_are_counted_over_all_streams() {
     for event in [updated("a"), updated("a"), updated("b"), updated("a")] {
         for delivery in bus.publish(&event).deliveries {
             for edge in &mut edges {
-                let taken = edge.handle_bus_message(&delivery.message, Millis(1));
-                taken.unwrap();
+                let received = edge.handle_bus_message(&delivery.message, Millis(1));
+                received.unwrap();
             }
         }
     }

@@ -106,7 +106,7 @@ fn a_bus_that_does_not_answer_is_left() {
 #[test]
 fn an_edge_of_the_previous_version_is_served() {
     let (mut bus, edge) = bus();
-    let reply = follow::taken(&mut bus, edge, FOLLOW);
+    let reply = follow::accepted(&mut bus, edge, FOLLOW);
     assert_eq!(follow::answers(&mut bus, reply, &[]), [FOLLOWED]);
     let second = LATER
         .replace(":30,", ":9,")

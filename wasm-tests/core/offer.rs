@@ -3,22 +3,22 @@ use mcp_listen::offer::{advertise_changes, withhold_changes};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":false},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
-const RAISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
+const ADVERTISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
 
 #[test]
 fn every_offered_feature_advertises_changes() {
     assert_eq!(
         advertise_changes(ANSWER.as_bytes()).as_deref(),
-        Some(RAISED)
+        Some(ADVERTISED)
     );
     let stream = format!(": x\n\nevent: message\ndata: {ANSWER}\n\n");
     assert_eq!(
         advertise_changes(stream.as_bytes()).as_deref(),
-        Some(RAISED)
+        Some(ADVERTISED)
     );
     assert_eq!(
-        advertise_changes(RAISED.as_bytes()).as_deref(),
-        Some(RAISED)
+        advertise_changes(ADVERTISED.as_bytes()).as_deref(),
+        Some(ADVERTISED)
     );
 }
 
@@ -54,10 +54,10 @@ fn without_streams_no_changes_are_advertised() {
         Some(reported)
     );
     assert_eq!(
-        withhold_changes(RAISED.as_bytes()).as_deref(),
+        withhold_changes(ADVERTISED.as_bytes()).as_deref(),
         Some(reported)
     );
-    let stream = format!(": x\n\nevent: message\ndata: {RAISED}\n\n");
+    let stream = format!(": x\n\nevent: message\ndata: {ADVERTISED}\n\n");
     assert_eq!(
         withhold_changes(stream.as_bytes()).as_deref(),
         Some(reported)

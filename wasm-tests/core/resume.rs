@@ -64,7 +64,7 @@ impl Host {
     pub(crate) fn attach(&mut self, edge: &mut Alone) -> EdgeId {
         let number = self.bus.connect();
         let message = edge.attach_message();
-        let mut reply = follow::taken(&mut self.bus, number, &message);
+        let mut reply = follow::accepted(&mut self.bus, number, &message);
         let watched = SessionInterest {
             session: claim("s 1"),
             uris: edge.stream().honored().resource_subscriptions.clone(),
@@ -153,7 +153,7 @@ fn a_bus_resumes_where_its_log_still_reaches() {
         let mut bus = Bus::new(cursor("e", 10)).with_floor(Position(5));
         let number = bus.connect();
         let text = coming_back(&since).to_json();
-        let reply = follow::taken(&mut bus, number, &text);
+        let reply = follow::accepted(&mut bus, number, &text);
         let from = if goes_on { since.position.0 } else { 10 };
         assert_eq!(*reply.joined(), [claim("s 1")]);
         assert_eq!(reply.replay_after().is_some(), goes_on && from < 10);
@@ -314,7 +314,7 @@ fn the_latest_task_state_and_wanted_events_are_replayed() {
     let mut bus = Bus::new(cursor("e", 4)).with_floor(Position(0));
     let edge = bus.connect();
     let back = follow::fresh(1, &filter).since(&cursor("e", 0));
-    let reply = follow::taken(&mut bus, edge, &back.to_json());
+    let reply = follow::accepted(&mut bus, edge, &back.to_json());
     let frames = follow::answers(&mut bus, reply, &log);
     assert_eq!(frames[0], follow::attached(1, 0, 4));
     let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&frames[1]) else {

@@ -144,11 +144,11 @@ fn refused_additions_change_nothing_and_drops_free_room() {
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
     let seq = bus.registry().seq(edge).unwrap() + 1;
     let text = follow::change(seq, &more, &counting(2_000, "c")).to_json();
-    let reply = follow::taken(&mut bus, edge, &text);
-    let Persist::Delta(kept) = reply.persist().clone() else {
+    let reply = follow::accepted(&mut bus, edge, &text);
+    let Persist::Delta(stored) = reply.persist().clone() else {
         panic!("nothing is dropped");
     };
-    assert_eq!((kept.add.len(), kept.drop.len()), (0, 1));
+    assert_eq!((stored.add.len(), stored.drop.len()), (0, 1));
     let answer = FollowAnswer::from_json(&reply.finish(&mut bus)[0]);
     let room = Some(10_000);
     assert_eq!(answer, Ok(FollowAnswer::Full { seq, room }));
@@ -173,14 +173,14 @@ fn an_edge_beyond_its_room_is_refused_and_others_stay() {
 #[test]
 fn greedy_edges_leave_room_for_a_small_one() {
     let mut bus = bus_with_room(2_097_152, 125);
-    let mut taken = 0;
+    let mut accepted = 0;
     for number in 0..124 {
         let edge = bus.connect();
         let names = (0..31).map(|place| uri(&format!("{number}/{place}/{}", "z".repeat(1_980))));
         let received = attach(&mut bus, edge, &watching(names));
-        taken += usize::from(!matches!(received, Received::Full));
+        accepted += usize::from(!matches!(received, Received::Full));
     }
-    assert!((20..30).contains(&taken), "{taken}");
+    assert!((20..30).contains(&accepted), "{accepted}");
     assert!(bus.registry().name_bytes() < 2_097_152);
     let edge = bus.connect();
     let small = watching([uri("note://a"), uri("note://b")]);

@@ -26,19 +26,19 @@ use crate::follow;
 const T0: Millis = Millis(0);
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn label(text: &str) -> Name {
+fn name(text: &str) -> Name {
     Name::new(text).unwrap()
 }
 
 fn of(group: &str, event: ServerEvent) -> ServerEvent {
-    let group = label(group);
+    let group = name(group);
     let event = Box::new(event);
     ServerEvent::ForGroup { group, event }
 }
 
 fn disconnected(principal: &str) -> ServerEvent {
     ServerEvent::Disconnect {
-        principal: label(principal),
+        principal: name(principal),
     }
 }
 
@@ -47,8 +47,8 @@ fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            groups: groups.iter().map(|text| label(text)).collect(),
-            principals: vec![label(principal)],
+            groups: groups.iter().map(|text| name(text)).collect(),
+            principals: vec![name(principal)],
             disconnects: false,
         },
         ..SubscriptionFilter::default()
@@ -161,7 +161,7 @@ fn a_returning_edge_gets_missed_group_events_and_disconnects() {
     let reported = |bus: &mut Bus, topics: Vec<Topic>| {
         let edge = bus.connect();
         let text = Follow::fresh(1, topics).since(&cursor(0)).to_json();
-        follow::taken(bus, edge, &text);
+        follow::accepted(bus, edge, &text);
         let missed = bus.missed(edge, Position(0)).into_iter();
         missed.map(|position| position.0).collect::<Vec<_>>()
     };
@@ -187,7 +187,7 @@ fn a_change_adds_and_drops_groups() {
 fn no_uri_is_taken_for_another_topic() {
     let uris = ["group:acme", "group:", "disconnects", "everything", "tools"];
     let resources = uris.map(|text| Topic::Resource(Uri::new(text, 100).unwrap()));
-    let others = [Topic::Group(label("acme")), Topic::Disconnects];
+    let others = [Topic::Group(name("acme")), Topic::Disconnects];
     let topics: Vec<Topic> = resources.into_iter().chain(others).collect();
     let texts: BTreeSet<String> = topics.iter().map(Topic::to_text).collect();
     assert_eq!(texts.len(), topics.len(), "{texts:?}");
@@ -270,7 +270,7 @@ fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
     assert!(text.contains(r#""group:acme","group:bolt","disconnects""#));
     let mut bus = bus();
     let edge = bus.connect();
-    let reply = follow::taken(&mut bus, edge, &text);
+    let reply = follow::accepted(&mut bus, edge, &text);
     let answer = follow::answers(&mut bus, reply, &[]).remove(0);
     isolate.handle_message(&answer, T0).unwrap();
     while isolate.poll_output(T0).is_some() {}

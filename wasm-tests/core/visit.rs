@@ -288,16 +288,16 @@ fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
         exchange.handle_permit(Some(only("note://b")));
         assert_eq!(exchange.poll(), Step::OpenSession);
         let opened = exchange.open_session(Millis::default(), Millis::default());
-        let (stream, joining) = opened.unwrap();
+        let (stream, start) = opened.unwrap();
         assert!(stream.honored().is_empty(), "no list is permitted");
-        assert_eq!(joining.session.to_text(), "s 3 ann");
-        assert_eq!(joining.denied, [uri("note://a")]);
-        assert_eq!(joining.past, past);
+        assert_eq!(start.session.to_text(), "s 3 ann");
+        assert_eq!(start.denied, [uri("note://a")]);
+        assert_eq!(start.past, past);
     }
     let mut exchange = request("GET", HEADERS, "", false);
     exchange.handle_reply(Reply::Taken);
-    let taken = (409, Some(Reason::StreamTaken));
-    assert_eq!(reported(&answer(&mut exchange)), taken);
+    let expected = (409, Some(Reason::StreamTaken));
+    assert_eq!(reported(&answer(&mut exchange)), expected);
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(crate) struct World {
     /// The calls of the edge, with their times.
     pub(crate) calls: Vec<(Millis, BusCall)>,
     /// The cues of published events that the stream has yet to write.
-    pub(crate) owed: BTreeMap<String, ServerEvent>,
+    pub(crate) expected: BTreeMap<String, ServerEvent>,
     /// What the stream wrote after its acknowledgment.
     pub(crate) written: Vec<String>,
     pub(crate) has_ended: bool,
@@ -64,9 +64,9 @@ pub(crate) fn cursor(epoch: u32, position: u64) -> Cursor {
 
 impl World {
     /// An edge that is attached and acknowledged.
-    pub(crate) fn new(filter: SubscriptionFilter, patience: Timeouts) -> Self {
+    pub(crate) fn new(filter: SubscriptionFilter, timeouts: Timeouts) -> Self {
         let stream = ServerStream::new(id("1"), filter, Millis(0), Millis(0));
-        Self::of(Alone::new(stream), None, patience)
+        Self::of(Alone::new(stream), None, timeouts)
     }
 
     /// The stream of a session without subscriptions.
@@ -76,8 +76,8 @@ impl World {
         Self::of(edge, Some(Vec::new()), Timeouts::default())
     }
 
-    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, patience: Timeouts) -> Self {
-        edge.set_patience(patience);
+    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, timeouts: Timeouts) -> Self {
+        edge.set_timeouts(timeouts);
         let mut world = Self {
             edge,
             bus: Bus::new(cursor(0, 0)),
@@ -86,7 +86,7 @@ impl World {
             wire: VecDeque::new(),
             random: 0.5,
             calls: Vec::new(),
-            owed: BTreeMap::new(),
+            expected: BTreeMap::new(),
             written: Vec::new(),
             has_ended: false,
             log: Vec::new(),
@@ -130,8 +130,9 @@ impl World {
     pub(crate) fn publish(&mut self, event: &ServerEvent) {
         if self.edge.stream().honored().accepts(event) {
             let cue = message::notification(&id("1"), event);
-            self.owed.retain(|_, owed| !is_of_same_key(owed, event));
-            self.owed.insert(cue, event.clone());
+            self.expected
+                .retain(|_, expected| !is_of_same_key(expected, event));
+            self.expected.insert(cue, event.clone());
         }
         let publication = self.bus.publish(event);
         self.log.push(event.clone());
@@ -235,7 +236,7 @@ impl World {
         }
         let edge = self.socket.unwrap();
         let text = self.edge.attach_message();
-        let mut reply = follow::taken(&mut self.bus, edge, &text);
+        let mut reply = follow::accepted(&mut self.bus, edge, &text);
         if let Some(uris) = self.watched.clone() {
             let watched = SessionInterest {
                 session: reply.joined()[0].clone(),
@@ -271,7 +272,7 @@ impl World {
             let cue = text
                 .strip_prefix("event: message\ndata: ")
                 .map_or(text.as_str(), str::trim_end);
-            self.owed.remove(cue);
+            self.expected.remove(cue);
             self.written.push(cue.to_owned());
         }
     }

@@ -56,7 +56,7 @@ pub fn others() -> Vec<String> {
     let stale = FollowAnswer::Stale { seq: 2 }.to_json();
     let room = Some(9);
     let full = FollowAnswer::Full { seq: 2, room }.to_json();
-    let taken = BatchAck {
+    let ack = BatchAck {
         edges: 2,
         is_retired: true,
     };
@@ -69,7 +69,7 @@ pub fn others() -> Vec<String> {
         batch,
         stale,
         full,
-        taken.to_json(),
+        ack.to_json(),
         SessionCall::Changed(claim("s 1")).to_json(),
         EdgeMessage::Detach.to_json(),
         joined.to_json(),

@@ -191,8 +191,8 @@ impl BusLife {
             .unwrap_or_default()
             + 1;
         let text = Follow::fresh(seq, wanted.topics()).to_json();
-        let taken = self.bus.handle_message(self.edges[edge], &text);
-        assert!(taken.is_ok(), "a follow is refused");
+        let received = self.bus.handle_message(self.edges[edge], &text);
+        assert!(received.is_ok(), "a follow is refused");
         self.wants.insert(edge, wanted);
     }
 

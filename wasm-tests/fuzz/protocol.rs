@@ -77,7 +77,7 @@ pub fn exchange(bytes: &[u8]) {
         .map(|headers| (*headers, bytes))
         .chain([(&*head, body)])
     {
-        for earlier in [Earlier::Behind, KEPT, Earlier::Refused] {
+        for earlier in [Earlier::Behind, WITH_SESSIONS, Earlier::Refused] {
             let service = Service::new(Policy::default(), Limits::default(), earlier);
             for service in [service.clone(), service.without_streams()] {
                 decided(Arc::new(service), headers, body);
@@ -86,7 +86,7 @@ pub fn exchange(bytes: &[u8]) {
     }
 }
 
-const KEPT: Earlier = Earlier::Sessions(SessionRules {
+const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
     limits: session::Limits {
         sessions: 4,
         unnamed_sessions: 4,

@@ -300,8 +300,8 @@ fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
     let all = events();
     let mut known = all.iter().filter(|event| honored.accepts(event));
     let is_known = known.any(|event| {
-        let stamped = mcp_listen::message::notification(&id("0"), event);
-        method_of(&stamped) == method_of(text)
+        let written = mcp_listen::message::notification(&id("0"), event);
+        method_of(&written) == method_of(text)
     });
     let is_list = text.contains("list_changed");
     assert!(is_known || !is_list, "not honored: {text}");

@@ -31,7 +31,7 @@ pub fn bus_frames(bytes: &[u8]) {
     round(text, EdgeMessage::from_json, EdgeMessage::to_json);
     round(text, Follow::from_json, Follow::to_json);
     round(text, FollowAnswer::from_json, FollowAnswer::to_json);
-    round(text, BatchAck::from_json, |taken| taken.to_json());
+    round(text, BatchAck::from_json, |ack| ack.to_json());
     round(text, SessionCall::from_json, SessionCall::to_json);
     drop(BusMessage::from_json(text));
     // A batch for an edge is never the last one.
@@ -82,12 +82,12 @@ fn everybody_takes(text: &str) {
     }
     let mut alone = Isolate::new(Timeouts::default(), Millis(0));
     let lists = ServerStream::with_kind(StreamKind::Session, watched(), Millis(0), Millis(0));
-    let joining = SessionStart {
+    let start = SessionStart {
         session: claim("s 1"),
         past: ResumePoint::Since(cursor()),
         denied: Vec::new(),
     };
-    let session = alone.open_session(lists, joining, Millis(0));
+    let session = alone.open_session(lists, start, Millis(0));
     drop(alone.poll_call(Millis(0)));
     let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
     let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
@@ -239,7 +239,9 @@ pub fn client(bytes: &[u8]) {
             }
             Output::Changed(event) => {
                 assert!(
-                    honored.as_ref().is_some_and(|filter| hears(filter, event)),
+                    honored
+                        .as_ref()
+                        .is_some_and(|filter| accepts(filter, event)),
                     "not honored"
                 );
             }
@@ -254,7 +256,7 @@ pub fn client(bytes: &[u8]) {
 }
 
 /// A server may report a sub-resource of a subscribed resource, which has another URI.
-fn hears(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
+fn accepts(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
     match event {
         ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),
         _ => honored.accepts(event),

@@ -270,13 +270,13 @@ impl Bus {
             self.leave(socket, Close::Over, now);
             return Ok(());
         }
-        let kept = memory.core.registry().stored_topics(edge);
+        let stored = memory.core.registry().stored_topics(edge);
         self.moves += 1;
         let attachment = self.attachments.entry(socket).or_default();
         match reply.persist() {
             Persist::Nothing => {}
-            Persist::All => (attachment.kept, attachment.session) = (kept, claim),
-            Persist::Delta(delta) => attachment.kept.push(delta.to_json()),
+            Persist::All => (attachment.stored, attachment.session) = (stored, claim),
+            Persist::Delta(delta) => attachment.stored.push(delta.to_json()),
         }
         self.carry_out(now);
         self.replay(edge, &mut reply)?;

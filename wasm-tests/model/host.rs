@@ -74,7 +74,7 @@ pub(crate) struct Opening {
     pub(crate) reader: Reader,
     pub(crate) stream: ServerStream,
     /// Its session, for the stream of one.
-    pub(crate) joining: Option<SessionStart>,
+    pub(crate) start: Option<SessionStart>,
     pub(crate) isolate: usize,
     /// What the client has read so far.
     pub(crate) read: [usize; KEYS],
@@ -86,16 +86,16 @@ impl Host {
         let Opening {
             reader,
             stream,
-            joining,
+            start,
             isolate,
             read,
         } = opening;
         Self {
             reader,
-            is_of_session: joining.is_some(),
+            is_of_session: start.is_some(),
             origin: isolate,
             isolate,
-            made: Some((stream, joining)),
+            made: Some((stream, start)),
             stream: None,
             tried_at: None,
             opened_in: None,

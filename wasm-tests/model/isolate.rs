@@ -87,11 +87,11 @@ impl Member {
 
 impl Isolate {
     pub(crate) fn new(verify: Millis, budget: Budget) -> Self {
-        let patience = Timeouts {
+        let timeouts = Timeouts {
             attach: ATTACH,
             verify,
         };
-        let mut core = isolate::Isolate::new(patience, Millis(0));
+        let mut core = isolate::Isolate::new(timeouts, Millis(0));
         core.lease().set_budget(budget);
         Self {
             core,

@@ -32,7 +32,7 @@ pub(crate) struct Memory {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachment {
     /// The topics of the edge, then each change; empty if it follows nothing.
-    pub(crate) kept: Vec<String>,
+    pub(crate) stored: Vec<String>,
     /// The claim of the edge that has the stream of a session.
     pub(crate) session: Option<Claim>,
     pub(crate) last: Option<Position>,
@@ -68,10 +68,10 @@ impl Memory {
     }
 
     fn restore(&mut self, socket: SocketId, attachment: &Attachment) {
-        let edge = if attachment.kept.is_empty() {
+        let edge = if attachment.stored.is_empty() {
             self.core.connect()
         } else {
-            let texts = attachment.kept.iter().map(String::as_str);
+            let texts = attachment.stored.iter().map(String::as_str);
             let last = attachment.last;
             let last = last.filter(|_| !harness_bug::has(HarnessBug::ForgetsLastSent));
             let topics = decode_topics(texts).unwrap();

@@ -117,7 +117,7 @@ impl World {
         };
         let mut full = known;
         // A shard may fill up while an edge is on its way there.
-        let taken = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
+        let is_placed = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
             Route::Root => {
                 self.bus.connect(socket);
                 true
@@ -130,7 +130,7 @@ impl World {
             }
         });
         self.collect_mail();
-        taken
+        is_placed
     }
 
     /// The outputs of root and shards: frames go into the network, calls into the mail.
@@ -302,7 +302,7 @@ impl World {
             (Mail::BatchAck(shard, call, text), None) => {
                 if call.life == self.shards.life {
                     let call = call.number;
-                    self.bus.handle_taken(*shard, call, text, now, random);
+                    self.bus.handle_ack(*shard, call, text, now, random);
                 }
             }
             (Mail::Batch(shard, call, text), _) => {

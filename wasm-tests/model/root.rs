@@ -84,7 +84,7 @@ impl Bus {
             .unwrap_or_default())
     }
 
-    pub(crate) fn handle_taken(
+    pub(crate) fn handle_ack(
         &mut self,
         shard: ShardId,
         call: u32,
@@ -94,10 +94,7 @@ impl Bus {
     ) {
         if let Some(memory) = self.memory() {
             // An unreadable answer counts as a failure, which is handled then.
-            memory
-                .core
-                .handle_taken(shard, call, text, now, random)
-                .ok();
+            memory.core.handle_ack(shard, call, text, now, random).ok();
         }
     }
 

@@ -209,15 +209,15 @@ impl ShardObject {
     }
 
     fn keep(&mut self, socket: SocketId, edge: EdgeId) {
-        let kept = self.life().shard.registry().stored_topics(edge);
+        let stored = self.life().shard.registry().stored_topics(edge);
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.kept = kept;
+            attachment.stored = stored;
         }
     }
 
     fn keep_change(&mut self, socket: SocketId, delta: &Delta) {
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.kept.push(delta.to_json());
+            attachment.stored.push(delta.to_json());
         }
     }
 
@@ -248,8 +248,8 @@ fn wake(seq: u64, cursor: Option<&Cursor>, attachments: &BTreeMap<SocketId, Atta
         shard = shard.woken(cursor.clone());
     }
     let restored = attachments.iter().map(|(socket, attachment)| {
-        let texts = attachment.kept.iter().map(String::as_str);
-        let edge = if attachment.kept.is_empty() {
+        let texts = attachment.stored.iter().map(String::as_str);
+        let edge = if attachment.stored.is_empty() {
             shard.connect()
         } else {
             let Attachment {

@@ -18,17 +18,17 @@ use crate::{
 /// The steps between the streams of an isolate and the bus.
 impl World {
     /// Adds a stream to an isolate.
-    pub(crate) fn ride(&mut self, at: usize, place: usize) -> Result<(), Violation> {
+    pub(crate) fn join_isolate(&mut self, at: usize, place: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
         };
-        let Some((stream, joining)) = host.made.take() else {
+        let Some((stream, start)) = host.made.take() else {
             return Ok(());
         };
         let core = &mut self.isolates[place].core;
-        let id = match joining {
-            Some(joining) => core.open_session(stream, joining, now),
+        let id = match start {
+            Some(start) => core.open_session(stream, start, now),
             None => core.open(stream, now),
         };
         self.enter(at, place, id)?;
@@ -38,9 +38,9 @@ impl World {
     }
 
     /// Adds a stream to a separate isolate.
-    pub(crate) fn ride_alone(&mut self, at: usize) -> Result<(), Violation> {
+    pub(crate) fn join_alone(&mut self, at: usize) -> Result<(), Violation> {
         let place = self.alone();
-        self.ride(at, place)
+        self.join_isolate(at, place)
     }
 
     /// One more isolate, for one stream.

@@ -242,7 +242,7 @@ impl World {
 
     fn open_session(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
         let opened = visit.core.open_session(self.keep_alive(), self.now);
-        let Some((stream, joining)) = opened else {
+        let Some((stream, start)) = opened else {
             let how = format!("client {}", visit.at);
             return Err(Violation::new("a stream to be opened is created", how));
         };
@@ -257,11 +257,11 @@ impl World {
             .collect();
         ensure(
             "a stream sends nothing that its caller may not receive",
-            joining.denied == denied,
-            || format!("{denied:?} is denied, and {:?} left out", joining.denied),
+            start.denied == denied,
+            || format!("{denied:?} is denied, and {:?} left out", start.denied),
         )?;
         client.handle_opened(&denied, self.ledger.now());
-        Ok(Outcome::Opened(Box::new(stream), Some(joining)))
+        Ok(Outcome::Opened(Box::new(stream), Some(start)))
     }
 
     fn conclude(&mut self, visit: &Visit, outcome: Outcome) -> Result<(), Violation> {
@@ -269,7 +269,7 @@ impl World {
         let published = self.ledger.now();
         self.note(|| format!("  client {at}: {}", outcome.name()));
         match outcome {
-            Outcome::Opened(stream, joining) => return self.hold_stream(visit, *stream, joining),
+            Outcome::Opened(stream, start) => return self.hold_stream(visit, *stream, start),
             Outcome::Begun(id) => self.clients[at].start_over(id, published),
             Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
             Outcome::Answered(answer) => {
@@ -308,11 +308,11 @@ impl World {
         &mut self,
         visit: &Visit,
         mut stream: ServerStream,
-        joining: Option<mcp_listen::isolate::SessionStart>,
+        start: Option<mcp_listen::isolate::SessionStart>,
     ) -> Result<(), Violation> {
         stream.stall_after(STALL);
         let at = visit.at;
-        let is_session = joining.is_some();
+        let is_session = start.is_some();
         let is_empty = stream.honored().is_empty();
         let client = &mut self.clients[at];
         let reader = match stream.kind() {
@@ -323,7 +323,7 @@ impl World {
         let opening = Opening {
             reader,
             stream,
-            joining,
+            start,
             isolate: visit.isolate,
             read: client.read_up_to(),
         };
@@ -335,7 +335,7 @@ impl World {
         }
         client.host = Some(host);
         if is_session {
-            self.ride_alone(at)
+            self.join_alone(at)
         } else {
             self.connect(at)
         }

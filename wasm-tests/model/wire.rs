@@ -61,7 +61,7 @@ impl Reader {
         if bytes == sse::KEEP_ALIVE {
             return Ok(Read::of(Said::KeepAlive));
         }
-        let kept = match self {
+        let copy = match self {
             Self::Watch(_) => bytes.clone(),
             _ => Vec::new(),
         };
@@ -73,7 +73,7 @@ impl Reader {
         match self {
             Self::Subscription(id) => with_id(id, message),
             Self::Watch(id) => with_id(id, message).map(|read| Read {
-                bytes: kept,
+                bytes: copy,
                 ..read
             }),
             Self::Session => plain(&text, message),

@@ -76,11 +76,11 @@ impl World {
         } = &self.isolates[place];
         let (verdict, is_first) = (*verdict, holder.is_none());
         if !self.setup.shares || verdict == Some(false) {
-            return self.ride_alone(at);
+            return self.join_alone(at);
         }
         let (_, span) = self.trial();
         if verdict == Some(true) || is_first {
-            return self.ride(at, place);
+            return self.join_isolate(at, place);
         }
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
@@ -108,9 +108,9 @@ impl World {
         }
         self.note(|| format!("  the trial says {works} to client {at}"));
         if works {
-            return self.ride(at, place);
+            return self.join_isolate(at, place);
         }
-        self.ride_alone(at)
+        self.join_alone(at)
     }
 
     fn trial(&self) -> (bool, Millis) {

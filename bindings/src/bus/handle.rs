@@ -111,9 +111,9 @@ impl Bus {
 
     /// Creates a shard whose last call had the number `seq`. `epoch` and `position` restore a shard
     /// that hibernated with open connections; undefined for a new one. The root learns that the
-    /// shard has few edges once this has lasted for `patience` milliseconds.
-    pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
-        let shard = bus::Shard::new(at(seq).0).with_low_span(millis(patience));
+    /// shard has few edges once this has lasted for `span` milliseconds.
+    pub fn shard(seq: f64, epoch: Option<String>, position: f64, span: f64) -> Self {
+        let shard = bus::Shard::new(at(seq).0).with_low_span(millis(span));
         let shard = match epoch {
             Some(epoch) => shard.woken(Cursor {
                 epoch: epoch.into(),
@@ -273,10 +273,8 @@ impl Bus {
         match &mut self.0 {
             Core::Root(root) => {
                 let call = u32::try_from(call).unwrap_or_default();
-                let taken = root
-                    .core
-                    .handle_taken(ShardId(to), call, answer, now, random);
-                taken.err().map(|error| error.code().to_owned())
+                let outcome = root.core.handle_ack(ShardId(to), call, answer, now, random);
+                outcome.err().map(|error| error.code().to_owned())
             }
             Core::Shard(shard) => {
                 shard.handle_answer(call, answer, now, random);

@@ -42,7 +42,7 @@ struct Call {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct Received {
     events: Vec<String>,
     has_missed: bool,
     deadline: Option<f64>,
@@ -74,7 +74,7 @@ impl Listener {
             Ok(BusFrame::Events { events, .. }) => texts_of(&events),
             _ => Vec::new(),
         };
-        object(&Told {
+        object(&Received {
             events,
             has_missed: self.0.counts().resyncs != before,
             deadline: self.deadline(),

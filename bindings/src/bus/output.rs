@@ -203,9 +203,9 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, parting: CloseReason) -> Self {
+    fn close(edge: u32, reason: CloseReason) -> Self {
         Self {
-            parting: Some(match parting {
+            parting: Some(match reason {
                 CloseReason::Lost => "lost",
                 CloseReason::Moved => "moved",
                 CloseReason::Full => "full",
@@ -217,7 +217,7 @@ impl Output {
 
     pub(super) fn of_session(output: session::Output) -> Option<Self> {
         match output {
-            session::Output::Close(edge, parting) => Some(Self::close(edge.0, parting)),
+            session::Output::Close(edge, reason) => Some(Self::close(edge.0, reason)),
             session::Output::Call {
                 shard,
                 call,
@@ -294,7 +294,7 @@ impl From<ShardOutput> for Output {
                 change: Some(delta.to_json()),
                 ..Self::of_edge("keep", edge.0)
             },
-            ShardOutput::Close(edge, parting) => Self::close(edge.0, parting),
+            ShardOutput::Close(edge, reason) => Self::close(edge.0, reason),
             ShardOutput::Done(ticket) => Self {
                 call: Some(ticket.into()),
                 ..Self::of("done")

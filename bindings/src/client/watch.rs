@@ -145,7 +145,7 @@ struct Ended {
 
 #[wasm_bindgen]
 impl ClientWatch {
-    /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `approach`, it is on a
+    /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `hint`, it is on a
     /// channel. `ackMs` limits the wait for an acknowledgment, `silenceMs` the silence over HTTP,
     /// both in milliseconds; zero sets no limit. `minted` ids have been used before, `random` is
     /// drawn from [0, 1).
@@ -156,7 +156,7 @@ impl ClientWatch {
     )]
     pub fn new(
         filter: &str,
-        approach: Option<ClientApproach>,
+        hint: Option<ClientApproach>,
         #[wasm_bindgen(js_name = clientInfo)] client_info: Option<String>,
         #[wasm_bindgen(js_name = ackMs)] ack_ms: f64,
         #[wasm_bindgen(js_name = silenceMs)] silence_ms: f64,
@@ -169,14 +169,14 @@ impl ClientWatch {
         let options = options(client_info, ack_ms, silence_ms);
         let (bounds, seed) = (options.bounds, random.to_bits());
         let (filter, ids) = (filter_of(filter)?, Ids::after(millis(minted).0));
-        let machine = match approach.map(ServerHint::from) {
+        let machine = match hint.map(ServerHint::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),
         };
         let machine = machine.without_repeats();
         Ok(Self {
             machine: if opens_again { machine } else { machine.once() },
-            lines: approach.is_none().then(|| Lines::new(bounds.line_bytes)),
+            lines: hint.is_none().then(|| Lines::new(bounds.line_bytes)),
             bounds,
             was_waiting: false,
             taps: is_tapped.then(Vec::new),
@@ -188,18 +188,18 @@ impl ClientWatch {
     /// owner has begun, as JSON text. `minted` ids have been used on the channel before.
     pub fn joined(
         &mut self,
-        approach: ClientApproach,
+        hint: ClientApproach,
         capabilities: Option<String>,
         minted: f64,
         now: f64,
     ) {
-        let approach = match (approach.into(), capabilities) {
-            (ServerHint::Modern, _) | (_, None) => approach.into(),
+        let hint = match (hint.into(), capabilities) {
+            (ServerHint::Modern, _) | (_, None) => hint.into(),
             (_, Some(text)) => ServerHint::Joined(Capabilities::from_json(&text)),
         };
         self.lines = Some(Lines::new(self.bounds.line_bytes));
         let ids = Ids::after(millis(minted).0);
-        self.machine.handle_joined(approach, ids, millis(now));
+        self.machine.handle_joined(hint, ids, millis(now));
     }
 
     /// Returns the next network operation; undefined if there is none now.
@@ -371,8 +371,8 @@ impl ClientWatch {
 }
 
 impl From<ClientApproach> for ServerHint {
-    fn from(approach: ClientApproach) -> Self {
-        match approach {
+    fn from(hint: ClientApproach) -> Self {
+        match hint {
             ClientApproach::Discover => Self::Discover { is_page: false },
             ClientApproach::DiscoverFromPage => Self::Discover { is_page: true },
             ClientApproach::Modern => Self::Modern,

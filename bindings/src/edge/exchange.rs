@@ -245,10 +245,10 @@ impl Exchange {
         tally: &Tally,
     ) -> Result<Stream, JsValue> {
         let opened = self.core.open_session(millis(keep_alive_ms), millis(now));
-        let (mut stream, joining) = opened.ok_or_else(out_of_place)?;
+        let (mut stream, start) = opened.ok_or_else(out_of_place)?;
         stream.scope_to(scope_of(scope)?);
         stream.count_in(tally.0.clone());
-        Ok(Stream::resuming(stream, joining))
+        Ok(Stream::resuming(stream, start))
     }
 }
 

@@ -70,7 +70,7 @@ impl Fanout {
     ) -> u32 {
         let Stream {
             inner: mut stream,
-            joining,
+            start,
             ..
         } = stream;
         let now = millis(now);
@@ -89,8 +89,8 @@ impl Fanout {
                 fanout.handle_attached(id, now);
                 id
             }
-            Core::Following(isolate) => match joining {
-                Some(joining) => isolate.open_session(stream, joining, now),
+            Core::Following(isolate) => match start {
+                Some(start) => isolate.open_session(stream, start, now),
                 None => isolate.open(stream, now),
             },
         };
@@ -113,7 +113,7 @@ impl Fanout {
     ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         if gives_up {
-            self.tend(stream, |stream| {
+            self.with_stream(stream, |stream| {
                 stream.give_up();
             });
         }
@@ -190,7 +190,7 @@ impl Fanout {
             (_, None) => {}
         }
         if authorized.is_some() {
-            self.tend(stream, |stream| expire(stream, expires_at));
+            self.with_stream(stream, |stream| expire(stream, expires_at));
         }
         renewed.wrong
     }
@@ -218,7 +218,7 @@ impl Fanout {
         if has_room {
             return self.fanout_mut().poll(id, millis(now));
         }
-        self.tend(stream, |stream| {
+        self.with_stream(stream, |stream| {
             stream.handle_blocked(millis(now));
         });
         None
@@ -238,7 +238,7 @@ impl Fanout {
     pub fn timeout(&mut self, stream: Option<u32>, now: f64) -> Vec<u32> {
         let now = millis(now);
         if let Some(stream) = stream {
-            self.tend(stream, |stream| stream.handle_timeout(now));
+            self.with_stream(stream, |stream| stream.handle_timeout(now));
             return vec![stream];
         }
         slots_of(self.fanout_mut().handle_timeout(now))
@@ -248,7 +248,7 @@ impl Fanout {
     /// bus has delivered everything published before.
     pub fn close(&mut self, stream: u32, #[wasm_bindgen(js_name = isSettled)] is_settled: bool) {
         match &mut self.core {
-            Core::Fed(_) => self.tend(stream, |stream| {
+            Core::Fed(_) => self.with_stream(stream, |stream| {
                 stream.close();
             }),
             Core::Following(isolate) => {
@@ -263,7 +263,7 @@ impl Fanout {
     /// earliest applies.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
-        self.tend(stream, |stream| {
+        self.with_stream(stream, |stream| {
             stream.retire_at(millis(at), why.ending());
         });
     }
@@ -297,7 +297,7 @@ impl Fanout {
         fanout.stream(fanout.id_at(slot)?)
     }
 
-    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut StreamMut<'_>)) {
+    fn with_stream(&mut self, slot: u32, action: impl FnOnce(&mut StreamMut<'_>)) {
         let fanout = self.fanout_mut();
         if let Some(id) = fanout.id_at(slot) {
             fanout.with_stream(id, action);

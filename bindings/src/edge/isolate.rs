@@ -47,7 +47,7 @@ enum Call {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum Told {
+enum Output {
     Write {
         #[serde(with = "serde_wasm_bindgen::preserve")]
         fan: Uint8Array,
@@ -152,7 +152,7 @@ impl Fanout {
     pub fn output(&mut self, now: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_output(millis(now)));
-        optional(output.map(Told::from))
+        optional(output.map(Output::from))
     }
 
     /// Requests everything from the bus that was published before this call.
@@ -211,7 +211,7 @@ impl From<UpstreamCall> for Call {
     }
 }
 
-impl From<IsolateOutput> for Told {
+impl From<IsolateOutput> for Output {
     fn from(output: IsolateOutput) -> Self {
         match output {
             IsolateOutput::Write(fan) => Self::Write {

@@ -48,7 +48,7 @@ export interface ServiceOptions {
   holdsStreams: boolean;
   /**
    * How to handle requests of revisions before 2026-07-28: the MCP server answers them, they are
-   * refused, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
+   * refused, or their sessions are options here. `authorizes`: whether `authorize` narrows what each
    * caller may receive.
    */
   earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
@@ -74,7 +74,7 @@ struct Options {
     hosts: Option<String>,
     limits: Option<String>,
     holds_streams: bool,
-    earlier: Kept,
+    earlier: EarlierOptions,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -85,7 +85,7 @@ struct Rules {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Kept {
+enum EarlierOptions {
     Behind,
     Sessions(Rules),
     Refused,
@@ -151,14 +151,14 @@ pub fn refusal_of(refusal: Refusal) -> JsValue {
     object(&Answer::from(exchange::Service::refuse(refusal.reason())))
 }
 
-impl From<Kept> for Earlier {
-    fn from(kept: Kept) -> Self {
-        match kept {
-            Kept::Behind => Self::Behind,
-            Kept::Sessions(Rules { limits, authorizes }) => {
+impl From<EarlierOptions> for Earlier {
+    fn from(options: EarlierOptions) -> Self {
+        match options {
+            EarlierOptions::Behind => Self::Behind,
+            EarlierOptions::Sessions(Rules { limits, authorizes }) => {
                 Self::Sessions(SessionRules { limits, authorizes })
             }
-            Kept::Refused => Self::Refused,
+            EarlierOptions::Refused => Self::Refused,
         }
     }
 }

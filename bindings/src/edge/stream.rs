@@ -13,7 +13,7 @@ pub struct Stream {
     /// The mark in the log of a bus up to which it was given every event.
     pub(crate) since: Option<Cursor>,
     /// How it joins its session, for the stream of one.
-    pub(crate) joining: Option<SessionStart>,
+    pub(crate) start: Option<SessionStart>,
 }
 
 /// States of a stream that is held, as bits of one number.
@@ -46,9 +46,9 @@ impl StreamState {
 
 impl Stream {
     /// Creates the stream of a session.
-    pub(crate) fn resuming(stream: ServerStream, joining: SessionStart) -> Self {
+    pub(crate) fn resuming(stream: ServerStream, start: SessionStart) -> Self {
         Self {
-            joining: Some(joining),
+            start: Some(start),
             ..stream.into()
         }
     }
@@ -59,7 +59,7 @@ impl From<ServerStream> for Stream {
         Self {
             inner: stream,
             since: None,
-            joining: None,
+            start: None,
         }
     }
 }

@@ -26,11 +26,11 @@ impl Shard {
             self.take(batch);
             self.low.handle_count(self.edges.attached(), now);
         }
-        let taken = BatchAck {
+        let ack = BatchAck {
             edges: self.count(),
             is_retired: self.is_retired,
         };
-        Ok(taken.to_json())
+        Ok(ack.to_json())
     }
 
     /// Delivers the events of a batch. If events before it are missing, requests them from the

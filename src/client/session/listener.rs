@@ -149,7 +149,7 @@ impl SessionListener {
     ) {
         match self.stream {
             Stream::Confirming(own) if own == call => {
-                self.settle(CloseReason::Lost(Loss::Disconnected))
+                self.settle(CloseReason::Lost(Loss::Disconnected));
             }
             Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
                 self.break_off(now);
@@ -343,7 +343,7 @@ impl SessionListener {
     fn handle_session_message(&mut self, message: SessionMessage, queue: &mut RequestQueue) {
         match message {
             SessionMessage::Changed(change) if concerns(&self.honored, &change) => {
-                self.pending.push(&change)
+                self.pending.push(&change);
             }
             SessionMessage::Question(answer) if self.answers => {
                 queue.send(self.session.post(answer));

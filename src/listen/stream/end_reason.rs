@@ -108,7 +108,7 @@ impl Lifetime {
         self.blocked_since.is_some()
     }
 
-    pub(crate) fn handle_taken(&mut self) {
+    pub(crate) fn handle_polled(&mut self) {
         self.blocked_since = None;
     }
 

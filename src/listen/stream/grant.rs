@@ -137,7 +137,7 @@ impl ServerStream {
             grant.question = Question::Due;
         }
         // There is room, so the client is not stalled.
-        self.lifetime.handle_taken();
+        self.lifetime.handle_polled();
         true
     }
 

@@ -145,7 +145,7 @@ impl ServerStream {
         self.honored = Arc::new(honored);
         // The output that the client was slow to read may be gone.
         if !self.has_output() {
-            self.lifetime.handle_taken();
+            self.lifetime.handle_polled();
         }
     }
 
@@ -231,7 +231,7 @@ impl ServerStream {
                 }
             }
         };
-        self.lifetime.handle_taken();
+        self.lifetime.handle_polled();
         self.keep_alive.handle_written(now);
         Some(next)
     }

@@ -122,8 +122,8 @@ fn no_stream_misses_the_last_change() {
         world.pass(20_000);
         for stream in &world.streams {
             let honors_tasks = !stream.filter.task_ids.is_empty();
-            let is_complete = stream.owed.is_empty() || stream.has_ended;
-            assert!(is_complete, "{:?} of {:?}", stream.owed, stream.written);
+            let is_complete = stream.expected.is_empty() || stream.has_ended;
+            assert!(is_complete, "{:?} of {:?}", stream.expected, stream.written);
             let is_first = stream.written.first().map(|it| it.contains("acknowledged"));
             assert_ne!(is_first, Some(false), "{:?}", stream.written);
             // A stream ends only if its tasks cannot be recovered or it never opened.

@@ -105,7 +105,7 @@ fn a_stream_ignores_replayed_events_before_its_head() {
     );
     world.publish(&updated("b"));
     world.settle();
-    assert!(world.streams[ahead].owed.is_empty());
+    assert!(world.streams[ahead].expected.is_empty());
 }
 
 #[test]

@@ -326,7 +326,7 @@ fn a_stream_closed_during_an_outage_cues_everything_before_its_result() {
     world.cut();
     world.publish(&updated("a"));
     world.close(0);
-    assert!(world.streams[0].owed.is_empty());
+    assert!(world.streams[0].expected.is_empty());
     assert!(world.streams[0].has_ended);
 }
 

@@ -57,8 +57,8 @@ impl World {
         }
         self.other = (bytes > 0).then(|| {
             let uri = Uri::new(&"x".repeat(bytes), bytes).unwrap();
-            let taken = Topics::from_iter([Topic::Resource(uri)]);
-            self.bus.restore(&taken, None, 1)
+            let occupied = Topics::from_iter([Topic::Resource(uri)]);
+            self.bus.restore(&occupied, None, 1)
         });
     }
 }
@@ -213,7 +213,7 @@ fn a_moved_connection_keeps_its_room() {
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(!world.isolate.is_away());
-    assert!(world.streams[0].owed.is_empty());
+    assert!(world.streams[0].expected.is_empty());
 }
 
 #[test]

@@ -19,14 +19,14 @@ use crate::{
 
 use super::{cues, opened, stream::Stream, watching, world::World};
 
-fn labels(names: &[&str]) -> Vec<Name> {
+fn names(names: &[&str]) -> Vec<Name> {
     names.iter().map(|name| Name::new(name).unwrap()).collect()
 }
 
 fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
     SubscriptionFilter {
         scope: Scope {
-            principals: labels(&[name]),
+            principals: names(&[name]),
             ..Scope::default()
         },
         ..watching(uris)
@@ -36,8 +36,8 @@ fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
 fn widen(world: &mut World, stream: usize, principals: &[&str]) {
     let now = world.now;
     let scope = Scope {
-        groups: labels(&["acme"]),
-        principals: labels(principals),
+        groups: names(&["acme"]),
+        principals: names(principals),
         disconnects: false,
     };
     let stream = &mut world.streams[stream];
@@ -55,7 +55,7 @@ fn for_acme(event: &ServerEvent) -> ServerEvent {
 }
 
 fn has_all(world: &World) -> bool {
-    let has_all = |stream: &Stream| stream.owed.is_empty() && !stream.has_ended;
+    let has_all = |stream: &Stream| stream.expected.is_empty() && !stream.has_ended;
     world.streams.iter().all(has_all)
 }
 
@@ -137,8 +137,8 @@ fn a_moved_stream_misses_nothing() {
     world.isolate.handle_full();
     let id = world.streams[0].id.unwrap();
     let scope = Scope {
-        groups: labels(&["acme"]),
-        principals: labels(&["ann"]),
+        groups: names(&["acme"]),
+        principals: names(&["ann"]),
         disconnects: false,
     };
     let now = world.now;
@@ -148,7 +148,7 @@ fn a_moved_stream_misses_nothing() {
     };
     assert_eq!(moved.id, id);
     assert_eq!(moved.since.as_ref(), Some(world.bus.cursor()));
-    assert_eq!(moved.stream.honored().scope.groups, labels(&["acme"]));
+    assert_eq!(moved.stream.honored().scope.groups, names(&["acme"]));
     world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
 
@@ -160,7 +160,7 @@ fn a_moved_stream_misses_nothing() {
         panic!("it does not attach");
     };
     let edge = world.bus.connect();
-    let reply = follow::taken(&mut world.bus, edge, &attach);
+    let reply = follow::accepted(&mut world.bus, edge, &attach);
     assert_eq!(reply.replay_after().map(|position| position.0), Some(1));
     let answer = follow::answers(&mut world.bus, reply, &[]).remove(0);
     alone.handle_message(&answer, now).unwrap();

@@ -12,7 +12,7 @@ pub(super) struct Stream {
     /// The honored filter.
     pub(super) filter: SubscriptionFilter,
     /// The cues since its acknowledgment that it has yet to write.
-    pub(super) owed: BTreeMap<String, ServerEvent>,
+    pub(super) expected: BTreeMap<String, ServerEvent>,
     pub(super) written: Vec<String>,
     pub(super) has_ended: bool,
     /// Whether its client has gone.
@@ -25,7 +25,7 @@ impl Stream {
         Self {
             id: Some(id),
             filter,
-            owed: BTreeMap::new(),
+            expected: BTreeMap::new(),
             written: Vec::new(),
             has_ended: false,
             has_left: false,
@@ -44,7 +44,7 @@ impl Stream {
             let cue = frame
                 .strip_prefix("event: message\ndata: ")
                 .map_or(frame, str::trim_end);
-            self.owed.remove(cue);
+            self.expected.remove(cue);
             self.written.push(cue.to_owned());
         }
     }

@@ -111,8 +111,10 @@ impl World {
         for stream in &mut self.streams {
             let is_owed = stream.is_acknowledged() && !stream.has_ended;
             if is_owed && stream.filter.accepts(event) {
-                stream.owed.retain(|_, owed| !is_of_same_key(owed, event));
-                stream.owed.insert(cue.clone(), event.clone());
+                stream
+                    .expected
+                    .retain(|_, expected| !is_of_same_key(expected, event));
+                stream.expected.insert(cue.clone(), event.clone());
             }
         }
         let publication = self.bus.publish(event);

@@ -150,8 +150,8 @@ fn a_session_is_restored_from_its_record() {
     world.watch("t", "a");
     let stream = world.open("s ann");
     world.joined_shard("t", 4);
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    let stored = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(stored.into_store());
     assert_eq!(world.sessions.count(), Ok(2));
     let restored = world.sessions.restore(&stream, EdgeId(9)).unwrap();
     assert_eq!(restored, Some(watching("s 1 ann", &[], true)));
@@ -176,8 +176,8 @@ fn sessions_with_unknown_streams_get_their_idle_time() {
     world.joined("s", 1);
     world.joined("t", 2);
     world.now = world.now + Millis(9_000);
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    let stored = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(stored.into_store());
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     let begun = world.now;
     world.sessions.handle_shard_emptied(ROOT, begun).unwrap();
@@ -185,8 +185,8 @@ fn sessions_with_unknown_streams_get_their_idle_time() {
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.sessions.count(), Ok(2));
     // A bus that restarts repeatedly keeps none of them.
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    let stored = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
+    world.sessions = Sessions::new(stored.into_store());
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     world
         .sessions

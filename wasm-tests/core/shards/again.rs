@@ -80,8 +80,8 @@ fn an_overtaken_follow_changes_nothing() {
         before.registry().last(EdgeId(0)),
     );
     let mut woken = Shard::new(1).woken(cursor);
-    let kept = before.registry().stored_topics(EdgeId(0));
-    let texts = kept.iter().map(String::as_str);
+    let stored = before.registry().stored_topics(EdgeId(0));
+    let texts = stored.iter().map(String::as_str);
     let seq = before.registry().seq(EdgeId(0)).unwrap();
     woken.restore(&decode_topics(texts).unwrap(), last, seq, None);
     let stale = r#"{"v":1,"type":"stale","seq":3}"#;
@@ -102,7 +102,7 @@ fn an_overtaken_follow_changes_nothing() {
                 shard.registry().stored_topics(EdgeId(0)),
                 shard.registry().seq(EdgeId(0))
             ),
-            (kept.clone(), Some(3))
+            (stored.clone(), Some(3))
         );
         assert_eq!(shard.poll_call(NOW), None);
     }

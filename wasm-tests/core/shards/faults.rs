@@ -88,7 +88,7 @@ fn act(world: &mut World, act: Act) {
         }),
         Act::Pass(ms) => world.pass(ms),
         Act::Ring => world.ring(),
-        Act::Trim(kept) => world.trim(kept),
+        Act::Trim(count) => world.trim(count),
         Act::RestartRoot(keeps_sockets) => world.restart_root(keeps_sockets),
         Act::RestartShard(at) => of_shards(world, at, World::restart_shard),
         Act::Hibernate(at) => of_shards(world, at, World::hibernate),

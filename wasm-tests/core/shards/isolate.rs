@@ -67,7 +67,7 @@ struct Stream {
     filter: SubscriptionFilter,
     is_acknowledged: bool,
     /// The cues that it has yet to get, each with its topic.
-    owed: Vec<(String, ServerEvent)>,
+    expected: Vec<(String, ServerEvent)>,
 }
 
 struct World {
@@ -148,7 +148,7 @@ impl World {
             id: Some(self.isolate.open(stream, self.now)),
             filter,
             is_acknowledged: false,
-            owed: Vec::new(),
+            expected: Vec::new(),
         });
     }
 
@@ -159,8 +159,10 @@ impl World {
             let is_open = stream.id.is_some() && stream.is_acknowledged;
             if is_open && stream.filter.accepts(event) {
                 // The last state of a task replaces the earlier ones.
-                stream.owed.retain(|(_, owed)| !is_of_same_key(owed, event));
-                stream.owed.push((cue.clone(), event.clone()));
+                stream
+                    .expected
+                    .retain(|(_, expected)| !is_of_same_key(expected, event));
+                stream.expected.push((cue.clone(), event.clone()));
             }
         }
         let Position(position) = self.bus.publish(event).position;
@@ -199,8 +201,8 @@ impl World {
             return self.bus.handle_failure(shard, call, false, self.now, 0.5);
         }
         let answer = self.shard.handle_batch(&text, self.now).unwrap();
-        let taken = self.bus.handle_taken(shard, call, &answer, self.now, 0.5);
-        taken.unwrap();
+        let outcome = self.bus.handle_ack(shard, call, &answer, self.now, 0.5);
+        outcome.unwrap();
     }
 
     fn carry_out(&mut self) {
@@ -323,7 +325,7 @@ impl Stream {
         for frame in text.split_terminator("\n\n") {
             let said = frame.strip_prefix("event: message\ndata: ").unwrap();
             self.is_acknowledged |= said.contains("acknowledged");
-            self.owed.retain(|(cue, _)| cue != said);
+            self.expected.retain(|(cue, _)| cue != said);
         }
     }
 }
@@ -338,7 +340,7 @@ fn streams_receive_their_events_under_any_failure_or_lack_of_room() {
         }
         world.come_to_rest();
         for stream in world.streams.iter().filter(|stream| stream.id.is_some()) {
-            assert_eq!(stream.owed, [], "{:?}", stream.filter);
+            assert_eq!(stream.expected, [], "{:?}", stream.filter);
             assert!(stream.is_acknowledged, "{:?}", stream.filter);
         }
         for stream in &mut world.streams {

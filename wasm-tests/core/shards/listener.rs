@@ -25,7 +25,7 @@ pub(crate) struct Listener {
     /// The number of its last follow.
     seq: u64,
     /// The last event of each topic since the first acknowledgment.
-    owed: BTreeMap<Topic, Position>,
+    expected: BTreeMap<Topic, Position>,
     reported: BTreeMap<Topic, Position>,
     /// Everything up to here was cued.
     cued: Position,
@@ -49,7 +49,7 @@ impl Listener {
             state: State::Lost,
             cursor: None,
             seq: 0,
-            owed: BTreeMap::new(),
+            expected: BTreeMap::new(),
             reported: BTreeMap::new(),
             cued: Position(0),
         }
@@ -84,9 +84,9 @@ impl Listener {
     }
 
     /// Handles a publish: after the first acknowledgment it has to be received.
-    pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
+    pub(crate) fn expect(&mut self, position: Position, event: &ServerEvent) {
         if self.cursor.is_some() && self.filter.accepts(event) {
-            self.owed.insert(Topic::of(event), position);
+            self.expected.insert(Topic::of(event), position);
         }
     }
 
@@ -141,7 +141,7 @@ impl Listener {
             return;
         }
         assert!(self.state == State::Attached, "it was never answered");
-        for (topic, position) in &self.owed {
+        for (topic, position) in &self.expected {
             let reported = self.reported.get(topic).copied().unwrap_or_default();
             assert!(
                 reported.max(self.cued) >= *position,

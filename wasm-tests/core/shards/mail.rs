@@ -17,12 +17,12 @@ impl World {
                 let object = self.shards.get_mut(&shard).unwrap();
                 let text = object.shard.handle_batch(&text, self.now).unwrap();
                 self.settle_shard(shard);
-                let taken = call.map(|call| Mail::BatchAck { shard, call, text });
-                self.mail.extend(taken);
+                let ack = call.map(|call| Mail::BatchAck { shard, call, text });
+                self.mail.extend(ack);
             }
             Mail::BatchAck { shard, call, text } => {
-                let taken = self.bus.handle_taken(shard, call, &text, self.now, 0.5);
-                taken.unwrap();
+                let outcome = self.bus.handle_ack(shard, call, &text, self.now, 0.5);
+                outcome.unwrap();
                 self.settle_root();
             }
             Mail::Follow { shard, seq, text } => {

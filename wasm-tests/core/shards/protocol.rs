@@ -115,11 +115,11 @@ fn messages_round_trip_through_json() {
         any_position(),
         any::<bool>(),
     );
-    let taken = (any::<u32>(), any::<bool>());
-    let all = (any_follow(), any_answer(), batch, taken, any_claims());
+    let ack = (any::<u32>(), any::<bool>());
+    let all = (any_follow(), any_answer(), batch, ack, any_claims());
     check(
         all,
-        |(follow, answer, (previous, events, through, is_last), taken, sessions)| {
+        |(follow, answer, (previous, events, through, is_last), ack, sessions)| {
             let text = follow.to_json();
             assert_eq!(Follow::from_json(&text), Ok(follow.clone()));
             assert_eq!(
@@ -129,9 +129,9 @@ fn messages_round_trip_through_json() {
             let text = answer.to_json();
             assert_eq!(FollowAnswer::from_json(&text), Ok(answer.clone()));
             assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Answer(answer)));
-            let (edges, is_retired) = taken;
-            let taken = BatchAck { edges, is_retired };
-            assert_eq!(BatchAck::from_json(&taken.to_json()), Ok(taken));
+            let (edges, is_retired) = ack;
+            let ack = BatchAck { edges, is_retired };
+            assert_eq!(BatchAck::from_json(&ack.to_json()), Ok(ack));
             let at = previous.map(|Position(at)| Millis(at));
             let texts = events
                 .iter()
@@ -189,11 +189,11 @@ fn topics_have_distinct_texts() {
 #[test]
 fn members_of_a_newer_peer_are_ignored() {
     let text = r#"{"v":1,"type":"taken","edges":3,"unknown-kind":{}}"#;
-    let taken = BatchAck {
+    let ack = BatchAck {
         edges: 3,
         is_retired: false,
     };
-    assert_eq!(BatchAck::from_json(text), Ok(taken));
+    assert_eq!(BatchAck::from_json(text), Ok(ack));
     let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unknown-kind":1}"#;
     assert!(Follow::from_json(text).is_ok());
 }

@@ -299,10 +299,9 @@ fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
     let mut root = bus_with_shards(epoch, Position(0), 0, 1);
     root.route("EU", 1, None);
     let shard = ShardId(1);
-    let taken = r#"{"v":1,"type":"taken","edges":0}"#;
+    let ack = r#"{"v":1,"type":"taken","edges":0}"#;
     let call = root.poll_batch(Millis(0)).unwrap().call;
-    root.handle_taken(shard, call, taken, Millis(0), 0.5)
-        .unwrap();
+    root.handle_ack(shard, call, ack, Millis(0), 0.5).unwrap();
     let follow = |seq: u64| {
         format!(r#"{{"v":1,"type":"follow","seq":{seq},"fresh":true,"edges":1,"add":["tools"]}}"#)
     };
@@ -374,12 +373,12 @@ fn a_shard_is_not_removed_before_its_edges_are_gone() {
     for mail in held {
         world.arrive(mail);
     }
-    let taken = world
+    let ack = world
         .mail
         .iter()
         .position(|mail| matches!(mail, Mail::BatchAck { .. }));
-    let taken = world.mail.remove(taken.unwrap());
-    world.arrive(taken);
+    let ack = world.mail.remove(ack.unwrap());
+    world.arrive(ack);
     assert_eq!(world.disk.shards.len(), 2);
     world.come_to_rest();
     assert!(world.disk.shards.is_empty() && world.disk.topics.is_empty());

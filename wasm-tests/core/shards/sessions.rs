@@ -99,7 +99,7 @@ fn watched(session: &str, uris: Vec<Uri>) -> SessionInterest {
     }
 }
 
-fn kept(names: &[&str]) -> String {
+fn stored(names: &[&str]) -> String {
     let uris: Vec<String> = names
         .iter()
         .map(|name| format!("\"resource:{name}\""))
@@ -116,7 +116,7 @@ fn the_stream_of_a_session_gets_its_subscriptions() {
         pair.answer(&[("s 1", vec![uri("a")])]).joined,
         [claim("s 1")]
     );
-    let expected = [kept(&["a"]), "followed".into()];
+    let expected = [stored(&["a"]), "followed".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.bus.interested(&updated("a")), [SHARD]);
 }
@@ -142,7 +142,7 @@ fn a_change_of_subscriptions_is_done_once_followed() {
     let follow = pair.answer(&[("s 1", vec![uri("b")])]);
     assert_eq!(follow.joined, [claim("s 1")]);
     assert_eq!(follow.left, [claim("elsewhere 1")], "the root learns so");
-    let expected = [kept(&["b"]), "watched".into()];
+    let expected = [stored(&["b"]), "watched".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert_eq!(pair.bus.interested(&updated("b")), [SHARD]);
@@ -167,8 +167,8 @@ fn a_resource_with_missed_events_stays_followed() {
         joined: vec![claim("s 1")],
         ..Follow::fresh(1, vec![Topic::Tools]).since(&cursor)
     };
-    let taken = pair.shard.handle_message(edge, &follow.to_json(), NOW);
-    taken.unwrap();
+    let received = pair.shard.handle_message(edge, &follow.to_json(), NOW);
+    received.unwrap();
     let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
     reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
@@ -194,7 +194,7 @@ fn a_change_during_the_first_call_is_requested_again() {
     pair.said();
     assert!(pair.done.is_empty());
     pair.answer(&[("s 1", vec![uri("a"), uri("b")])]);
-    assert_eq!(pair.said()[0], (0, kept(&["a", "b"])));
+    assert_eq!(pair.said()[0], (0, stored(&["a", "b"])));
     assert_eq!(pair.done, [1]);
 }
 

@@ -136,7 +136,7 @@ impl World {
         self.own.insert(edge, listener);
         self.listeners[listener].home = None;
         let attach = self.listeners[listener].attach();
-        let mut reply = follow::taken(&mut self.bus, edge, &attach);
+        let mut reply = follow::accepted(&mut self.bus, edge, &attach);
         self.listeners[listener].connect();
         if let Some(after) = reply.replay_after() {
             for (position, event) in self.disk.after(after) {
@@ -213,7 +213,7 @@ impl World {
         let position = publication.position;
         self.disk.log.push(event.clone());
         for listener in &mut self.listeners {
-            listener.owe(position, event);
+            listener.expect(position, event);
         }
         for delivery in publication.deliveries {
             for edge in delivery.edges {
@@ -224,10 +224,10 @@ impl World {
         position
     }
 
-    /// The log keeps only the last `kept` events.
-    pub(crate) fn trim(&mut self, kept: u64) {
+    /// The log keeps only the last `count` events.
+    pub(crate) fn trim(&mut self, count: u64) {
         self.disk.floor =
-            Position(self.cursor().position.0.saturating_sub(kept)).max(self.disk.floor);
+            Position(self.cursor().position.0.saturating_sub(count)).max(self.disk.floor);
         self.bus.handle_trimmed(self.disk.floor);
     }
 
@@ -262,20 +262,20 @@ impl World {
             }
         }
         let cursor = self.cursor();
-        let kept: Vec<_> = self
+        let stored: Vec<_> = self
             .own
             .iter()
             .map(|(edge, listener)| {
-                let kept = self.bus.registry().stored_topics(*edge);
+                let stored = self.bus.registry().stored_topics(*edge);
                 let seq = self.bus.registry().seq(*edge).unwrap();
-                (kept, self.bus.registry().last(*edge), seq, *listener)
+                (stored, self.bus.registry().last(*edge), seq, *listener)
             })
             .collect();
         self.bus = self.disk.bus(cursor);
         self.own.clear();
-        for (kept, last, seq, listener) in kept {
+        for (stored, last, seq, listener) in stored {
             if keeps_sockets {
-                let texts = kept.iter().map(String::as_str);
+                let texts = stored.iter().map(String::as_str);
                 let edge = self.bus.restore(&decode_topics(texts).unwrap(), last, seq);
                 self.own.insert(edge, listener);
             } else {
@@ -314,8 +314,8 @@ impl World {
             woken.shard = Shard::new(former.seq).woken(cursor);
         }
         for (edge, listener) in former.sockets {
-            let kept = former.shard.registry().stored_topics(edge);
-            let texts = kept.iter().map(String::as_str);
+            let stored = former.shard.registry().stored_topics(edge);
+            let texts = stored.iter().map(String::as_str);
             let last = former.shard.registry().last(edge);
             let seq = former.shard.registry().seq(edge).unwrap();
             let topics = decode_topics(texts).unwrap();
