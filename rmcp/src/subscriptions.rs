@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Subscriptions {
     bus: Bus,
-    max_subscriptions: usize,
+    max_open: usize,
     waiting: Arc<Waiting>,
 }
 
@@ -27,7 +27,7 @@ impl Subscriptions {
     pub fn new(bus: Bus) -> Self {
         Self {
             bus,
-            max_subscriptions: MAX_SUBSCRIPTIONS,
+            max_open: MAX_SUBSCRIPTIONS,
             waiting: Arc::default(),
         }
     }
@@ -36,7 +36,7 @@ impl Subscriptions {
     /// Default 4,000. A subscription beyond that ends with an error at once.
     #[must_use]
     pub fn max_subscriptions(mut self, max_subscriptions: usize) -> Self {
-        self.max_subscriptions = max_subscriptions;
+        self.max_open = max_subscriptions;
         self
     }
 
@@ -46,7 +46,7 @@ impl Subscriptions {
     pub fn accept(&self, asked: &SubscriptionFilter) -> SubscriptionFilter {
         let asked = filter(asked);
         let honored = accepted(&asked);
-        if self.bus.streams() < self.max_subscriptions
+        if self.bus.streams() < self.max_open
             && let Some(changes) = self.bus.subscribe(asked)
         {
             self.waiting.hold(changes);
@@ -82,7 +82,7 @@ impl Subscriptions {
         }
         honored.scope = scope;
         let is_held = held.is_some();
-        if !is_held && self.bus.streams() >= self.max_subscriptions {
+        if !is_held && self.bus.streams() >= self.max_open {
             return Err(ErrorData::internal_error("Too many subscriptions", None));
         }
         let topics = honored.subjects();

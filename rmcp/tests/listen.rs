@@ -229,8 +229,7 @@ async fn a_caller_receives_its_events_until_it_is_disconnected() {
 }
 
 #[tokio::test]
-async fn a_reopened_subscription_reports_everything_once()
- {
+async fn a_reopened_subscription_reports_everything_once() {
     let bus = Bus::new();
     let client = connected(Notes {
         is_late: true,

@@ -92,7 +92,12 @@ enum Outcome<Sent> {
 }
 
 impl Settings {
-    async fn evaluate<Sent>(&self, exchange: &mut Exchange, parts: Parts, body: Sent) -> Outcome<Sent>
+    async fn evaluate<Sent>(
+        &self,
+        exchange: &mut Exchange,
+        parts: Parts,
+        body: Sent,
+    ) -> Outcome<Sent>
     where
         Sent: http_body::Body<Data = Bytes> + From<Bytes>,
     {

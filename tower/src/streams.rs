@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::{WriteBatch, Fanout, StreamId},
+    fanout::{Fanout, StreamId, WriteBatch},
     filter::SubscriptionFilter,
     listen::{Next, ServerStream},
 };

@@ -13,7 +13,7 @@ use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use mcp_listen_tower::{
-    Body, Bus, Capabilities, Denied, Grant, Name, Limits, ListenLayer, Scope, ServerEvent,
+    Body, Bus, Capabilities, Denied, Grant, Limits, ListenLayer, Name, Scope, ServerEvent,
     SubscriptionFilter, Uri, events_in,
 };
 use tokio::time::{sleep, timeout};
@@ -132,7 +132,10 @@ async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
     bus.publish(ServerEvent::ResourcesListChanged);
     bus.publish(todo());
     let received = next(&mut stream).await.unwrap_or_default();
-    assert!(received.contains("notifications/resources/updated"), "{received}");
+    assert!(
+        received.contains("notifications/resources/updated"),
+        "{received}"
+    );
     assert!(
         received.contains(r#""io.modelcontextprotocol/subscriptionId":1"#),
         "{received}"

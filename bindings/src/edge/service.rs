@@ -48,7 +48,7 @@ export interface ServiceOptions {
   holdsStreams: boolean;
   /**
    * How to handle requests of revisions before 2026-07-28: the MCP server answers them, they are
-   * refused, or their sessions are options here. `authorizes`: whether `authorize` narrows what each
+   * refused, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
    * caller may receive.
    */
   earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
