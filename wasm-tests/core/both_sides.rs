@@ -258,7 +258,7 @@ fn server_and_client_back_to_back_keep_every_promise() {
             }
             assert!(
                 wired.client.streams.is_empty(),
-                "each has received of its end"
+                "each received its end"
             );
             assert_eq!(wired.server.subscriptions(), 0);
             assert_eq!(written(&mut wired.server), [""; 0]);

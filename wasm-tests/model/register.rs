@@ -246,7 +246,7 @@ pub(crate) fn check_room(
         Reply::Done => is_watched || own < limits.uris && !exceeds_bytes,
         _ => true,
     };
-    ensure("limits ensure to the byte", expected, || {
+    ensure("limits hold to the byte", expected, || {
         format!("{reply:?} for {id}, which watches {own}, of {named} and {unnamed} bytes")
     })
 }

@@ -88,7 +88,7 @@ impl World {
             ask,
         };
         let reported = Question::from_json(&question.to_json());
-        assert_eq!(reported.as_ref(), Some(&question), "survives its way");
+        assert_eq!(reported.as_ref(), Some(&question), "survives a round trip");
         let reply = self.sessions.ask(question, self.now).unwrap();
         assert_eq!(Reply::from_json(&reply.to_json()).as_ref(), Some(&reply));
         reply
