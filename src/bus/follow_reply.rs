@@ -171,19 +171,19 @@ impl FollowReply {
     }
 
     /// Adds the subscriptions of a session that has joined; a session that is not pushed has ended.
-    pub fn push_interest(&mut self, bus: &mut Bus, watched: SessionInterest) {
+    pub fn push_interest(&mut self, bus: &mut Bus, interest: SessionInterest) {
         let from = self.from;
         if let Outcome::Accepted(accepted) = &mut self.outcome {
             match from {
                 Follower::Shard(shard) => {
-                    let topics = watched.uris.iter().cloned().map(Topic::Resource);
+                    let topics = interest.uris.iter().cloned().map(Topic::Resource);
                     bus.add(shard, topics.collect());
                 }
                 Follower::Edge(edge) => {
-                    bus.edges.watch(edge, &watched.uris);
+                    bus.edges.set_resources(edge, &interest.uris);
                 }
             }
-            accepted.interests.push(watched);
+            accepted.interests.push(interest);
         }
     }
 

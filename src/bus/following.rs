@@ -62,8 +62,8 @@ impl Bus {
 
     /// Sets the resources that the session of an edge is subscribed to, and returns the frame for
     /// the edge. While it `is_paused`, its client must receive no notifications.
-    pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_paused: bool) -> Option<String> {
-        self.edges.watch(edge, uris)?;
+    pub fn set_interest(&mut self, edge: EdgeId, uris: &[Uri], is_paused: bool) -> Option<String> {
+        self.edges.set_resources(edge, uris)?;
         Some(BusMessage::session_interest(uris, is_paused))
     }
 

@@ -55,7 +55,7 @@ struct Opening {
     capabilities: Capabilities,
     stream: u64,
     since: Box<str>,
-    watched: Vec<Uri>,
+    subscriptions: Vec<Uri>,
     permit: Option<SubscriptionFilter>,
 }
 
@@ -141,12 +141,12 @@ impl Visit {
                 capabilities,
                 stream,
                 since,
-                watched,
+                subscriptions,
             } => self.opening(Opening {
                 capabilities: Capabilities::from_json(&capabilities),
                 stream,
                 since,
-                watched,
+                subscriptions,
                 permit: None,
             }),
             Reply::Done => self.done(ask),
@@ -241,7 +241,12 @@ impl Visit {
                 principal: self.principal.clone(),
             },
             past: event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since),
-            denied: opening.watched.iter().filter(is_denied).cloned().collect(),
+            denied: opening
+                .subscriptions
+                .iter()
+                .filter(is_denied)
+                .cloned()
+                .collect(),
         };
         Some((stream, start))
     }
@@ -258,7 +263,7 @@ impl Visit {
         let (filter, uris) = match (opening, &self.request.call) {
             (Some(opening), _) => (
                 SubscriptionFilter::lists(opening.capabilities),
-                opening.watched.clone(),
+                opening.subscriptions.clone(),
             ),
             (None, Call::Subscribe(uri)) => (SubscriptionFilter::default(), vec![uri.clone()]),
             (None, _) => Default::default(),

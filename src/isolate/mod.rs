@@ -125,9 +125,9 @@ impl Isolate {
         let handled = self.upstream.handle_message(text, now, index);
         match handled? {
             Update::Nothing => {}
-            Update::Confirmed { is_whole, watched } => {
-                if let Some(watching) = watched {
-                    self.watch(watching);
+            Update::Confirmed { is_whole, filter } => {
+                if let Some(filter) = filter {
+                    self.set_session_filter(filter);
                 }
                 if self.confirm_session(is_whole) {
                     return Ok(());
@@ -138,7 +138,7 @@ impl Isolate {
                 self.serve_waiting();
             }
             Update::Refused(topics) => self.remove_refused(&topics),
-            Update::SessionInterest(watching) => self.watch(watching),
+            Update::SessionInterest(filter) => self.set_session_filter(filter),
             Update::Events { at, events } => {
                 for (position, event) in events {
                     if self.delivers(&event, at, now) {

@@ -70,11 +70,11 @@ impl Isolate {
     }
 
     /// Handles the subscriptions of the session, and whether its client is ready.
-    pub(super) fn watch(&mut self, watching: SessionFilter) {
+    pub(super) fn set_session_filter(&mut self, new: SessionFilter) {
         let SessionFilter {
             mut filter,
             is_paused,
-        } = watching;
+        } = new;
         let Some(session) = &mut self.session else {
             return;
         };

@@ -85,7 +85,8 @@ pub enum Reply {
         /// The event id from which the first stream continues.
         since: Box<str>,
         /// The resources that the session is subscribed to.
-        watched: Vec<Uri>,
+        #[serde(rename = "watched")]
+        subscriptions: Vec<Uri>,
     },
 }
 

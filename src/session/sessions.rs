@@ -31,8 +31,8 @@ pub struct Sessions<S> {
 #[non_exhaustive]
 pub enum Output {
     /// The subscriptions of the stream at this edge are now these: call
-    /// [`Bus::watch`](crate::bus::Bus::watch).
-    Watch(EdgeId, SessionInterest),
+    /// [`Bus::set_interest`](crate::bus::Bus::set_interest).
+    Interest(EdgeId, SessionInterest),
     /// The stream at this edge has ended or is attached elsewhere: close its connection.
     Close(EdgeId, CloseReason),
     /// Call a shard, and [`Sessions::handle_confirmed`] once it has confirmed. Until then
@@ -265,7 +265,7 @@ impl<S: Store> Sessions<S> {
             capabilities: session.new.capabilities,
             stream: session.opened,
             since: session.since,
-            watched: self.store.watched(id)?,
+            subscriptions: self.store.subscriptions(id)?,
         })
     }
 
@@ -277,7 +277,7 @@ impl<S: Store> Sessions<S> {
         limits: &Limits,
         now: Millis,
     ) -> Result<Reply, S::Error> {
-        if self.store.watches(id, uri)? {
+        if self.store.is_subscribed(id, uri)? {
             self.notify_again(id, &mut session, now)?;
             return Ok(Reply::Done);
         }
@@ -289,7 +289,7 @@ impl<S: Store> Sessions<S> {
         room.of(&session).bytes += bytes;
         session.uris += 1;
         session.uri_bytes += bytes;
-        self.store.watch(id, uri)?;
+        self.store.subscribe(id, uri)?;
         self.notify(id, &mut session, now)?;
         Ok(Reply::Done)
     }
@@ -301,7 +301,7 @@ impl<S: Store> Sessions<S> {
         uri: &str,
         now: Millis,
     ) -> Result<(), S::Error> {
-        if !self.store.watches(id, uri)? {
+        if !self.store.is_subscribed(id, uri)? {
             return self.notify_again(id, &mut session, now);
         }
         let bytes = bytes_of(uri);
@@ -309,7 +309,7 @@ impl<S: Store> Sessions<S> {
         totals.bytes = totals.bytes.saturating_sub(bytes);
         session.uris = session.uris.saturating_sub(1);
         session.uri_bytes = session.uri_bytes.saturating_sub(bytes);
-        self.store.unwatch(id, uri)?;
+        self.store.unsubscribe(id, uri)?;
         self.notify(id, &mut session, now)
     }
 

@@ -32,12 +32,12 @@ impl<S: Store> Sessions<S> {
         }
         let mut are_all_there = true;
         for claim in reply.joined().to_vec() {
-            let watched = match from {
+            let interest = match from {
                 Follower::Edge(edge) => self.handle_joined(&claim, edge),
                 Follower::Shard(ShardId(shard)) => self.handle_joined_shard(&claim, shard),
             };
-            match watched? {
-                Some(watched) => reply.push_interest(bus, watched),
+            match interest? {
+                Some(interest) => reply.push_interest(bus, interest),
                 None => are_all_there = false,
             }
         }
@@ -77,7 +77,7 @@ impl<S: Store> Sessions<S> {
             return Ok(None);
         };
         self.local.insert(&claim.session, edge);
-        self.watched(claim.clone(), &session).map(Some)
+        self.interest(claim.clone(), &session).map(Some)
     }
 
     /// Stores a changed session, and reports its subscriptions and whether its client is ready to
@@ -97,8 +97,8 @@ impl<S: Store> Sessions<S> {
         if let Some(shard) = shard {
             self.notify_shard(shard, id, session, true);
         } else if let Some(edge) = self.local.edge(id) {
-            let watched = self.watched(session.claim(id), session)?;
-            self.outputs.push_back(Output::Watch(edge, watched));
+            let interest = self.interest(session.claim(id), session)?;
+            self.outputs.push_back(Output::Interest(edge, interest));
         }
         Ok(())
     }
@@ -132,9 +132,9 @@ impl<S: Store> Sessions<S> {
         });
     }
 
-    fn watched(&self, claim: Claim, session: &Session) -> Result<SessionInterest, S::Error> {
+    fn interest(&self, claim: Claim, session: &Session) -> Result<SessionInterest, S::Error> {
         Ok(SessionInterest {
-            uris: self.store.watched(&claim.session)?,
+            uris: self.store.subscriptions(&claim.session)?,
             session: claim,
             is_paused: session.is_paused,
         })
@@ -153,7 +153,7 @@ impl<S: Store> Sessions<S> {
             self.outputs.push_back(Output::Close(former, close_reason));
         }
         self.attach_at(claim, &mut session, ROOT)?;
-        self.watched(claim.clone(), &session).map(Some)
+        self.interest(claim.clone(), &session).map(Some)
     }
 
     fn handle_joined_shard(
@@ -166,7 +166,7 @@ impl<S: Store> Sessions<S> {
         };
         self.release_local(&claim.session, close_reason(&session, claim));
         self.attach_at(claim, &mut session, shard)?;
-        self.watched(claim.clone(), &session).map(Some)
+        self.interest(claim.clone(), &session).map(Some)
     }
 
     /// Records that the stream of a session is at `shard`. If it was at another shard, that one has

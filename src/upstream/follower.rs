@@ -265,8 +265,8 @@ impl Follower {
         let Some(missed) = followed.missed.filter(|_| is_awaited) else {
             return BusFrame::Nothing;
         };
-        let watched = followed.interests.into_iter().next();
-        if self.needs_session && watched.is_none() {
+        let interest = followed.interests.into_iter().next();
+        if self.needs_session && interest.is_none() {
             self.counts.gaps += 1;
             return BusFrame::Nothing;
         }
@@ -291,7 +291,7 @@ impl Follower {
             is_whole,
             head,
             room: followed.room,
-            watched: watched.map(|watched| (watched.uris, watched.is_paused)),
+            interest: interest.map(|interest| (interest.uris, interest.is_paused)),
         }
     }
 

@@ -188,14 +188,15 @@ impl Upstream {
                 is_whole,
                 head,
                 room,
-                watched,
+                interest,
             } => {
                 self.interest.room().set(room);
                 self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
-                let watched = watched.and_then(|(uris, is_paused)| self.watch(uris, is_paused));
-                Update::Confirmed { is_whole, watched }
+                let filter =
+                    interest.and_then(|(uris, is_paused)| self.set_interest(uris, is_paused));
+                Update::Confirmed { is_whole, filter }
             }
             BusFrame::Followed { seq, head, room } => {
                 self.interest.room().set(room);
@@ -206,7 +207,7 @@ impl Upstream {
                 self.confirm(wanted);
                 Update::Confirmed {
                     is_whole: true,
-                    watched: None,
+                    filter: None,
                 }
             }
             BusFrame::Refused { seq, room } => {
@@ -226,7 +227,7 @@ impl Upstream {
                 Update::Events { at, events }
             }
             BusFrame::SessionInterest(uris, is_paused) => {
-                let filter = self.watch(uris, is_paused);
+                let filter = self.set_interest(uris, is_paused);
                 Update::SessionInterest(filter.ok_or(ProtocolError::OutOfPlace)?)
             }
         })
@@ -234,7 +235,7 @@ impl Upstream {
 
     /// Sets the subscriptions of the session, which its stream receives in addition to the
     /// requested lists.
-    fn watch(&mut self, uris: Vec<Uri>, is_paused: bool) -> Option<SessionFilter> {
+    fn set_interest(&mut self, uris: Vec<Uri>, is_paused: bool) -> Option<SessionFilter> {
         let joined = self.joined.as_mut()?;
         joined.sent = SubscriptionFilter {
             resource_subscriptions: uris,

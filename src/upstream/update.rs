@@ -22,7 +22,7 @@ pub enum BusFrame {
         room: Option<usize>,
         /// The subscriptions of the session whose stream this serves, and whether its client has
         /// not reported yet that it is ready.
-        watched: Option<(Vec<Uri>, bool)>,
+        interest: Option<(Vec<Uri>, bool)>,
     },
     /// The bus follows what the follow of this number adds.
     Followed {
@@ -62,7 +62,7 @@ pub(crate) enum Update {
         /// Whether every missed event follows; otherwise missed events are unknown.
         is_whole: bool,
         /// The new filter of the session's stream.
-        watched: Option<SessionFilter>,
+        filter: Option<SessionFilter>,
     },
     /// The bus has no room for these topics.
     Refused(Vec<Topic>),

@@ -256,10 +256,7 @@ fn server_and_client_back_to_back_keep_every_promise() {
             for _ in 0..1_000 {
                 wired.take(Step::Write);
             }
-            assert!(
-                wired.client.streams.is_empty(),
-                "each received its end"
-            );
+            assert!(wired.client.streams.is_empty(), "each received its end");
             assert_eq!(wired.server.subscriptions(), 0);
             assert_eq!(written(&mut wired.server), [""; 0]);
         },

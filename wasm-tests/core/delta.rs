@@ -157,7 +157,7 @@ impl Twin {
                 }
             }
             (Step::Watch(uris), Some(edge)) => {
-                self.bus.watch(edge, &uris, false).unwrap();
+                self.bus.set_interest(edge, &uris, false).unwrap();
                 if let Some(Wanted::Filter(filter)) = self.wanted.get_mut(&place) {
                     filter.resource_subscriptions = uris;
                 }

@@ -44,16 +44,16 @@ pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
 
 /// Returns the reply for the stream of session `s`, which is subscribed to these resources.
 pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
-    let watched = SessionInterest {
+    let interest = SessionInterest {
         session: claim("s 1"),
         uris: uris.iter().map(|name| uri(name)).collect(),
         is_paused: false,
     };
-    joined_as(seq, head, watched)
+    joined_as(seq, head, interest)
 }
 
 /// The same, with whether its client is ready.
-pub(crate) fn joined_as(seq: u64, head: u64, watched: SessionInterest) -> String {
+pub(crate) fn joined_as(seq: u64, head: u64, interest: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
     FollowAnswer::Followed(Followed {
@@ -64,7 +64,7 @@ pub(crate) fn joined_as(seq: u64, head: u64, watched: SessionInterest) -> String
             events: Vec::new(),
         }),
         is_settled: false,
-        interests: vec![watched],
+        interests: vec![interest],
         room: None,
     })
     .to_json()

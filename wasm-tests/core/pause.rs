@@ -71,7 +71,10 @@ impl Joined {
 
     fn watch(&mut self, uris: &[&str], is_paused: bool) -> String {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        let frame = self.bus.watch(self.number, &uris, is_paused).unwrap();
+        let frame = self
+            .bus
+            .set_interest(self.number, &uris, is_paused)
+            .unwrap();
         self.edge.handle_bus_message(&frame, T0).unwrap();
         frame
     }
@@ -79,14 +82,16 @@ impl Joined {
     /// The bus answers the last request of the stream with these subscriptions of its session.
     fn attached(&mut self, uris: &[&str], is_paused: bool) {
         let uris: Vec<_> = uris.iter().map(|name| uri(name)).collect();
-        self.bus.watch(self.number, &uris, is_paused).unwrap();
+        self.bus
+            .set_interest(self.number, &uris, is_paused)
+            .unwrap();
         let session = claim("s 1");
-        let watched = SessionInterest {
+        let interest = SessionInterest {
             session,
             uris,
             is_paused,
         };
-        let frame = follow::joined_as(1, 7, watched);
+        let frame = follow::joined_as(1, 7, interest);
         self.edge.handle_bus_message(&frame, T0).unwrap();
     }
 
@@ -121,7 +126,7 @@ fn an_attach_needs_the_subscriptions_of_its_session() {
 fn a_paused_stream_verifies_when_an_event_comes() {
     let mut joined = Joined::new(&[]);
     joined.attached(&[], true);
-    joined.bus.watch(joined.number, &[], false);
+    joined.bus.set_interest(joined.number, &[], false);
     assert_eq!(joined.edge.poll_call(T0), None);
     joined.publish(&ServerEvent::ToolsListChanged);
     assert_eq!(joined.edge.poll_call(T0), Some(BusCall::Ask));

@@ -65,12 +65,12 @@ impl Host {
         let number = self.bus.connect();
         let message = edge.attach_message();
         let mut reply = follow::accepted(&mut self.bus, number, &message);
-        let watched = SessionInterest {
+        let interest = SessionInterest {
             session: claim("s 1"),
             uris: edge.stream().honored().resource_subscriptions.clone(),
             is_paused: false,
         };
-        reply.push_interest(&mut self.bus, watched);
+        reply.push_interest(&mut self.bus, interest);
         for frame in follow::answers(&mut self.bus, reply, &self.log) {
             edge.handle_bus_message(&frame, Millis(0)).unwrap();
         }
@@ -172,19 +172,19 @@ fn subscriptions_of_a_session_reach_the_index_and_the_edge() {
     let mut stream = edge(&SubscriptionFilter::default(), ResumePoint::None);
     let number = host.attach(&mut stream);
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
-    let frame = host.bus.watch(number, &[uri("a")], false).unwrap();
+    let frame = host.bus.set_interest(number, &[uri("a")], false).unwrap();
     assert_eq!(frame, r#"{"v":1,"type":"watched","uris":["a"]}"#);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
     let event = follow::batch(0, 2, &updated("a"));
     stream.handle_bus_message(&event, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 1);
-    let frame = host.bus.watch(number, &[], false).unwrap();
+    let frame = host.bus.set_interest(number, &[], false).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
     let idle = host.bus.connect();
-    assert_eq!(host.bus.watch(idle, &[uri("a")], false), None);
+    assert_eq!(host.bus.set_interest(idle, &[uri("a")], false), None);
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl SessionHost {
             _ => {}
         }
         if let Some(stream) = &mut self.stream {
-            let frame = self.bus.bus.watch(stream.number, &self.uris, false);
+            let frame = self.bus.bus.set_interest(stream.number, &self.uris, false);
             let handled = stream
                 .edge
                 .handle_bus_message(&frame.unwrap(), Millis::default());

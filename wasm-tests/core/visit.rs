@@ -278,7 +278,7 @@ fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
             capabilities: capabilities.into(),
             stream: 3,
             since: "4-e".into(),
-            watched: vec![uri("note://a"), uri("note://b")],
+            subscriptions: vec![uri("note://a"), uri("note://b")],
         });
         let Step::Authorize { requested } = exchange.poll() else {
             panic!("no session is asked");

@@ -25,14 +25,14 @@ use crate::{
 };
 
 /// A watch, its clock, and the number and id of its latest request.
-struct SessionInterest {
+struct Host {
     watch: Watch,
     now: Millis,
     call: RequestHandle,
     id: Option<RequestId>,
 }
 
-impl SessionInterest {
+impl Host {
     fn new(seed: u64) -> Self {
         let (wanted, options) = (watched(&["a", "b"]), Options::default());
         Self {
@@ -45,11 +45,11 @@ impl SessionInterest {
 
     /// Answers the latest request with an open, acknowledged stream.
     fn live(seed: u64) -> Self {
-        let mut watched = Self::new(seed);
-        watched.open();
-        watched.acknowledge(&tools());
-        watched.reported();
-        watched
+        let mut host = Self::new(seed);
+        host.open();
+        host.acknowledge(&tools());
+        host.reported();
+        host
     }
 
     fn reported(&mut self) -> Vec<WatchOutput> {
@@ -127,56 +127,56 @@ fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
 
 #[test]
 fn a_dropped_stream_is_reopened_with_a_new_id() {
-    let mut watched = SessionInterest::new(1);
+    let mut host = Host::new(1);
     let mut ids = BTreeSet::new();
-    let first = watched.open();
-    ids.insert(watched.id.clone().unwrap());
+    let first = host.open();
+    ids.insert(host.id.clone().unwrap());
     for _ in 0..20 {
-        watched.acknowledge(&tools());
-        watched.bytes(b"id: 7\ndata:\n\n");
-        watched.reported();
-        watched.end();
-        let wait = watched.wait();
-        watched.sleep(wait);
-        let request = watched.open();
+        host.acknowledge(&tools());
+        host.bytes(b"id: 7\ndata:\n\n");
+        host.reported();
+        host.end();
+        let wait = host.wait();
+        host.sleep(wait);
+        let request = host.open();
         assert_eq!(request.method, "POST");
         assert_eq!(request.headers, first.headers, "nothing resumes");
-        assert!(ids.insert(watched.id.clone().unwrap()), "the id is new");
+        assert!(ids.insert(host.id.clone().unwrap()), "the id is new");
     }
 }
 
 #[test]
 fn the_state_of_a_watch_is_reported() {
-    let mut watched = SessionInterest::new(1);
-    assert_eq!(watched.watch.state().name(), "connecting");
-    watched.open();
-    watched.acknowledge(&tools());
-    assert_eq!(watched.reported(), [live(tools(), false)]);
-    assert_eq!(watched.watch.state().name(), "live");
-    watched.end();
-    watched.wait();
-    assert_eq!(watched.watch.state().name(), "waiting");
-    watched.watch.cancel();
-    assert_eq!(watched.watch.state().name(), "stopped");
-    assert_eq!(watched.watch.poll_timeout(), None);
-    watched.sleep(Millis(1_000_000));
-    assert_eq!(watched.reported(), []);
+    let mut host = Host::new(1);
+    assert_eq!(host.watch.state().name(), "connecting");
+    host.open();
+    host.acknowledge(&tools());
+    assert_eq!(host.reported(), [live(tools(), false)]);
+    assert_eq!(host.watch.state().name(), "live");
+    host.end();
+    host.wait();
+    assert_eq!(host.watch.state().name(), "waiting");
+    host.watch.cancel();
+    assert_eq!(host.watch.state().name(), "stopped");
+    assert_eq!(host.watch.poll_timeout(), None);
+    host.sleep(Millis(1_000_000));
+    assert_eq!(host.reported(), []);
 }
 
 #[test]
 fn everything_honored_is_reported_on_each_reopening_only() {
-    let mut watched = SessionInterest::new(1);
-    watched.open();
+    let mut host = Host::new(1);
+    host.open();
     let honored = crate::subscription::watched(&["a"]);
-    watched.acknowledge(&honored);
-    assert_eq!(watched.reported(), [live(honored.clone(), false)]);
+    host.acknowledge(&honored);
+    assert_eq!(host.reported(), [live(honored.clone(), false)]);
     for _ in 0..3 {
-        watched.drop_and_reopen();
-        watched.acknowledge(&honored);
-        let id = watched.id.clone().unwrap();
-        watched.say(&message::notification(&id, &updated("a")));
+        host.drop_and_reopen();
+        host.acknowledge(&honored);
+        let id = host.id.clone().unwrap();
+        host.say(&message::notification(&id, &updated("a")));
         assert_eq!(
-            watched.reported(),
+            host.reported(),
             [
                 live(honored.clone(), true),
                 WatchOutput::Changed(updated("a")),
@@ -189,11 +189,11 @@ fn everything_honored_is_reported_on_each_reopening_only() {
 
 #[test]
 fn a_first_opening_after_failed_attempts_reports_nothing() {
-    let mut watched = SessionInterest::new(1);
-    watched.open();
-    watched.drop_and_reopen();
-    watched.acknowledge(&tools());
-    assert_eq!(watched.reported(), [live(tools(), false)]);
+    let mut host = Host::new(1);
+    host.open();
+    host.drop_and_reopen();
+    host.acknowledge(&tools());
+    assert_eq!(host.reported(), [live(tools(), false)]);
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn the_wait_is_drawn_below_a_ceiling_that_doubles_to_half_a_minute() {
     ];
     let mut waits = vec![BTreeSet::new(); ceilings.len()];
     for seed in 0..300 {
-        let mut watched = SessionInterest::new(seed);
-        watched.open();
+        let mut host = Host::new(seed);
+        host.open();
         for (attempt, ceiling) in ceilings.iter().enumerate() {
-            let wait = watched.drop_and_reopen();
+            let wait = host.drop_and_reopen();
             assert!(wait <= Millis(*ceiling), "attempt {attempt}: {wait:?}");
             waits[attempt].insert(wait.0);
         }
@@ -224,16 +224,16 @@ fn only_a_stream_open_for_half_a_minute_resets_the_backoff() {
     let waits_after = |lived: Millis| -> Vec<Millis> {
         (0..100)
             .map(|seed| {
-                let mut watched = SessionInterest::new(seed);
-                watched.open();
+                let mut host = Host::new(seed);
+                host.open();
                 for _ in 0..8 {
-                    watched.drop_and_reopen();
+                    host.drop_and_reopen();
                 }
-                watched.acknowledge(&tools());
-                watched.reported();
-                watched.sleep(lived);
-                watched.end();
-                watched.wait()
+                host.acknowledge(&tools());
+                host.reported();
+                host.sleep(lived);
+                host.end();
+                host.wait()
             })
             .collect()
     };
@@ -252,15 +252,15 @@ fn only_a_stream_open_for_half_a_minute_resets_the_backoff() {
 #[test]
 fn retry_after_is_obeyed() {
     for seed in 0..50 {
-        let mut watched = SessionInterest::new(seed);
-        watched.open();
-        watched.answer(429, "retry-after: 7", b"");
-        let wait = watched.wait();
+        let mut host = Host::new(seed);
+        host.open();
+        host.answer(429, "retry-after: 7", b"");
+        let wait = host.wait();
         assert!(wait >= Millis(7_000) && wait <= Millis(7_500), "{wait:?}");
-        let mut watched = SessionInterest::live(seed);
-        watched.bytes(b"retry: 9000\n");
-        watched.end();
-        assert!(watched.wait() >= Millis(9_000));
+        let mut host = Host::live(seed);
+        host.bytes(b"retry: 9000\n");
+        host.end();
+        assert!(host.wait() >= Millis(9_000));
     }
 }
 
@@ -277,62 +277,62 @@ fn a_watch_stops_if_the_caller_or_request_is_refused() {
         (400, error(-32_602), Some(-32_602)),
         (400, error(-32_022), Some(-32_022)),
     ] {
-        let mut watched = SessionInterest::new(1);
-        watched.open();
-        watched.answer(status, json, body.as_bytes());
-        watched.end();
+        let mut host = Host::new(1);
+        host.open();
+        host.answer(status, json, body.as_bytes());
+        host.end();
         let text = if code.is_some() { "m" } else { "" }.to_owned();
         let refusal = Refusal { status, code, text };
         assert_eq!(
-            watched.reported(),
+            host.reported(),
             [WatchOutput::Stopped(CloseReason::Refused(refusal))]
         );
-        assert_eq!(watched.watch.state(), State::Stopped);
-        watched.sleep(Millis(1_000_000));
-        assert_eq!(watched.reported(), [], "and does not come back");
+        assert_eq!(host.watch.state(), State::Stopped);
+        host.sleep(Millis(1_000_000));
+        assert_eq!(host.reported(), [], "and does not come back");
     }
 }
 
 #[test]
 fn a_watch_continues_if_the_server_may_recover() {
     for status in [404, 408, 429, 500, 502, 503] {
-        let mut watched = SessionInterest::new(1);
-        watched.open();
-        watched.answer(status, "", b"");
-        watched.wait();
+        let mut host = Host::new(1);
+        host.open();
+        host.answer(status, "", b"");
+        host.wait();
     }
-    let mut watched = SessionInterest::new(1);
-    watched.open();
+    let mut host = Host::new(1);
+    host.open();
     let full = br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"full"}}"#;
-    watched.answer(503, "content-type: application/json", full);
-    watched.end();
-    watched.wait();
+    host.answer(503, "content-type: application/json", full);
+    host.end();
+    host.wait();
 }
 
 #[test]
 fn a_graceful_end_is_reopened_unless_nothing_was_honored() {
-    let mut watched = SessionInterest::live(1);
-    let result = message::listen_result(watched.id.as_ref().unwrap(), None);
-    watched.say(&result);
-    watched.wait();
-    let mut watched = SessionInterest::new(1);
-    watched.open();
-    watched.acknowledge(&SubscriptionFilter::default());
-    let result = message::listen_result(watched.id.as_ref().unwrap(), None);
-    watched.say(&result);
+    let mut host = Host::live(1);
+    let result = message::listen_result(host.id.as_ref().unwrap(), None);
+    host.say(&result);
+    host.wait();
+    let mut host = Host::new(1);
+    host.open();
+    host.acknowledge(&SubscriptionFilter::default());
+    let result = message::listen_result(host.id.as_ref().unwrap(), None);
+    host.say(&result);
     assert_eq!(
-        watched.reported().last(),
+        host.reported().last(),
         Some(&WatchOutput::Stopped(CloseReason::Graceful))
     );
 }
 
 #[test]
 fn a_missing_acknowledgment_leads_to_another_attempt() {
-    let mut watched = SessionInterest::new(1);
-    watched.open();
-    watched.answer(200, STREAM, b"");
-    watched.sleep(Millis(30_000));
-    let reported = watched.reported();
+    let mut host = Host::new(1);
+    host.open();
+    host.answer(200, STREAM, b"");
+    host.sleep(Millis(30_000));
+    let reported = host.reported();
     let [WatchOutput::Waiting { end, .. }] = reported.as_slice() else {
         panic!("{reported:?}");
     };
@@ -366,29 +366,29 @@ fn any_step() -> impl Strategy<Value = Step> {
 #[test]
 fn there_is_always_one_request_and_a_deadline() {
     check((vec(any_step(), 0..60), any::<u64>()), |(steps, seed)| {
-        let mut watched = SessionInterest::new(seed);
-        watched.open();
+        let mut host = Host::new(seed);
+        host.open();
         let mut is_waiting = false;
         for step in steps {
             match step {
-                Step::Answer(status, fields) => watched.answer(status, fields, b""),
-                Step::Acknowledge => watched.acknowledge(&tools()),
-                Step::Say(text) => watched.bytes(text.as_bytes()),
-                Step::End => watched.end(),
-                Step::Sleep(span) => watched.sleep(Millis(span)),
+                Step::Answer(status, fields) => host.answer(status, fields, b""),
+                Step::Acknowledge => host.acknowledge(&tools()),
+                Step::Say(text) => host.bytes(text.as_bytes()),
+                Step::End => host.end(),
+                Step::Sleep(span) => host.sleep(Millis(span)),
             }
-            for output in watched.reported() {
+            for output in host.reported() {
                 is_waiting |= matches!(output, WatchOutput::Waiting { .. });
             }
-            for transfer in watched.transfers() {
+            for transfer in host.transfers() {
                 if let HttpAction::Send(call, request) = transfer {
                     assert!(std::mem::take(&mut is_waiting), "one request at a time");
-                    (watched.call, watched.id) = (call, Some(accept(&request).id));
+                    (host.call, host.id) = (call, Some(accept(&request).id));
                 }
             }
-            assert_ne!(watched.watch.state(), State::Stopped);
+            assert_ne!(host.watch.state(), State::Stopped);
             assert!(
-                watched.watch.poll_timeout().is_some(),
+                host.watch.poll_timeout().is_some(),
                 "there is always a deadline"
             );
         }

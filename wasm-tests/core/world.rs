@@ -50,7 +50,7 @@ pub(crate) struct World {
     window: u64,
     socket: Option<EdgeId>,
     /// The subscriptions of the session of the edge; `None` without a session.
-    watched: Option<Vec<Uri>>,
+    interest: Option<Vec<Uri>>,
     /// When and why its host ends it, whether or not the bus has answered by then.
     ends_by: Option<(Millis, EndReason)>,
 }
@@ -76,7 +76,7 @@ impl World {
         Self::of(edge, Some(Vec::new()), Timeouts::default())
     }
 
-    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, timeouts: Timeouts) -> Self {
+    fn of(mut edge: Alone, interest: Option<Vec<Uri>>, timeouts: Timeouts) -> Self {
         edge.set_timeouts(timeouts);
         let mut world = Self {
             edge,
@@ -93,7 +93,7 @@ impl World {
             epochs: 0,
             window: 1_000,
             socket: None,
-            watched,
+            interest,
             ends_by: None,
         };
         world.carry_out();
@@ -194,13 +194,13 @@ impl World {
 
     /// The session of the edge is subscribed to these URIs from now on.
     pub(crate) fn watch(&mut self, uris: Vec<Uri>) {
-        self.watched = Some(uris);
+        self.interest = Some(uris);
         self.follow_session();
     }
 
     fn follow_session(&mut self) {
-        if let (Some(edge), Some(uris)) = (self.socket, self.watched.clone()) {
-            let frame = self.bus.watch(edge, &uris, false).unwrap();
+        if let (Some(edge), Some(uris)) = (self.socket, self.interest.clone()) {
+            let frame = self.bus.set_interest(edge, &uris, false).unwrap();
             self.wire.push_back(frame);
         }
     }
@@ -237,13 +237,13 @@ impl World {
         let edge = self.socket.unwrap();
         let text = self.edge.attach_message();
         let mut reply = follow::accepted(&mut self.bus, edge, &text);
-        if let Some(uris) = self.watched.clone() {
-            let watched = SessionInterest {
+        if let Some(uris) = self.interest.clone() {
+            let interest = SessionInterest {
                 session: reply.joined()[0].clone(),
                 uris,
                 is_paused: false,
             };
-            reply.push_interest(&mut self.bus, watched);
+            reply.push_interest(&mut self.bus, interest);
         }
         let frames = follow::answers(&mut self.bus, reply, &self.log);
         self.wire.extend(frames);

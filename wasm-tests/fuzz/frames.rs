@@ -80,7 +80,7 @@ pub fn others() -> Vec<String> {
 
 /// The reply to a fresh follow of session `s`.
 pub fn followed(seq: u64, cursor: &Cursor) -> String {
-    let watched = SessionInterest {
+    let interest = SessionInterest {
         session: claim("s 1"),
         uris: vec![uri("a")],
         is_paused: false,
@@ -93,7 +93,7 @@ pub fn followed(seq: u64, cursor: &Cursor) -> String {
             events: Vec::new(),
         }),
         is_settled: false,
-        interests: vec![watched],
+        interests: vec![interest],
         room: None,
     })
     .to_json()

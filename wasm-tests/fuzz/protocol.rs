@@ -117,7 +117,7 @@ fn reply(by: usize) -> Reply {
             capabilities: "{}".into(),
             stream: 1,
             since: text(),
-            watched: Vec::new(),
+            subscriptions: Vec::new(),
         },
     ][by % 11]
         .clone()

@@ -327,7 +327,7 @@ fn reply(ask: &Ask) -> Reply {
             capabilities: r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#.into(),
             stream: 1,
             since: "0-e".into(),
-            watched: vec![uri("a"), uri("b")],
+            subscriptions: vec![uri("a"), uri("b")],
         },
         _ => Reply::Done,
     }

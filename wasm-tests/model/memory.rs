@@ -80,7 +80,11 @@ impl Memory {
         self.enter(socket, edge);
         if let Some(claim) = &attachment.session {
             match self.sessions.restore(claim, edge).unwrap() {
-                Some(watched) => drop(self.core.watch(edge, &watched.uris, watched.is_paused)),
+                Some(interest) => drop(self.core.set_interest(
+                    edge,
+                    &interest.uris,
+                    interest.is_paused,
+                )),
                 None => self.over.push(socket),
             }
         }

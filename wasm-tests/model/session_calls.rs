@@ -94,8 +94,12 @@ impl Bus {
         {
             let Some(memory) = self.memory() else { return };
             match output {
-                Output::Watch(edge, watched) if !harness_bug::has(HarnessBug::FollowsNoSession) => {
-                    let frame = memory.core.watch(edge, &watched.uris, watched.is_paused);
+                Output::Interest(edge, interest)
+                    if !harness_bug::has(HarnessBug::FollowsNoSession) =>
+                {
+                    let frame = memory
+                        .core
+                        .set_interest(edge, &interest.uris, interest.is_paused);
                     let socket = memory.sockets.get(&edge).copied();
                     if let Some((socket, frame)) = socket.zip(frame) {
                         self.send(socket, frame, Note::SessionInterest, now);

@@ -47,10 +47,10 @@ impl World {
         };
         let honored = driven.read(|stream: &ServerStream| stream.honored().clone());
         let rows = self.bus.disk().sessions.rows();
-        let watched: Vec<_> = rows.uris(&id).cloned().collect();
+        let uris: Vec<_> = rows.uris(&id).cloned().collect();
         let honored_uris = honored.resource_subscriptions;
         let is_right = |uri| {
-            let (key, is_watched) = (Key::of_uri(uri), watched.contains(uri));
+            let (key, is_watched) = (Key::of_uri(uri), uris.contains(uri));
             if honored_uris.contains(uri) {
                 is_watched && (!denied.has(key) || granted.has(key))
             } else {
@@ -59,8 +59,8 @@ impl World {
         };
         ensure(
             "a stream honors the subscriptions of its session",
-            honored_uris.iter().chain(&watched).all(is_right),
-            || format!("client {at} honors {honored_uris:?}, and is subscribed to {watched:?}"),
+            honored_uris.iter().chain(&uris).all(is_right),
+            || format!("client {at} honors {honored_uris:?}, and is subscribed to {uris:?}"),
         )
     }
 }

@@ -136,22 +136,22 @@ impl Store for SessionRows {
         })
     }
 
-    fn watched(&self, id: &str) -> Result<Vec<Uri>, Broken> {
+    fn subscriptions(&self, id: &str) -> Result<Vec<Uri>, Broken> {
         Ok(self.0.borrow().uris(id).cloned().collect())
     }
 
-    fn watches(&self, id: &str, uri: &str) -> Result<bool, Broken> {
+    fn is_subscribed(&self, id: &str, uri: &str) -> Result<bool, Broken> {
         Ok(self.0.borrow().uris(id).any(|watched| **watched == *uri))
     }
 
-    fn watch(&mut self, id: &str, uri: &str) -> Result<(), Broken> {
+    fn subscribe(&mut self, id: &str, uri: &str) -> Result<(), Broken> {
         let uri = Uri::new(uri, uri.len()).map_err(|_| Broken)?;
         self.write(|rows| {
             rows.uris.entry(id.into()).or_default().insert(uri);
         })
     }
 
-    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), Broken> {
+    fn unsubscribe(&mut self, id: &str, uri: &str) -> Result<(), Broken> {
         self.write(|rows| {
             if let Some(uris) = rows.uris.get_mut(id) {
                 uris.retain(|watched| **watched != *uri);

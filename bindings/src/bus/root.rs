@@ -55,11 +55,12 @@ impl Root {
         let Some(session) = session else {
             return Ok(edge);
         };
-        let Some(watched) = self.sessions()?.restore(session, edge)? else {
+        let Some(interest) = self.sessions()?.restore(session, edge)? else {
             self.core.disconnect(edge);
             return Err(coded("session-over", "the session of this edge is over"));
         };
-        self.core.watch(edge, &watched.uris, watched.is_paused);
+        self.core
+            .set_interest(edge, &interest.uris, interest.is_paused);
         Ok(edge)
     }
 
@@ -148,10 +149,12 @@ impl Root {
             return Ok(Some(batch.into()));
         }
         while let Some(output) = self.sessions.as_mut().and_then(Sessions::poll_output) {
-            let session::Output::Watch(edge, watched) = output else {
+            let session::Output::Interest(edge, interest) = output else {
                 return Ok(Output::of_session(output));
             };
-            let frame = self.core.watch(edge, &watched.uris, watched.is_paused);
+            let frame = self
+                .core
+                .set_interest(edge, &interest.uris, interest.is_paused);
             if let Some(frame) = frame {
                 return Ok(Some(Output::send(frame, &[edge.0])));
             }

@@ -197,7 +197,7 @@ impl Registry {
     }
 
     /// Replaces the resources among the topics of an edge. Returns what that changes.
-    pub(super) fn watch(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
+    pub(super) fn set_resources(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
         let attached = self.get(edge)?;
         if attached.topics.contains(&Topic::Everything) {
             return Some(Delta::default());

@@ -114,18 +114,20 @@ impl Shard {
                 }
                 Asked::All { since, session } => (since, session),
             };
-            let watched = session.as_ref().map(|session| {
+            let interest = session.as_ref().map(|session| {
                 let mut joined = joined.iter();
-                joined.find(|watched| watched.session == *session).cloned()
+                joined
+                    .find(|interest| interest.session == *session)
+                    .cloned()
             });
-            match watched {
+            match interest {
                 Some(None) => self.close(edge, CloseReason::Over),
-                watched => {
-                    let watched: Vec<_> = watched.flatten().into_iter().collect();
-                    for watched in &watched {
-                        self.watch(edge, watched);
+                interest => {
+                    let interest: Vec<_> = interest.flatten().into_iter().collect();
+                    for interest in &interest {
+                        self.set_interest(edge, interest);
                     }
-                    self.answer(edge, seq, since, Some((cursor, missed)), watched);
+                    self.answer(edge, seq, since, Some((cursor, missed)), interest);
                 }
             }
         }

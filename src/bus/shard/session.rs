@@ -81,10 +81,11 @@ impl Shard {
             let holder = holder.map(|(_, edge)| edge);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
                 let mut joined = joined.iter();
-                match joined.find(|watched| watched.session == session) {
-                    Some(watched) => {
-                        self.watch(edge, watched);
-                        let frame = BusMessage::session_interest(&watched.uris, watched.is_paused);
+                match joined.find(|interest| interest.session == session) {
+                    Some(interest) => {
+                        self.set_interest(edge, interest);
+                        let frame =
+                            BusMessage::session_interest(&interest.uris, interest.is_paused);
                         self.send(edge, frame);
                     }
                     None => self.close(edge, CloseReason::Over),
@@ -95,13 +96,13 @@ impl Shard {
     }
 
     /// Makes the stream of a session follow the session's subscriptions.
-    pub(super) fn watch(&mut self, edge: EdgeId, watched: &SessionInterest) {
-        for uri in &watched.uris {
+    pub(super) fn set_interest(&mut self, edge: EdgeId, interest: &SessionInterest) {
+        for uri in &interest.uris {
             // An event of this topic may have arrived before the shard knew that it is wanted here.
             self.interest.want(Topic::Resource(uri.clone()));
             self.interest.confirm(Topic::Resource(uri.clone()));
         }
-        if let Some(delta) = self.edges.watch(edge, &watched.uris) {
+        if let Some(delta) = self.edges.set_resources(edge, &interest.uris) {
             self.release(delta.drop);
             self.outputs.push_back(ShardOutput::PersistAll(edge));
         }

@@ -119,7 +119,7 @@ fn the_server_is_updated_first() {
     );
     let reported = Ask::Initialized { is_forwarded: true };
     assert_eq!(world.ask("s", reported.clone()), Reply::Done);
-    let released = Output::Watch(EdgeId(1), watching("s 1", &[], false));
+    let released = Output::Interest(EdgeId(1), watching("s 1", &[], false));
     assert_eq!(world.outputs(), [released]);
     assert_eq!(world.ask("s", reported), Reply::Done);
     assert_eq!(world.outputs(), [], "once");

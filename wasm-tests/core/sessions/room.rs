@@ -194,9 +194,9 @@ fn the_counts_match_the_store() {
         assert!(named.bytes + unnamed.bytes <= LIMITS.bus_uri_bytes);
         assert!(unnamed.bytes <= LIMITS.unnamed_uri_bytes);
         for (id, session) in world.sessions.store().all() {
-            let watched = world.sessions.store().watched(id).unwrap();
-            assert_eq!(session.uris, watched.len());
-            let bytes: usize = watched.iter().map(|uri| uri.len() + 64).sum();
+            let subscriptions = world.sessions.store().subscriptions(id).unwrap();
+            assert_eq!(session.uris, subscriptions.len());
+            let bytes: usize = subscriptions.iter().map(|uri| uri.len() + 64).sum();
             assert_eq!(session.uri_bytes, bytes);
         }
     });

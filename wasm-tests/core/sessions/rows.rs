@@ -54,21 +54,21 @@ impl Store for Rows {
         Ok(())
     }
 
-    fn watched(&self, id: &str) -> Result<Vec<Uri>, Self::Error> {
+    fn subscriptions(&self, id: &str) -> Result<Vec<Uri>, Self::Error> {
         let uris = self.uris.get(id);
         Ok(uris.into_iter().flatten().cloned().collect())
     }
 
-    fn watches(&self, id: &str, uri: &str) -> Result<bool, Self::Error> {
+    fn is_subscribed(&self, id: &str, uri: &str) -> Result<bool, Self::Error> {
         Ok(self.uris.get(id).is_some_and(|uris| uris.contains(uri)))
     }
 
-    fn watch(&mut self, id: &str, name: &str) -> Result<(), Self::Error> {
+    fn subscribe(&mut self, id: &str, name: &str) -> Result<(), Self::Error> {
         assert!(self.uris.entry(id.into()).or_default().insert(uri(name)));
         Ok(())
     }
 
-    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), Self::Error> {
+    fn unsubscribe(&mut self, id: &str, uri: &str) -> Result<(), Self::Error> {
         assert!(self.uris.get_mut(id).unwrap().remove(uri));
         Ok(())
     }
@@ -106,8 +106,11 @@ impl Store for Rows {
         for (id, session) in self.all() {
             let of = &mut totals[usize::from(!session.is_named())];
             of.sessions += 1;
-            let watched = self.watched(id)?;
-            of.bytes += watched.iter().map(|uri| uri.len() + 64).sum::<usize>();
+            let subscriptions = self.subscriptions(id)?;
+            of.bytes += subscriptions
+                .iter()
+                .map(|uri| uri.len() + 64)
+                .sum::<usize>();
         }
         Ok(totals)
     }

@@ -55,7 +55,7 @@ fn a_stream_follows_the_subscriptions_of_its_session() {
             limits: LIMITS,
         },
     );
-    let both = Output::Watch(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
+    let both = Output::Interest(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
     assert_eq!(world.outputs(), [both]);
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
@@ -138,7 +138,7 @@ fn a_repeated_request_waits_for_the_shard_too() {
         [call(7, SessionCall::Release(claim("s 2")), false)]
     );
     assert_eq!(world.watch("s", "b"), Reply::Done);
-    let here = Output::Watch(EdgeId(1), watching("s 2", &["b"], true));
+    let here = Output::Interest(EdgeId(1), watching("s 2", &["b"], true));
     assert_eq!(world.outputs(), [here], "the shard no longer matters");
 }
 
@@ -151,7 +151,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
         capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
         stream,
         since: "0-e".into(),
-        watched: vec![uri("a")],
+        subscriptions: vec![uri("a")],
     };
     assert_eq!(world.ask("s", open(false)), opens(1));
     world.joins(&claim("s 1"), 1);

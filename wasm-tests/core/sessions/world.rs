@@ -210,9 +210,9 @@ impl World {
         let FollowAnswer::Followed(mut followed) = answer else {
             panic!("{answer:?}")
         };
-        let watched = followed.interests.pop();
-        assert_eq!(is_there, Ok(!is_edge || watched.is_some()));
-        watched
+        let interest = followed.interests.pop();
+        assert_eq!(is_there, Ok(!is_edge || interest.is_some()));
+        interest
     }
 }
 
