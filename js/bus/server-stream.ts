@@ -15,6 +15,10 @@ export interface Retiring {
 export interface ServerStream {
   /** Returns the response whose body is this stream. */
   response(): Response;
+  /** Passes the output to `take`, a chunk at a time, in place of a response. */
+  into(take: (chunk: Uint8Array) => void): void;
+  /** What holds the stream. The streams of one holder may write to the bodies of each other. */
+  readonly holder: object;
   /**
    * Resolves once the bus has confirmed the subscriptions of the stream; undefined: it has.
    *
