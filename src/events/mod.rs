@@ -5,13 +5,18 @@
 //! cue for one group, so a stream of events is followed, healed and drained as any other stream;
 //! its readers then read the log after their positions.
 
+pub mod catalogue;
 pub mod cursor;
+pub mod error;
+pub mod exchange;
 mod log;
+pub mod matching;
 mod name;
 mod names;
 mod occurrence;
 pub mod page;
 mod rows;
+mod streams;
 mod timestamp;
 mod window;
 
@@ -19,6 +24,7 @@ pub use log::{AppendError, Appended, EventLog};
 pub use name::{EventName, EventNameError};
 pub use occurrence::{Draft, MAX_ARGUMENT_BYTES, MAX_DATA_BYTES, MAX_DEPTH, OccurrenceError};
 pub use rows::{EventRows, NameRow, NewRow, Removed, StoredRow};
+pub use streams::{EventStreams, Opening};
 pub use window::Window;
 
 use alloc::{boxed::Box, string::String};
