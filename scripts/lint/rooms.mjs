@@ -27,11 +27,12 @@ export const rooms = {
     'listen-handler': 'auth bus handler http model observe options sessions streams wasm web',
     cloudflare:
       'auth bus client handler http listen-handler model observe options streams timing wasm web',
+    events: 'bus model wasm',
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
     testing: 'bus listen-handler model timing',
     index: 'auth bus handler http listen-handler model observe options sdk',
-    entry: 'client index wasm',
+    entry: 'client events index wasm',
     node: 'auth bus client handler model observe streams timing wasm',
   },
   src: {
@@ -57,6 +58,7 @@ export const rooms = {
     off: 'http json legacy listen message vocabulary',
     session: 'bus clock json sorted vocabulary wire',
     exchange: 'clock http isolate legacy listen message off session upstream vocabulary',
+    events: 'clock fanout http json listen message sorted sse vocabulary',
     probe: 'client legacy listen message sse vocabulary',
     publish: 'json message vocabulary',
     stdio: 'clock fanout json legacy listen message sorted vocabulary',
