@@ -107,9 +107,10 @@ impl EventExchange {
         self.visit(|visit| visit.handle_verdicts(verdicts));
     }
 
-    /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the outcome, the members of the
-    /// result as a JSON object or an error.
-    pub fn handle_reply(&mut self, reply: Result<&str, EventError>) {
+    /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the reply of what keeps the
+    /// subscriptions, `{"result":OBJECT}` or `{"error":ERROR}` with the text of
+    /// [`EventError::to_json`]. The members of the object become those of the result.
+    pub fn handle_reply(&mut self, reply: &str) {
         self.visit(|visit| visit.handle_reply(reply));
     }
 

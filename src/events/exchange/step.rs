@@ -1,14 +1,17 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
 
+use serde::Deserialize;
+
 use crate::{
     events::{
+        GROUP_PREFIX,
         catalogue::Mode,
         error::{CodeSet, EventError},
         name::EventName,
         page::Question,
         streams::error_response,
     },
-    message,
+    json, message,
     vocabulary::{
         error::{Reason, Rejection},
         id::RequestId,
@@ -109,12 +112,23 @@ pub struct Subscribe {
 }
 
 /// The caller of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Caller {
     /// The name; `None` if it has none.
     pub principal: Option<Box<str>>,
     /// The groups whose events the caller receives.
     pub groups: Vec<Label>,
+}
+
+impl Caller {
+    /// Reads an object with any of `principal`, a text, and `groups`, a list of names. `None` if it
+    /// is not one, or if a group has the prefix that is reserved for cues.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let caller: Self = json::from_text(text)?;
+        let is_reserved = |group: &Label| group.starts_with(GROUP_PREFIX);
+        (!caller.groups.iter().any(is_reserved)).then_some(caller)
+    }
 }
 
 /// A response to a request about events.

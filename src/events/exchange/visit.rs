@@ -150,19 +150,19 @@ impl Visit {
         }
     }
 
-    pub(super) fn handle_reply(&mut self, reply: Result<&str, EventError>) {
+    pub(super) fn handle_reply(&mut self, reply: &str) {
         let is_end = match self.stage {
             Stage::Step(Step::Subscribe(_)) => false,
             Stage::Step(Step::Unsubscribe { .. }) => true,
             _ => return,
         };
         let missing = EventError::NotFound(Missing::Subscription);
-        self.stage = match reply {
-            Ok(members) if !is_end => self.complete(members),
+        self.stage = match read_reply(reply) {
+            Ok(result) if !is_end => self.answered(&result),
             Err(error) if !is_end || error != missing || self.tells_missing() => {
                 self.rejected(error)
             }
-            _ => self.complete("{}"),
+            _ => self.answered(EMPTY),
         };
     }
 
@@ -298,24 +298,6 @@ impl Visit {
         self.declares || self.service.settings().codes == Codes::Sep
     }
 
-    /// Answers with the members of an object, as a complete result (2026-07-28, Base protocol).
-    fn complete(&self, members: &str) -> Stage {
-        let Ok(document) = json::read(members.as_bytes(), MAX_DEPTH) else {
-            return self.rejected(EventError::Internal("webhook".into()));
-        };
-        let own = document.root.as_object().into_iter();
-        let own = own.flat_map(json::Object::iter);
-        let mut out = String::from("{\"resultType\":\"complete\"");
-        for (name, value) in own {
-            out.push(',');
-            json::push_string(&mut out, name);
-            out.push(':');
-            out.push_str(&json::to_compact(value));
-        }
-        out.push('}');
-        self.answered(&out)
-    }
-
     fn answered(&self, result: &str) -> Stage {
         Stage::Step(Step::Answer(Answer::result(&self.id, result)))
     }
@@ -337,3 +319,26 @@ impl Visit {
         known.matching.expected(&self.subject()?.arguments)
     }
 }
+
+/// Returns the result that a reply has, as a complete one (2026-07-28, Base protocol, Responses).
+fn read_reply(reply: &str) -> Result<String, EventError> {
+    let document = json::read(reply.as_bytes(), MAX_DEPTH).ok();
+    let root = document.as_ref().map(|document| &document.root);
+    let unreadable = || EventError::Internal("webhook".into());
+    if let Some(error) = root.and_then(|root| root.get("error")) {
+        return Err(json::from_node(error).unwrap_or_else(|_| unreadable()));
+    }
+    let result = root.and_then(|root| root.get("result")?.as_object());
+    let mut out = String::from(EMPTY);
+    out.pop();
+    for (name, value) in result.ok_or_else(unreadable)?.iter() {
+        out.push(',');
+        json::push_string(&mut out, name);
+        out.push(':');
+        out.push_str(&json::to_compact(value));
+    }
+    out.push('}');
+    Ok(out)
+}
+
+const EMPTY: &str = "{\"resultType\":\"complete\"}";
