@@ -6,6 +6,8 @@
 //! its readers then read the log after their positions.
 
 pub mod cursor;
+mod identity;
+mod jcs;
 mod log;
 mod name;
 mod names;
@@ -13,8 +15,11 @@ mod occurrence;
 pub mod page;
 mod rows;
 mod timestamp;
+pub mod webhook;
 mod window;
 
+pub use identity::{ArgumentsError, canonical_arguments, identity, subscription_id};
+pub use jcs::canonical;
 pub use log::{AppendError, Appended, EventLog};
 pub use name::{EventName, EventNameError};
 pub use occurrence::{Draft, MAX_ARGUMENT_BYTES, MAX_DATA_BYTES, MAX_DEPTH, OccurrenceError};
