@@ -19,6 +19,8 @@ mod client;
 #[cfg(feature = "edge")]
 mod edge;
 mod error;
+#[cfg(feature = "events")]
+mod events;
 mod number;
 mod object;
 #[cfg(feature = "stdio")]

@@ -26,15 +26,6 @@ pub struct Appended {
     pub is_new: bool,
 }
 
-/// Why an occurrence was not added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AppendError<E> {
-    /// The log holds occurrences of as many names as it may.
-    TooManyNames,
-    /// The store failed.
-    Store(E),
-}
-
 /// The log of occurrences of a bus: which it keeps, and what its readers get.
 #[derive(Debug)]
 pub struct EventLog<R> {
@@ -46,8 +37,7 @@ pub struct EventLog<R> {
 }
 
 impl<R: EventRows> EventLog<R> {
-    /// Opens the log in a store. Open it again if what was written since is undone, for instance
-    /// because a transaction failed.
+    /// Opens the log in a store.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -65,25 +55,30 @@ impl<R: EventRows> EventLog<R> {
         &self.rows
     }
 
-    /// Adds an occurrence at `mark`, the next position of the bus, unless the log holds one of this
-    /// name with the same id. Removes occurrences that have left the window.
+    /// Whether the log has room for occurrences of this name: it holds those of a limited number of
+    /// names.
+    pub fn has_room(&self, name: &EventName) -> bool {
+        self.names.has_room(name, self.window.names)
+    }
+
+    /// Adds an occurrence at `mark`, a new position of the bus, unless the log holds one of this
+    /// name with the same id. Removes occurrences that have left the window. See
+    /// [`EventLog::has_room`].
     ///
     /// # Errors
-    /// An [`AppendError`].
+    /// If the store cannot be read or written. Open the log again then.
     pub fn append(
         &mut self,
         draft: &Draft,
         mark: &Mark,
         now: Millis,
-    ) -> Result<Appended, AppendError<R::Error>> {
+    ) -> Result<Appended, R::Error> {
         let event_id = draft.id_at(mark);
-        let known = self.rows.find(&draft.name, &event_id);
-        let known = known.map_err(AppendError::Store)?;
+        let known = self.rows.find(&draft.name, &event_id)?;
         if known.is_none() {
             self.make_room(&draft.name)?;
-            self.add(draft, &event_id, mark.position, now)
-                .and_then(|()| self.trim(&draft.name, now))
-                .map_err(AppendError::Store)?;
+            self.add(draft, &event_id, mark.position, now)?;
+            self.trim(&draft.name, now)?;
         }
         Ok(Appended {
             position: known.unwrap_or(mark.position),
@@ -196,15 +191,15 @@ impl<R: EventRows> EventLog<R> {
     }
 
     /// Forgets a name without occurrences if there are too many names.
-    fn make_room(&mut self, name: &EventName) -> Result<(), AppendError<R::Error>> {
+    fn make_room(&mut self, name: &EventName) -> Result<(), R::Error> {
         if self.names.knows(name) || self.names.len() < self.window.names {
             return Ok(());
         }
-        let forgotten = self.names.forget().ok_or(AppendError::TooManyNames)?;
-        self.rows
-            .forget_name(&forgotten)
-            .and_then(|()| self.rows.keep_name(self.names.forgotten()))
-            .map_err(AppendError::Store)
+        if let Some(forgotten) = self.names.forget() {
+            self.rows.forget_name(&forgotten)?;
+            self.rows.keep_name(self.names.forgotten())?;
+        }
+        Ok(())
     }
 
     /// Removes what has left the window: of this name by count, of all names by age and bytes.

@@ -20,7 +20,7 @@ mod window;
 
 pub use identity::{ArgumentsError, canonical_arguments, identity, subscription_id};
 pub use jcs::canonical;
-pub use log::{AppendError, Appended, EventLog};
+pub use log::{Appended, EventLog};
 pub use name::{EventName, EventNameError};
 pub use occurrence::{Draft, MAX_ARGUMENT_BYTES, MAX_DATA_BYTES, MAX_DEPTH, OccurrenceError};
 pub use rows::{EventRows, NameRow, NewRow, Removed, StoredRow};

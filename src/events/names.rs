@@ -39,6 +39,11 @@ impl Names {
         self.bytes
     }
 
+    /// Whether a name has a place among `most` names, or another one can be forgotten for it.
+    pub(super) fn has_room(&self, name: &str, most: usize) -> bool {
+        self.knows(name) || self.len() < most || self.rows.values().any(|row| row.count == 0)
+    }
+
     pub(super) fn knows(&self, name: &str) -> bool {
         self.rows.contains_key(name)
     }

@@ -83,6 +83,28 @@ impl Draft {
         })
     }
 
+    /// Returns the occurrence as compact JSON, which begins with `{"kind":"event",`.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from("{\"kind\":\"event\",\"name\":");
+        json::push_string(&mut out, &self.name);
+        for (name, text) in [
+            ("eventId", self.event_id.as_deref()),
+            ("timestamp", self.timestamp.as_deref()),
+            ("group", self.group.as_deref()),
+        ] {
+            if let Some(text) = text {
+                out.push_str(",\"");
+                out.push_str(name);
+                out.push_str("\":");
+                json::push_string(&mut out, text);
+            }
+        }
+        out.push_str(",\"data\":");
+        out.push_str(&self.data);
+        out.push('}');
+        out
+    }
+
     /// Returns the id of the occurrence at `mark`.
     pub(super) fn id_at(&self, mark: &Mark) -> String {
         let position = mark.position.0;

@@ -32,7 +32,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 }
 
 const SPECIAL_V4: &[(Ipv4Addr, u32)] = &[
-    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10), // carrier-grade NAT
     (Ipv4Addr::new(127, 0, 0, 0), 8),

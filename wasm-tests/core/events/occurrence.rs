@@ -27,6 +27,8 @@ fn a_draft_keeps_what_was_published() {
         Some("2026-11-25T08:00:00+01:00")
     );
     assert_eq!(draft.group.as_deref(), Some("staff"));
+    assert!(draft.to_json().starts_with(r#"{"kind":"event","#));
+    assert_eq!(read(&draft.to_json()), Ok(draft));
 }
 
 #[test]

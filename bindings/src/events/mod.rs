@@ -1,0 +1,4 @@
+//! MCP Events.
+
+mod log;
+mod rows;
