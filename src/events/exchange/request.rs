@@ -1,12 +1,12 @@
 //! The requests of the five methods, each read strictly (SEP-3415).
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, string::String};
 use core::fmt;
 
 use crate::{
     clock::Millis,
-    events::{EXTENSION, MAX_ARGUMENT_BYTES, cursor, error::EventError, matching::arguments_of},
-    json::Node,
+    events::{ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError},
+    json::{self, Node},
     message::META_CLIENT_CAPABILITIES,
 };
 
@@ -172,15 +172,19 @@ impl Subject {
     fn read(params: Option<&Node<'_>>) -> Result<Self, EventError> {
         let name = member(params, "name").and_then(Node::as_str);
         let name = name.ok_or(invalid("params.name must be a string"))?;
-        let (arguments, bytes) = arguments_of(member(params, "arguments")).ok_or(invalid(
-            "params.arguments must be an object that nests at most 32 deep",
-        ))?;
-        if bytes > MAX_ARGUMENT_BYTES {
-            return Err(invalid("params.arguments has more than 4,096 bytes"));
-        }
+        let arguments = member(params, "arguments");
+        let text = arguments.map_or_else(|| String::from("{}"), json::to_compact);
+        canonical_arguments(&text).map_err(|error| {
+            invalid(match error {
+                ArgumentsError::Malformed => {
+                    "params.arguments must be an object that nests at most 32 deep"
+                }
+                ArgumentsError::TooLarge => "params.arguments has more than 4,096 bytes",
+            })
+        })?;
         Ok(Self {
             name: name.into(),
-            arguments: arguments.into_boxed_str(),
+            arguments: text.into_boxed_str(),
         })
     }
 }
@@ -303,7 +307,7 @@ fn is_null(node: &Node<'_>) -> bool {
 
 /// Returns a number; those beyond the range of a double become infinite.
 fn number(node: &Node<'_>) -> Option<f64> {
-    let is_number = matches!(node.value, crate::json::Value::Number);
+    let is_number = matches!(node.value, json::Value::Number);
     is_number.then(|| node.raw.parse().ok()).flatten()
 }
 
