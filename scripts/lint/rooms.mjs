@@ -58,7 +58,7 @@ export const rooms = {
     off: 'http json legacy listen message vocabulary',
     session: 'bus clock json sorted vocabulary wire',
     exchange: 'clock http isolate legacy listen message off session upstream vocabulary',
-    events: 'clock fanout http json listen message sorted sse vocabulary',
+    events: 'clock fanout http json listen message offer sorted sse vocabulary',
     probe: 'client legacy listen message sse vocabulary',
     publish: 'json message vocabulary',
     stdio: 'clock fanout json legacy listen message sorted vocabulary',

@@ -1,4 +1,8 @@
 //! MCP Events.
 
+mod exchange;
 mod log;
 mod rows;
+mod service;
+mod step;
+mod streams;
