@@ -1,5 +1,5 @@
 import { ListenError } from '../../model/error.js';
-import type { EventDefinitionOptions } from '../../wasm/events/bindings.js';
+import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
 import type { EventDefinition, EventTypes } from './definitions.js';
 import type { Validator } from './schema.js';
 import { validatorOf } from './validator.js';
@@ -88,7 +88,8 @@ class EventType {
   ): Promise<boolean | { data: unknown } | null> {
     const { match, transform } = this.#type;
     try {
-      const passes = typeof match === 'function' ? await match(args, data) : isMatch(match, args, data);
+      const passes =
+        typeof match === 'function' ? await match(args, data) : isMatch(match, args, data);
       if (!passes || transform === undefined) return passes;
       return { data: transform(data, args) };
     } catch {
@@ -98,26 +99,8 @@ class EventType {
   }
 }
 
-/** As the core matches fields, for a type whose payloads are transformed here. */
-function isMatch(
-  match: Record<string, string> | undefined,
-  args: Record<string, unknown>,
-  data: unknown,
-): boolean {
-  return Object.entries(match ?? {}).every(
-    ([argument, pointer]) =>
-      args[argument] === undefined ||
-      JSON.stringify(at(data, pointer)) === JSON.stringify(args[argument]),
-  );
-}
-
-function at(data: unknown, pointer: string): unknown {
-  const tokens = pointer.split('/').slice(1);
-  return tokens.reduce<unknown>(
-    (value, token) =>
-      (value as Record<string, unknown> | undefined)?.[
-        token.replaceAll('~1', '/').replaceAll('~0', '~')
-      ],
-    data,
-  );
+/** Matches fields as the core does, for a type whose payloads are transformed here. */
+function isMatch(match: Record<string, string> | undefined, args: unknown, data: unknown): boolean {
+  const [fields, given, payload] = [match ?? {}, args, data].map((value) => JSON.stringify(value));
+  return matches(fields as string, given as string, payload as string);
 }

@@ -27,6 +27,8 @@ export class EventVisit {
   readonly #of: EventVisitHost;
   #caller: Caller = {};
   #page = '';
+  /** The arguments of the request, as JSON text. */
+  #arguments = '{}';
 
   constructor(exchange: EventExchange, inbound: Judged, of: EventVisitHost) {
     this.#exchange = exchange;
@@ -91,7 +93,11 @@ export class EventVisit {
   }
 
   async #opened(step: Extract<EventStep, { kind: 'stream' }>): Promise<Response> {
-    const opened = await this.#of.streams.open(this.#exchange, step, this.#context);
+    const opened = await this.#of.streams.open(
+      this.#exchange,
+      { ...step, arguments: this.#arguments },
+      this.#context,
+    );
     if (opened instanceof Response) return opened;
     return this.#answered(this.#exchange.refuse(opened) as EventAnswer);
   }
@@ -115,6 +121,7 @@ export class EventVisit {
         exchange.shown(await authorizer.shown(this.#context, step.names));
         break;
       case 'authorize': {
+        this.#arguments = step.arguments;
         const decision = await authorizer.ask(this.#context, step, step.mode);
         if (decision === true) exchange.allowed();
         else exchange.denied(decision === false ? undefined : decision);

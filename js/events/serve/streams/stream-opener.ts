@@ -7,7 +7,7 @@ import { cueGroups, type EventExchange, type EventStep } from '../../../wasm/eve
 import { bodiless } from '../../../web/request-body.js';
 import type { EventOptions } from '../../define/definitions.js';
 import type { EventTypeTable } from '../../define/event-type-table.js';
-import type { EventAuthorizer } from '../authorizer.js';
+import type { EventAuthorizer, Subject } from '../authorizer.js';
 import type { EventHost } from '../host.js';
 import { EventStream } from './event-stream.js';
 import { StreamGroup } from './stream-group.js';
@@ -21,7 +21,8 @@ export interface StreamOpenerOptions {
   types: EventTypeTable;
 }
 
-type Request = Extract<EventStep, { kind: 'stream' }>;
+/** The stream that a request asks for. */
+export type StreamRequest = Extract<EventStep, { kind: 'stream' }> & Subject;
 
 /** Opens the streams of events of one handler. */
 export class StreamOpener {
@@ -40,7 +41,7 @@ export class StreamOpener {
    */
   async open(
     exchange: EventExchange,
-    step: Request,
+    step: StreamRequest,
     caller: CallerContext,
   ): Promise<Response | string> {
     const { maxStreamsPerCaller: max = 16 } = this.#of.options;
@@ -96,7 +97,11 @@ export class StreamOpener {
   }
 
   /** Returns what authorizes the caller again while its stream is open. */
-  #grant(stream: EventStream, step: Request, caller: CallerContext): Reauthorizer | undefined {
+  #grant(
+    stream: EventStream,
+    step: StreamRequest,
+    caller: CallerContext,
+  ): Reauthorizer | undefined {
     const { authorizer, host } = this.#of;
     if (host.authorizationTtlMs === 0) return undefined;
     if (host.naming.principal === undefined && !authorizer.decides) return undefined;
@@ -110,7 +115,7 @@ export class StreamOpener {
 
   async #renewed(
     stream: EventStream,
-    step: Request,
+    step: StreamRequest,
     kept: CallerContext,
   ): Promise<RenewedRights | undefined> {
     const { authorizer, host } = this.#of;
@@ -121,8 +126,7 @@ export class StreamOpener {
     );
     if (refusal !== undefined || name !== kept.principal) return undefined;
     const now = { ...kept, claims, expiresAt, groups };
-    const subject = { name: step.name, arguments: step.arguments };
-    if ((await authorizer.ask(now, subject, 'push', true)) !== true) return undefined;
+    if ((await authorizer.ask(now, step, 'push', true)) !== true) return undefined;
     stream.group?.regroup(stream, groups ?? []);
     const filter = { resourceSubscriptions: [step.uri], groups: cueGroups(groups ?? []) };
     return { filter: JSON.stringify(filter), expiresAt };
