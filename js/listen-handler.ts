@@ -115,7 +115,8 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   const front = new ListenFront(asFetch(handler), options as ListenHandlerOptions);
   const { bus, close, disconnect, drain, fetch, legacy, stats } = front;
   const { onError = report, tracer } = options;
-  const notify = notifierOn(bus, tracer && { tracer, onError }, front.events?.publish);
+  const event = front.events?.publish.bind(front.events);
+  const notify = notifierOn(bus, tracer && { tracer, onError }, event);
   const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
   return { server, isIdle: () => front.isIdle };
 }
