@@ -6,11 +6,10 @@
  */
 export { ListenError, type ListenErrorCode } from '../model/error.js';
 export type { EventError, EventErrorCode } from '../model/events/event-error.js';
-export type { EventOccurrence } from '../model/events/occurrence.js';
+export type { EventGap, EventOccurrence } from '../model/events/occurrence.js';
 export type { SchemaIssue, SchemaResult, StandardSchema } from '../model/events/standard-schema.js';
 export type {
   DeliveryContext,
-  EventGap,
   EventSchemas,
   WebhookEvent,
   WebhookReceiverOptions,

@@ -1,6 +1,6 @@
 import type { ListenError } from '../model/error.js';
 import type { EventError } from '../model/events/event-error.js';
-import type { EventOccurrence } from '../model/events/occurrence.js';
+import type { EventGap, EventOccurrence } from '../model/events/occurrence.js';
 import type { StandardSchema } from '../model/events/standard-schema.js';
 import type { FindSecrets, WebhookSecrets } from './secrets.js';
 import type { SeenEvents } from './seen-events.js';
@@ -28,15 +28,6 @@ export interface DeliveryContext<Rest extends unknown[] = unknown[]> {
    * `ctx`.
    */
   args: Rest;
-}
-
-/** Events were lost. */
-export interface EventGap {
-  /**
-   * Where the subscription continues: events before this cursor may be missing. Null if the server
-   * does not say.
-   */
-  cursor: string | null;
 }
 
 /**

@@ -15,6 +15,15 @@ export interface EventOccurrence<Name extends string = string, Data = unknown> {
   cursor: string | null;
 }
 
+/** Events were lost. */
+export interface EventGap {
+  /**
+   * Where the subscription continues: events before this cursor may be missing. Null if the server
+   * does not say.
+   */
+  cursor: string | null;
+}
+
 /** Returns a parsed JSON value as an event; undefined if a member is missing or malformed. */
 export function occurrenceOf(value: unknown): EventOccurrence | undefined {
   if (!isObject(value)) return undefined;
