@@ -10,10 +10,10 @@ export type EventSchemas = Record<string, StandardSchema>;
 
 /** An event with the type that its schema gives to `data`; any event without schemas. */
 export type WebhookEvent<Schemas extends EventSchemas = EventSchemas> = {
-  [Name in keyof Schemas & string]: EventOccurrence<Name, OutputOf<Schemas[Name]>>;
+  [Name in keyof Schemas & string]: Schemas[Name] extends StandardSchema<infer Output>
+    ? EventOccurrence<Name, Output>
+    : never;
 }[keyof Schemas & string];
-
-type OutputOf<Schema> = Schema extends StandardSchema<infer Output> ? Output : never;
 
 /** How a message arrived. */
 export interface DeliveryContext<Rest extends unknown[] = unknown[]> {
@@ -35,8 +35,8 @@ export interface DeliveryContext<Rest extends unknown[] = unknown[]> {
  * `fetch` after the request.
  */
 export interface WebhookReceiverOptions<
-  Schemas extends EventSchemas = EventSchemas,
   Rest extends unknown[] = unknown[],
+  Schemas extends EventSchemas = EventSchemas,
 > {
   /** The secrets of all subscriptions, or a function that returns those of one subscription. */
   secrets: WebhookSecrets | FindSecrets<Rest>;

@@ -40,9 +40,9 @@ export interface WebhookReceiver<Rest extends unknown[] = unknown[]> {
  * ```
  */
 export function createWebhookReceiver<
-  Schemas extends EventSchemas = EventSchemas,
   Rest extends unknown[] = unknown[],
->(options: WebhookReceiverOptions<Schemas, Rest>): WebhookReceiver<Rest> {
+  Schemas extends EventSchemas = EventSchemas,
+>(options: WebhookReceiverOptions<Rest, Schemas>): WebhookReceiver<Rest> {
   const receiver = new Receiver(options);
   return { fetch: (request, ...rest) => receiver.fetch(request, rest) };
 }
@@ -53,15 +53,15 @@ interface Delivery<Rest extends unknown[]> {
   context: DeliveryContext<Rest>;
 }
 
-class Receiver<Schemas extends EventSchemas, Rest extends unknown[]> {
-  readonly #options: WebhookReceiverOptions<Schemas, Rest>;
+class Receiver<Rest extends unknown[], Schemas extends EventSchemas> {
+  readonly #options: WebhookReceiverOptions<Rest, Schemas>;
   readonly #maxBodyBytes: number;
   readonly #toleranceMs: number;
   readonly #seen: SeenEvents;
   readonly #onError: (error: Error) => void;
   readonly #handledNow = new HandledNow();
 
-  constructor(options: WebhookReceiverOptions<Schemas, Rest>) {
+  constructor(options: WebhookReceiverOptions<Rest, Schemas>) {
     const {
       maxBodyBytes = 262_144,
       onError = report,

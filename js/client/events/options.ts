@@ -19,7 +19,7 @@ export interface CursorStore {
 
 /** Options of `watchEvents`. */
 export interface EventWatchOptions
-  extends Pick<ClientListenOptions, 'clientInfo' | 'fetch' | 'headers' | 'signal' | 'token'> {
+  extends Pick<ClientListenOptions, 'clientInfo' | 'fetch' | 'headers' | 'token'> {
   /** The name of the event, as the server lists it. */
   name: string;
   /**
@@ -66,6 +66,8 @@ export interface EventWatchOptions
   onGap: (gap: EventGap) => unknown;
   /** Called when the server has ended the subscription. The watch has stopped then. */
   onTerminated: (error: EventError) => unknown;
+  /** Closes the watch when aborted. */
+  signal?: AbortSignal;
   /** Called when a handler fails, and with every error of the server or the connection. */
   onError?: (error: ListenError) => void;
 }

@@ -108,7 +108,7 @@ class EventWatcher implements EventWatch {
       [this.mode] = this.#modes;
       if (this.mode === 'poll') return await pollEvents(this.#followed());
       const reason = await streamEvents(this.#followed());
-      if (reason !== undefined) await this.#terminate(reason);
+      if (reason !== undefined && !this.#mayRenew(reason)) await this.#terminate(reason);
       return undefined;
     } catch (error) {
       if (error instanceof ListenError) return error;
@@ -131,12 +131,23 @@ class EventWatcher implements EventWatch {
   }
 
   async #handleEnd(error: ListenError | undefined): Promise<void> {
+    const mayRenew = error instanceof EventsRefused && this.#mayRenew(error.reason);
     const wasStable = this.#liveSince !== undefined && now() - this.#liveSince >= STABLE_MS;
     this.#liveSince = undefined;
     if (wasStable) this.#backoff.reset();
     if (isUnsupported(error) && this.#modes.length > 1) this.#modes.shift();
-    else if (error !== undefined && isFinal(error)) await this.#refuse(error);
+    else if (error !== undefined && isFinal(error) && !mayRenew) await this.#refuse(error);
     else await this.#rest(error);
+  }
+
+  /**
+   * Returns whether another token may help: servers also end a subscription that was live with
+   * `forbidden` when its token has expired.
+   */
+  #mayRenew(reason: EventError | undefined): boolean {
+    const { token } = this.#options;
+    const wasLive = this.#liveSince !== undefined;
+    return reason?.code === 'forbidden' && typeof token === 'function' && wasLive;
   }
 
   /** Stops after an error that makes retrying pointless. */

@@ -154,6 +154,25 @@ describe('a termination', () => {
     expect([handled, errors]).toEqual([['forbidden'], []]);
   });
 
+  test('as forbidden is tried once more with another token, if tokens come from a function', async () => {
+    const tokens = ['first', 'second'];
+    const { errors, handled, next, script, stream, watch } = await pushing({
+      token: () => tokens.shift() ?? 'none',
+    });
+    script.add(failure(-32_024));
+    for (const open of [stream, next]) {
+      open.send(['active', { cursor: 'c' }], ['terminated', { error: { code: -32_024 } }]);
+      await elapse(1_001);
+    }
+    await watch.stopped;
+    expect(script.sent.map(({ request }) => request.headers.get('authorization'))).toEqual([
+      'Bearer first',
+      'Bearer second',
+      'Bearer none',
+    ]);
+    expect([handled, errors]).toEqual([['evt_1', 'forbidden'], []]);
+  });
+
   test('whose handler fails is reported', async () => {
     const onTerminated = () => Promise.reject(new Error('busy'));
     const { codes, stream, watch } = await pushing({ onTerminated });

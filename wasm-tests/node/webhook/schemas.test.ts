@@ -45,6 +45,18 @@ test('an event that was not valid is handled once its schema allows it', async (
   expect(onEvent).toHaveBeenCalledTimes(1);
 });
 
+test('what the host passes is inferred beside the schemas', () => {
+  createWebhookReceiver({
+    secrets: (_subscription, _request, env: { secret: string }) => env.secret,
+    schemas,
+    onEvent(event, { args }) {
+      expectTypeOf(event).toEqualTypeOf<WebhookEvent<typeof schemas>>();
+      expectTypeOf(args).toEqualTypeOf<[env: { secret: string }]>();
+    },
+    ...{ onGap: () => {}, onTerminated: () => {} },
+  });
+});
+
 test('the name of an event decides the type of its data', () => {
   const read = (event: WebhookEvent<typeof schemas>) => {
     if (event.name === 'order.paid') expectTypeOf(event.data).toEqualTypeOf<{ order: string }>();

@@ -1,4 +1,4 @@
-import { createWebhookReceiver, type EventSchemas } from 'mcp-listen/webhook';
+import { createWebhookReceiver } from 'mcp-listen/webhook';
 
 interface Env {
   HOOK_SECRET: string;
@@ -7,7 +7,7 @@ interface Env {
 
 const handled: unknown[] = [];
 
-const receiver = createWebhookReceiver<EventSchemas, [Env, ExecutionContext]>({
+const receiver = createWebhookReceiver<[Env, ExecutionContext]>({
   secrets: (_subscription, _request, env) => ({
     active: env.HOOK_SECRET,
     pending: env.PENDING_SECRET,
