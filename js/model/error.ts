@@ -18,6 +18,7 @@ export type ListenErrorCode =
   | 'core-trapped'
   | 'disconnected'
   | 'discover-failed'
+  | 'event-failed'
   | 'event-too-large'
   | 'events-unavailable'
   | 'handler-failed'
