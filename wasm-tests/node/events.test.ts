@@ -1,6 +1,7 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { expect, test } from 'vitest';
+import { EventReader } from '../host/events.ts';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 
@@ -97,39 +98,17 @@ test('a stream begins with active, and receives what is published', async () => 
   const { call, server } = served();
   const response = await call('events/stream', { name: 'order.paid' }, 'sub');
   expect(response.headers.get('content-type')).toBe('text/event-stream');
-  const messages = messagesOf(response);
-  expect(await messages()).toMatchObject({
+  const reader = new EventReader(response);
+  expect(await reader.next()).toMatchObject({
     method: 'notifications/events/active',
     params: { truncated: false, _meta: { 'io.modelcontextprotocol/subscriptionId': 'sub' } },
   });
   await server.notify.event('order.paid', { customer: 'acme' });
   await server.notify.event('order.paid', { customer: 'other' });
   for (const customer of ['acme', 'other']) {
-    expect(await messages()).toMatchObject({
+    expect(await reader.next()).toMatchObject({
       method: 'notifications/events/event',
       params: { data: { customer } },
     });
   }
 });
-
-/** Returns what reads the next message of an event stream. */
-function messagesOf({ body }: Response): () => Promise<unknown> {
-  const reader = (body as ReadableStream<Uint8Array>)
-    .pipeThrough(new TextDecoderStream())
-    .getReader();
-  let text = '';
-  return async () => {
-    for (;;) {
-      const end = text.indexOf('\n\n');
-      if (end >= 0) {
-        const [event] = [text.slice(0, end)];
-        text = text.slice(end + 2);
-        const data = event.split('\n').filter((line) => line.startsWith('data:'));
-        return JSON.parse(data.map((line) => line.slice(5)).join('\n'));
-      }
-      const { done, value } = await reader.read();
-      if (done) return undefined;
-      text += value;
-    }
-  };
-}
