@@ -29,7 +29,7 @@ export const rooms = {
     'listen-handler':
       'auth bus events handler http model observe options sessions streams wasm web',
     cloudflare:
-      'auth bus client handler http listen-handler model observe options streams timing wasm web',
+      'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
     testing: 'bus listen-handler model timing',
@@ -60,9 +60,9 @@ export const rooms = {
     off: 'http json legacy listen message vocabulary',
     session: 'bus clock json sorted vocabulary wire',
     exchange: 'clock http isolate legacy listen message off session upstream vocabulary',
-    events: 'clock fanout http json listen message offer sorted sse vocabulary',
     probe: 'client legacy listen message sse vocabulary',
     publish: 'json message vocabulary',
+    events: 'clock fanout http json listen message offer publish sorted sse vocabulary',
     stdio: 'clock fanout json legacy listen message sorted vocabulary',
     lib: 'vocabulary',
   },

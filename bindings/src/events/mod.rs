@@ -2,6 +2,7 @@
 
 mod exchange;
 mod log;
+mod posted;
 mod rows;
 mod service;
 mod step;

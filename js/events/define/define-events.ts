@@ -2,6 +2,7 @@ import type { DefinedEvents } from '../serve/host.js';
 import { ServedEvents } from '../serve/served-events.js';
 import type { EventDefinition, EventOptions, EventTypes } from './definitions.js';
 import { EventTypeTable } from './event-type-table.js';
+import { posted } from './posted.js';
 import type { EventSchema } from './schema.js';
 
 /**
@@ -35,5 +36,8 @@ export function defineEvents<
   options: EventOptions<Rest> = {},
 ): DefinedEvents {
   const table = new EventTypeTable(types as unknown as EventTypes);
-  return { serve: (host) => new ServedEvents(table, options as EventOptions, host) };
+  return {
+    serve: (host) => new ServedEvents(table, options as EventOptions, host),
+    posted: (body) => posted(body, table),
+  };
 }

@@ -7,6 +7,7 @@ import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
 import type { Judged } from '../../http/inbound.js';
 import type { InnerStreamOptions } from '../../streams/inner/inner-streams.js';
+import type { PostedEvents } from '../../wasm/events/bindings.js';
 import type { Refusal } from '../../wasm/server/bindings.js';
 
 /**
@@ -59,4 +60,10 @@ export interface EventServer {
 export interface DefinedEvents {
   /** @internal */
   serve(host: EventHost): EventServer;
+  /**
+   * Reads the body of a publish and checks the payloads of its occurrences.
+   *
+   * @internal
+   */
+  posted(body: Uint8Array): Promise<PostedEvents>;
 }

@@ -5,5 +5,6 @@ mod identity;
 mod jcs;
 mod log;
 mod occurrence;
+mod posted;
 mod rows;
 mod webhook;
