@@ -1,7 +1,7 @@
 //! MCP Events (`io.modelcontextprotocol/events`, SEP-3415): what happened, with a payload and a
 //! cursor, beside the cues that say "read this again".
 //!
-//! An occurrence is a row in a log of its own, at a position of the bus. What the bus carries is a
+//! An occurrence is a row in a separate log, at a position of the bus. What the bus carries is a
 //! cue for one group, so a stream of events is followed, healed and drained as any other stream;
 //! its readers then read the log after their positions.
 
@@ -42,8 +42,8 @@ use crate::vocabulary::{event::ServerEvent, limits::Limits, scope::Label, uri::U
 pub const EXTENSION: &str = "io.modelcontextprotocol/events";
 
 /// The prefix of the groups in which cues for occurrences travel: followed by the group of the
-/// occurrence, or by nothing for an occurrence that every caller may receive. No server may give it
-/// to a group of its own.
+/// occurrence, or by nothing for an occurrence that every caller may receive. No server may use it
+/// in the name of a group.
 pub const GROUP_PREFIX: &str = "mcp-events:";
 
 /// Returns the cue that tells readers of `name` that the log has a new occurrence.

@@ -200,7 +200,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
     return { eventId, position };
   }
 
-  /** The log of occurrences; a bus that has begun anew has an empty one. */
+  /** The log of occurrences; it is empty after the bus was reset. */
   get #store(): EventStore {
     this.#renew();
     const reset = (): void => {

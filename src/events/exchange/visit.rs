@@ -40,7 +40,7 @@ enum Stage {
     /// Waits for the host, or is final.
     Step(Step),
     /// The caller was denied what it asks for, for this reason. Whether it may know of the type
-    /// decides what it is told.
+    /// decides what the response says.
     Denied(Option<Box<str>>),
     /// Waits for verdicts about a page that was read at this time.
     Judged(Page, Millis),

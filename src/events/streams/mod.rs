@@ -37,7 +37,7 @@ use topic::{Class, Topic};
 ///
 /// A stream has nothing but a position. The log is read once for all streams of a type that have
 /// everything up to the same place: [`EventStreams::question`], [`EventStreams::handle_page`]. A
-/// stream that has no room stays behind, and reads pages of its own when it has:
+/// stream that has no room stays behind, and reads its pages alone when it has:
 /// [`EventStreams::question_of`], [`EventStreams::handle_own_page`]. So a backlog is never held.
 ///
 /// The driver writes what it gets at once, and reports the streams that had no room. It tells of
@@ -198,8 +198,8 @@ impl EventStreams {
         }
     }
 
-    /// Returns the streams of a type that have begun and are behind: each reads pages of its own
-    /// once it has room.
+    /// Returns the streams of a type that have begun and are behind: each reads its pages
+    /// alone once it has room.
     pub fn behind(&self, name: &EventName) -> Vec<StreamId> {
         let slots = self.topics.get(name).into_iter();
         let slots = slots.flat_map(|topic| topic.slots.iter());

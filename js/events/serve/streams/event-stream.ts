@@ -20,9 +20,9 @@ export class EventStream {
   readonly name: string;
   /** Its number in its group. */
   id = -1;
-  /** Whether it reads pages of its own, because it had no room for one that was read for all. */
+  /** Whether it reads its pages alone, because it had no room for one that was read for all. */
   isBehind = false;
-  /** Whether a page of its own is being read. */
+  /** Whether it is reading a page alone. */
   isReading = false;
   /** The stream that the bus feeds. */
   listen: ServerStream | undefined;
