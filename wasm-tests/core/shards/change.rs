@@ -207,7 +207,7 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
     );
     assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
     assert_eq!(shard.registry().names(), 0);
-    assert_eq!(root.wanted(), SubscriptionFilter::default());
+    assert_eq!(root.wanted().resource_subscriptions, []);
     // Who is there stays, and is told of what it wants.
     batch(
         &mut shard,
@@ -221,12 +221,12 @@ fn what_a_root_keeps_of_its_shards_goes_with_them() {
     let (mut root, mut shard) = root(usize::MAX);
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
-    assert_eq!(root.wanted(), watching(&["a", "b"]));
+    assert_eq!(root.wanted().resource_subscriptions, [uri("a"), uri("b")]);
     // A shard that begins anew has said nothing.
     let mut anew = Shard::new(9);
     attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut anew);
-    assert_eq!(root.wanted(), watching(&["b"]));
+    assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
 }
 
 #[test]
