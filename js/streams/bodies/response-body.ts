@@ -45,11 +45,6 @@ export class ResponseBody {
     return sseResponse(body);
   }
 
-  /** Whether the body can be read. */
-  get isBegun(): boolean {
-    return this.#controller !== undefined;
-  }
-
   /** Whether the body accepts a chunk now. */
   get hasRoom(): boolean {
     return this.#kept === undefined && (this.#controller?.desiredSize ?? 0) > 0;
