@@ -15,9 +15,9 @@ function opened() {
       told.left += 1;
     },
   });
-  expect(body.hasRoom).toBe(false);
+  expect(body).toMatchObject({ isBegun: false, hasRoom: false });
   const reader = (body.response().body as ReadableStream<Uint8Array>).getReader();
-  expect(body.hasRoom).toBe(true);
+  expect(body).toMatchObject({ isBegun: true, hasRoom: true });
   return { body, reader, told };
 }
 
