@@ -3,11 +3,14 @@
 mod catalogue;
 mod cursor;
 mod errors;
+mod exchange;
 mod host;
 mod identity;
 mod jcs;
 mod log;
 mod matching;
 mod occurrence;
+mod poll;
+mod request;
 mod rows;
 mod webhook;
