@@ -13,4 +13,7 @@ mod occurrence;
 mod poll;
 mod request;
 mod rows;
+mod stream_world;
+mod streams;
+mod streams_any;
 mod webhook;
