@@ -19,8 +19,6 @@ pub(super) struct Spread {
     name: EventName,
     page: Page,
     epoch: Arc<str>,
-    /// From where it was asked for.
-    asked: Option<Place>,
     /// What each class receives, by number; a class that was not judged is missing.
     classes: Map<u32, usize>,
     /// What classes receive, each once.
@@ -45,7 +43,6 @@ impl Spread {
         (name, topic): (&EventName, &Topic),
         page: Page,
         epoch: Arc<str>,
-        asked: Option<Place>,
         judged: &[(u32, Vec<Verdict>)],
     ) -> Self {
         let (classes, selections) = selected(topic, &page, judged);
@@ -54,7 +51,6 @@ impl Spread {
             name: name.clone(),
             page,
             epoch,
-            asked,
             classes,
             selections,
             frames: Frames::default(),
@@ -105,8 +101,8 @@ impl Spread {
                 is_gap: false,
             });
         }
-        // What the log has lost is known only from where it was asked.
-        let is_gap = self.page.trimmed && self.asked.as_ref() == Some(place);
+        // The page begins after what the log has lost, so a stream that is not there has lost it.
+        let is_gap = self.page.trimmed;
         is_gap.then_some(Share {
             selection,
             first: 0,

@@ -333,6 +333,31 @@ fn a_backlog_is_read_page_by_page_and_not_for_all() {
 }
 
 #[test]
+fn a_page_that_was_overtaken_repeats_nothing() {
+    let mut world = World::new();
+    for number in 1..=4 {
+        world.publish("a", &n(number), None);
+    }
+    world.most = 2;
+    let cursor = Some(world.cursor(0).into());
+    let stream = world.streams.open(Opening {
+        cursor,
+        ..opening("1", "a")
+    });
+    let question = world.streams.question_of(stream).unwrap();
+    let early = world.page(&question);
+    world.most = 3;
+    let late = world.page(&question);
+    world.streams.begin(stream, &early, &[]);
+    let own = |world: &mut World, page| world.streams.handle_own_page(stream, page, &[]);
+    let bytes = own(&mut world, &late).unwrap();
+    assert_eq!(read(&bytes)[0]["params"]["data"], json!({ "n": 3 }));
+    assert!(own(&mut world, &early).is_none() && own(&mut world, &late).is_none());
+    let beat = read(&world.streams.heartbeat(stream).unwrap());
+    assert_eq!(beat[0]["params"]["cursor"], world.cursor(3));
+}
+
+#[test]
 fn a_newcomer_leaves_the_others_where_they_are() {
     let mut world = World::new();
     let first = world.open(opening("1", "a"));
