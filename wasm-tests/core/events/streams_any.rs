@@ -104,10 +104,16 @@ impl Course {
         }
     }
 
+    fn run(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            self.take(step);
+        }
+    }
+
     fn take(&mut self, step: Step) {
         match step {
             Step::Open(id, taste, from) => {
-                let most = self.world.position() as usize + 1;
+                let most = usize::try_from(self.world.position()).unwrap() + 1;
                 let cursor = from.map(|from| self.world.cursor(from.index(most) as u64));
                 let client = self.open(id, &taste, cursor);
                 self.clients.push(client);
@@ -247,10 +253,10 @@ impl Course {
             match message["method"].as_str().unwrap() {
                 "notifications/events/active" => self.check_active(message, has, to),
                 "notifications/events/event" => {
-                    assert_eq!(skipped, Some(to), "{message} after {has}")
+                    assert_eq!(skipped, Some(to), "{message} after {has}");
                 }
                 "notifications/events/heartbeat" => {
-                    assert_eq!(skipped, None, "{message} after {has}")
+                    assert_eq!(skipped, None, "{message} after {has}");
                 }
                 other => panic!("{other}"),
             }
@@ -271,7 +277,7 @@ impl Course {
 fn each_client_gets_what_is_for_it_in_order_once() {
     check(vec(any_step(), 1..60), |steps| {
         let mut course = Course::new(Window::default(), true);
-        steps.into_iter().for_each(|step| course.take(step));
+        course.run(steps);
         course.end();
     });
 }
@@ -286,7 +292,7 @@ fn each_client_learns_of_what_the_log_has_lost_and_misses_nothing_else() {
             },
             false,
         );
-        steps.into_iter().for_each(|step| course.take(step));
+        course.run(steps);
         course.end();
     });
 }
