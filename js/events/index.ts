@@ -12,4 +12,13 @@ export type {
   EventPublisher,
   EventReceipt,
 } from '../bus/events.js';
+export { defineEvents } from './define/define-events.js';
+export type {
+  AuthorizeEvent,
+  AuthorizeEventContext,
+  EventDefinition,
+  EventOptions,
+} from './define/definitions.js';
+export type { EventSchema, JsonSchema, StandardSchema } from './define/schema.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';
+export type { DefinedEvents } from './serve/host.js';

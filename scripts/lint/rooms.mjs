@@ -22,12 +22,13 @@ export const rooms = {
     handler: 'model observe timing wasm web',
     streams: 'auth bus handler model observe timing wasm web',
     http: 'handler model wasm web',
-    options: 'auth bus handler http model observe',
+    events: 'auth bus handler http model streams wasm web',
+    options: 'auth bus events handler http model observe',
     sessions: 'auth bus handler http model wasm web',
-    'listen-handler': 'auth bus handler http model observe options sessions streams wasm web',
+    'listen-handler':
+      'auth bus events handler http model observe options sessions streams wasm web',
     cloudflare:
       'auth bus client handler http listen-handler model observe options streams timing wasm web',
-    events: 'bus model wasm',
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
     testing: 'bus listen-handler model timing',

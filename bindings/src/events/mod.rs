@@ -6,3 +6,4 @@ mod rows;
 mod service;
 mod step;
 mod streams;
+mod text;
