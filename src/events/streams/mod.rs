@@ -4,6 +4,7 @@
 mod frames;
 mod message;
 mod place;
+mod shares;
 mod slots;
 mod spread;
 mod stream;

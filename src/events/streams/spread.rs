@@ -11,7 +11,14 @@ use crate::{
     vocabulary::position::Position,
 };
 
-use super::{frames::Frames, place::Place, slots::Slots, stream::Stream, topic::Topic};
+use super::{
+    frames::Frames,
+    place::Place,
+    shares::{Share, Shares},
+    slots::Slots,
+    stream::Stream,
+    topic::Topic,
+};
 
 /// A page on its way to the streams of its event type, a part of them at a time.
 #[derive(Debug)]
@@ -26,15 +33,6 @@ pub(super) struct Spread {
     frames: Frames,
     /// The slots of the streams to go, in order.
     slots: alloc::vec::IntoIter<u32>,
-}
-
-/// What a stream gets, apart from its id: which selection, from which pick on, and whether it
-/// learns first that it lost something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Share {
-    selection: usize,
-    first: usize,
-    is_gap: bool,
 }
 
 impl Spread {
@@ -62,7 +60,7 @@ impl Spread {
     /// part names have everything up to the end of the page, unless they had no room.
     pub(super) fn fan(&mut self, streams: &mut Slots, number: u64) -> Option<Fan> {
         let mut fan = Fan::default();
-        let mut chunks = Map::default();
+        let mut chunks = Shares::default();
         while fan.bytes.len() < FAN_BYTES {
             let Some(slot) = self.slots.next() else {
                 break;
@@ -77,11 +75,10 @@ impl Spread {
             if self.is_nothing(share) {
                 continue;
             }
-            let key = (stream.stamp, share);
-            let known = chunks.get(&key).copied();
+            let known = chunks.get(stream.stamp, share);
             let chunk = known.unwrap_or_else(|| self.write(&mut fan, stream, share));
             if known.is_none() {
-                chunks.insert(key, chunk);
+                chunks.insert(stream.stamp, share, chunk);
             }
             fan.writes.push((stream.id, chunk));
         }
