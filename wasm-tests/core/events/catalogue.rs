@@ -149,7 +149,10 @@ fn both_places_of_a_response_offer_events_with_the_same_settings() {
         "jsonrpc": "2.0", "id": 1,
         "result": { "capabilities": {
             "tools": {}, "events": { "old": 1 },
-            "extensions": { "io.modelcontextprotocol/tasks": {}, "io.modelcontextprotocol/events": { "old": 1 } },
+            "extensions": {
+                "io.modelcontextprotocol/tasks": {},
+                "io.modelcontextprotocol/events": { "old": 1 },
+            },
         }, "serverInfo": { "name": "s" } },
     });
     for list_changed in [false, true] {
@@ -233,7 +236,11 @@ fn an_addition_to_a_schema_ends_nothing() {
 
 #[test]
 fn a_schema_that_breaks_subscriptions_ends_them() {
-    let old = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "enum": [1, 2] } }, "required": ["a"] });
+    let old = json!({
+        "type": "object",
+        "properties": { "a": { "type": "string" }, "b": { "enum": [1, 2] } },
+        "required": ["a"],
+    });
     for (pointer, value) in [
         ("/properties", json!({ "b": { "enum": [1, 2] } })),
         ("/properties/a/type", json!("number")),

@@ -136,3 +136,8 @@ fn event(position: u64, data: &str) -> PageEvent {
         data: data.into(),
     }
 }
+
+/// Valid parameters for each method.
+pub(crate) fn params(event: &str) -> Value {
+    json!({ "name": event, "delivery": { "url": "https://a.example", "secret": "s" } })
+}

@@ -53,8 +53,14 @@ fn a_poll_returns_occurrences_without_cursors_and_one_cursor_after_them() {
         json!({
             "resultType": "complete",
             "events": [
-                { "eventId": "evt_e_5", "name": "order.paid", "timestamp": "2025-11-25T08:00:00.000Z", "data": { "n": 1.5 } },
-                { "eventId": "evt_e_7", "name": "order.paid", "timestamp": "2025-11-25T08:00:00.000Z", "data": {} },
+                {
+                    "eventId": "evt_e_5", "name": "order.paid",
+                    "timestamp": "2025-11-25T08:00:00.000Z", "data": { "n": 1.5 },
+                },
+                {
+                    "eventId": "evt_e_7", "name": "order.paid",
+                    "timestamp": "2025-11-25T08:00:00.000Z", "data": {},
+                },
             ],
             "cursor": at(9), "truncated": false, "hasMore": false, "nextPollMs": 5_000,
         })

@@ -245,7 +245,9 @@ fn a_delivery_has_a_url_and_a_secret_and_is_a_webhook_unless_it_says_otherwise()
 
 #[test]
 fn an_unsubscribe_needs_a_url_and_ignores_the_rest() {
-    let params = json!({ "name": "gone", "delivery": { "mode": "x", "url": "u", "secret": 1 }, "ttlMs": "x" });
+    let params = json!({
+        "name": "gone", "delivery": { "mode": "x", "url": "u", "secret": 1 }, "ttlMs": "x",
+    });
     let mut exchange = ask(&service(&json!({})), "events/unsubscribe", &params);
     let Step::Unsubscribe {
         principal,

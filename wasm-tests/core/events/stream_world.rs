@@ -241,3 +241,20 @@ pub(crate) fn mark(epoch: &str, position: u64) -> Mark {
 pub(crate) fn values(pointer: &str, value: &str) -> Expected {
     Expected::Values(vec![(pointer.into(), value.into())])
 }
+
+/// A payload.
+pub(crate) fn n(number: u64) -> String {
+    format!(r#"{{"n":{number}}}"#)
+}
+
+pub(crate) fn stories(clients: &[Client]) -> Vec<Vec<String>> {
+    clients.iter().map(Client::story).collect()
+}
+
+/// A small log: of each name it keeps two to three occurrences.
+pub(crate) fn small() -> World {
+    World::with(Window {
+        events: 2,
+        ..Window::default()
+    })
+}

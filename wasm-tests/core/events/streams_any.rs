@@ -61,7 +61,7 @@ fn any_taste() -> impl Strategy<Value = Taste> {
 
 fn any_step() -> impl Strategy<Value = Step> {
     let one = any::<Index>;
-    let cursor = prop::option::of(one());
+    let open = (any_id(), any_taste(), prop::option::of(one()));
     let publish = (
         0..2usize,
         0..2u64,
@@ -69,8 +69,10 @@ fn any_step() -> impl Strategy<Value = Step> {
         any::<bool>(),
     );
     prop_oneof![
-        4 => (any_id(), any_taste(), cursor).prop_map(|(id, taste, from)| Step::Open(id, taste, from)),
-        12 => publish.prop_map(|(of, value, group, is_cued)| Step::Publish { of, value, group, is_cued }),
+        4 => open.prop_map(|(id, taste, from)| Step::Open(id, taste, from)),
+        12 => publish.prop_map(|(of, value, group, is_cued)| {
+            Step::Publish { of, value, group, is_cued }
+        }),
         4 => (0..2usize).prop_map(Step::Cue),
         2 => Just(Step::Pass),
         6 => (one(), any::<bool>()).prop_map(|(index, room)| Step::Room(index, room)),
