@@ -2,11 +2,10 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::{
     clock::Millis,
+    events::page::PageEvent,
     json,
     vocabulary::{position::Position, scope::Label},
 };
-
-use super::page::PageEvent;
 
 /// Keeps the rows of a log of occurrences.
 pub trait EventRows {
@@ -73,8 +72,8 @@ pub struct NewRow<'r> {
     pub name: &'r str,
     /// Its group; `None` if every caller may receive it.
     pub group: Option<&'r str>,
-    /// The id that its publisher gave it, unique among the occurrences of the name; `None` if its id
-    /// follows from its position.
+    /// The id that its publisher gave it, unique among the occurrences of the name; `None` if its
+    /// id follows from its position.
     pub event_id: Option<&'r str>,
     /// The other members as compact JSON, without braces.
     pub text: &'r str,
@@ -134,4 +133,4 @@ impl StoredRow {
 }
 
 /// The nesting depth of a row: a payload inside an event.
-const MAX_DEPTH: usize = super::MAX_DEPTH + 1;
+const MAX_DEPTH: usize = crate::events::MAX_DEPTH + 1;

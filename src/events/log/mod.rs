@@ -1,3 +1,9 @@
+//! The log of occurrences.
+
+mod names;
+mod rows;
+mod window;
+
 use alloc::boxed::Box;
 
 use crate::{
@@ -8,12 +14,14 @@ use crate::{
 use super::{
     cursor,
     name::EventName,
-    names::Names,
     occurrence::Draft,
     page::{Page, Question},
-    rows::{EventRows, NewRow},
-    window::Window,
 };
+
+use names::Names;
+
+pub use rows::{EventRows, NameRow, NewRow, Removed, StoredRow};
+pub use window::Window;
 
 /// What became of an occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -227,7 +235,7 @@ impl<R: EventRows> EventLog<R> {
         Ok(())
     }
 
-    fn removed(&mut self, removed: &[super::Removed]) -> Result<(), R::Error> {
+    fn removed(&mut self, removed: &[Removed]) -> Result<(), R::Error> {
         for name in self.names.remove(removed) {
             if let Some(row) = self.names.get(&name) {
                 self.rows.keep_name(row)?;
