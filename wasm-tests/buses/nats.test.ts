@@ -5,7 +5,7 @@ import { type NatsBusOptions, natsBus, type ProcessBus } from 'mcp-listen/nats';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
-import { sessionServer } from '../node/legacy-serving.ts';
+import { sessionServer } from '../node/sessions/serving.ts';
 import { type BrokerProcess, startNats } from './broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 import { Gate } from './gate.ts';

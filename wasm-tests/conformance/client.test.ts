@@ -20,7 +20,7 @@ async function passes(name: string, revision: Revision): Promise<void> {
 
 // The suite skips what a client of subscriptions does not do: to call tools, read resources, offer
 // sampling. Its scenario `sse-retry` is about the answer to a tool call; what our client does with
-// `retry` is in node/client-legacy.test.ts.
+// `retry` is in node/client/session.test.ts.
 test.each<[scenario: string, revision: Revision]>([
   ['request-metadata', '2026-07-28'],
   ['http-standard-headers', '2026-07-28'],

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { python } from '../../scripts/setup/python.mjs';
 import { serveOnNode } from '../host/node-http.ts';
-import { sdkServer } from '../node/legacy-serving.ts';
+import { sdkServer } from '../node/sessions/serving.ts';
 import { typescriptClient } from './typescript-client.ts';
 
 vi.setConfig({ testTimeout: 30_000 });

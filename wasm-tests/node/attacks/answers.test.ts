@@ -2,8 +2,8 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { initialize, post } from '../../host/legacy.ts';
-import { sdkServer, sendTo } from '../legacy-serving.ts';
 import { listenRequest, TOOLS } from '../serving.ts';
+import { sdkServer, sendTo } from '../sessions/serving.ts';
 
 /** A server whose handler answers so, and the codes of the errors that it reports. */
 function answering(

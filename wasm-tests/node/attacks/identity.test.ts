@@ -8,9 +8,9 @@ import {
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged } from '../../host/listen.ts';
-import { BreakableBus } from '../breakable-bus.ts';
-import { sessionServer } from '../legacy-serving.ts';
+import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
+import { sessionServer } from '../sessions/serving.ts';
 
 const BOTH = { toolsListChanged: true, promptsListChanged: true };
 const CUE = listChanged('1', 'tools');

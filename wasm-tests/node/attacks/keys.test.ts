@@ -2,8 +2,8 @@ import { ListenError } from 'mcp-listen';
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { listChanged, WireStream } from '../../host/listen.ts';
+import { AUDIENCE, ISSUER, seconds, tokenIssuer } from '../auth/jwt/token-issuer.ts';
 import { listenRequest, serving, TOOLS } from '../serving.ts';
-import { AUDIENCE, ISSUER, seconds, tokenIssuer } from '../token-issuer.ts';
 
 const CUE = listChanged('1', 'tools');
 const HOUR = 3_600_000;

@@ -1,0 +1,222 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LegacySession } from '../../host/legacy.ts';
+import { WireStream } from '../../host/listen.ts';
+import { declaring } from '../../host/options.ts';
+import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from '../serving.ts';
+import { sendTo } from '../sessions/serving.ts';
+
+describe('capabilities', () => {
+  test('are asked of the handler with the credentials of the caller, and name the server in the result', async () => {
+    const asked: (string | null)[] = [];
+    const handler = createMcpHandler(notebook);
+    const server = createListenHandler((request: Request) => {
+      asked.push(request.headers.get('mcp-method'), request.headers.get('authorization'));
+      return handler.fetch(request);
+    });
+    const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions: ['note://a'] };
+    const response = await server.fetch(
+      listenRequest(filter, { headers: { authorization: 'Bearer t' } }),
+    );
+    expect(asked).toEqual(['server/discover', 'Bearer t']);
+    const stream = new WireStream(response, new AbortController());
+    expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
+    void server.close();
+    expect(await stream.message()).toContain(
+      '"io.modelcontextprotocol/serverInfo":{"name":"notebook","version":"1.0.0"}',
+    );
+  });
+
+  test('that come as an event stream are understood', async () => {
+    const handler = createMcpHandler(notebook, { responseMode: 'sse' });
+    const stream = await open(createListenHandler(handler), TOOLS);
+    expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
+  });
+
+  test.each([
+    ['answers otherwise', () => new Response('no', { status: 500 })],
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+  ])('of a handler that %s: 503, and the next listen asks again', async (_name, broken) => {
+    const onError = vi.fn();
+    let isBroken = true;
+    const handler = createMcpHandler(notebook);
+    const server = createListenHandler(
+      (request: Request) => (isBroken ? broken() : handler.fetch(request)),
+      {
+        onError,
+      },
+    );
+    expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toEqual({
+      status: 503,
+      code: -32603,
+      retryAfter: '2',
+    });
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
+    isBroken = false;
+    expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
+  });
+
+  test('given as an object are not asked for', async () => {
+    const handler = vi.fn(() => new Response());
+    const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
+    await server.fetch(listenRequest(TOOLS));
+    expect(handler).not.toHaveBeenCalled();
+    await server.fetch(new Request(URL));
+    expect(handler).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    { server: { capabilities: CAPABILITIES } },
+    { server: { info: { name: 'tests' }, capabilities: CAPABILITIES } },
+    { server: { info: { name: 'tests', version: '1' } } },
+    { server: declaring(CAPABILITIES), advertise: 'all' },
+    { advertise: 'offered' },
+  ])('that are given by half, or in two ways, are refused: %j', (options) => {
+    expect(() => createListenHandler(() => new Response(), options as object)).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+  });
+});
+
+describe('legacy', () => {
+  test('is told as it is in effect', () => {
+    const bus = new InMemoryBus();
+    const shared = Object.assign(new InMemoryBus(), {
+      sessions: { ...bus.sessions, isShared: true },
+    });
+    const effective = (options: ListenHandlerOptions) =>
+      createListenHandler(() => new Response(), options).legacy;
+    expect(effective({ bus })).toBe('stateless');
+    expect(effective({ bus: shared })).toBe('sessions');
+    expect(effective({ bus: shared, listen: 'off' })).toBe('stateless');
+    expect(effective({ bus: shared, legacy: 'reject' })).toBe('reject');
+  });
+
+  test('that is none is refused', () => {
+    expect(() =>
+      createListenHandler(() => new Response(), { legacy: 'session' as 'sessions' }),
+    ).toThrow(expect.objectContaining({ code: 'invalid-options' }));
+  });
+});
+
+describe('capabilities at initialize', () => {
+  test.each<[string, number, () => Response]>([
+    ['answers with an error', 0, () => new Response('no', { status: 404 })],
+    [
+      'throws',
+      1,
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    [
+      'breaks off',
+      1,
+      () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) })),
+    ],
+  ])(
+    'of a handler that %s when it is asked: its own answer counts, errors told: %i',
+    async (_name, told, asked) => {
+      const onError = vi.fn();
+      const behind = createMcpHandler(notebook);
+      const handler = (request: Request) =>
+        request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
+      const session = await LegacySession.begin(
+        sendTo(createListenHandler(handler, { legacy: 'sessions', onError })),
+      );
+      expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
+      expect(onError.mock.calls.map(([error]) => error.code)).toEqual(
+        Array(told).fill('discover-failed'),
+      );
+    },
+  );
+});
+
+describe('what the handler told', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  test('holds for its ttlMs: it is asked once within it, and again after it', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000);
+    const { asked, listen } = telling({ ttlMs: 60_000, cacheScope: 'public' });
+    await listen('Bearer a');
+    clock.mockReturnValue(60_999);
+    await listen('Bearer b');
+    expect(asked).toEqual(['Bearer a']);
+    clock.mockReturnValue(61_000);
+    await listen('Bearer c');
+    expect(asked).toEqual(['Bearer a', 'Bearer c']);
+  });
+
+  test('holds for an hour at most', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    const { asked, listen } = telling({ ttlMs: 86_400_000, cacheScope: 'public' });
+    await listen();
+    clock.mockReturnValue(3_600_000);
+    await listen();
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([{ ttlMs: 0 }, {}])('holds for one listen alone where it is %o', async (freshness) => {
+    const { asked, listen } = telling(freshness);
+    for (let round = 0; round < 3; round += 1) await listen();
+    expect(asked).toHaveLength(3);
+  });
+
+  test.each([{ cacheScope: 'private' }, {}])(
+    'is for one caller alone where it is %o',
+    async (scope) => {
+      const { asked, listen } = telling({ ttlMs: 60_000, ...scope });
+      await listen('Bearer a');
+      await listen('Bearer a');
+      await listen('Bearer b');
+      await listen('Bearer b', 'session=1');
+      await listen('Bearer b', 'session=1');
+      expect(asked).toEqual(['Bearer a', 'Bearer b', 'Bearer b']);
+    },
+  );
+
+  test('is taken anew: what the server no longer notifies about is no longer honored', async () => {
+    const answer = { ttlMs: 0, capabilities: { tools: { listChanged: true } } };
+    const { listen } = telling(answer);
+    expect(await listen()).toContain('"notifications":{"toolsListChanged":true}');
+    answer.capabilities.tools.listChanged = false;
+    expect(await listen()).toContain('"notifications":{}');
+  });
+
+  test('is asked for by each of the requests that come together, and serves them all', async () => {
+    const { asked, listen } = telling({ ttlMs: 60_000 });
+    const acks = await Promise.all([listen(), listen(), listen()]);
+    expect(new Set(acks)).toHaveLength(1);
+    expect(asked).toHaveLength(3);
+    await listen();
+    expect(asked).toHaveLength(3);
+  });
+});
+
+/** A server whose handler tells its capabilities with `answer`; `listen` resolves with the ack. */
+function telling(answer: object) {
+  const asked: string[] = [];
+  const server = createListenHandler((request: Request) => {
+    asked.push(request.headers.get('authorization') ?? '');
+    const capabilities = { tools: { listChanged: true } };
+    return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities, ...answer } });
+  });
+  const listen = async (authorization = '', cookie = '') => {
+    const response = await server.fetch(
+      listenRequest(TOOLS, { headers: { authorization, cookie } }),
+    );
+    return new WireStream(response, new AbortController()).message();
+  };
+  return { asked, listen };
+}
+
+function notebook(): McpServer {
+  const capabilities = { tools: { listChanged: true } };
+  return new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });
+}

@@ -1,0 +1,34 @@
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { InMemoryBus } from 'mcp-listen';
+import { type StdioListenOptions, serveListenStdio } from 'mcp-listen/node';
+import { type Mock, vi } from 'vitest';
+import { declaring } from '../../host/options.ts';
+import { LineReader } from '../../host/stdio.ts';
+import { CAPABILITIES } from '../serving.ts';
+
+/** What is known of the server behind without asking it. */
+const KNOWN: StdioListenOptions = { server: declaring(CAPABILITIES) };
+
+/** A connection with this test on both ends: as the client, and as the server behind. */
+export function connected(options: StdioListenOptions = {}, known = KNOWN) {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const bus = new InMemoryBus();
+  const onError: Mock = vi.fn();
+  const behind: { stdin?: Readable; stdout?: Writable } = {};
+  const serve = (input: Readable, output: Writable) =>
+    void Object.assign(behind, { stdin: input, stdout: output });
+  const server = serveListenStdio(serve, { ...known, bus, onError, stdin, stdout, ...options });
+  const { stdin: received, stdout: saying } = behind as { stdin: Readable; stdout: Writable };
+  const send = (line: string) => stdin.write(`${line}\n`);
+  return {
+    bus,
+    onError,
+    received,
+    saying,
+    send,
+    server,
+    stdin,
+    stdout,
+    lines: new LineReader(stdout),
+  };
+}

@@ -1,0 +1,64 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { acknowledged, listenBody } from '../../host/listen.ts';
+import { poison } from '../../host/poison.ts';
+import { requestLine } from '../../host/stdio.ts';
+import { TOOLS } from '../serving.ts';
+import { connected } from '../stdio/serving.ts';
+
+const uncaught = vi.fn();
+for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, uncaught);
+afterEach(() => expect(uncaught).not.toHaveBeenCalled());
+
+async function listening() {
+  const connection = connected();
+  connection.send(listenBody(TOOLS, '1'));
+  expect(await connection.lines.next()).toBe(acknowledged('1', TOOLS));
+  return connection;
+}
+
+async function endsWhole({
+  lines,
+  onError,
+  received,
+  saying,
+}: Awaited<ReturnType<typeof listening>>): Promise<void> {
+  received.resume();
+  await expect.poll(() => received.readableEnded).toBe(true);
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'core-trapped' }));
+  saying.write('{"last":1}\n');
+  expect(await lines.next()).toBe('{"last":1}');
+}
+
+test('a connection ends where the core traps at a line of the client, and what the server says comes through', async () => {
+  const connection = await listening();
+  poison();
+  connection.send(requestLine('2', 'tools/list'));
+  await endsWhole(connection);
+});
+
+test('and where it traps at a publish, which says so', async () => {
+  const connection = await listening();
+  poison();
+  await expect(connection.server.notify.toolsChanged()).rejects.toMatchObject({
+    code: 'core-trapped',
+  });
+  await endsWhole(connection);
+});
+
+test('and where the server behind has still to say what it can do', async () => {
+  const connection = connected({}, {});
+  connection.send(listenBody(TOOLS, '1'));
+  await expect.poll(() => connection.received.readableLength).toBeGreaterThan(0);
+  poison();
+  connection.send(requestLine('2', 'tools/list'));
+  await endsWhole(connection);
+});
+
+test('the next connection of the process listens', async () => {
+  const former = await listening();
+  poison();
+  former.send(requestLine('2', 'tools/list'));
+  await endsWhole(former);
+  const next = await listening();
+  await next.server.close();
+});
