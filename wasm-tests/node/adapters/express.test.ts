@@ -14,7 +14,7 @@ import {
 } from '../../host/listen.ts';
 import { CAPABILITIES, serving, TOOLS } from '../serving.ts';
 
-describe('a listen stream by Express', () => {
+describe('a listen stream under Express', () => {
   test.each([
     ['no parser', []],
     ['express.json()', [express.json()]],
@@ -33,7 +33,7 @@ describe('a listen stream by Express', () => {
     await expect.poll(() => server.stats().ended.left).toBe(1);
   });
 
-  test('with a body that was parsed elsewhere, and unpacked', async () => {
+  test('with a body that was decompressed and parsed elsewhere', async () => {
     const app = express().use(express.json());
     const handler = toNodeHandler(serving());
     app.post('/mcp', (request, response) => {
@@ -52,10 +52,8 @@ describe('a listen stream by Express', () => {
   });
 });
 
-describe('`auth` of a request by Express', () => {
-  /**
-   * Knows one token, as `requireBearerAuth` of the SDK does, and leaves all others to the server.
-   */
+describe('`auth` of a request under Express', () => {
+  /** Sets `auth`, as `requireBearerAuth` of the SDK does; passes requests without a token on. */
   const authenticate: RequestHandler = (request, _response, next) => {
     const token = request.headers.authorization?.replace('Bearer ', '');
     const auth: AuthInfo = {
@@ -103,14 +101,14 @@ describe('`auth` of a request by Express', () => {
   });
 });
 
-describe('a request by Express', () => {
-  test('has its whole address below a router', async () => {
+describe('a request under Express', () => {
+  test('has its whole URL below a router', async () => {
     const app = express().use('/below', toNodeHandler({ fetch: ({ url }) => new Response(url) }));
     const origin = await served(app);
     expect(await (await fetch(`${origin}/below/mcp?a=1`)).text()).toBe(`${origin}/below/mcp?a=1`);
   });
 
-  test('whose type the parser does not know has its own bytes', async () => {
+  test('of a type that the parser does not know keeps its bytes', async () => {
     const app = express()
       .use(express.json())
       .use(toNodeHandler({ fetch: echo }));
@@ -118,7 +116,7 @@ describe('a request by Express', () => {
     expect(await response.json()).toMatchObject({ body: 'as it is' });
   });
 
-  test('whose body somebody has read and kept is a 500 that says so to whoever runs the server', async () => {
+  test('with a consumed body gets 500, and is reported to onError', async () => {
     const onError = vi.fn();
     const app = express();
     app.use((request, _, next) => void request.resume().once('end', next));

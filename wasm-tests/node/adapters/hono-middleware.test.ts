@@ -19,7 +19,7 @@ const DECLARED = { info: { name: 'hono', version: '1' }, capabilities: CAPABILIT
 
 type Known = { Variables: { user: string } };
 
-/** An app whose first middleware knows the caller by a header field. */
+/** An app whose first middleware names the caller by a header field. */
 function routed(
   options: HonoListenOptions<Known>,
   behind = () => new Response('from the handler'),
@@ -51,7 +51,7 @@ async function openedBy(user: string, { hono }: ReturnType<typeof routed>, filte
   return listen(url, filter, { headers: { 'x-user': user } });
 }
 
-test('names callers by the context of their request, again while a stream is open', async () => {
+test('calls principal with the context of the request, and again while a stream is open', async () => {
   const asked = vi.fn();
   const app = routed({
     authorizationTtlMs: 1,
@@ -72,7 +72,7 @@ test('names callers by the context of their request, again while a stream is ope
   expect(await stream.message()).toBeUndefined();
 });
 
-test('asks what a caller may receive with its context', async () => {
+test('calls authorize with the context of the request', async () => {
   const options: HonoListenOptions<Known> = {
     authorize: ({ c, requested }) => ({
       resourceSubscriptions: (requested.resourceSubscriptions ?? []).filter((uri) =>
@@ -90,7 +90,7 @@ test('asks what a caller may receive with its context', async () => {
   stream.drop();
 });
 
-test('names callers of sessions too', async () => {
+test('calls principal for sessions too', async () => {
   const initialized = () => Response.json({ jsonrpc: '2.0', id: 1, result: INITIALIZED });
   const { hono } = routed({ legacy: 'sessions', principal: (c) => c.get('user') }, initialized);
   const send = (user: string) => async (init: RequestInit) =>
@@ -109,7 +109,7 @@ test('names callers of sessions too', async () => {
   expect((await session.via(send('eve')).post(watch)).status).toBe(404);
 });
 
-test('passes on what is not its own, and leaves the answer to the middleware around it', async () => {
+test('passes other requests on, and leaves the answer to outer middleware', async () => {
   const { hono } = routed({});
   const init = {
     method: 'POST',
@@ -124,7 +124,7 @@ test('passes on what is not its own, and leaves the answer to the middleware aro
   ]);
 });
 
-test('serves an object with fetch, which gets the request alone', async () => {
+test('accepts an object with fetch, which receives only the request', async () => {
   const fetch = vi.fn(() => new Response('from fetch'));
   const hono = new Hono().all('/mcp', listenMiddleware({ fetch }));
   expect(
@@ -133,7 +133,7 @@ test('serves an object with fetch, which gets the request alone', async () => {
   expect(fetch.mock.calls).toEqual([[expect.any(Request)]]);
 });
 
-test('takes a body that a middleware has read', async () => {
+test('accepts a body that a middleware has read', async () => {
   const hono = new Hono()
     .use(async (c, next) => {
       await c.req.json();

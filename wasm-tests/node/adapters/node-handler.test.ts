@@ -22,15 +22,15 @@ import {
   listenBody,
 } from '../../host/listen.ts';
 import { serving, TOOLS } from '../serving.ts';
-import { asking, slowly } from './slow-client.ts';
+import { asking, readLate } from './slow-client.ts';
 
 // A busy machine is no failure.
 vi.setConfig({ testTimeout: 30_000 });
 
 const BIG_ID = '12345678901234567890';
 
-describe('a listen stream by node:http', () => {
-  test('is acknowledged, hears a change, and ends with its result', async () => {
+describe('a listen stream under node:http', () => {
+  test('is acknowledged, receives a change, and ends with its result', async () => {
     const server = serving();
     const stream = await listen(`${await served(toNodeHandler(server))}/mcp`, TOOLS, {
       id: BIG_ID,
@@ -43,7 +43,7 @@ describe('a listen stream by node:http', () => {
     expect(await stream.message()).toBeUndefined();
   });
 
-  test('is flushed once its client has read it, which close does not wait for', async () => {
+  test('is flushed once its client has read it, without delaying close', async () => {
     const server = serving({ limits: { maxRequestBodySize: 1_000_000 } });
     const handler = toNodeHandler(server);
     const uris = Array.from({ length: 256 }, (_, place) => `note://${place}/${'x'.repeat(1_900)}`);
@@ -73,7 +73,7 @@ describe('a listen stream by node:http', () => {
     expect(await handler.flushed(30_000)).toBe(true);
   });
 
-  test('leaves when its client does', async () => {
+  test('ends when its client leaves', async () => {
     const server = serving();
     const stream = await listen(`${await served(toNodeHandler(server))}/mcp`, TOOLS);
     await stream.message();
@@ -84,15 +84,15 @@ describe('a listen stream by node:http', () => {
   test.each([
     ['ours', toNodeHandler],
     ["the SDK's", (server: ListenHandler) => sdkNodeHandler(server) as RequestListener],
-  ])('waits while its client reads nothing, and what waits collapses: %s', async (_, adapter) => {
-    const { heard, most } = await slowly(adapter);
-    expect(heard).toBeGreaterThan(0);
-    expect(heard).toBeLessThan(most / 2);
+  ])('collapses its cues while its client reads nothing: %s', async (_, adapter) => {
+    const { received, most } = await readLate(adapter);
+    expect(received).toBeGreaterThan(0);
+    expect(received).toBeLessThan(most / 2);
   });
 });
 
-describe('an answer by node:http', () => {
-  test('is asked for no further chunk before the last one has left the process', async () => {
+describe('an answer under node:http', () => {
+  test('is pulled only once the last chunk has left the process', async () => {
     let pulled = 0;
     let response: ServerResponse | undefined;
     const handler = toNodeHandler(
@@ -113,7 +113,7 @@ describe('an answer by node:http', () => {
     expect((await text(client.resume())).length).toBeGreaterThan(CHUNK * CHUNKS);
   });
 
-  test('has its header fields sent before there is anything to read', async () => {
+  test('sends its header fields before its body', async () => {
     const cancelled = vi.fn();
     const body = new ReadableStream({ cancel: cancelled });
     const origin = await served(
@@ -137,7 +137,7 @@ describe('an answer by node:http', () => {
     expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
   });
 
-  test('that fails is a 500 before it has begun, and breaks off afterwards', async () => {
+  test('that fails is a 500 before it begins, and is cut off afterwards', async () => {
     const onError = vi.fn();
     const problem = new Error('problem');
     const throwing = { fetch: () => Promise.reject(problem) };
@@ -149,8 +149,8 @@ describe('an answer by node:http', () => {
   });
 });
 
-describe('the body of a request by node:http', () => {
-  test('arrives byte for byte, with its header fields and its address', async () => {
+describe('the body of a request under node:http', () => {
+  test('arrives byte for byte, with its header fields and its URL', async () => {
     const bytes = Uint8Array.of(0xef, 0xbb, 0xbf, 0xff, 0x00);
     const origin = await served(
       toNodeHandler({
@@ -173,25 +173,22 @@ describe('the body of a request by node:http', () => {
   test.each([
     ['the limit', 'x'.repeat(2_000_000), 413],
     ['what is read', listenBody(TOOLS), 406],
-  ])(
-    'that is refused leaves its connection to the next one, whatever of its body goes beyond %s',
-    async (_, body, status) => {
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      const origin = await served(toNodeHandler(serving()));
-      const first = await post(
-        origin,
-        agent,
-        { ...LISTEN_HEADERS, accept: status === 406 ? 'text/html' : '*/*' },
-        body,
-      );
-      expect(first.status).toBe(status);
-      const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
-      expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
-      agent.destroy();
-    },
-  );
+  ])('that is refused beyond %s leaves its connection usable', async (_, body, status) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const origin = await served(toNodeHandler(serving()));
+    const first = await post(
+      origin,
+      agent,
+      { ...LISTEN_HEADERS, accept: status === 406 ? 'text/html' : '*/*' },
+      body,
+    );
+    expect(first.status).toBe(status);
+    const second = await post(origin, agent, { 'content-type': 'text/plain' }, 'hello');
+    expect(second).toEqual({ status: 418, text: 'from the handler', port: first.port });
+    agent.destroy();
+  });
 
-  test('that the handler reads in part leaves its connection to the next one', async () => {
+  test('that the handler reads in part leaves its connection usable', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const reading = async ({ body }: Request) => {
       await body?.getReader().read();
@@ -205,8 +202,8 @@ describe('the body of a request by node:http', () => {
   });
 });
 
-describe('a request by node:http', () => {
-  test('is aborted when its client goes away before the answer', async () => {
+describe('a request under node:http', () => {
+  test('is aborted when its client leaves before the answer', async () => {
     let signal: AbortSignal | undefined;
     const handler = toNodeHandler({
       fetch: (request) => {
@@ -235,7 +232,7 @@ describe('a request by node:http', () => {
     },
   );
 
-  test('brings what a middleware says of its token', async () => {
+  test('carries the authInfo that a middleware has set', async () => {
     const fetched = vi.fn(() => new Response());
     const handler = toNodeHandler({ fetch: fetched });
     await fetch(
@@ -257,7 +254,7 @@ function streaming(
   return { fetch: () => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })) };
 }
 
-/** Resolves when `count` has risen and does so no more. */
+/** Resolves once `count` has stopped rising. */
 async function settled(count: () => number): Promise<void> {
   for (let before = 0, same = 0; same < 10; before = count()) {
     await new Promise((resolve) => setTimeout(resolve, 50));

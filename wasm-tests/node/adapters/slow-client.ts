@@ -13,10 +13,10 @@ const URIS = 200;
 const ROUNDS = 100;
 
 /**
- * What a client hears that reads nothing until `most` updates are published, by an adapter to
- * `node:http`.
+ * Publishes `most` updates to a client that reads nothing until then, under an adapter to
+ * `node:http`; returns how many of them the client receives.
  */
-export async function slowly(adapter: (server: ListenHandler) => RequestListener) {
+export async function readLate(adapter: (server: ListenHandler) => RequestListener) {
   const bus = new InMemoryBus();
   const server = serving({
     bus,
@@ -37,12 +37,15 @@ export async function slowly(adapter: (server: ListenHandler) => RequestListener
     await new Promise(setImmediate);
   }
   const closed = server.close();
-  const said = await text(client.resume());
+  const body = await text(client.resume());
   await closed;
-  return { heard: said.split('notifications/resources/updated').length - 1, most: URIS * ROUNDS };
+  return {
+    received: body.split('notifications/resources/updated').length - 1,
+    most: URIS * ROUNDS,
+  };
 }
 
-/** A connection that has asked, and reads nothing before it is resumed. */
+/** A connection that has sent a request, and reads nothing before it is resumed. */
 export async function asking(origin: string, body: string): Promise<Socket> {
   const { host, port } = new URL(origin);
   const socket = connect(Number(port), '127.0.0.1');

@@ -11,8 +11,8 @@ function info(more: Partial<AuthInfo> = {}): AuthInfo {
   return { token: 'secret', clientId: 'app', scopes: ['mcp'], ...more };
 }
 
-/** What `authorize` learns where `principal` answers so. */
-async function learned(answer: AuthInfo): Promise<AuthorizeContext> {
+/** The context that `authorize` receives when `principal` returns `answer`. */
+async function contextFor(answer: AuthInfo): Promise<AuthorizeContext> {
   const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
   const response = await serving({ principal: () => answer, authorize }).fetch(
     listenRequest(TOOLS),
@@ -31,29 +31,30 @@ test.each([
   ['its userId where sub is empty', { sub: '', userId: 'bob' }, 'bob'],
   ['its userId where sub is a number', { sub: 7, userId: 'bob' }, 'bob'],
   [
-    'the digest of its token where both are something else',
+    'the digest of its token where both have other types',
     { sub: null, userId: ['bob'] },
     sha256('secret'),
   ],
-  ['the digest of its token where there is nothing more', {}, sha256('secret')],
+  ['the digest of its token where it has neither', {}, sha256('secret')],
 ])('a token names its caller by %s', async (_, extra, name) => {
-  expect((await learned(info({ extra }))).principal).toBe(name);
+  expect((await contextFor(info({ extra }))).principal).toBe(name);
 });
 
-test('two tokens of one client without extra are of two callers, and each token always of one', async () => {
+test('without extra, each token of a client names one caller', async () => {
   const names = [];
-  for (const token of ['one', 'two', 'one']) names.push((await learned(info({ token }))).principal);
+  for (const token of ['one', 'two', 'one'])
+    names.push((await contextFor(info({ token }))).principal);
   expect(names).toEqual([sha256('one'), sha256('two'), sha256('one')]);
 });
 
-test('authorize gets the token as claims, and its moment in milliseconds', async () => {
+test('authorize receives the token as claims, and its expiry in milliseconds', async () => {
   const answer = info({ expiresAt: 4e9, resource: new URL('https://mcp.example/mcp') });
-  const { claims, expiresAt } = await learned(answer);
+  const { claims, expiresAt } = await contextFor(answer);
   expect(claims).toBe(answer);
   expect(expiresAt).toBe(4e12);
 });
 
-test('a stream ends at the second at which its token expires', async () => {
+test('a stream ends in the second in which its token expires', async () => {
   const now = Math.ceil(Date.now() / 1_000) * 1_000;
   vi.setSystemTime(now);
   const server = serving({ principal: () => info({ expiresAt: now / 1_000 + 2 }) });
@@ -65,7 +66,7 @@ test('a stream ends at the second at which its token expires', async () => {
   expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
 });
 
-test('a token that does not say when never expires, and one that has expired is denied', async () => {
+test('a token without expiresAt never expires, and an expired token is denied', async () => {
   const server = serving({ principal: () => info(), keepAliveMs: 0 });
   await open(server, TOOLS);
   await vi.advanceTimersByTimeAsync(86_400_000);
@@ -83,7 +84,7 @@ test.each([
   { ...info(), name: 'ann' },
   { ...info(), groups: ['acme'] },
   { ...info(), claims: {} },
-])('%j names nobody', async (answer) => {
+])('%j is no valid AuthInfo', async (answer) => {
   const onError = vi.fn();
   const server = serving({ principal: () => answer as AuthInfo, onError });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
@@ -92,7 +93,7 @@ test.each([
   );
 });
 
-test("the SDK's requireBearerAuth is a principal as it is", async () => {
+test("the SDK's requireBearerAuth works as principal", async () => {
   const verifyAccessToken = async (token: string): Promise<AuthInfo> => {
     if (token === 'good')
       return info({ token, expiresAt: Date.now() / 1_000 + 60, extra: { sub: 'ann' } });
@@ -119,7 +120,7 @@ const DENIERS: [name: string, denying: (answer: () => Response) => ListenHandler
 ];
 
 test.each(DENIERS)(
-  'a Response of %s denies with its status and two header fields',
+  'a Response returned by %s denies with its status and two of its header fields',
   async (_, denying) => {
     for (const [status, field] of [
       [401, 'www-authenticate'],
@@ -142,7 +143,7 @@ test.each(DENIERS)(
 );
 
 test.each(DENIERS)(
-  'a Response of %s that is no denial is a 503, and reported',
+  'any other Response returned by %s gives 503, and is reported',
   async (_, denying) => {
     for (const answer of [
       new Response(),

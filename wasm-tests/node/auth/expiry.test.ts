@@ -5,16 +5,16 @@ import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
-// What comes over a connection is written after the turn of the event loop in which it came.
+// Streams are written to after the turn of the event loop in which an event arrives.
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A caller whose token expires so many milliseconds from now. */
+/** A caller whose token expires in `ms`. */
 function expiring(ms: number): Principal {
   return () => ({ name: 'ann', expiresAt: Date.now() + ms });
 }
 
-/** The same, said as a `Date`. */
+/** The same, as a `Date`. */
 function expiringOn(ms: number): Principal {
   return () => ({ name: 'ann', expiresAt: new Date(Date.now() + ms) });
 }
@@ -23,7 +23,7 @@ describe.each([
   ['a bus of the process', () => new InMemoryBus()],
   ['a bus elsewhere', () => new BreakableBus()],
 ])('on %s', (_, busOf) => {
-  test('a stream ends when its token expires, without a result and whatever waits', async () => {
+  test('a stream ends without a result when its token expires', async () => {
     const server = serving({ bus: busOf(), principal: expiring(1_000) });
     const stream = await open(server, TOOLS);
     await stream.message();
@@ -34,21 +34,21 @@ describe.each([
     expect(await stream.message()).toBeUndefined();
   });
 
-  test('a stream whose reader takes nothing ends as well, and is told nothing of what waited', async () => {
+  test('a stream that is not read ends as well, without its pending cues', async () => {
     const server = serving({ bus: busOf(), principal: expiring(1_000), keepAliveMs: 0 });
     const stream = await open(server, TOOLS);
     for (let count = 0; count < 5; count += 1) await server.notify.toolsChanged();
     await vi.advanceTimersByTimeAsync(1_001);
     expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
-    const said: string[] = [];
+    const messages: string[] = [];
     for (let text = await stream.message(); text !== undefined; text = await stream.message())
-      said.push(text);
-    expect(said.filter((text) => text.includes('list_changed')).length).toBeLessThanOrEqual(1);
-    expect(said.join()).not.toContain('result');
+      messages.push(text);
+    expect(messages.filter((text) => text.includes('list_changed')).length).toBeLessThanOrEqual(1);
+    expect(messages.join()).not.toContain('result');
   });
 
   test.each([1e15, Number.POSITIVE_INFINITY])(
-    'a token that expires in %s ms ends nothing',
+    'a token that expires in %s ms ends no stream',
     async (ms) => {
       const server = serving({ bus: busOf(), principal: expiring(ms), keepAliveMs: 0 });
       await open(server, TOOLS);
@@ -58,7 +58,7 @@ describe.each([
   );
 });
 
-test('a stream ends at the moment of a Date', async () => {
+test('a stream ends at an expiry that is a Date', async () => {
   const server = serving({ principal: expiringOn(1_000) });
   const stream = await open(server, TOOLS);
   await stream.message();
@@ -85,7 +85,7 @@ test.each([
   ['a Date', 0],
   ['a Date', -1],
   ['a Date', -7e11],
-])('who has expired by %s %s ms ago is denied', async (form, ms) => {
+])('a caller whose expiry is %s of %s ms from now is denied', async (form, ms) => {
   const expiresAt = () => (form === 'a Date' ? new Date(Date.now() + ms) : Date.now() + ms);
   const server = serving({ principal: () => ({ name: 'ann', expiresAt: expiresAt() }) });
   expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 401 });
@@ -100,7 +100,7 @@ test.each([
   { name: 7 },
   {},
   [],
-])('%j names nobody', async (answer) => {
+])('%j is no valid identity', async (answer) => {
   expect(await errorsOf(answer)).toMatchObject([{ code: 'authorizer-failed' }]);
 });
 
@@ -109,20 +109,17 @@ test.each([
   ['seconds in a Date', new Date(1_795_330_800)],
   ['the last millisecond of 2000', Date.UTC(2001) - 1],
   ['zero', 0],
-  ['no moment at all', Number.NEGATIVE_INFINITY],
-])(
-  'an expiry before 2001 names nobody, and the error says what it should be: %s',
-  async (_, expiresAt) => {
-    expect(await errorsOf({ name: 'ann', expiresAt })).toMatchObject([
-      {
-        code: 'authorizer-failed',
-        message: expect.stringContaining('milliseconds since 1970, not seconds'),
-      },
-    ]);
-  },
-);
+  ['minus infinity', Number.NEGATIVE_INFINITY],
+])('an expiry before 2001 is refused, and the error names the unit: %s', async (_, expiresAt) => {
+  expect(await errorsOf({ name: 'ann', expiresAt })).toMatchObject([
+    {
+      code: 'authorizer-failed',
+      message: expect.stringContaining('milliseconds since 1970, not seconds'),
+    },
+  ]);
+});
 
-/** What is reported of an answer that is refused with 503. */
+/** The errors that are reported for an answer that is refused with 503. */
 async function errorsOf(answer: unknown): Promise<Error[]> {
   const errors: Error[] = [];
   const server = serving({

@@ -15,11 +15,11 @@ import { sessionServer } from '../sessions/serving.ts';
 const BOTH = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const CUE = listChanged('1', 'tools');
 
-// What comes over a connection is written after the turn of the event loop in which it came.
+// Streams are written to after the turn of the event loop in which an event arrives.
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
-/** An authorizer whose answer can be changed. */
+/** An authorizer whose answer a test can change. */
 function changeable() {
   const asked: AuthorizeContext[] = [];
   const rights = {
@@ -41,8 +41,8 @@ const FAILURES: [
   ['denies', () => ({ denied: 403 }), undefined],
   ['allows less', () => ({}), undefined],
   ['throws', () => Promise.reject(new Error('secret')), 'authorizer-failed'],
-  ['is late', () => new Promise<never>(() => {}), 'authorizer-timeout'],
-  ['answers nonsense', () => ({ toolsListChanged: 'yes' }) as never, 'invalid-filter'],
+  ['times out', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+  ['returns an invalid filter', () => ({ toolsListChanged: 'yes' }) as never, 'invalid-filter'],
 ];
 
 const BUSES: [name: string, busOf: () => ListenBus][] = [
@@ -54,7 +54,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   const served = (options: ListenHandlerOptions) =>
     serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
-  test('nobody is asked again within 30 seconds, nor without a cue', async () => {
+  test('authorize is called again neither within 30 seconds nor without a cue', async () => {
     const rights = changeable();
     const server = served({ authorize: rights.authorize });
     const stream = await open(server, TOOLS);
@@ -66,7 +66,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     expect(rights.asked).toHaveLength(1);
   });
 
-  test('a cue of an older grant waits for an answer, and goes out with it', async () => {
+  test('a cue after 30 seconds waits for authorize, and is sent once it allows', async () => {
     const rights = changeable();
     const server = served({ authorize: rights.authorize, principal: () => 'ann' });
     const stream = await open(server, BOTH);
@@ -88,7 +88,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   });
 
   test.each(FAILURES)(
-    'where authorize then %s, the stream ends without the cue and without a result',
+    'where authorize later %s, the stream ends without the cue and without a result',
     async (...row) => {
       const [, answer, code] = row;
       const onError = vi.fn();
@@ -118,7 +118,7 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
   const served = (options: ListenHandlerOptions) =>
     serving({ bus: busOf(), keepAliveMs: 0, ...options });
 
-  test('whose client leaves while somebody is asked is one that left', async () => {
+  test('whose client leaves while authorize runs counts as left', async () => {
     const rights = changeable();
     const server = served({ authorize: rights.authorize });
     const stream = await open(server, TOOLS);
@@ -135,7 +135,7 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     expect(await next).toBeUndefined();
   });
 
-  test('that closes ends without a result where its rights are not renewed in time, for all callbacks together', async () => {
+  test('ends without a result where its callbacks together exceed authorizeMs', async () => {
     let ms = 0;
     const slowly = async <T>(answer: T): Promise<T> => {
       await new Promise((resolve) => setTimeout(resolve, ms));
@@ -164,7 +164,7 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     });
   });
 
-  test('that closes waits for the answer', async () => {
+  test('waits for authorize', async () => {
     const rights = changeable();
     const server = served({ authorize: rights.authorize });
     const stream = await open(server, TOOLS);
@@ -178,7 +178,7 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
   });
 
   test.each([0, Number.POSITIVE_INFINITY])(
-    'is asked about once with authorizationTtlMs %s',
+    'calls authorize once with authorizationTtlMs: %s',
     async (authorizationTtlMs) => {
       const rights = changeable();
       const server = served({ authorize: rights.authorize, authorizationTtlMs });
@@ -202,7 +202,7 @@ describe('the stream of a session', () => {
     return { ...served, session, stream };
   }
 
-  test('asks again about its lists and all that it watches', async () => {
+  test('calls authorize again with its lists and all its resources', async () => {
     const rights = changeable();
     const { server, stream } = await streaming(rights);
     await vi.advanceTimersByTimeAsync(30_000);
@@ -212,7 +212,7 @@ describe('the stream of a session', () => {
     expect(rights.asked).toHaveLength(3);
   });
 
-  test('ends where it may not be told any more, and one that comes back is told what it may', async () => {
+  test('ends where it is denied, and a new stream receives what is still allowed', async () => {
     const rights = changeable();
     const { server, session, stream } = await streaming(rights);
     await vi.advanceTimersByTimeAsync(30_000);

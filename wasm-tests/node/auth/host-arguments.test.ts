@@ -40,7 +40,7 @@ const INITIALIZED = {
   serverInfo: { name: 'x', version: '1' },
 };
 
-/** A server that is named by what its host passes, and what reached whom of that. */
+/** A server that reads the arguments of its host, and records of where they arrived. */
 function hosted(options: ListenHandlerOptions<Host> = {}) {
   const handled: [method: string, ...Host][] = [];
   const handler = async (request: Request, ...rest: Host): Promise<Response> => {
@@ -61,8 +61,8 @@ function hosted(options: ListenHandlerOptions<Host> = {}) {
   return { server, handled, principal, authorize };
 }
 
-describe('what the host passes after a request', () => {
-  test('reaches principal, authorize and the question for the capabilities, as the same values', async () => {
+describe('the arguments that a host passes after a request', () => {
+  test('reach principal, authorize and server/discover as the same values', async () => {
     const { authorize, handled, principal, server } = hosted();
     expect((await server.fetch(listenRequest(TOOLS), ENV, ANN)).status).toBe(200);
     expect(principal.mock.calls.map(([, ...rest]) => rest)).toEqual([[ENV, ANN]]);
@@ -78,11 +78,11 @@ describe('what the host passes after a request', () => {
   });
 
   test.each<[string, ListenHandlerOptions<Host>]>([
-    ['as the server is', {}],
-    ['where everything is offered', { advertise: 'all' }],
-    ['where no streams are held', { listen: 'off' }],
-    ['where sessions are kept', { legacy: 'sessions' }],
-  ])('reaches the handler behind %s', async (_, options) => {
+    ['by default', {}],
+    ["with advertise: 'all'", { advertise: 'all' }],
+    ["with listen: 'off'", { listen: 'off' }],
+    ["with legacy: 'sessions'", { legacy: 'sessions' }],
+  ])('reach the handler behind %s', async (_, options) => {
     const { handled, server } = hosted(options);
     const headers = { 'content-type': 'application/json', 'mcp-method': 'server/discover' };
     for (const message of [
@@ -96,7 +96,7 @@ describe('what the host passes after a request', () => {
     for (const [, ...rest] of handled) expect(rest).toEqual([ENV, BOB]);
   });
 
-  test('reaches principal and authorize at each request of a session, and those of each request alone', async () => {
+  test('reach principal and authorize with each request of a session', async () => {
     const { authorize, principal, server } = hosted({ legacy: 'sessions', server: DECLARED });
     let ctx = { ...ANN };
     const session = await LegacySession.begin((init) =>
@@ -113,7 +113,7 @@ describe('what the host passes after a request', () => {
     expect(authorize.mock.calls[1]?.[0].args[1]).toBe(ctx);
   });
 
-  test('names another caller where it says so, who has no part in the session', async () => {
+  test('can name another caller, who may not use the session', async () => {
     const { server } = hosted({ legacy: 'sessions', server: DECLARED });
     let ctx = ANN;
     const session = await LegacySession.begin((init) =>
@@ -128,8 +128,8 @@ describe('what the host passes after a request', () => {
 describe.each<[string, () => ListenBus]>([
   ['a bus of the process', () => new InMemoryBus()],
   ['a bus elsewhere', () => new BreakableBus()],
-])('a stream that asks again, on %s,', (_, busOf) => {
-  test('passes what came with its request, and says that it is open', async () => {
+])('an open stream on %s', (_, busOf) => {
+  test('passes the arguments of its request again, with isOpen', async () => {
     const { authorize, principal, server } = hosted({ bus: busOf(), server: DECLARED });
     const isOpen: boolean[] = [];
     principal.mockImplementation((request, _env, { props }) => {
@@ -153,7 +153,7 @@ describe.each<[string, () => ListenBus]>([
   });
 });
 
-test('the stream of a session passes what came with its GET', async () => {
+test('the stream of a session passes the arguments of its GET', async () => {
   const { principal, server } = hosted({ legacy: 'sessions', server: DECLARED });
   const isOpen: boolean[] = [];
   principal.mockImplementation((request, _env, { props }) => {
@@ -176,7 +176,7 @@ test('the stream of a session passes what came with its GET', async () => {
   expect(isOpen).toEqual([false, false, false, true]);
 });
 
-test('a handler of one argument needs no type of what its host passes', async () => {
+test('a handler of one argument needs no type for the arguments of its host', async () => {
   const server = createListenHandler((request: Request) => new Response(request.url), {
     principal: (request) => request.headers.get('x-user') ?? undefined,
     server: DECLARED,

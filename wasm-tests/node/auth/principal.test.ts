@@ -9,12 +9,12 @@ const PING = { jsonrpc: '2.0', id: 2, method: 'ping' };
 const ANN = { 'x-user': 'ann' };
 const INIT: RequestInit = { method: 'POST', headers: { 'content-type': 'application/json' } };
 
-/** Names who says so, and denies all others. */
+/** Names the caller by a header field, and denies requests without it. */
 const principal: Principal = (request) =>
   request.headers.get('x-user') ?? { denied: 401, wwwAuthenticate: 'Bearer' };
 
 describe('a listen', () => {
-  test('is asked about once, and authorize is told the name', async () => {
+  test('calls principal once, and passes its name to authorize', async () => {
     const named = vi.fn(principal);
     const asked: unknown[] = [];
     const authorize = ({ principal, requested }: AuthorizeContext) => {
@@ -27,14 +27,14 @@ describe('a listen', () => {
     expect(asked).toEqual([['ann', TOOLS]]);
   });
 
-  test('of nobody in particular is served', async () => {
+  test('of an anonymous caller is served', async () => {
     const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
     const stream = await open(serving({ principal: () => undefined, authorize }), TOOLS);
     expect(await stream.message()).toContain('acknowledged');
     expect(authorize).toHaveBeenCalledWith(expect.objectContaining({ principal: undefined }));
   });
 
-  test('may be of nobody in particular, with claims for authorize', async () => {
+  test('of an anonymous caller may pass claims to authorize', async () => {
     const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
     const claims = { plan: 'free' };
     const stream = await open(
@@ -47,23 +47,20 @@ describe('a listen', () => {
     );
   });
 
-  test.each([401, 403] as const)(
-    'is denied with %s before anything is read of it',
-    async (denied) => {
-      const authorize = vi.fn(() => ({}));
-      const server = serving({
-        principal: async () => ({ denied, wwwAuthenticate: 'Bearer' }),
-        authorize,
-      });
-      const response = await server.fetch(listenRequest(TOOLS));
-      expect(response.headers.get('www-authenticate')).toBe('Bearer');
-      expect(await response.clone().text()).not.toContain('"id"');
-      expect(await refusal(response)).toEqual({ status: denied, code: -32_600, retryAfter: null });
-      expect(authorize).not.toHaveBeenCalled();
-    },
-  );
+  test.each([401, 403] as const)('is denied with %s before its body is read', async (denied) => {
+    const authorize = vi.fn(() => ({}));
+    const server = serving({
+      principal: async () => ({ denied, wwwAuthenticate: 'Bearer' }),
+      authorize,
+    });
+    const response = await server.fetch(listenRequest(TOOLS));
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await response.clone().text()).not.toContain('"id"');
+    expect(await refusal(response)).toEqual({ status: denied, code: -32_600, retryAfter: null });
+    expect(authorize).not.toHaveBeenCalled();
+  });
 
-  test('is not asked about where HTTP alone refuses it', async () => {
+  test('calls no principal where HTTP alone refuses it', async () => {
     const named = vi.fn(principal);
     const server = serving({ principal: named });
     const statuses = [];
@@ -85,7 +82,7 @@ describe('a listen', () => {
   });
 
   test.each(failures())(
-    'is a 503 that tells nothing where principal %s',
+    'gets 503 without details where principal %s',
     async (_name, principal, code) => {
       const onError = vi.fn();
       const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
@@ -96,7 +93,7 @@ describe('a listen', () => {
     },
   );
 
-  test('whose client has left is an error of nobody', async () => {
+  test('whose client has left reports no error', async () => {
     const onError = vi.fn();
     const abort = new AbortController();
     const principal = async () => {
@@ -108,16 +105,12 @@ describe('a listen', () => {
   });
 });
 
-describe('what is no listen and nothing of a session', () => {
+describe('a request that is neither a listen nor part of a session', () => {
   test.each([
     ['a tool list', {}, { jsonrpc: '2.0', id: 1, method: 'tools/list' }],
-    ['a ping of nobody', {}, PING],
-    [
-      'an envelope of 2026-07-28, whatever session it names',
-      { 'mcp-session-id': 'x' },
-      enveloped(),
-    ],
-  ])('%s reaches the handler, and nobody is asked', async (_name, headers, message) => {
+    ['a ping', {}, PING],
+    ['an envelope of 2026-07-28 with a session id', { 'mcp-session-id': 'x' }, enveloped()],
+  ])('%s reaches the handler, and principal is not called', async (_name, headers, message) => {
     const named = vi.fn(principal);
     const handler = vi.fn(() => new Response());
     const { fetch } = createListenHandler(handler, { principal: named, legacy: 'sessions' });
@@ -129,7 +122,7 @@ describe('what is no listen and nothing of a session', () => {
 });
 
 describe('a session', () => {
-  test('is asked about once for each request that it has to do with', async () => {
+  test('calls principal once per request', async () => {
     const named = vi.fn(principal);
     const { send } = sessionServer({ principal: named });
     const session = await LegacySession.begin(send, ANN);
@@ -144,7 +137,7 @@ describe('a session', () => {
     expect(named).toHaveBeenCalledOnce();
   });
 
-  test('tells authorize the name, at each stream and each subscription', async () => {
+  test('passes the name to authorize for each stream and each subscribe', async () => {
     const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
     const { send } = sessionServer({ principal, authorize });
     const session = await LegacySession.begin(send, ANN);
@@ -155,14 +148,11 @@ describe('a session', () => {
 
   test.each<[string, (send: Send, session: Named) => Promise<Response>]>([
     ['initialize', (send) => posted(send, initialize('2025-11-25'))],
-    [
-      'an initialize that is none',
-      (send) => posted(send, { ...initialize('2025-11-25'), id: null }),
-    ],
+    ['an invalid initialize', (send) => posted(send, { ...initialize('2025-11-25'), id: null })],
     ['a batch', (send) => posted(send, [PING])],
-    ['a subscription of no session', (send) => posted(send, subscribing('a'))],
+    ['a subscribe without a session', (send) => posted(send, subscribing('a'))],
     ...inSession(),
-  ])('is denied before it is looked at: %s', async (_name, ask) => {
+  ])('is denied before it is inspected: %s', async (_name, ask) => {
     const { send } = sessionServer({ principal });
     const { id } = await LegacySession.begin(send, ANN);
     const response = await ask(send, { 'mcp-session-id': id });
@@ -172,7 +162,7 @@ describe('a session', () => {
   });
 
   test.each(inSession())(
-    'that was never begun is unknown before anybody is asked: %s',
+    'with an unknown id is refused before principal is called: %s',
     async (_name, ask) => {
       const named = vi.fn(principal);
       const response = await ask(sessionServer({ principal: named }).send, {
@@ -190,13 +180,9 @@ describe('a session', () => {
       { headers: { origin: 'http://evil.example', 'mcp-session-id': 'x' } },
       403,
     ],
-    [
-      'for something else than a stream',
-      { headers: { accept: 'text/html', 'mcp-session-id': 'x' } },
-      406,
-    ],
+    ['that accepts no stream', { headers: { accept: 'text/html', 'mcp-session-id': 'x' } }, 406],
   ])(
-    'is refused by HTTP alone before anybody is asked: a request %s',
+    'is refused by HTTP alone before principal is called: a request %s',
     async (_name, init, status) => {
       const named = vi.fn(principal);
       expect((await sessionServer({ principal: named }).send(init)).status).toBe(status);
@@ -205,7 +191,7 @@ describe('a session', () => {
   );
 
   test.each(failures())(
-    'is a 503 that tells nothing where principal %s',
+    'gets 503 without details where principal %s',
     async (_name, principal, code) => {
       const onError = vi.fn();
       const { send } = sessionServer({ principal, onError, timeouts: { authorizeMs: 20 } });
@@ -217,14 +203,14 @@ describe('a session', () => {
   );
 });
 
-test('principal cannot take the body from those who have to read it', async () => {
+test('principal cannot consume the body of a request', async () => {
   const bodies: string[] = [];
-  const thief: Principal = async (request) => {
+  const reading: Principal = async (request) => {
     bodies.push(await request.text());
     return request.headers.get('x-user') ?? undefined;
   };
-  expect((await serving({ principal: thief }).fetch(listenRequest(TOOLS))).status).toBe(200);
-  const { send } = sessionServer({ principal: thief });
+  expect((await serving({ principal: reading }).fetch(listenRequest(TOOLS))).status).toBe(200);
+  const { send } = sessionServer({ principal: reading });
   const session = await LegacySession.begin(send, ANN);
   const large = { ...PING, method: 'tools/list', params: { x: 'x'.repeat(70_000) } };
   const response = await session.post(large, ANN);
@@ -248,7 +234,7 @@ function failures(): [name: string, principal: Principal, code: string][] {
     ['answers with null', () => null as unknown as undefined, 'authorizer-failed'],
     ['answers with a number', () => 7 as unknown as string, 'authorizer-failed'],
     [
-      'answers with something else',
+      'answers with an unknown object',
       () => ({ user: 'ann' }) as unknown as string,
       'authorizer-failed',
     ],
@@ -258,20 +244,20 @@ function failures(): [name: string, principal: Principal, code: string][] {
 /** The header field that names a session. */
 type Named = Record<string, string>;
 
-/** What is asked in a session. */
+/** Requests in a session. */
 function inSession(): [name: string, ask: (send: Send, session: Named) => Promise<Response>][] {
   const latin1 = { 'content-type': 'application/json; charset=latin1' };
   return [
-    ['no JSON in a session', (send, session) => posted(send, '{', session)],
+    ['invalid JSON', (send, session) => posted(send, '{', session)],
     ['a ping', (send, session) => posted(send, PING, session)],
     [
       'an unknown version',
       (send, session) => posted(send, PING, { ...session, 'mcp-protocol-version': 'y' }),
     ],
-    ['the end of a session', (send, session) => send({ method: 'DELETE', headers: session })],
+    ['a DELETE', (send, session) => send({ method: 'DELETE', headers: session })],
     ['a stream', (send, session) => send({ headers: { accept: 'text/event-stream', ...session } })],
     [
-      'a text that names a session',
+      'plain text',
       (send, session) => posted(send, 'x', { 'content-type': 'text/plain', ...session }),
     ],
     ['another charset', (send, session) => posted(send, PING, { ...latin1, ...session })],

@@ -12,7 +12,7 @@ function asked(path: string, init: RequestInit = {}): Request {
 }
 
 test.each([ROOT, `${ROOT}/mcp`])(
-  'the metadata of the resource are at %s, for every page',
+  'the metadata of the resource is at %s, for pages of every origin',
   async (path) => {
     const response = protectedResource({ ...OPTIONS, scopes: ['mcp:listen'] })(asked(path));
     expect(response?.status).toBe(200);
@@ -48,22 +48,22 @@ test.each([
   `${ROOT}/other`,
   `${ROOT}/mcp/`,
   '/a/.well-known/oauth-protected-resource',
-])('whoever asks for %s is left to others', (path) => {
+])('a request for %s is passed over', (path) => {
   expect(protectedResource(OPTIONS)(asked(path))).toBeUndefined();
 });
 
-test('whoever posts is left to others', () => {
+test('a POST is passed over', () => {
   expect(protectedResource(OPTIONS)(asked(ROOT, { method: 'POST' }))).toBeUndefined();
 });
 
-test('a resource at the root has one place', () => {
+test('a resource at the root has one metadata URL', () => {
   const answer = protectedResource({ ...OPTIONS, resource: 'https://mcp.example/' });
   expect(answer(asked(ROOT))?.status).toBe(200);
   expect(answer(asked(`${ROOT}/`))).toBeUndefined();
 });
 
 test.each(['mcp', 'https://mcp.example/#', 'ftp://mcp.example/'])(
-  '%s is no resource',
+  '%s is refused as a resource',
   (resource) => {
     expect(() => protectedResource({ ...OPTIONS, resource })).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),

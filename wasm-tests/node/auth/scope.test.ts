@@ -21,7 +21,7 @@ const BUSES: [name: string, busOf: () => ListenBus][] = [
   ['a bus elsewhere', () => new BreakableBus()],
 ];
 
-/** Names callers `NAME@GROUP` as they say. */
+/** Names callers by a header field, `NAME@GROUP`. */
 const principal: ListenHandlerOptions['principal'] = (request) => {
   const [name, ...groups] = (request.headers.get('x-user') ?? '').split('@');
   return name === '' ? undefined : { name, groups };
@@ -42,7 +42,7 @@ async function opened(
 }
 
 describe.each(BUSES)('on %s', (_, busOf) => {
-  test('what is for one group is heard by its callers alone', async () => {
+  test('an event for a group reaches only its callers', async () => {
     const server = serving({ bus: busOf(), principal });
     const filter = { ...TOOLS, ...PROMPTS };
     const streams = await Promise.all(
@@ -57,7 +57,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     expect(first).toEqual([yes, yes, no, no, no]);
   });
 
-  test('nobody gets a group by asking for it', async () => {
+  test('a filter cannot request a group', async () => {
     const server = serving({ bus: busOf(), principal });
     const stream = await opened(server, '', {
       ...TOOLS,
@@ -71,7 +71,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     expect(await stream.message()).toBe(listChanged('1', 'prompts'));
   });
 
-  test('authorize may say which groups a caller has', async () => {
+  test('authorize can set the groups of a caller', async () => {
     const authorize: ListenHandlerOptions['authorize'] = ({ groups, requested }) => ({
       ...requested,
       groups: groups?.includes('acme') ? ['acme-admins'] : [],
@@ -86,7 +86,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     expect(await ben.message()).toContain('"result"');
   });
 
-  test('who loses a group is told nothing more', async () => {
+  test('a caller that loses a group receives nothing more', async () => {
     let groups = ['acme'];
     const authorize: ListenHandlerOptions['authorize'] = ({ requested }) => ({
       ...requested,
@@ -101,7 +101,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
     expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
   });
 
-  test('all streams of a caller that is disconnected end without a result, and no others', async () => {
+  test('disconnect ends all streams of a caller without a result, and no others', async () => {
     const server = serving({ bus: busOf(), principal });
     const streams = [
       await opened(server, 'ann'),
@@ -118,7 +118,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
 });
 
 describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
-  test.each([-1, 0, 1])('is 16 streams: one of 16 %i', async (beyond) => {
+  test.each([-1, 0, 1])('is 16 streams: 16 plus %i', async (beyond) => {
     const server = serving({ bus: busOf(), principal });
     const users = Array.from({ length: 15 + beyond }, () => 'ann');
     const streams = await Promise.all(users.slice(0, 16).map((user) => opened(server, user)));
@@ -134,7 +134,7 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
     await opened(server, 'ann');
   });
 
-  test('is none for a caller without a name', async () => {
+  test('does not apply to an anonymous caller', async () => {
     const server = serving({
       bus: busOf(),
       principal,
@@ -145,7 +145,7 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
   });
 });
 
-test('the stream of a session is told of its groups, and ends when its caller is disconnected', async () => {
+test('the stream of a session receives the events of its groups, and ends on disconnect', async () => {
   const { send, server } = sessionServer({ principal });
   const user = { 'x-user': 'ann@acme' };
   const session = await LegacySession.begin(send, user);
@@ -156,14 +156,14 @@ test('the stream of a session is told of its groups, and ends when its caller is
   expect(await heard(stream)).toEqual(listChange('tools'));
   await server.disconnect('ann');
   expect(await stream.event()).toBeUndefined();
-  // Whoever is let in again is told what comes then, and not that it was disconnected once.
+  // A stream that opens again receives later events, and not the earlier disconnect.
   const again = new WireStream(await session.get(user), new AbortController());
   await again.event();
   await server.notify.toolsChanged();
   expect(await heard(again)).toEqual(listChange('tools'));
 });
 
-test('a server of the SDK on the same bus passes over what is for one group, and what it does not know', async () => {
+test('a server of the SDK on the same bus ignores events for a group, and disconnects', async () => {
   const bus = new InMemoryBus();
   const { fetch } = createMcpHandler(() => sdkServer(), { bus });
   const body = listenBody({ ...TOOLS, resourcesListChanged: true });
@@ -181,7 +181,7 @@ test('a server of the SDK on the same bus passes over what is for one group, and
 });
 
 test.each(['', 'a\nb', 'x'.repeat(2_049)])(
-  'what is no name cannot be disconnected, nor be a group',
+  'an invalid name is refused as a principal and as a group',
   async (name) => {
     const server = serving({ bus: new InMemoryBus({ onError: () => {} }) });
     await expect(server.disconnect(name)).rejects.toMatchObject({ code: 'invalid-principal' });

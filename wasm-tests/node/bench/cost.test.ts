@@ -6,7 +6,7 @@ import { type CostResults, documentOf, withBlock } from '../../../bench/cost/doc
 import { billOf, EXAMPLE, monthOf } from '../../../bench/cost/month.ts';
 import { root } from '../../../scripts/process/project.mjs';
 
-test('docs/cost.md says what was counted', async () => {
+test('docs/cost.md contains the counted results', async () => {
   const results = JSON.parse(
     await readFile(join(root, 'bench', 'cost', 'results.json'), 'utf8'),
   ) as CostResults;
@@ -14,7 +14,7 @@ test('docs/cost.md says what was counted', async () => {
   expect(withBlock(page, documentOf(results))).toBe(page);
 });
 
-test('a month is every stream that comes, every change, and every time that objects wake', () => {
+test('a month counts every stream opened, every change, and every wake of an object', () => {
   const counted = {
     sockets: 'auto' as const,
     open: NONE,
@@ -41,7 +41,7 @@ test('a month is every stream that comes, every change, and every time that obje
   expect(counts.runMs).toBeCloseTo(10 * opens + 100_000 * (4 + 10 * 1) + wakes * 10 * 20);
 });
 
-test('a bill is what goes beyond what the plan includes', () => {
+test('a bill charges what exceeds the plan', () => {
   const bill = billOf(
     {
       ...NONE,

@@ -18,7 +18,7 @@ describe('a fan-out', () => {
   });
 
   test.each(['listen', 'sdk', 'enqueue'] as const)(
-    'of %s reaches just the streams that match',
+    'of %s reaches only the streams that match',
     async (name) => {
       const fanOut = await FanOut.start(await serverOf(name), { ...SCENARIO, matching: 2 });
       await expect(fanOut.round()).resolves.toBeDefined();
@@ -26,20 +26,20 @@ describe('a fan-out', () => {
     },
   );
 
-  test('fails where a stream hears what it does not watch', async () => {
+  test('fails where a stream receives what it does not watch', async () => {
     const { fetch, publish } = await serverOf('enqueue');
     const all = () => fetch(listenRequest(listenFor([resourceUri(0)], '1')));
     const start = FanOut.start({ fetch: all, publish }, { ...SCENARIO, matching: 2 });
     await expect(start).rejects.toThrow('with 6 of 2 frames handed over');
   });
 
-  test('fails where frames are handed over after the publish is done', async () => {
+  test('fails where frames are delivered after publish has returned', async () => {
     const { fetch } = await serverOf('enqueue');
     const late: Server = { fetch, publish: () => {} };
     await expect(FanOut.start(late, SCENARIO)).rejects.toThrow('with 0 of 6 frames handed over');
   });
 
-  test('counts the time until the promise of a publish that hands over later than it returns', async () => {
+  test('measures until an asynchronous publish resolves', async () => {
     const { fetch, publish } = await serverOf('enqueue');
     const slow = async (uri: string) => {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -49,7 +49,7 @@ describe('a fan-out', () => {
     expect((await fanOut.round())['publish']).toBeGreaterThan(10_000);
   });
 
-  test('fails where a frame comes twice', async () => {
+  test('fails where a frame arrives twice', async () => {
     const { fetch, publish } = await serverOf('enqueue');
     let published = 0;
     const stuttering = (uri: string) => {
@@ -61,7 +61,7 @@ describe('a fan-out', () => {
     await expect(fanOut.round()).rejects.toThrow(/stream 0 got \d+ bytes, not 4 frames/);
   });
 
-  test('fails where a frame does not come', async () => {
+  test('fails where a frame does not arrive', async () => {
     const { fetch, publish } = await serverOf('enqueue');
     let published = 0;
     const forgetful = (uri: string) => {
@@ -89,7 +89,7 @@ describe('a fan-out', () => {
 });
 
 describe('a scenario', () => {
-  test('has as many streams that match, ids and resources as it says', () => {
+  test('has the numbers of matching streams, ids and resources that it states', () => {
     const scenario = { streams: 1_000, ids: 7, uris: 3, matching: 10, events: 1 };
     const all = Array.from({ length: scenario.streams }, (_, stream) => stream);
     expect(all.filter((stream) => matches(scenario, stream))).toHaveLength(10);

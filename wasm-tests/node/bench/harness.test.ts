@@ -18,7 +18,7 @@ const RATE: Metric = { id: 'rate', title: 'rate', unit: 'frames/s', better: 'mor
 const CPU: Metric = { id: 'cpu', title: 'processor', unit: 'us/event', better: 'less' };
 
 describe('statistics', () => {
-  test('quote the median, the least and the most', () => {
+  test('contain the median, the minimum and the maximum', () => {
     expect(summaryOf([5, 1, 3])).toEqual({ median: 3, min: 1, max: 5 });
     expect(summaryOf([4, 2]).median).toBe(3);
     expect(quantile([0, 10], 0.99)).toBeCloseTo(9.9);
@@ -32,7 +32,7 @@ describe('statistics', () => {
 });
 
 describe('a comparison', () => {
-  test('interleaves the rounds, each with another contender first, and counts no warm-up', async () => {
+  test('interleaves rounds, rotates the first contender, and discards warm-ups', async () => {
     const turns: string[] = [];
     const outcome = await compare(
       experiment([steady('a', 1, turns), steady('b', 2, turns)], { warmUps: 1 }),
@@ -45,14 +45,14 @@ describe('a comparison', () => {
     ]);
   });
 
-  test('goes on without a contender that fails, and says why', async () => {
+  test('continues without a contender that fails, and states the reason', async () => {
     const outcome = await compare(experiment([steady('a', 1), failing('b')]), silent());
     expect(outcome.contenders[0]?.points[0]?.rounds).toHaveLength(3);
     expect(outcome.contenders[1]).toMatchObject({ failed: 'a frame is missing' });
     expect(ratioAt(outcome, RATE, 0, ['a', 'b'])).toBeUndefined();
   });
 
-  test('takes ratios round by round', async () => {
+  test('computes ratios per round', async () => {
     const outcome = await compare(
       experiment([varying('a', [2, 20, 6]), varying('b', [1, 10, 2])]),
       silent(),
@@ -60,7 +60,7 @@ describe('a comparison', () => {
     expect(ratioAt(outcome, RATE, 0, ['a', 'b'])).toEqual({ median: 2, min: 2, max: 3 });
   });
 
-  test('prints who does how well, with the ratio, while it goes', async () => {
+  test('prints the figures and ratios of the contenders while it runs', async () => {
     const said: string[] = [];
     const progress = new Progress(1, (text) => said.push(text));
     await compare(experiment([steady('a', 30), steady('b', 10), failing('c')]), progress);
@@ -118,7 +118,7 @@ describe('a promise', () => {
     });
   });
 
-  test('on an acknowledgment allows what the SDK takes and 1.2 round trips to an object', () => {
+  test('about acknowledgments allows what the SDK takes and 1.2 round trips to an object', () => {
     const metrics: [Metric] = [{ id: 'ack', title: 'ack', unit: 'ms', better: 'less' }];
     const standing = (name: string, ack: number) => ({
       name,
@@ -137,7 +137,7 @@ describe('a promise', () => {
     expect(judged(3.3)).toMatchObject({ holds: false });
   });
 
-  test('on what is added to the limit takes the limit off at each size', () => {
+  test('about added cost subtracts the limit at each size', () => {
     const points = (...costs: number[]) => costs.map((cpu, x) => ({ x, rounds: [{ cpu }] }));
     const judged = (...ours: number[]) => {
       const contenders = [
@@ -158,12 +158,12 @@ describe('a promise', () => {
     expect(judged(20)).toMatchObject({ holds: false, value: null });
   });
 
-  test('that nothing was measured for has no verdict', () => {
+  test('a promise without measurements has no verdict', () => {
     expect(verdicts([])).toEqual({});
   });
 });
 
-describe('the lane', () => {
+describe('a check of the lane', () => {
   const check = {
     name: 'x',
     experiment: 'dense',
@@ -172,19 +172,19 @@ describe('the lane', () => {
     tolerance: 0,
   } as const;
 
-  test('compares the least rounds', () => {
+  test('compares the minimum over rounds', () => {
     const outcome = dense(3, 1);
     outcome.contenders[0]?.points[0]?.rounds.push({ rate: 2 }, { rate: 90 });
     expect(checked(check, [outcome])).toBe(2);
   });
 
-  test('measures how much the largest costs beside the smallest', () => {
+  test('computes the cost of the largest size relative to the smallest', () => {
     const points = [2, 3, 8].map((rate, x) => ({ x, rounds: [{ rate }] }));
     const curve = { ...dense(1, 1), contenders: [{ name: 'mcp-listen', includes: '', points }] };
     expect(checked({ ...check, kind: 'spread' }, [curve])).toBe(4);
   });
 
-  test('takes the least rounds of all measurements together', () => {
+  test('takes the minimum over all measurements', () => {
     const outcomes: Outcome[] = [];
     pool(outcomes, dense(9, 5));
     pool(outcomes, dense(3, 1));
@@ -192,7 +192,7 @@ describe('the lane', () => {
     expect(checked(check, outcomes)).toBe(3);
   });
 
-  test('allows at most a quarter more than was measured', () => {
+  test('has a tolerance of at most a quarter', () => {
     expect(Math.max(...CHECKS.map(({ tolerance }) => tolerance))).toBeLessThanOrEqual(0.25);
   });
 
@@ -202,7 +202,7 @@ describe('the lane', () => {
 });
 
 describe('a part of a run', () => {
-  test('takes the place of what was measured before, in the order of all experiments', () => {
+  test('replaces earlier measurements, and keeps the order of all experiments', () => {
     const outcome = (name: string, title: string): Outcome => ({ ...dense(1, 1), name, title });
     const before = [outcome('c', 'before'), outcome('a', 'before'), outcome('gone', 'before')];
     const all = merged(['a', 'b', 'c'], before, [outcome('c', 'now'), outcome('b', 'now')]);
@@ -213,7 +213,7 @@ describe('a part of a run', () => {
     ]);
   });
 
-  test('is written where results are committed, a quick one is not', () => {
+  test('is written to bench/, and a quick one is not', () => {
     expect(argumentsOf(['--only', 'S1,S5'])).toMatchObject({
       only: ['S1', 'S5'],
       out: 'bench',
@@ -227,8 +227,8 @@ describe('a part of a run', () => {
   });
 });
 
-describe('the processor of a server', () => {
-  test('is what its process uses', async () => {
+describe('processorMs', () => {
+  test('returns the processor time of a process', async () => {
     const before = await processorMs(process.pid);
     while (process.cpuUsage().user < USED_US) Math.sqrt(2);
     const spun = process.cpuUsage();
@@ -238,8 +238,8 @@ describe('the processor of a server', () => {
   });
 });
 
-describe('what is written', () => {
-  test('is made from results.json alone', async () => {
+describe('the written results', () => {
+  test('are rendered from results.json alone', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const points = [0, 10, 1_000].map((x) => ({ x, rounds: [{ rate: x }, { rate: 2 * x }] }));
@@ -269,7 +269,7 @@ describe('what is written', () => {
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  test('keeps the verdicts at the top level of the file', async () => {
+  test('have the verdicts at the top level of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const results = judged('full', MACHINE, [dense(9, 1.3)]);
@@ -297,7 +297,7 @@ const MACHINE = {
   fsyncMs: 1,
 };
 
-/** Evidence for S1: the SDK delivers 1 and the limit costs 1; we do so many times that. */
+/** Evidence for S1: the SDK delivers 1 and the limit costs 1; ours are multiples of them. */
 function dense(ours: number, cost: number): Outcome {
   const standing = (name: string, rate: number, cpu: number) => {
     return { name, includes: '', points: [{ x: 0, rounds: [{ rate, cpu }] }] };

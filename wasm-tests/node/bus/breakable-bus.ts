@@ -10,27 +10,27 @@ import { ConnectionPool } from '../../../dist/cloudflare/edge/connection-pool.js
 import { FULL, OUTDATED } from '../../../dist/cloudflare/wire/close-codes.js';
 import { type Door, SmallBus, type SmallSocket } from './small-bus.ts';
 
-/** One connection of a session's stream that a {@link BreakableBus} was asked for. */
+/** One connection that the stream of a session requested from a {@link BreakableBus}. */
 export interface Attempt {
   link: AttachmentListener;
-  /** What its first frame says. */
+  /** Its first frame. */
   follow: { joined?: string[]; since?: number };
 }
 
-/** A bus to which streams have connections, between which and their streams anything can happen. */
+/** A remote bus whose connections a test can refuse, mute and break. */
 export class BreakableBus implements AttachableBus {
-  /** What the streams of sessions attach to. */
+  /** The bus that the streams of sessions attach to. */
   readonly inner = new InMemoryBus();
   readonly sessions = this.inner.sessions;
   readonly subscribe = this.inner.subscribe.bind(this.inner);
-  /** What listen streams are connected to. */
+  /** The bus that listen streams connect to. */
   readonly small = new SmallBus();
-  /** Every connection of a session's stream, the last one last. */
+  /** Every connection of the stream of a session, the newest last. */
   readonly attempts: Attempt[] = [];
-  readonly #lines: ConnectionPool;
+  readonly #pool: ConnectionPool;
 
   constructor(sockets: 'each' | 'shared' = 'each') {
-    this.#lines = new ConnectionPool({
+    this.#pool = new ConnectionPool({
       doors: this.small.doors,
       onError: () => {},
       onLog: () => {},
@@ -38,7 +38,7 @@ export class BreakableBus implements AttachableBus {
     });
   }
 
-  /** The sockets of listen streams, the last one last. */
+  /** The sockets of listen streams, the newest last. */
   get sockets(): SmallSocket[] {
     return this.small.sockets;
   }
@@ -54,7 +54,7 @@ export class BreakableBus implements AttachableBus {
   }
 
   get tally() {
-    return this.#lines.tally;
+    return this.#pool.tally;
   }
 
   publish(event: ServerEvent): Promise<void> {
@@ -67,11 +67,11 @@ export class BreakableBus implements AttachableBus {
   }
 
   hold(opening: Opening, joining: AttachOptions) {
-    return this.#lines.open(opening, joining);
+    return this.#pool.open(opening, joining);
   }
 
   settle(): Promise<void> {
-    return this.#lines.settle();
+    return this.#pool.settle();
   }
 
   connect(frame: string, link: AttachmentListener): BusConnection {
@@ -80,7 +80,7 @@ export class BreakableBus implements AttachableBus {
     return this.inner.connect(frame, this.#between(attempt));
   }
 
-  /** The bus loses the stream that was connected last. */
+  /** Breaks the connection that was opened last. */
   lose(why?: 'full' | 'outdated'): void {
     const code = { full: FULL, outdated: OUTDATED };
     this.sockets.at(-1)?.break(why && code[why]);

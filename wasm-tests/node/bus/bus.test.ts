@@ -24,7 +24,7 @@ describe.each([
   ['the in-memory bus', (onError: (error: Error) => void) => new InMemoryBus({ onError })],
   ['a bus written for the SDK', () => new InMemoryServerEventBus() as ServerEventBus],
 ])('%s', (_name, make) => {
-  test('carries all four events to the streams that asked for them', async () => {
+  test('delivers all four kinds of events to the streams that subscribed to them', async () => {
     const server = serving({ bus: make(() => {}) });
     const all = {
       ...TOOLS,
@@ -61,7 +61,7 @@ describe.each([
     expect(await stream.message()).toBe(updated('1', 'note://a'));
   });
 
-  test('takes a publish that nobody listens to', async () => {
+  test('accepts a publish without listeners', async () => {
     const { notify } = serving({ bus: make(() => {}) });
     await expect(notify.toolsChanged()).resolves.toBeUndefined();
     await expect(notify.resourceUpdated('note://a')).resolves.toBeUndefined();
@@ -76,7 +76,7 @@ describe.each([
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code }));
   });
 
-  test('gives up a stream that has ended', async () => {
+  test('drops a stream that has ended', async () => {
     const server = serving({ bus: make(() => {}) });
     const [stream, other] = [await open(server, TOOLS), await open(server, TOOLS)];
     await stream.message();
@@ -91,41 +91,41 @@ describe.each([
 });
 
 describe('the in-memory bus', () => {
-  test('tells subscribers, until they leave, and keeps one that throws away from the others', async () => {
+  test('calls subscribers until they leave, and isolates one that throws', async () => {
     const onError = vi.fn();
     const bus = new InMemoryBus({ onError });
     const problem = new Error('listener');
     bus.subscribe(() => {
       throw problem;
     });
-    const heard: ServerEvent[] = [];
-    const leave = bus.subscribe((event) => heard.push(event));
+    const received: ServerEvent[] = [];
+    const leave = bus.subscribe((event) => received.push(event));
     await bus.publish({ kind: 'resource_updated', uri: 'note://a' });
     leave();
     leave();
     await bus.publish({ kind: 'tools_list_changed' });
-    expect(heard).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
+    expect(received).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
     expect(onError).toHaveBeenCalledTimes(2);
     expect(onError).toHaveBeenCalledWith(problem);
   });
 
-  test('survives a listener that publishes and one that leaves while it is told', async () => {
+  test('survives listeners that publish or leave while they are called', async () => {
     const bus = new InMemoryBus();
-    const heard: string[] = [];
+    const received: string[] = [];
     const leave = bus.subscribe(({ kind }) => {
       leave();
-      heard.push(kind);
+      received.push(kind);
       void bus.publish({ kind: 'prompts_list_changed' });
     });
-    bus.subscribe(({ kind }) => heard.push(kind));
+    bus.subscribe(({ kind }) => received.push(kind));
     await bus.publish({ kind: 'tools_list_changed' });
-    expect(heard).toEqual(['tools_list_changed', 'prompts_list_changed', 'tools_list_changed']);
+    expect(received).toEqual(['tools_list_changed', 'prompts_list_changed', 'tools_list_changed']);
   });
 
   test.each([
-    ['how many', { logEvents: 10 }, 0],
-    ['how old', { logAgeMs: 1_000 }, 1_200],
-  ])('keeps events by %s they are', async (_by, options, wait) => {
+    ['logEvents', { logEvents: 10 }, 0],
+    ['logAgeMs', { logAgeMs: 1_000 }, 1_200],
+  ])('bounds its log by %s', async (_by, options, wait) => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const bus = new InMemoryBus(options);
     const { epoch } = attachedAt(bus);
@@ -150,7 +150,7 @@ describe('the in-memory bus', () => {
     },
   );
 
-  test('serves the SDK as its bus', async () => {
+  test('works as the bus of the SDK', async () => {
     const bus = new InMemoryBus();
     const handler = createMcpHandler(notebook, { bus });
     const response = await handler.fetch(listenRequest(TOOLS));
@@ -174,7 +174,7 @@ describe('a bus written for the SDK', () => {
     expect(bus.listenerCount).toBe(0);
   });
 
-  test('that throws is a 503 when it subscribes, and an error told when it lets go', async () => {
+  test('that throws gives 503 on subscribe, and is reported on unsubscribe', async () => {
     const onError = vi.fn();
     const bus = {
       publish() {},
@@ -192,7 +192,7 @@ describe('a bus written for the SDK', () => {
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
-  test('may carry params with an event, as the SDK has it: the change is heard, without them', async () => {
+  test('may publish events with params, which notifications leave out', async () => {
     const bus = new InMemoryServerEventBus();
     const stream = await open(serving({ bus: bus as ServerEventBus }), {
       resourceSubscriptions: ['note://a'],
@@ -206,7 +206,7 @@ describe('a bus written for the SDK', () => {
     expect(await stream.message()).toBe(updated('1', 'note://a'));
   });
 
-  test('that delivers what is no event loses that alone', async () => {
+  test('that delivers an invalid event loses only that one', async () => {
     const onError = vi.fn();
     const bus = new InMemoryServerEventBus();
     const server = serving({ bus: bus as ServerEventBus, onError });
@@ -220,8 +220,8 @@ describe('a bus written for the SDK', () => {
 });
 
 /**
- * Where an edge goes on that has heard everything up to `since`, and how many events come after
- * that.
+ * The epoch and the position at which an edge resumes after `since`, and the number of events that
+ * are replayed to it.
  */
 function attachedAt(
   bus: InMemoryBus,
@@ -229,9 +229,16 @@ function attachedAt(
 ): { epoch: string; position: number; replayed: number } {
   const frames: string[] = [];
   const [, position, epoch] = /^(\d+)-(.+)$/.exec(since ?? '') ?? [];
-  const heard = position === undefined ? {} : { since: Number(position), epoch };
+  const resumed = position === undefined ? {} : { since: Number(position), epoch };
   const link = { receive: (frame: string) => void frames.push(frame), lost: () => {} };
-  const follow = { v: 1, type: 'follow', seq: 1, fresh: true, add: ['tools', 'prompts'], ...heard };
+  const follow = {
+    v: 1,
+    type: 'follow',
+    seq: 1,
+    fresh: true,
+    add: ['tools', 'prompts'],
+    ...resumed,
+  };
   bus.connect(JSON.stringify(follow), link).leave();
   const [answer, ...batches] = frames.map((frame) => JSON.parse(frame));
   return {

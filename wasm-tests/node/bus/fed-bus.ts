@@ -2,14 +2,14 @@ import { InMemoryBus } from 'mcp-listen';
 import { vi } from 'vitest';
 import type { FanoutSink } from '../../../dist/bus/attachable-bus.js';
 
-/** A bus, and what it feeds. */
+/** A bus, and the sinks that it feeds. */
 export function fed(): { bus: InMemoryBus; feeds: FanoutSink[] } {
   const bus = new InMemoryBus();
   const feeds: FanoutSink[] = [];
   const feed = bus.feed.bind(bus);
-  vi.spyOn(bus, 'feed').mockImplementation((fed) => {
-    feeds.push(fed);
-    return feed(fed);
+  vi.spyOn(bus, 'feed').mockImplementation((sink) => {
+    feeds.push(sink);
+    return feed(sink);
   });
   return { bus, feeds };
 }

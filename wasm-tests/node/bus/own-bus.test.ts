@@ -9,7 +9,7 @@ import { expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, serving, TOOLS } from '../serving.ts';
 
-/** A broker of one process, as users write them. */
+/** A broker within one process, as a user would write it. */
 class LoopBroker implements Broker {
   listener: BrokerListener | undefined;
   lose: (error: Error) => void = () => {};
@@ -31,7 +31,7 @@ class LoopBroker implements Broker {
   async close(): Promise<void> {}
 }
 
-test('a bus of a broker reports a loss once, comes back, and tells streams of gaps', async () => {
+test('brokerBus reports a loss once, reconnects, and cues its streams after a gap', async () => {
   const broker = new LoopBroker();
   const onError = vi.fn();
   const bus = brokerBus(broker, { onError });
@@ -48,7 +48,7 @@ test('a bus of a broker reports a loss once, comes back, and tells streams of ga
   expect(await stream.message()).toBeUndefined();
 });
 
-test('a bus that has the public methods and no others serves streams', async () => {
+test('a bus with only the public methods serves streams', async () => {
   const listeners = new Set<(event: ServerEvent) => void>();
   const publishAll = vi.fn(async (events: ServerEvent[]) => {
     for (const event of events) for (const listener of listeners) listener(event);

@@ -4,23 +4,23 @@ import { Bus, type BusLog } from '../../../dist/wasm/server/bindings.js';
 
 /** The resource that its events are about. */
 export const URI = 'note://a';
-/** One of its events. */
+/** An update of that resource. */
 export const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });
 
 /**
- * A bus with all that it ever told, and the sockets to it, between which and their streams anything
- * can happen.
+ * A bus that keeps its whole log in memory, and the sockets to it, which a test can refuse, mute and
+ * break.
  */
 export class SmallBus {
   readonly sockets: SmallSocket[] = [];
-  /** What requests were asked to live for. */
+  /** What requests were kept alive for. */
   readonly openings: Promise<void>[] = [];
-  /** What happens to who opens a socket: it gets through, is refused, or is never answered. */
+  /** What happens to a new socket: it opens, is refused, or gets no answer. */
   door: Door = 'open';
-  /** Events on their way that are lost. */
+  /** How many of the next batches are lost. */
   muted = 0;
   readonly #log: string[] = [];
-  /** What its core reads of the log. */
+  /** The log, as the core reads it. */
   readonly #reads: BusLog = {
     epoch: 'epoch',
     position: 0,
@@ -31,7 +31,7 @@ export class SmallBus {
         .filter(({ position }) => positions.includes(position))
         .values(),
   };
-  /** A real one is an object of its own, with a core of its own. */
+  /** A real bus is a separate object with a separate core. */
   readonly #core = new PerInstance(() => new Bus(this.#reads, undefined));
 
   get #bus(): Bus {
@@ -42,21 +42,20 @@ export class SmallBus {
     return this.#log.map((event, place) => ({ position: place + 1, event }));
   }
 
-  /** The ways to it. */
+  /** Opens sockets to this bus. */
   get doors(): BusConnector {
     const open = async () => ({ socket: this.#enter() as unknown as WebSocket, shard: undefined });
     const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
     return { open, forget: () => {}, waitUntil } as unknown as BusConnector;
   }
 
-  /** Nothing comes from the sockets that there are any more. */
+  /** Mutes the open sockets. */
   fallSilent(): void {
     for (const socket of this.sockets) socket.isSilent = true;
   }
 
   /**
-   * What is sent on the sockets that there are arrives later in the same turn from now on, as over
-   * a network.
+   * Delays what is sent on the open sockets to later in the same turn, as a network does.
    */
   delay(): void {
     for (const socket of this.sockets) {
@@ -65,7 +64,7 @@ export class SmallBus {
     }
   }
 
-  /** What comes from now on arrives. */
+  /** Unmutes the open sockets. */
   speakAgain(): void {
     for (const socket of this.sockets) socket.isSilent = false;
   }
@@ -73,7 +72,7 @@ export class SmallBus {
   publish(event = EVENT): void {
     this.#log.push(event);
     for (const { edges, text } of this.#bus.publish([event], 0).deliveries) {
-      for (const edge of edges) this.#say(edge, text);
+      for (const edge of edges) this.#deliver(edge, text);
     }
   }
 
@@ -96,17 +95,18 @@ export class SmallBus {
       const { since } = JSON.parse(frame) as { since?: number };
       if (since !== undefined) socket.since ??= since;
       const received = bus.receive(edge, frame, 0);
-      if (received.kind === 'followed') for (const frame of received.frames) this.#say(edge, frame);
+      if (received.kind === 'followed')
+        for (const frame of received.frames) this.#deliver(edge, frame);
       if (received.kind === 'detached') socket.isClosed = true;
     });
     this.sockets.push(socket);
     return socket;
   }
 
-  #say(edge: number, frame: string | undefined): void {
+  #deliver(edge: number, frame: string | undefined): void {
     if (frame === undefined) return;
     if (this.muted > 0 && frame.includes('"type":"batch"')) this.muted -= 1;
-    else this.sockets.findLast((socket) => socket.edge === edge)?.hear(frame);
+    else this.sockets.findLast((socket) => socket.edge === edge)?.receive(frame);
   }
 }
 
@@ -117,14 +117,14 @@ export class SmallSocket {
   readonly edge: number;
   readonly send: (frame: string) => void;
   isSilent = false;
-  /** How many frames were sent on it. */
+  /** The number of frames that were sent on it. */
   sent = 0;
-  /** Whether another request than its own has it in its hands. */
+  /** Whether another request than the one that opened it uses it. */
   isForeign = false;
   isClosed = false;
-  /** Up to where its first follow said that everything was heard. */
+  /** The position from which its first follow request resumes. */
   since: number | undefined;
-  #hear: (message: { data: string }) => void = () => {};
+  #receive: (message: { data: string }) => void = () => {};
 
   constructor(edge: number, send: (frame: string) => void) {
     this.edge = edge;
@@ -151,21 +151,21 @@ export class SmallSocket {
     if (this.isForeign) throw new Error('of another request');
   }
 
-  addEventListener(type: string, hear: (message: { data: string }) => void): void {
-    if (type === 'message') this.#hear = hear;
+  addEventListener(type: string, receive: (message: { data: string }) => void): void {
+    if (type === 'message') this.#receive = receive;
     else if (type === 'close')
-      this.#close = hear as unknown as (event: { code: number; reason: string }) => void;
+      this.#close = receive as unknown as (event: { code: number; reason: string }) => void;
   }
 
   #close: (event: { code: number; reason: string }) => void = () => {};
 
-  /** It is lost. */
+  /** Breaks the connection. */
   break(code = 1_006): void {
     this.isClosed = true;
     this.#close({ code, reason: '' });
   }
 
-  hear(data: string): void {
-    if (!this.isSilent) this.#hear({ data });
+  receive(data: string): void {
+    if (!this.isSilent) this.#receive({ data });
   }
 }

@@ -32,7 +32,7 @@ async function first(subscription: Subscription): Promise<string | undefined> {
 
 describe('a server on stdio', () => {
   test.each(['auto', '2026-07-28', '2025'] as const)(
-    'is started and listened to (%s)',
+    'is started and subscribed to (%s)',
     async (era) => {
       const sent: string[] = [];
       const subscription = await listen(stdio(SERVER), FILTER, {
@@ -49,7 +49,7 @@ describe('a server on stdio', () => {
     },
   );
 
-  test('that runs already is shared with its other clients', async () => {
+  test('that already runs is shared with its other clients', async () => {
     const child = spawn(SERVER.command, SERVER.args);
     ends.push(() => child.kill());
     const one = await listen(stdio(child), FILTER);
@@ -66,7 +66,7 @@ describe('a server on stdio', () => {
     expect(await first(one)).toBe('tools_list_changed');
   });
 
-  test('that ends is a loss, and is started again by a watch', async () => {
+  test('that exits is reported as disconnected, and a watch starts it again', async () => {
     const child = spawn(SERVER.command, SERVER.args);
     const subscription = await listen(stdio(child), FILTER);
     child.kill('SIGKILL');
@@ -85,7 +85,7 @@ describe('a server on stdio', () => {
     expect(new Set(starts)).toEqual(new Set(['disconnected']));
   });
 
-  test('that was started is ended by closing its input first', async () => {
+  test('is stopped by closing its input first', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-stdio-'));
     ends.push(() => rm(folder, { recursive: true }));
     const file = join(folder, 'said');
@@ -99,7 +99,7 @@ describe('a server on stdio', () => {
       .toBe('bye');
   });
 
-  test('that cannot be started is a loss', async () => {
+  test('that cannot be started is reported as disconnected', async () => {
     await expect(listen(stdio({ command: 'no-such-program' }), FILTER)).rejects.toMatchObject({
       code: 'disconnected',
     });
@@ -140,7 +140,7 @@ describe('a client of an SDK', () => {
     expect(await first(subscription)).toBe('resource_updated');
   });
 
-  test('that closes is a loss', async () => {
+  test('that closes is reported as disconnected', async () => {
     const client = await typescriptClient(new StdioClientTransport(SERVER));
     const subscription = await listen(client, FILTER);
     await client.close();

@@ -12,12 +12,12 @@ import { STDIO_SERVER } from '../../host/stdio.ts';
 import { typescriptClient } from '../../interop/typescript-client.ts';
 import { served } from './serving.ts';
 
-// Inside the project, so that its own name resolves.
+// Inside the project, so that `mcp-listen` resolves.
 const FOLDER = join(root, '.build', 'client-docs');
 let host: Awaited<ReturnType<typeof served>>;
 let written: string[];
-/** What was run. */
-const ran = new Set<string>();
+/** The snippets that were loaded. */
+const loaded = new Set<string>();
 
 beforeAll(async () => {
   host = await served();
@@ -27,28 +27,28 @@ beforeAll(async () => {
   await run('tsc', ['-p', FOLDER]);
 }, 60_000);
 
-// A stream that its client closed is still there for a moment.
+// The server notices that a client has closed its stream a moment later.
 afterEach(() => expect.poll(() => host.bus.attached).toBe(0));
 afterAll(() => host.stop());
 
 function compiled<T>(name: string): Promise<T> {
-  ran.add(`${name}.ts`);
+  loaded.add(`${name}.ts`);
   return import(/* @vite-ignore */ pathToFileURL(join(FOLDER, `${name}.js`)).href) as Promise<T>;
 }
 
-/** Runs a snippet that watches, until it has heard of a change. */
-async function hears(begin: (changed: () => void) => Watch, change: () => Promise<unknown>) {
-  let heard = 0;
+/** Runs a snippet that watches until it has read a change. */
+async function expectReads(begin: (changed: () => void) => Watch, change: () => Promise<unknown>) {
+  let reads = 0;
   const watched = begin(() => {
-    heard += 1;
+    reads += 1;
   });
-  await expect.poll(() => heard, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => reads, { timeout: 10_000 }).toBe(1);
   await change();
-  await expect.poll(() => heard, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => reads, { timeout: 10_000 }).toBe(2);
   await watched.close();
 }
 
-test('the notes are watched, and a component is rendered on a server too', async () => {
+test('notes.ts watches, and status.ts renders on a server too', async () => {
   const { notes } = await compiled<{ notes: Watch }>('notes');
   await expect.poll(() => notes.state).toBe('live');
   const { useStatus } = await compiled<{ useStatus(): string }>('status');
@@ -57,7 +57,7 @@ test('the notes are watched, and a component is rendered on a server too', async
   expect(notes.state).toBe('stopped');
 });
 
-test('the first change is waited for', async () => {
+test('once.ts waits for the first change', async () => {
   const { firstChange } = await compiled<{ firstChange(url: string): Promise<string> }>('once');
   const change = firstChange(host.url);
   await expect.poll(() => host.bus.attached).toBe(1);
@@ -66,7 +66,7 @@ test('the first change is waited for', async () => {
   expect(await firstChange('http://127.0.0.1:1/mcp')).toBe('lost: disconnected');
 });
 
-test('a token is asked for', async () => {
+test('token.ts calls its token provider', async () => {
   const { watchAs } = await compiled<{
     watchAs(url: string, token: () => Promise<string>, changed: () => void): Watch;
   }>('token');
@@ -75,39 +75,39 @@ test('a token is asked for', async () => {
     asked += 1;
     return Promise.resolve('fresh');
   };
-  await hears(
+  await expectReads(
     (changed) => watchAs(host.url, token, changed),
     () => host.server.notify.toolsChanged(),
   );
   expect(asked).toBeGreaterThan(0);
 });
 
-test('a process is watched', async () => {
+test('stdio.ts watches a process', async () => {
   const { watchProcess } = await compiled<{
     watchProcess(command: string, args: string[], changed: () => void): Watch;
   }>('stdio');
-  let heard = 0;
+  let reads = 0;
   const watched = watchProcess(process.execPath, [STDIO_SERVER], () => {
-    heard += 1;
+    reads += 1;
   });
-  await expect.poll(() => heard, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => reads, { timeout: 10_000 }).toBe(1);
   await watched.close();
 });
 
-test('a client of the SDK lends its transport', async () => {
+test('sdk.ts uses the transport of a client of the SDK', async () => {
   const { watchWith } = await compiled<{ watchWith(client: object, changed: () => void): Watch }>(
     'sdk',
   );
   const client = await typescriptClient(host.url);
-  await hears(
+  await expectReads(
     (changed) => watchWith(client, changed),
     () => host.server.notify.toolsChanged(),
   );
   await client.close();
 });
 
-test('there is no other program', () => {
-  expect([...ran].sort()).toEqual(written.toSorted());
+test('every program of the page has run', () => {
+  expect([...loaded].sort()).toEqual(written.toSorted());
 });
 
 const TSCONFIG = {

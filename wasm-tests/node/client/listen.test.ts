@@ -37,7 +37,7 @@ async function drained(subscription: Subscription): Promise<string[]> {
 }
 
 describe('a subscription', () => {
-  test('resolves at the acknowledgment with what is honored, the id and the revision', async () => {
+  test('resolves at the acknowledgment with the honored filter, the id and the revision', async () => {
     const { subscription } = await listening({
       toolsListChanged: true,
       resourceSubscriptions: ['note://a'],
@@ -50,7 +50,7 @@ describe('a subscription', () => {
     expect(subscription.era).toBe('2026-07-28');
   });
 
-  test('iterates what changed, each subject once', async () => {
+  test('iterates over changes, each subject once', async () => {
     const { subscription, server } = await listening({
       toolsListChanged: true,
       promptsListChanged: true,
@@ -68,7 +68,7 @@ describe('a subscription', () => {
     expect(kinds).toEqual(['tools_list_changed', 'resource_updated']);
   });
 
-  test('collapses what nobody takes', async () => {
+  test('collapses changes that are not read', async () => {
     const { subscription, server } = await listening({
       toolsListChanged: true,
       resourcesListChanged: true,
@@ -79,14 +79,14 @@ describe('a subscription', () => {
     expect(await drained(subscription)).toEqual(['tools_list_changed', 'resources_list_changed']);
   });
 
-  test('leaving the loop closes the stream', async () => {
+  test('closes its stream when its loop is left', async () => {
     const { subscription, server, bus } = await listening({ toolsListChanged: true });
     await server.notify.toolsChanged();
     for await (const _ of subscription) break;
     await expect.poll(() => bus.attached).toBe(0);
   });
 
-  test('close ends a loop that waits', async () => {
+  test('ends a waiting loop on close', async () => {
     const { subscription, bus } = await listening({ toolsListChanged: true });
     const ended = drained(subscription);
     await subscription.close();
@@ -94,7 +94,7 @@ describe('a subscription', () => {
     await expect.poll(() => bus.attached).toBe(0);
   });
 
-  test('an aborted signal ends listen and the loop with its reason', async () => {
+  test('ends listen and its loop with the reason of an aborted signal', async () => {
     const { url } = await serving();
     const reason = new Error('enough');
     await expect(listen(url, {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -106,8 +106,8 @@ describe('a subscription', () => {
   });
 });
 
-describe('a subscription that', () => {
-  test('is closed again, or after its end, sends nothing and ends no other', async () => {
+describe('closing a subscription', () => {
+  test('again, or after its end, sends nothing and ends no other', async () => {
     const asked: Request[] = [];
     const recording = (async (request: Request) => {
       asked.push(request);
@@ -132,7 +132,7 @@ describe('a subscription that', () => {
 });
 
 describe('a client', () => {
-  test('a server without subscriptions is told apart', async () => {
+  test('distinguishes a server without subscriptions', async () => {
     const { url } = await serving({ server: declaring({}) });
     const subscription = await listen(url, { toolsListChanged: true });
     expect(subscription.honored).toEqual({});
@@ -147,7 +147,7 @@ describe('a client', () => {
     await expect(refused).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 
-  test('a rejection keeps its code and status', async () => {
+  test('keeps the code and the status of a rejection', async () => {
     const { url } = await serving({ limits: { uris: 1 } });
     const refused = listen(url, { resourceSubscriptions: ['note://a', 'note://b'] });
     await expect(refused).rejects.toBeInstanceOf(SubscriptionRefused);
@@ -166,8 +166,8 @@ describe('a client', () => {
     },
   );
 
-  test('a token provider is asked again after a 401', async () => {
-    const tokens = ['of the question before', 'stale', 'fresh'];
+  test('calls its token provider again after a 401', async () => {
+    const tokens = ['of server/discover', 'stale', 'fresh'];
     const asked: (string | null)[] = [];
     const { url } = await serving({
       principal: (request) => {
@@ -186,7 +186,7 @@ describe('a client', () => {
     expect(asked.at(-1)).toBe('Bearer fresh');
   });
 
-  test('every message is shown as it stood', async () => {
+  test('passes every message verbatim to onMessage', async () => {
     const shown: string[] = [];
     await listening(
       { toolsListChanged: true },

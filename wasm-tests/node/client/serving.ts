@@ -3,7 +3,7 @@ import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp
 import { serveOnNode } from '../../host/node-http.ts';
 import { sdkServer } from '../sessions/serving.ts';
 
-/** A server of ours over HTTP on a free port, the official SDK behind it. */
+/** A server over HTTP on a free port, with the official SDK behind it. */
 export async function served(options: ListenHandlerOptions = {}) {
   const bus = new InMemoryBus();
   const server = createListenHandler(

@@ -30,7 +30,7 @@ async function scripted(script: SessionScript) {
 }
 
 describe('a session behind the same API', () => {
-  test('is opened with a server of ours, hears changes and ends with its close', async () => {
+  test('opens with this server, receives changes, and ends on close', async () => {
     const host = await served({ legacy: 'sessions' });
     ends.push(() => host.stop());
     const subscription = await listen(host.url, FILTER, { era: '2025' });
@@ -42,7 +42,7 @@ describe('a session behind the same API', () => {
     await expect.poll(() => host.bus.attached).toBe(0);
   });
 
-  test('is opened with the official SDK of 2025, which is asked for this revision first', async () => {
+  test('opens with the official SDK of 2025 after trying 2026-07-28', async () => {
     const sdk = await sdkSessions();
     ends.push(() => sdk.stop());
     const subscription = await listen(sdk.url, FILTER);
@@ -53,7 +53,7 @@ describe('a session behind the same API', () => {
     await expect.poll(() => sdk.sessions()).toBe(0);
   });
 
-  test('begins in order and leaves', async () => {
+  test('sends its requests in order, and a DELETE on close', async () => {
     const { url, seen } = await scripted({ stream: (turn) => turn.begin() });
     const subscription = await listen(url, FILTER);
     await subscription.close();
@@ -71,7 +71,7 @@ describe('a session behind the same API', () => {
 });
 
 describe('the stream of a session', () => {
-  test('goes on from the last event where it was closed, after the time that the server asked for', async () => {
+  test('resumes from the last event after the retry interval of the server', async () => {
     const { url, seen } = await scripted({
       stream: (turn, count) => {
         if (count === 1) turn.begin().response.end(`retry: 200\nid: e-1\ndata: ${TOOLS}\n\n`);
@@ -85,7 +85,7 @@ describe('the stream of a session', () => {
     expect(seen).toContain('GET e-1');
   });
 
-  test('tells everything again where its events have no ids', async () => {
+  test('cues everything again where its events have no ids', async () => {
     const { url } = await scripted({
       stream: (turn, count) => {
         turn.begin().response.write('retry: 10\n\n');
@@ -96,7 +96,7 @@ describe('the stream of a session', () => {
     expect(await events(subscription, 2)).toEqual(['tools_list_changed', 'resource_updated']);
   });
 
-  test('answers the pings of the server, and declines its other questions', async () => {
+  test('answers pings of the server, and refuses its other requests', async () => {
     const answers: string[] = [];
     const { url } = await scripted({
       stream: (turn) => {
@@ -119,7 +119,7 @@ describe('the stream of a session', () => {
       ]);
   });
 
-  test('does not carry a resource that the server refuses', async () => {
+  test('leaves out a resource that the server refuses', async () => {
     const { url } = await scripted({ stream: (turn) => turn.begin(), refused: ['note://a'] });
     const subscription = await listen(url, FILTER);
     ends.push(() => subscription.close());
@@ -128,12 +128,12 @@ describe('the stream of a session', () => {
 });
 
 describe('where a session has no stream', () => {
-  test('there are no subscriptions', async () => {
+  test('listen rejects with SubscriptionsNotSupported', async () => {
     const { url } = await scripted({ stream: (turn) => turn.refuse(405) });
     await expect(listen(url, FILTER)).rejects.toBeInstanceOf(SubscriptionsNotSupported);
   });
 
-  test('because the server notifies about nothing, the subscription ends at once', async () => {
+  test('since the server announces nothing, the subscription ends at once', async () => {
     const { url, seen } = await scripted({ stream: (turn) => turn.begin(), capabilities: {} });
     const subscription = await listen(url, FILTER);
     expect(subscription.honored).toEqual({});

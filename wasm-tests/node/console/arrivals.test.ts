@@ -6,47 +6,47 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 test('a change is measured for each subscription, from the publish to its first cue', () => {
-  const { arrivals, told } = measuring();
+  const { arrivals, measured } = measuring();
   const publication = arrivals.begin(1_000, ['note://a']);
   arrivals.cue('A', 'note://a', 1_012);
   arrivals.cue('A', 'note://b', 1_013);
   arrivals.cue('B', 'note://a', 1_020);
   arrivals.cue('A', 'note://a', 1_030);
   publication.settle();
-  expect(told).toEqual([
+  expect(measured).toEqual([
     { publication: 1, subscription: 'A', subject: 'note://a', ms: 12 },
     { publication: 1, subscription: 'B', subject: 'note://a', ms: 20 },
   ]);
 });
 
-test('what a tool changed is known from its answer: cues that came before it count', () => {
-  const { arrivals, told } = measuring();
+test('the subjects of a tool call come with its answer, and earlier cues count', () => {
+  const { arrivals, measured } = measuring();
   const publication = arrivals.begin(0);
   arrivals.cue('A', 'note://a', 5);
   arrivals.cue('A', 'tools', 6);
-  expect(told).toEqual([]);
+  expect(measured).toEqual([]);
   publication.settle(['note://a']);
   arrivals.cue('B', 'note://a', 9);
-  expect(told.map(({ subscription, ms }) => [subscription, ms])).toEqual([
+  expect(measured.map(({ subscription, ms }) => [subscription, ms])).toEqual([
     ['A', 5],
     ['B', 9],
   ]);
 });
 
-test('one that is published while another of its subject is under way is not measured, others are', () => {
-  const { arrivals, told } = measuring();
+test('a publish is not measured while another one of its subject is on its way', () => {
+  const { arrivals, measured } = measuring();
   arrivals.begin(0, ['note://a']);
   arrivals.begin(1, ['note://a']);
   arrivals.begin(2, ['note://b']);
   arrivals.cue('A', 'note://a', 10);
   arrivals.cue('A', 'note://b', 10);
-  expect(told.map(({ subject, ms }) => [subject, ms])).toEqual([
+  expect(measured.map(({ subject, ms }) => [subject, ms])).toEqual([
     ['note://a', 10],
     ['note://b', 8],
   ]);
 });
 
-test('a publish has arrived when all who listen have heard, or when it is of no use to wait', async () => {
+test('a publish has arrived when all subscriptions have received it, or after a timeout', async () => {
   const { arrivals } = measuring();
   const all = arrivals.begin(0, ['note://a']);
   const arrived = vi.fn();
@@ -64,7 +64,7 @@ test('a publish has arrived when all who listen have heard, or when it is of no 
   await lost.arrived;
 });
 
-test('the scale ends at a round number, the median is one of those measured', () => {
+test('the scale ends at a round number, and the median is a measured value', () => {
   expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(ceiling)).toEqual([
     1, 1, 2, 5, 10, 10, 20, 100, 200,
   ]);
@@ -72,10 +72,10 @@ test('the scale ends at a round number, the median is one of those measured', ()
 });
 
 function measuring() {
-  const told: Arrival[] = [];
+  const measured: Arrival[] = [];
   const arrivals = new Arrivals(
     () => ['A', 'B'],
-    (arrival) => told.push(arrival),
+    (arrival) => measured.push(arrival),
   );
-  return { arrivals, told };
+  return { arrivals, measured };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { accepts, wishesOf } from '../../../console/subscriptions/filter.ts';
 import { nameOf, numberOf } from '../../../console/subscriptions/name.ts';
 
-test('names go from A to Z, on with AA, and each is of one subscription', () => {
+test('names run from A to Z, then from AA, and are unique', () => {
   const names = Array.from({ length: 800 }, (_, number) => nameOf(number));
   expect(names.slice(0, 3)).toEqual(['A', 'B', 'C']);
   expect([names[25], names[26], names[27], names[52], names[702]]).toEqual([
@@ -16,7 +16,7 @@ test('names go from A to Z, on with AA, and each is of one subscription', () => 
   expect(names.map(numberOf)).toEqual([...names.keys()]);
 });
 
-test('tasks are a part of what a filter asks for', () => {
+test('the wishes of a filter include its tasks', () => {
   const requested = {
     toolsListChanged: true,
     resourceSubscriptions: ['note://a'],

@@ -33,7 +33,7 @@ function ask(
 }
 
 describe('a request', () => {
-  test('arrives at the upstream, without what concerns the connection, the host and the page', async () => {
+  test('reaches the upstream without header fields of the connection, the host and the page', async () => {
     let seen: IncomingMessage | undefined;
     let body = '';
     const url = await origin((incoming, outgoing) => {
@@ -79,7 +79,7 @@ describe('a request', () => {
     }
   });
 
-  test('is sent by the fetch that is given, and what a connection names stays behind', async () => {
+  test('is sent with the given fetch, and hop-by-hop header fields are removed', async () => {
     const requests: Request[] = [];
     const fetch = (request: Request) => {
       requests.push(request);
@@ -100,7 +100,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('of a client that leaves is ended upstream', async () => {
+  test('is aborted upstream when its client leaves', async () => {
     const gone = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
     const url = await origin((_incoming, outgoing) => {
@@ -121,14 +121,14 @@ describe('a request', () => {
 });
 
 test.each([
-  ['Cloudflare tells it', { colo: 'FRA' }, {}, '6.6.6.6'],
-  ['a runtime elsewhere leaves it to the client', { clientIp: '127.0.0.1:1' }, {}, null],
-  ['there is no such runtime', undefined, {}, null],
-  ['the operator says it', undefined, { clientIp: () => '7.7.7.7' }, '7.7.7.7'],
-])('a request names the address of its client where %s', async (_name, cf, options, expected) => {
-  const told: (string | null)[] = [];
+  ['from the network of Cloudflare', { colo: 'FRA' }, {}, '6.6.6.6'],
+  ['not from another runtime, where the client sets it', { clientIp: '127.0.0.1:1' }, {}, null],
+  ['not without a runtime', undefined, {}, null],
+  ['from the option clientIp', undefined, { clientIp: () => '7.7.7.7' }, '7.7.7.7'],
+])('the address of the client is forwarded: %s', async (_name, cf, options, expected) => {
+  const forwarded: (string | null)[] = [];
   const fetch = (request: Request) => {
-    told.push(request.headers.get('x-forwarded-for'), request.headers.get('cf-connecting-ip'));
+    forwarded.push(request.headers.get('x-forwarded-for'), request.headers.get('cf-connecting-ip'));
     return Promise.resolve(new Response());
   };
   const request = new Request('https://gateway.example/mcp', {
@@ -137,7 +137,7 @@ test.each([
   await createProxy('https://origin.example/mcp', { fetch, ...options })(
     Object.assign(request, { cf }),
   );
-  expect(told).toEqual([expected, null]);
+  expect(forwarded).toEqual([expected, null]);
 });
 
 test.each([
@@ -151,7 +151,7 @@ test.each([
   '[tenant_id]',
   '+tenant[id%00',
   'x;tenant[id',
-])('a client does not add the parameter tenant_id by the name %s', async (name) => {
+])('a client cannot add the parameter tenant_id under the name %s', async (name) => {
   const fetch = vi.fn(async (_: Request) => new Response());
   const request = new Request(`https://gateway.example/mcp?${name}=b&other_id=c&tenant[ids=d`);
   await createProxy('https://origin.example/mcp?tenant_id=a', { fetch })(request);
@@ -161,7 +161,7 @@ test.each([
 });
 
 describe('an answer', () => {
-  test('streams, and its end by the client reaches the upstream', async () => {
+  test('streams, and its cancellation reaches the upstream', async () => {
     const gone = Promise.withResolvers<void>();
     let outgoing: ServerResponse | undefined;
     const url = await origin((_incoming, answer) => {
@@ -179,7 +179,7 @@ describe('an answer', () => {
   });
 
   test.each([301, 302, 303, 307, 308])(
-    'that redirects (%d) is a 502, and nobody is sent anywhere',
+    'that redirects with %d becomes a 502 without a location',
     async (status) => {
       let asked = 0;
       const url = await origin((_incoming, outgoing) => {
@@ -195,11 +195,11 @@ describe('an answer', () => {
     },
   );
 
-  test('that does not come is a 502, one that does not come in time a 504', async () => {
+  test('that is missing becomes a 502, and one that is late a 504', async () => {
     const errors: unknown[] = [];
     const onError = (error: Error) => errors.push((error as { code?: unknown }).code);
-    const nobody = await ask(createProxy('http://127.0.0.1:1/mcp', { onError }));
-    expect([nobody.status, nobody.headers.get('retry-after'), await nobody.json()]).toEqual([
+    const missing = await ask(createProxy('http://127.0.0.1:1/mcp', { onError }));
+    expect([missing.status, missing.headers.get('retry-after'), await missing.json()]).toEqual([
       502,
       '2',
       {
@@ -219,7 +219,7 @@ describe('an answer', () => {
     expect(errors).toEqual(['upstream-unreachable', 'upstream-timeout']);
   });
 
-  test('that has begun in time may take as long as it likes', async () => {
+  test('that has begun in time may take longer than timeoutMs', async () => {
     let outgoing: ServerResponse | undefined;
     const url = await origin((_incoming, answer) => {
       outgoing = answer;
@@ -238,6 +238,6 @@ test.each([
   '/mcp',
   'ftp://origin.example',
   'https://user:secret@origin.example/mcp',
-])('an upstream that is %j is refused', (url) => {
+])('the upstream %j is refused', (url) => {
   expect(() => createProxy(url)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });

@@ -9,7 +9,7 @@ import { CAPABILITIES, listenRequest, open, TOOLS } from '../serving.ts';
 
 const nothing = () => new Response(null, { status: 418 });
 
-/** Room for two servers, and how often the numbers of one were asked for. */
+/** Room for two servers, and the calls of `stats` of any of them. */
 function tenants(options: ListenHandlerOptions = {}) {
   const asked = vi.fn();
   const make = (_name: string) => {
@@ -24,7 +24,7 @@ function tenants(options: ListenHandlerOptions = {}) {
   return { tenants: new Tenants(make, 2), asked };
 }
 
-test('a server is kept while a caller is named and while a stream of it is opening', async () => {
+test('a server is kept while principal runs, and while a stream opens', async () => {
   const bus = new BreakableBus();
   bus.door = 'silent';
   const named = Promise.withResolvers<string>();
@@ -46,7 +46,7 @@ test('a server is kept while a caller is named and while a stream of it is openi
   expect(all.server('a')).not.toBe(server);
 });
 
-test('a server that drains is kept, and goes on refusing', async () => {
+test('a server that drains is kept, and keeps refusing', async () => {
   const { tenants: all } = tenants();
   const server = all.server('a');
   await server.drain({ windowMs: 0 });
@@ -54,7 +54,7 @@ test('a server that drains is kept, and goes on refusing', async () => {
   expect((await all.server('a').fetch(listenRequest(TOOLS))).status).toBe(503);
 });
 
-test('a new server is not the one to be forgotten where all others are in use', async () => {
+test('a new server is not forgotten where all others are in use', async () => {
   const { tenants: all } = tenants();
   const streams: WireStream[] = [];
   for (const name of ['a', 'b', 'c']) {
@@ -69,7 +69,7 @@ test('a new server is not the one to be forgotten where all others are in use', 
   for (const stream of streams) stream.drop();
 });
 
-test('of idle servers the one that was asked for longest ago is forgotten, and nobody counts for that', () => {
+test('the least recently used idle server is forgotten, without a call of stats', () => {
   const { tenants: all, asked } = tenants();
   const first = all.server('a');
   const second = all.server('b');

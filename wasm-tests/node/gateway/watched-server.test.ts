@@ -8,7 +8,7 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 const TOOLS = { toolsListChanged: true };
 
-test('a server of the tests counts a client that leaves after its request could be collected', async () => {
+test('WatchedServer counts a client that leaves after its request was garbage-collected', async () => {
   const behind = new WatchedServer();
   const stream = await listen(await behind.start(), TOOLS);
   expect(await stream.message()).toContain('notifications/subscriptions/acknowledged');

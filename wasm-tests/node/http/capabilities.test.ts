@@ -8,7 +8,7 @@ import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from '../servi
 import { sendTo } from '../sessions/serving.ts';
 
 describe('capabilities', () => {
-  test('are asked of the handler with the credentials of the caller, and name the server in the result', async () => {
+  test('come from server/discover, sent with the credentials of the caller', async () => {
     const asked: (string | null)[] = [];
     const handler = createMcpHandler(notebook);
     const server = createListenHandler((request: Request) => {
@@ -28,14 +28,14 @@ describe('capabilities', () => {
     );
   });
 
-  test('that come as an event stream are understood', async () => {
+  test('are read from an event stream too', async () => {
     const handler = createMcpHandler(notebook, { responseMode: 'sse' });
     const stream = await open(createListenHandler(handler), TOOLS);
     expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
   });
 
   test.each([
-    ['answers otherwise', () => new Response('no', { status: 500 })],
+    ['answers with 500', () => new Response('no', { status: 500 })],
     [
       'throws',
       () => {
@@ -62,7 +62,7 @@ describe('capabilities', () => {
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
-  test('given as an object are not asked for', async () => {
+  test('given as an option are not requested', async () => {
     const handler = vi.fn(() => new Response());
     const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
     await server.fetch(listenRequest(TOOLS));
@@ -77,7 +77,7 @@ describe('capabilities', () => {
     { server: { info: { name: 'tests', version: '1' } } },
     { server: declaring(CAPABILITIES), advertise: 'all' },
     { advertise: 'offered' },
-  ])('that are given by half, or in two ways, are refused: %j', (options) => {
+  ])('that are incomplete or contradictory are refused: %j', (options) => {
     expect(() => createListenHandler(() => new Response(), options as object)).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),
     );
@@ -85,7 +85,7 @@ describe('capabilities', () => {
 });
 
 describe('legacy', () => {
-  test('is told as it is in effect', () => {
+  test('is the effective setting', () => {
     const bus = new InMemoryBus();
     const shared = Object.assign(new InMemoryBus(), {
       sessions: { ...bus.sessions, isShared: true },
@@ -98,7 +98,7 @@ describe('legacy', () => {
     expect(effective({ bus: shared, legacy: 'reject' })).toBe('reject');
   });
 
-  test('that is none is refused', () => {
+  test('with an unknown value is refused', () => {
     expect(() =>
       createListenHandler(() => new Response(), { legacy: 'session' as 'sessions' }),
     ).toThrow(expect.objectContaining({ code: 'invalid-options' }));
@@ -107,7 +107,7 @@ describe('legacy', () => {
 
 describe('capabilities at initialize', () => {
   test.each<[string, number, () => Response]>([
-    ['answers with an error', 0, () => new Response('no', { status: 404 })],
+    ['fails with 404', 0, () => new Response('no', { status: 404 })],
     [
       'throws',
       1,
@@ -116,13 +116,13 @@ describe('capabilities at initialize', () => {
       },
     ],
     [
-      'breaks off',
+      'is cut off',
       1,
       () => new Response(new ReadableStream({ pull: (body) => body.error(new Error('cut')) })),
     ],
   ])(
-    'of a handler that %s when it is asked: its own answer counts, errors told: %i',
-    async (_name, told, asked) => {
+    'come from the handler where server/discover %s; errors reported: %i',
+    async (_name, reported, asked) => {
       const onError = vi.fn();
       const behind = createMcpHandler(notebook);
       const handler = (request: Request) =>
@@ -132,18 +132,18 @@ describe('capabilities at initialize', () => {
       );
       expect(session.initialized.result).toMatchObject({ serverInfo: { name: 'notebook' } });
       expect(onError.mock.calls.map(([error]) => error.code)).toEqual(
-        Array(told).fill('discover-failed'),
+        Array(reported).fill('discover-failed'),
       );
     },
   );
 });
 
-describe('what the handler told', () => {
+describe('discovered capabilities', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  test('holds for its ttlMs: it is asked once within it, and again after it', async () => {
+  test('are cached for ttlMs', async () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000);
-    const { asked, listen } = telling({ ttlMs: 60_000, cacheScope: 'public' });
+    const { asked, listen } = discovering({ ttlMs: 60_000, cacheScope: 'public' });
     await listen('Bearer a');
     clock.mockReturnValue(60_999);
     await listen('Bearer b');
@@ -153,44 +153,41 @@ describe('what the handler told', () => {
     expect(asked).toEqual(['Bearer a', 'Bearer c']);
   });
 
-  test('holds for an hour at most', async () => {
+  test('are cached for an hour at most', async () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
-    const { asked, listen } = telling({ ttlMs: 86_400_000, cacheScope: 'public' });
+    const { asked, listen } = discovering({ ttlMs: 86_400_000, cacheScope: 'public' });
     await listen();
     clock.mockReturnValue(3_600_000);
     await listen();
     expect(asked).toHaveLength(2);
   });
 
-  test.each([{ ttlMs: 0 }, {}])('holds for one listen alone where it is %o', async (freshness) => {
-    const { asked, listen } = telling(freshness);
+  test.each([{ ttlMs: 0 }, {}])('are not cached with %o', async (freshness) => {
+    const { asked, listen } = discovering(freshness);
     for (let round = 0; round < 3; round += 1) await listen();
     expect(asked).toHaveLength(3);
   });
 
-  test.each([{ cacheScope: 'private' }, {}])(
-    'is for one caller alone where it is %o',
-    async (scope) => {
-      const { asked, listen } = telling({ ttlMs: 60_000, ...scope });
-      await listen('Bearer a');
-      await listen('Bearer a');
-      await listen('Bearer b');
-      await listen('Bearer b', 'session=1');
-      await listen('Bearer b', 'session=1');
-      expect(asked).toEqual(['Bearer a', 'Bearer b', 'Bearer b']);
-    },
-  );
+  test.each([{ cacheScope: 'private' }, {}])('are cached for one caller with %o', async (scope) => {
+    const { asked, listen } = discovering({ ttlMs: 60_000, ...scope });
+    await listen('Bearer a');
+    await listen('Bearer a');
+    await listen('Bearer b');
+    await listen('Bearer b', 'session=1');
+    await listen('Bearer b', 'session=1');
+    expect(asked).toEqual(['Bearer a', 'Bearer b', 'Bearer b']);
+  });
 
-  test('is taken anew: what the server no longer notifies about is no longer honored', async () => {
+  test('are requested again, and only what they include is honored', async () => {
     const answer = { ttlMs: 0, capabilities: { tools: { listChanged: true } } };
-    const { listen } = telling(answer);
+    const { listen } = discovering(answer);
     expect(await listen()).toContain('"notifications":{"toolsListChanged":true}');
     answer.capabilities.tools.listChanged = false;
     expect(await listen()).toContain('"notifications":{}');
   });
 
-  test('is asked for by each of the requests that come together, and serves them all', async () => {
-    const { asked, listen } = telling({ ttlMs: 60_000 });
+  test('are requested by each of several concurrent listens', async () => {
+    const { asked, listen } = discovering({ ttlMs: 60_000 });
     const acks = await Promise.all([listen(), listen(), listen()]);
     expect(new Set(acks)).toHaveLength(1);
     expect(asked).toHaveLength(3);
@@ -199,8 +196,8 @@ describe('what the handler told', () => {
   });
 });
 
-/** A server whose handler tells its capabilities with `answer`; `listen` resolves with the ack. */
-function telling(answer: object) {
+/** A server whose handler discovers its capabilities with `answer`; `listen` resolves with the ack. */
+function discovering(answer: object) {
   const asked: string[] = [];
   const server = createListenHandler((request: Request) => {
     asked.push(request.headers.get('authorization') ?? '');

@@ -10,13 +10,13 @@ const COUNTED = [
   ['::1', '0:0:0:0::/64'],
 ];
 
-test.each(COUNTED)('through the network of Cloudflare %s is %s', (address, wanted) => {
+test.each(COUNTED)('on the network of Cloudflare, %s counts as %s', (address, wanted) => {
   expect(addressOf(request(address, { colo: 'FRA' }))).toBe(wanted);
 });
 
-test('elsewhere the header field of a client says nothing', () => {
+test('elsewhere the header field of a client is ignored', () => {
   expect(addressOf(request('203.0.113.7', undefined))).toBeUndefined();
-  // A workerd of one's own has `request.cf` too, without the data center.
+  // A self-hosted workerd sets `request.cf` too, without the data center.
   expect(addressOf(request('203.0.113.7', {}))).toBeUndefined();
   expect(addressOf(request(undefined, { colo: 'FRA' }))).toBeUndefined();
 });

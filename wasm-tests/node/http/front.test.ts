@@ -7,14 +7,14 @@ import { CAPABILITIES, listenRequest, serving, TOOLS, URL } from '../serving.ts'
 const PAGE = 'http://localhost:3000';
 const EXPOSED = 'Mcp-Session-Id, WWW-Authenticate, Retry-After';
 
-/** Asks from a page; the handler behind answers with `answer`. */
+/** Sends a request of a page; the handler behind answers with `answer`. */
 function asked(answer: Response, origin = PAGE): Promise<Response> {
   const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   return server.fetch(new Request(URL, { headers: { origin } }));
 }
 
-describe('a page that may ask', () => {
-  test('may read what the handler answers', async () => {
+describe('a page of an allowed origin', () => {
+  test('may read the answer of the handler', async () => {
     const answer = new Response('x', {
       status: 418,
       statusText: 'Teapot',
@@ -35,7 +35,7 @@ describe('a page that may ask', () => {
     });
   });
 
-  test('may read what the handler answers without a body, and without header fields that could be changed', async () => {
+  test('may read an answer without a body, and one with immutable header fields', async () => {
     expect((await asked(new Response(null, { status: 204 }))).headers.get('vary')).toBe('Origin');
     const redirect = await asked(Response.redirect('http://localhost/other'));
     expect(redirect.status).toBe(302);
@@ -55,7 +55,7 @@ describe('a page that may ask', () => {
     }
   });
 
-  test('is told what the handler tells it, where that says something of its own', async () => {
+  test('gets the CORS header fields that the handler has set itself', async () => {
     const own = {
       'access-control-allow-origin': '*',
       'access-control-expose-headers': 'X-Own',
@@ -71,14 +71,14 @@ describe('a page that may ask', () => {
   });
 });
 
-test('what no page of elsewhere asks is answered with the very answer of the handler', async () => {
+test('a request of no foreign page gets the very Response of the handler', async () => {
   const answer = new Response('x');
   expect(await asked(answer, 'http://localhost')).toBe(answer);
   const server = createListenHandler(() => answer, { server: declaring(CAPABILITIES) });
   expect(await server.fetch(new Request(URL))).toBe(answer);
 });
 
-test('the handler never sees what is refused or asked before a request', async () => {
+test('the handler receives neither refused requests nor preflights', async () => {
   const handler = vi.fn(() => new Response());
   const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
   const send = (method: string, headers: Record<string, string>) =>
@@ -91,9 +91,9 @@ test('the handler never sees what is refused or asked before a request', async (
   expect(handler).not.toHaveBeenCalled();
 });
 
-describe('a body that is not wanted is not read', () => {
+describe('a body is not read', () => {
   test.each([
-    ['announced as too large', { ...LISTEN_HEADERS, 'content-length': '65537' }, 413],
+    ['that is announced as too large', { ...LISTEN_HEADERS, 'content-length': '65537' }, 413],
     ['of a foreign page', { ...LISTEN_HEADERS, origin: 'http://evil.example' }, 403],
   ])('%s', async (_name, headers, status) => {
     const { cancel, pull, request } = streaming(headers);
@@ -109,7 +109,7 @@ describe('a body that is not wanted is not read', () => {
     expect(cancel).toHaveBeenCalledOnce();
   });
 
-  test('where it is announced as too large for a listen and claims to be none: the handler gets it untouched', async () => {
+  test('of a large request that is no listen, which the handler gets untouched', async () => {
     let given: Request | undefined;
     const server = createListenHandler((request: Request) => {
       given = request;
@@ -125,7 +125,7 @@ describe('a body that is not wanted is not read', () => {
   });
 });
 
-test('a body that someone else reads is left to that one', async () => {
+test('a body with another reader is not cancelled', async () => {
   const { cancel, request } = streaming({ ...LISTEN_HEADERS, origin: 'http://evil.example' });
   request.body?.getReader();
   expect((await serving().fetch(request)).status).toBe(403);
@@ -148,7 +148,7 @@ function streaming(headers: Record<string, string>) {
   return { cancel, pull, request };
 }
 
-test('nesting beyond any depth is refused within 5 ms', async () => {
+test('a million nested arrays are refused within 5 ms', async () => {
   const server = serving({ limits: { maxRequestBodySize: 4_000_000 } });
   const times: number[] = [];
   for (let round = 0; round < 10; round += 1) {
@@ -163,12 +163,12 @@ test('nesting beyond any depth is refused within 5 ms', async () => {
 });
 
 test.each([
-  ['origins', { allowedOrigins: ['app.example'] }],
-  ['origins of more than one line', { allowedOrigins: ['https://a.example\nhttps://b.example'] }],
+  ['an origin without a scheme', { allowedOrigins: ['app.example'] }],
+  ['two origins in one text', { allowedOrigins: ['https://a.example\nhttps://b.example'] }],
   ['an empty origin', { allowedOrigins: [''] }],
-  ['a text for a list', { allowedOrigins: '*' as unknown as string[] }],
-  ['hosts', { allowedHosts: ['https://mcp.example'] }],
-  ['hosts that are no texts', { allowedHosts: [7 as unknown as string] }],
-])('%s that are none are told at once', (_name, options) => {
+  ['a text instead of a list', { allowedOrigins: '*' as unknown as string[] }],
+  ['a host with a scheme', { allowedHosts: ['https://mcp.example'] }],
+  ['a host that is no text', { allowedHosts: [7 as unknown as string] }],
+])('the server refuses %s', (_name, options) => {
   expect(() => serving(options)).toThrow(expect.objectContaining({ code: 'invalid-options' }));
 });

@@ -7,7 +7,7 @@ import { listenRequest, refusal, serving, TOOLS, URL } from '../serving.ts';
 afterEach(() => void vi.useRealTimers());
 
 describe.each(LIMIT_EDGES)('$name: $limit', ({ body, limit, refusal: expected }) => {
-  test.each([-1, 0, 1])('and %i', async (beyond) => {
+  test.each([-1, 0, 1])('plus %i', async (beyond) => {
     const init = { method: 'POST', headers: LISTEN_HEADERS, body: body(limit + beyond) };
     const response = await serving().fetch(new Request(URL, init));
     if (beyond < 1) expect(response.status).toBe(200);
@@ -15,7 +15,7 @@ describe.each(LIMIT_EDGES)('$name: $limit', ({ body, limit, refusal: expected })
   });
 });
 
-test('an isolate holds 4,000 streams and not one more', async () => {
+test('an isolate holds at most 4,000 streams', async () => {
   const server = serving({ keepAliveMs: 0 });
   for (let count = 0; count < 3_998; count += 1) await server.fetch(listenRequest(TOOLS));
   for (const status of [200, 200, 503])
@@ -30,7 +30,7 @@ describe('authorize has two seconds', () => {
   test.each([
     [1_999, 200],
     [2_001, 503],
-  ])('and where it takes %i ms the answer is %i', async (ms, status) => {
+  ])('and an answer after %i ms gives %i', async (ms, status) => {
     vi.useFakeTimers();
     const server = serving({ authorize: authorizing(ms), keepAliveMs: 0, onError: () => {} });
     const response = server.fetch(listenRequest(TOOLS));
@@ -39,7 +39,7 @@ describe('authorize has two seconds', () => {
   });
 
   test.each(['authorize', 'principal'])(
-    'and where %s never answers, the caller is denied after just these',
+    'and where %s never answers, the listen is refused after them',
     async (who) => {
       vi.useFakeTimers();
       const onError = vi.fn();
@@ -58,7 +58,7 @@ describe('authorize has two seconds', () => {
   );
 });
 
-describe('a timeout of 0 waits for as long as it takes', () => {
+describe('a timeout of 0 is disabled', () => {
   const ANY_MS = 100_000_000;
   const late = <T>(value: T) => new Promise<T>((resolve) => setTimeout(resolve, ANY_MS, value));
 
@@ -91,8 +91,8 @@ describe('a timeout of 0 waits for as long as it takes', () => {
           controller.close();
         },
       });
-    const told = () => new Response(body());
-    const server = createListenHandler(told, { keepAliveMs: 0, timeouts: { answerMs: 0 } });
+    const answering = () => new Response(body());
+    const server = createListenHandler(answering, { keepAliveMs: 0, timeouts: { answerMs: 0 } });
     const response = server.fetch(listenRequest(TOOLS));
     await vi.advanceTimersByTimeAsync(ANY_MS);
     expect((await response).status).toBe(200);

@@ -27,7 +27,7 @@ const INITIALIZE = {
   },
 };
 
-/** A server of the official SDK, which announces all changes, behind one that holds no streams. */
+/** A server of the official SDK, which announces all changes, behind `listen: 'off'`. */
 function off(options: ListenHandlerOptions = {}): ListenHandler {
   return createListenHandler(
     createMcpHandler(() => sdkServer()),
@@ -46,35 +46,40 @@ function post({ fetch }: ListenHandler, message: object, headers: object = {}): 
   );
 }
 
-async function told(response: Response): Promise<unknown> {
+async function statusAndBody(response: Response): Promise<unknown> {
   const { status } = response;
   return { status, ...((await response.json()) as object) };
 }
 
 const NOT_FOUND = { code: -32601, message: 'Method not found' };
 
-test('a listen is refused in one answer, as a method that is not there', async () => {
+test('a listen is refused with one answer, method not found', async () => {
   const server = off();
   const response = await server.fetch(listenRequest(TOOLS, { id: '"a"' }));
   expect(response.headers.has('retry-after')).toBe(false);
-  expect(await told(response)).toEqual({ status: 404, jsonrpc: '2.0', id: 'a', error: NOT_FOUND });
+  expect(await statusAndBody(response)).toEqual({
+    status: 404,
+    jsonrpc: '2.0',
+    id: 'a',
+    error: NOT_FOUND,
+  });
   expect(server.stats()).toMatchObject({ opened: 0, refused: { request: 1 } });
 });
 
-test('server/discover announces nothing to listen to, and the rest of what the handler says', async () => {
-  const [said, withheld] = await Promise.all(
+test('server/discover announces no notifications, and keeps the rest of the answer', async () => {
+  const [original, withheld] = await Promise.all(
     [createMcpHandler(() => sdkServer()), off()].map(({ fetch }) =>
       discovered(fetch as ListenHandler['fetch']),
     ),
   );
   const { capabilities, ...others } = withheld as Discovery;
-  const { capabilities: own, ...rest } = said as Discovery;
+  const { capabilities: own, ...rest } = original as Discovery;
   expect(own).toMatchObject({ tools: { listChanged: true }, resources: { subscribe: true } });
   expect(capabilities).toEqual({ logging: {}, resources: {}, tools: {} });
   expect(others).toEqual(rest);
 });
 
-test('initialize announces nothing either', async () => {
+test('initialize announces no notifications either', async () => {
   const response = await post(off(), INITIALIZE);
   const { result } = (await response.json()) as { result: Discovery };
   expect(response.status).toBe(200);
@@ -82,7 +87,7 @@ test('initialize announces nothing either', async () => {
   expect(result).toMatchObject({ protocolVersion: '2025-11-25', instructions: 'Ask me.' });
 });
 
-test('a stream of an earlier revision is a 405, and a subscription a method that is not there', async () => {
+test('a legacy stream gets 405, and a legacy subscribe gets method not found', async () => {
   const server = off();
   const headers = { accept: 'text/event-stream', 'mcp-protocol-version': '2025-11-25' };
   const stream = await server.fetch(new Request(URL, { headers }));
@@ -91,14 +96,14 @@ test('a stream of an earlier revision is a 405, and a subscription a method that
   for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
     const asked = { jsonrpc: '2.0', id: 7, method, params: { uri: 'note://a' } };
     const headers = { 'mcp-session-id': 's', 'mcp-protocol-version': '2025-11-25' };
-    expect(await told(await post(server, asked, headers))).toEqual({
+    expect(await statusAndBody(await post(server, asked, headers))).toEqual({
       ...{ status: 200, jsonrpc: '2.0', id: 7 },
       error: NOT_FOUND,
     });
   }
 });
 
-test('whatever else is asked reaches the handler as it came', async () => {
+test('other requests reach the handler unchanged', async () => {
   const server = serving(OFF);
   for (const message of [{ jsonrpc: '2.0', id: 1, method: 'ping' }, INITIALIZE, {}]) {
     expect((await post(server, message)).status).toBe(418);
@@ -109,7 +114,7 @@ test('whatever else is asked reaches the handler as it came', async () => {
   expect((await reject.fetch(new Request(URL, { method: 'DELETE' }))).status).toBe(405);
 });
 
-test('an answer that cannot be read, or is none, stays as it is', async () => {
+test('an answer that cannot be read passes unchanged, and one that is too large is a 502', async () => {
   const texts = ['{', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'];
   for (const text of texts) {
     const server = createListenHandler(
@@ -128,7 +133,7 @@ test('an answer that cannot be read, or is none, stays as it is', async () => {
   expect((await post(late, INITIALIZE)).status).toBe(502);
 });
 
-test('a refusal asks nobody: not the bus, not the caller, and of the core nothing but the check', async () => {
+test('a refusal calls neither the bus nor the callbacks, and only the check of the core', async () => {
   const touched: PropertyKey[] = [];
   const bus = new Proxy(new InMemoryBus(), {
     get: (target, name) => {
@@ -155,16 +160,16 @@ test('a refusal asks nobody: not the bus, not the caller, and of the core nothin
   expect(touched).toEqual([]);
 });
 
-test('what a server without streams publishes reaches those of the same bus that have some', async () => {
+test('a server without streams publishes to the listeners of its bus', async () => {
   const bus = new InMemoryBus();
-  const heard: ServerEvent[] = [];
-  bus.subscribe((event: ServerEvent) => void heard.push(event));
+  const received: ServerEvent[] = [];
+  bus.subscribe((event: ServerEvent) => void received.push(event));
   await off({ bus }).notify.toolsChanged();
-  expect(heard).toEqual([{ kind: 'tools_list_changed' }]);
+  expect(received).toEqual([{ kind: 'tools_list_changed' }]);
 });
 
 test.each([{ listen: 'none' }, { listen: 'off', legacy: 'sessions' }])(
-  '%j cannot be meant',
+  'the options %j are refused',
   (options) => {
     expect(() => serving(options as ListenHandlerOptions)).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),

@@ -11,7 +11,7 @@ interface Seen {
   rest: unknown[];
 }
 
-/** A server that remembers what reached its handler. */
+/** A server, and the requests that reached its handler. */
 function recording() {
   const seen: Seen[] = [];
   const handler = async (request: Request, ...rest: unknown[]) => {
@@ -39,7 +39,7 @@ const DISCOVERED = {
 };
 const LOGGED = `: a comment\r\nid: 7\nevent: message\ndata: {"method":"notifications/message"}\n\ndata: ${answer({ result: {} })}\n\n`;
 
-/** A message of the handler, spaced as no serializer here would. */
+/** A message of the handler, with whitespace as no serializer here would write it. */
 function answer(members: object): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, ...members }, null, 1);
 }
@@ -48,7 +48,7 @@ function error(code: number, data?: object): object {
   return { error: { code, message: 'as the handler says', data } };
 }
 
-describe('what is not a listen reaches the handler as it came', () => {
+describe('what is not a listen reaches the handler unchanged', () => {
   test.each([
     ['a tool call', '{ "jsonrpc" : "2.0", "id":1,\n"method":"tools/call" }'],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'],
@@ -58,7 +58,7 @@ describe('what is not a listen reaches the handler as it came', () => {
       '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}',
     ],
     ['nonsense', 'not json'],
-    ['nothing', ''],
+    ['an empty body', ''],
     ['a body of the largest size that is read', ' '.repeat(65_536)],
     ['a body larger than a listen may be', `"${'é'.repeat(400_000)}"`],
   ])('%s', async (_name, text) => {
@@ -80,7 +80,7 @@ describe('what is not a listen reaches the handler as it came', () => {
     expect(seen[0]?.body).toEqual(bytes);
   });
 
-  test('a body that streams for longer than a listen would', async () => {
+  test('a streamed body that is larger than a listen', async () => {
     const { seen, server } = recording();
     const chunks = Array.from({ length: 40 }, (_, place) => new Uint8Array(5_000).fill(place));
     const body = new Blob(chunks).stream();
@@ -96,7 +96,7 @@ describe('what is not a listen reaches the handler as it came', () => {
     expect(seen[0]).toMatchObject({ method, headers: Object.fromEntries(request.headers) });
   });
 
-  test('the very request, untouched, where its body need not be read', async () => {
+  test('the very request, where its body need not be read', async () => {
     let given: Request | undefined;
     const server = createListenHandler((request: Request) => {
       given = request;
@@ -112,7 +112,7 @@ describe('what is not a listen reaches the handler as it came', () => {
     expect(request.bodyUsed).toBe(false);
   });
 
-  test('a request whose body was read by someone else already', async () => {
+  test('the very request, where its body was read already', async () => {
     let given: Request | undefined;
     const server = createListenHandler((request: Request) => {
       given = request;
@@ -129,7 +129,7 @@ describe('what is not a listen reaches the handler as it came', () => {
   });
 });
 
-describe('what the handler behind answers reaches the client as it came', () => {
+describe('an answer of the handler reaches the client unchanged', () => {
   test.each<[name: string, method: string, status: number, type: string | undefined, body: string]>(
     [
       ['202 without a body to a notification', 'notifications/cancelled', 202, undefined, ''],
@@ -163,13 +163,7 @@ describe('what the handler behind answers reaches the client as it came', () => 
         JSON_TYPE,
         answer(error(-32022, { supported: ['2026-07-28'] })),
       ],
-      [
-        'what it discovers of itself',
-        'server/discover',
-        200,
-        JSON_TYPE,
-        answer({ result: DISCOVERED }),
-      ],
+      ['200 to server/discover', 'server/discover', 200, JSON_TYPE, answer({ result: DISCOVERED })],
       ['a stream with a log and a result', 'tools/call', 200, 'text/event-stream', LOGGED],
     ],
   )('%s', async (_name, method, status, type, body) => {
@@ -203,7 +197,7 @@ test('a handler is a function or an object with fetch, and keeps its this', asyn
   expect(await (await fetch(new Request(URL))).text()).toBe('mine');
 });
 
-test('an error of the handler is its own: it is neither swallowed nor changed', async () => {
+test('an error of the handler is neither swallowed nor changed', async () => {
   const problem = new Error('broken');
   const server = createListenHandler(() => Promise.reject(problem), {
     server: declaring(CAPABILITIES),

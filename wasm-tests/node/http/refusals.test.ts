@@ -19,12 +19,12 @@ const LIMITS = [
 const TIMEOUTS = ['answerMs', 'attachMs', 'authorizeMs', 'bodyMs', 'sessionIdleMs', 'writeMs'];
 const INTERVALS = ['authorizationTtlMs', 'busProbeIntervalMs', 'keepAliveMs', 'maxConnectionAgeMs'];
 
-describe('a listen that cannot be served', () => {
+describe('a listen is refused for', () => {
   test.each([
-    ['nothing that is JSON', '{', 400, -32700],
-    ['no request', '[]', 400, -32600],
-    ['no id that is one', listenBody({}, 'null'), 400, -32600],
-    ['no filter that is one', listenBody({ toolsListChanged: 1 }), 400, -32602],
+    ['a body that is no JSON', '{', 400, -32700],
+    ['a body that is no request', '[]', 400, -32600],
+    ['an invalid id', listenBody({}, 'null'), 400, -32600],
+    ['an invalid filter', listenBody({ toolsListChanged: 1 }), 400, -32602],
     ['a body that is too large', listenBody({}) + ' '.repeat(65_537), 413, -32600],
   ])('%s', async (_name, body, status, code) => {
     const response = await serving().fetch(
@@ -34,7 +34,7 @@ describe('a listen that cannot be served', () => {
     expect(await refusal(response)).toEqual({ status, code, retryAfter: null });
   });
 
-  test('limits are options', async () => {
+  test('more than its limits, which are options', async () => {
     const server = serving({ limits: { uris: 1, maxRequestBodySize: 1_000, idBytes: 2 } });
     expect(
       await refusal(await server.fetch(listenRequest({ resourceSubscriptions: ['a', 'b'] }))),
@@ -54,7 +54,7 @@ describe('a listen that cannot be served', () => {
     ).toBe(200);
   });
 
-  test('options that are none are told at once', () => {
+  test('invalid options, at once', () => {
     expect(() => serving({ limits: { uris: 1.5 } })).toThrow(ListenError);
     expect(() => serving({ server: declaring(7 as unknown as object) })).toThrow(
       expect.objectContaining({ code: 'invalid-options' }),
@@ -62,7 +62,7 @@ describe('a listen that cannot be served', () => {
   });
 });
 
-/** A variable that is not set makes such a limit, and `NaN` is above no number. */
+/** An environment variable that is not set becomes such a limit, and no number exceeds `NaN`. */
 test.each(LIMITS)('a limit %s that is not a number from 0 is refused', (name) => {
   for (const limit of NO_AMOUNTS) {
     expect(() => serving({ limits: { [name]: limit } })).toThrow(
@@ -96,8 +96,8 @@ test.each(INTERVALS)('an interval %s that is not a number from 0 is refused', (n
   }
 });
 
-/** A misspelt limit would not hold. */
-test.each(['limits', 'timeouts'])('a name that %s do not have is refused', (place) => {
+/** A misspelt limit would have no effect. */
+test.each(['limits', 'timeouts'])('an unknown name in %s is refused', (place) => {
   expect(() => serving({ [place]: { streams: 1 } })).toThrow(
     expect.objectContaining({
       code: 'invalid-options',
@@ -106,7 +106,7 @@ test.each(['limits', 'timeouts'])('a name that %s do not have is refused', (plac
   );
 });
 
-test('a limit that is undefined is the default', async () => {
+test('a limit that is undefined has its default', async () => {
   const server = serving({
     limits: { maxSubscriptionsPerPrincipal: undefined as unknown as number },
     principal: () => 'a',
@@ -115,8 +115,8 @@ test('a limit that is undefined is the default', async () => {
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(429);
 });
 
-describe('the number of streams is bounded', () => {
-  test('one more is refused before the ack, and an end makes room', async () => {
+describe('maxSubscriptions', () => {
+  test('refuses one more stream before the ack, until a stream ends', async () => {
     const server = serving({ limits: { maxSubscriptions: 2 } });
     const one = await open(server, TOOLS);
     await open(server, TOOLS);
@@ -129,7 +129,7 @@ describe('the number of streams is bounded', () => {
     await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
-  test('streams that are still opening count', async () => {
+  test('counts streams that are still opening', async () => {
     const bus = new BreakableBus();
     bus.door = 'silent';
     const server = serving({ bus, limits: { maxSubscriptions: 1 } });
@@ -137,14 +137,14 @@ describe('the number of streams is bounded', () => {
     await expect.poll(async () => (await server.fetch(listenRequest(TOOLS))).status).toBe(503);
   });
 
-  test('who may not listen at all is told that, not that there is no room', async () => {
+  test('is checked after authorize', async () => {
     const server = serving({ limits: { maxSubscriptions: 0 }, authorize: () => ({ denied: 401 }) });
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
     await server.close();
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(401);
   });
 
-  test('what was refused or has ended at once holds no place', async () => {
+  test('does not count streams that were refused or have ended', async () => {
     const server = serving({ limits: { maxSubscriptions: 1 } });
     for (let round = 0; round < 3; round += 1) {
       expect((await open(server, { toolsListChanged: 1 })).response.status).toBe(400);
@@ -156,7 +156,7 @@ describe('the number of streams is bounded', () => {
 });
 
 describe('a bus that fails', () => {
-  test('while a stream opens: 503, told to onError, nothing left behind', async () => {
+  test('while a stream opens: 503, reported to onError, nothing left behind', async () => {
     const onError = vi.fn();
     const bus = new BreakableBus();
     bus.door = 'shut';
@@ -171,7 +171,7 @@ describe('a bus that fails', () => {
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(200);
   });
 
-  test('by throwing: the same', async () => {
+  test('by throwing: 503', async () => {
     const bus = new BreakableBus();
     vi.spyOn(bus, 'hold').mockImplementation(() => {
       throw new Error('broken');
@@ -180,7 +180,7 @@ describe('a bus that fails', () => {
     expect(await refusal(await server.fetch(listenRequest(TOOLS)))).toMatchObject({ status: 503 });
   });
 
-  test('by never answering: 503 after its limit, and its socket is closed', async () => {
+  test('by never answering: 503 after attachMs, and its socket is closed', async () => {
     const bus = new BreakableBus();
     bus.door = 'silent';
     const onError = vi.fn();
@@ -190,7 +190,7 @@ describe('a bus that fails', () => {
     expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
   });
 
-  test('to feed the streams of its process: the same', async () => {
+  test('to feed the streams of its process: 503, reported to onError, nothing left behind', async () => {
     const onError = vi.fn();
     const bus = new InMemoryBus();
     const feed = vi.spyOn(bus, 'feed').mockImplementation(() => {
@@ -209,7 +209,7 @@ describe('a bus that fails', () => {
 });
 
 describe('authorize', () => {
-  test('narrows what is honored to what it names', async () => {
+  test('narrows the honored filter to what it returns', async () => {
     const requests: unknown[] = [];
     const server = serving({
       authorize: ({ request, requested }) => {
@@ -227,7 +227,7 @@ describe('authorize', () => {
     expect(await wire.message()).toContain('"notifications":{"resourceSubscriptions":["a"]}');
   });
 
-  test('is asked of each listen on its own, while another of the same client is open', async () => {
+  test('is called for each listen, also while another one of the client is open', async () => {
     const authorize = vi.fn(({ request, requested }: { request: Request; requested: object }) =>
       request.headers.get('authorization') === 'Bearer t' ? requested : { denied: 401 as const },
     );
@@ -269,7 +269,7 @@ describe('authorize', () => {
       () => ({ toolsListChanged: 1 }) as unknown as object,
       'invalid-filter',
     ],
-  ])('that %s is a 503 that tells nothing', async (_name, authorize, code) => {
+  ])('that %s gives 503 without details', async (_name, authorize, code) => {
     const onError = vi.fn();
     const server = serving({ authorize, onError, timeouts: { authorizeMs: 20 } });
     const response = await server.fetch(listenRequest(TOOLS));
@@ -278,14 +278,14 @@ describe('authorize', () => {
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code }));
   });
 
-  test('is not asked about what is malformed', async () => {
+  test('is not called for a malformed listen', async () => {
     const authorize = vi.fn(() => ({}));
     await serving({ authorize }).fetch(listenRequest({ toolsListChanged: 1 }));
     expect(authorize).not.toHaveBeenCalled();
   });
 });
 
-test('what reaches the caller of a server without onError is in the log', async () => {
+test('the errors of a server without onError are logged', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const server = createListenHandler(() => new Response(), {
     server: declaring(CAPABILITIES),

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('what was counted since the last writing is written, so that sums over isolates are right', async () => {
+test('each write contains what was counted since the last one, so that isolates add up', async () => {
   const { server } = watched();
   const { points, sums } = recorded();
   const write = analyticsWriter(points, server.stats);
@@ -37,7 +37,7 @@ test('what was counted since the last writing is written, so that sums over isol
   expect(JSON.stringify(points.written)).not.toMatch(/secret|private/);
 });
 
-test('nothing is read or written before its time', () => {
+test('everyMs bounds how often statistics are read and written', () => {
   const { server } = watched();
   const stats = vi.fn(server.stats);
   const write = analyticsWriter(recorded().points, stats, { everyMs: 1_000 });
@@ -48,7 +48,7 @@ test('nothing is read or written before its time', () => {
   expect(stats).toHaveBeenCalledTimes(2);
 });
 
-test('a server at rest writes nothing, and every point keeps to the limits of a dataset', async () => {
+test('an idle server writes nothing, and each point stays within the limits of a dataset', async () => {
   const { server } = watched();
   const { points } = recorded();
   const write = analyticsWriter(points, server.stats);
@@ -69,7 +69,7 @@ test('a server at rest writes nothing, and every point keeps to the limits of a 
   stream.drop();
 });
 
-/** A dataset that keeps its points, and each group's doubles added up. */
+/** A dataset that keeps its points, and the sums of the doubles of each group. */
 function recorded() {
   const written: Parameters<AnalyticsDataset['writeDataPoint']>[0][] = [];
   const points = {

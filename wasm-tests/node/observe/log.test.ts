@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('a log is told of streams that open and end, and why', async () => {
+test('onLog receives a record of each stream that opens or ends, with its reason', async () => {
   const records: StreamLogRecord[] = [];
   const server = serving({ onLog: (record) => records.push(record) });
   const stream = await open(server, TOOLS);
@@ -34,7 +34,7 @@ test('a log is told of streams that open and end, and why', async () => {
   ]);
 });
 
-test('a log is told why requests are refused', async () => {
+test('onLog receives the reason of each refusal', async () => {
   const records: StreamLogRecord[] = [];
   const server = serving({
     onLog: (record) => records.push(record),
@@ -53,30 +53,33 @@ test('a log is told why requests are refused', async () => {
 test.each([
   ['lost', 'shut'],
   ['overloaded', 'overloaded'],
-] as const)('a log is told that a bus is %s once, and when it is back', async (_what, door) => {
-  const records: StreamLogRecord[] = [];
-  const bus = new BreakableBus();
-  // Nobody reads meanwhile.
-  const patient = { timeouts: { writeMs: 0, attachMs: 1_000 } };
-  const server = serving({ bus, onLog: (record) => records.push(record), ...patient });
-  const opening = open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
-  await vi.advanceTimersByTimeAsync(1);
-  const stream = await opening;
-  await stream.message();
-  bus.door = door;
-  bus.lose();
-  await vi.advanceTimersByTimeAsync(40_000);
-  bus.door = 'open';
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(records.map(({ event }) => event)).toEqual(['open', 'outage', 'heal']);
-  const [, outage, heal] = records;
-  expect(outage).toEqual({ event: 'outage', streams: 1 });
-  expect(heal).toEqual({ event: 'heal', streams: 1, awayMs: expect.any(Number) });
-  expect((heal as { awayMs: number }).awayMs).toBeGreaterThanOrEqual(40_000);
-  expect(JSON.stringify(records)).not.toMatch(/secret|private/);
-});
+] as const)(
+  'onLog receives one record when a bus is %s, and one when it is back',
+  async (_what, door) => {
+    const records: StreamLogRecord[] = [];
+    const bus = new BreakableBus();
+    // The stream is not read meanwhile.
+    const patient = { timeouts: { writeMs: 0, attachMs: 1_000 } };
+    const server = serving({ bus, onLog: (record) => records.push(record), ...patient });
+    const opening = open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
+    await vi.advanceTimersByTimeAsync(1);
+    const stream = await opening;
+    await stream.message();
+    bus.door = door;
+    bus.lose();
+    await vi.advanceTimersByTimeAsync(40_000);
+    bus.door = 'open';
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(records.map(({ event }) => event)).toEqual(['open', 'outage', 'heal']);
+    const [, outage, heal] = records;
+    expect(outage).toEqual({ event: 'outage', streams: 1 });
+    expect(heal).toEqual({ event: 'heal', streams: 1, awayMs: expect.any(Number) });
+    expect((heal as { awayMs: number }).awayMs).toBeGreaterThanOrEqual(40_000);
+    expect(JSON.stringify(records)).not.toMatch(/secret|private/);
+  },
+);
 
-test('a log that throws disturbs nobody', async () => {
+test('an onLog that throws affects no stream', async () => {
   const errors: Error[] = [];
   const onLog = (): void => {
     throw new Error('full');

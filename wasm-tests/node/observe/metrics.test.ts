@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { updated } from '../../host/listen.ts';
 import { listenRequest, open, serving, TOOLS, watched } from '../serving.ts';
 
-test('a server and its bus object tell at most 40 series, whatever streams name', async () => {
+test('a server and its bus object export at most 40 series, whatever streams name', async () => {
   const { server } = watched();
   const streams = Array.from({ length: 30 }, (_, number) =>
     open(
@@ -25,7 +25,7 @@ test('a server and its bus object tell at most 40 series, whatever streams name'
     expect(line).toMatch(/^mcp_listen_[a-z_]+(\{(reason="[a-z]+"|le="([\d.]+|\+Inf)")\})? [\d.]+$/);
 });
 
-test('a parser of the format reads every number that the server counted', async () => {
+test('a parser of the Prometheus format reads every number', async () => {
   const { server } = watched();
   const stream = await open(server, TOOLS);
   await stream.message();
@@ -54,7 +54,7 @@ test('a parser of the format reads every number that the server counted', async 
   expect(families.get('mcp_listen_bus_sessions')).toEqual({ type: 'GAUGE', values: { '': 1 } });
 });
 
-test('how long notifications took is a histogram: its buckets add up, and its sum is in seconds', () => {
+test('the write delay is a histogram with cumulative buckets and a sum in seconds', () => {
   const bounds = [5, 20, 100, 500, 2_000, 10_000, Number.POSITIVE_INFINITY];
   const written = [1, 2, 3, 0, 4, 0, 5].map((count, place) => ({ le: bounds[place] ?? 0, count }));
   const text = metricsText({ ...serving().stats(), writeDelayMs: 61_500, written });
@@ -68,19 +68,19 @@ test('how long notifications took is a histogram: its buckets add up, and its su
       },
     ],
   });
-  const told = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) =>
+  const labels = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) =>
     Number(le?.replace('+Inf', 'Infinity')),
   );
-  expect(told).toEqual([...told].sort((one, other) => one - other));
+  expect(labels).toEqual([...labels].sort((one, other) => one - other));
 });
 
-test('the sum of what notifications took is the time from their publishes', async () => {
+test('the write delay counts from the publish', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const { server } = watched();
     const stream = await open(server, { resourceSubscriptions: ['note://1'] });
     await stream.message();
-    // Nobody reads: the first is on its way, and the second waits.
+    // The stream is not read: the first is on its way, and the second waits.
     await server.notify.resourceUpdated('note://1');
     await server.notify.resourceUpdated('note://1');
     vi.advanceTimersByTime(250);
@@ -94,7 +94,7 @@ test('the sum of what notifications took is the time from their publishes', asyn
   }
 });
 
-test('only whoever bears the token reads the numbers, by GET', async () => {
+test('only a GET with the token reads the metrics', async () => {
   const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const ask = async (authorization?: string, method = 'GET'): Promise<Response> =>
     endpoint(
@@ -127,7 +127,7 @@ test('only whoever bears the token reads the numbers, by GET', async () => {
   expect(parse(await response.text()).length).toBeGreaterThan(10);
 });
 
-test('every byte of the token is compared, whatever came before', async () => {
+test('every byte of the token is compared, whatever comes before it', async () => {
   const endpoint = createMetricsHandler({ token: 'sesame', stats: serving().stats });
   const compared = vi.spyOn(Uint8Array.prototype, 'reduce');
   for (const guess of ['x', 'sesame', 'sesamx']) {
@@ -146,7 +146,7 @@ test('an empty token is refused', () => {
   );
 });
 
-test('where the bus cannot be asked, the server tells its own numbers', async () => {
+test('where the bus cannot be asked, the metrics are those of the server', async () => {
   const errors: Error[] = [];
   const bus = () => Promise.reject(new Error('no bus'));
   const endpoint = createMetricsHandler({
@@ -163,11 +163,11 @@ test('where the bus cannot be asked, the server tells its own numbers', async ()
   expect(errors).toEqual([new Error('no bus')]);
 });
 
-test('a bus in memory has no numbers of its own', () => {
+test('InMemoryBus has no metrics', () => {
   expect(metricsText(serving({ bus: new InMemoryBus() }).stats())).not.toContain('mcp_listen_bus_');
 });
 
-/** What each family has by its reason. */
+/** The values of each family by reason. */
 function read(text: string): Map<string, { type: string; values: Record<string, number> }> {
   return new Map(
     parse(text).map(({ metrics: samples, name, type }) => [

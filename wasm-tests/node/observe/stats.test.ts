@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { updated } from '../../host/listen.ts';
 import { listenRequest, open, serving, TOOLS, URL, watched } from '../serving.ts';
 
-test('events, notifications and what collapsed are counted, and how long after the publish they were written', async () => {
+test('events, notifications, collapsed cues and write delays are counted', async () => {
   const { server } = watched();
   const stream = await open(server, { resourceSubscriptions: ['note://1'] });
   await stream.message();
@@ -22,7 +22,7 @@ test('events, notifications and what collapsed are counted, and how long after t
   expect(late.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(0);
 });
 
-test('streams that were opened and requests that were refused are counted, these by what was wrong', async () => {
+test('opened streams are counted, and refused requests by their reason', async () => {
   const server = serving({
     limits: { maxSubscriptions: 1, maxRequestBodySize: 2_000 },
     principal: ({ headers }) => (headers.has('authorization') ? 'someone' : { denied: 401 }),
@@ -58,7 +58,7 @@ test('streams that were opened and requests that were refused are counted, these
   });
 });
 
-test('statistics are numbers, and say nothing of anybody', async () => {
+test('statistics are numbers, and contain no names', async () => {
   const { server } = watched();
   await open(server, { resourceSubscriptions: ['note://secret'] }, { id: '"private"' });
   expectNumbers(server.stats());

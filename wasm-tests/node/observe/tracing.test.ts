@@ -9,7 +9,7 @@ import { expect, test, vi } from 'vitest';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
 
-test('the span of a stream is linked to the request that opened it, and begins a trace of its own', async () => {
+test('the span of a stream begins a trace, and is linked to the request that opened it', async () => {
   const { exporter, server } = traced();
   const response = await server.fetch(listenRequest(TOOLS, { headers: { traceparent: PARENT } }));
   expect(exporter.getFinishedSpans()).toEqual([]);
@@ -27,7 +27,7 @@ test('the span of a stream is linked to the request that opened it, and begins a
   expect(span?.spanContext().traceId).not.toBe(TRACE);
 });
 
-test('the span of a publish is linked to what caused the change, and names no resource', async () => {
+test('the span of a publish is linked to its traceparent, and names no resource', async () => {
   const { exporter, server } = traced();
   await server.notify.resourceUpdated('note://secret', { traceparent: PARENT });
   await server.notify.toolsChanged({ traceparent: null });
@@ -47,7 +47,7 @@ test('the span of a publish is linked to what caused the change, and names no re
   expect(spans.map(({ attributes }) => JSON.stringify(attributes)).join()).not.toContain('secret');
 });
 
-test('what a server of the SDK publishes by itself has a span, too', async () => {
+test('a publish by publishChanges has a span too', async () => {
   const { exporter, tracer } = tracing();
   const onError = () => {};
   const bus = new InMemoryBus({ onError });
@@ -78,7 +78,7 @@ test('what a server of the SDK publishes by itself has a span, too', async () =>
   ]);
 });
 
-test('a publish that fails says so', async () => {
+test('the span of a publish that fails has an error status', async () => {
   const { exporter, server } = traced({ onError: () => {} });
   await expect(server.notify.resourceUpdated('')).rejects.toThrow();
   expect(exporter.getFinishedSpans()).toMatchObject([
@@ -86,7 +86,7 @@ test('a publish that fails says so', async () => {
   ]);
 });
 
-test('a stream whose bus is away and back says when', async () => {
+test('the span of a stream has an event for the loss of its bus, and one for its return', async () => {
   const bus = new BreakableBus();
   const { exporter, server } = traced({ bus });
   const stream = await open(server, TOOLS);
@@ -101,10 +101,10 @@ test('a stream whose bus is away and back says when', async () => {
 });
 
 test.each([
-  ['nothing', ''],
+  ['no text', ''],
   ['another form', 'abc'],
-  ['a version that is none', `ff-${'4'.repeat(32)}-${'1'.repeat(16)}-01`],
-  ['more than the first version has', `${'00'}-${'4'.repeat(32)}-${'1'.repeat(16)}-01-more`],
+  ['an invalid version', `ff-${'4'.repeat(32)}-${'1'.repeat(16)}-01`],
+  ['version 00 with more fields', `${'00'}-${'4'.repeat(32)}-${'1'.repeat(16)}-01-more`],
   ['a trace of zeros', `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`],
   ['a span of zeros', `00-${'4'.repeat(32)}-${'0'.repeat(16)}-01`],
   ['capital letters', `00-${'A'.repeat(32)}-${'1'.repeat(16)}-01`],
@@ -114,7 +114,7 @@ test.each([
   expect(exporter.getFinishedSpans().map(({ links }) => links)).toEqual([[]]);
 });
 
-test('what a later version of traceparent adds is passed over', async () => {
+test('fields of later versions of traceparent are ignored', async () => {
   const { exporter, server } = traced();
   await server.notify.toolsChanged({ traceparent: `01-${TRACE}-${SPAN}-00-more` });
   expect(exporter.getFinishedSpans()[0]?.links[0]?.context).toMatchObject({
@@ -123,7 +123,7 @@ test('what a later version of traceparent adds is passed over', async () => {
   });
 });
 
-test('a tracer that throws disturbs no stream', async () => {
+test('a tracer that throws affects no stream', async () => {
   const errors: Error[] = [];
   const server = serving({ tracer: { startSpan: broken }, onError: (error) => errors.push(error) });
   const stream = await open(server, TOOLS);
@@ -133,15 +133,15 @@ test('a tracer that throws disturbs no stream', async () => {
 });
 
 test.each([
-  ['to start a span', { startSpan: broken }],
+  ['at the start of a span', { startSpan: broken }],
   [
-    'to tell of one',
+    'in the methods of a span',
     {
       startSpan: () => ({ addEvent: broken, setAttribute: broken, setStatus: broken, end: broken }),
     },
   ],
 ])(
-  'a tracer that throws %s disturbs no publish, and the failure of one stays what it is',
+  'a tracer that throws %s affects no publish, and no error of a publish',
   async (_when, tracer) => {
     const errors: Error[] = [];
     const onError = (error: Error): void => void errors.push(error);
@@ -172,7 +172,7 @@ const PARENT = `00-${TRACE}-${SPAN}-01`;
 
 const ALL = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
 
-/** A server with OpenTelemetry's own SDK. */
+/** A server with the SDK of OpenTelemetry. */
 function traced(options: ListenHandlerOptions = {}) {
   const { exporter, tracer } = tracing();
   return { exporter, server: serving({ ...options, tracer }) };

@@ -81,7 +81,7 @@ test.each([
   [WORDS, 'docs/page.md', 'The streams\nare told.'],
   [WORDS, 'docs/page.md', 'A client hears of it.'],
   [WORDS, 'src/own.md', '```sh\nls\n```\nNobody waits.'],
-  [WORDS, 'console/dom.ts', 'const a = 1; // For whoever calls.'],
+  [WORDS, 'console/dom.ts', ['const a = 1;', '// For whoever calls.'].join(' ')],
   [WORDS, 'scripts/lanes/own.mjs', '/**\n * Stays for\n * ever.\n */'],
   [WORDS, 'examples/own.rs', '//! For whoever calls.'],
   ['no line of Markdown has more than 120 columns', 'docs/page.md', `${'word '.repeat(24)}w`],
@@ -118,7 +118,7 @@ test.each([
   expect(await crossings(path, text)).toEqual([]);
 });
 
-describe('a lock of npm', async () => {
+describe('package-lock.json', async () => {
   const lock = (await readFile('package-lock.json', 'utf8')).split('\n');
 
   test('verifies every package', () => expect(unverified(lock)).toEqual([]));
@@ -128,7 +128,7 @@ describe('a lock of npm', async () => {
     expect(await crossings('package-lock.json', text)).toEqual(['package-lock.json names no host']);
   });
 
-  test('that lacks one digest, or has another kind of one, is found out', async () => {
+  test('is refused where a digest is missing or of another kind', async () => {
     const places = lock.flatMap((line, index) => (line.includes('"integrity":') ? [index] : []));
     expect(places.length).toBeGreaterThan(400);
     for (const place of [places[0] ?? 0, places.at(-1) ?? 0]) {
@@ -145,7 +145,7 @@ describe('a lock of npm', async () => {
     }
   });
 
-  test('that verifies what is listed as not served is found out too', () => {
+  test('is refused where a listed exception has a digest', () => {
     const [listed = ''] = unserved;
     const start = lock.indexOf(`    "${listed}": {`);
     const digest = `      "integrity": "sha512-${'a'.repeat(86)}==",`;
@@ -156,7 +156,7 @@ describe('a lock of npm', async () => {
 });
 
 test.each(Object.entries(rooms))(
-  'a room of %s/ stands after all that it may import',
+  'each room of %s/ comes after the rooms that it may import',
   (_, table) => {
     const order = Object.keys(table);
     const forward = Object.entries(table).flatMap(([room, allowed]) =>
@@ -168,13 +168,13 @@ test.each(Object.entries(rooms))(
   },
 );
 
-test('a rule of prose has no exception without need', async () => {
+test('each exception to a rule of prose is needed', async () => {
   const files = await sourceFiles();
   expect(rules.flatMap((rule) => unneeded(rule, files))).toEqual([]);
   expect(rules.every(({ except }) => except.length > 0)).toBe(true);
 });
 
-test.each(rules)('an exception without need is found: $name', (rule) => {
+test.each(rules)('an unneeded exception is found: $name', (rule) => {
   const files = [{ path: 'docs/clean.md', lines: ['A sentence.'] }];
   expect(unneeded({ ...rule, except: ['docs/clean.md', 'js/'] }, files)).toEqual([
     'docs/clean.md',
@@ -182,7 +182,7 @@ test.each(rules)('an exception without need is found: $name', (rule) => {
   ]);
 });
 
-test('a page of the book that does not lead to the next one is found', async () => {
+test('a page of the book without a link to the next one is found', async () => {
   const contents =
     '| [One](one.md) | |\n| [Two](two.md) | |\n| [Three](three.md) | |\n\nNext: [one](one.md).';
   const found = async (one: string) => {
@@ -216,7 +216,7 @@ test('a folder with too many files is found', async () => {
   ]);
 });
 
-/** The checks that find something in a repository of this one file and the core as it is built. */
+/** The checks that fail for a repository of this one file and the built core. */
 async function crossings(path: string, text: string): Promise<string[]> {
   const found = await Promise.all(
     checks.map(([, find]) => find([{ path, lines: text.split('\n') }])),

@@ -35,7 +35,7 @@ test('the program of docs/concepts.md prints what the page says', async () => {
   expect(await run('node', ['--no-warnings', join(FOLDER, 'concepts.js')])).toBe(printed);
 });
 
-test('jwt-groups.ts tells callers of their tenant, and no others', async () => {
+test('jwt-groups.ts notifies only the callers of a tenant', async () => {
   const issuer = await tokenIssuer();
   const { byTenant } = await import(
     /* @vite-ignore */ pathToFileURL(join(FOLDER, 'jwt-groups.js')).href

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type Lane, lanes, scheduled } from '../../../scripts/lanes/lanes.mjs';
 import { root } from '../../../scripts/process/project.mjs';
 
-/** Lanes that end when the test says so, and what ran beside each when it began. */
+/** Runs lanes until the test ends them, and records what ran beside each when it began. */
 class Stage {
   readonly beside = new Map<string, string[]>();
   readonly #running = new Map<string, () => void>();
@@ -20,7 +20,7 @@ class Stage {
     return [...this.#running.keys()];
   }
 
-  /** Ends a lane; what may begin then has begun. */
+  /** Ends a lane, and waits until the next ones have begun. */
   async end(name: string): Promise<void> {
     this.#running.get(name)?.();
     await settled();
@@ -38,7 +38,7 @@ const sleeps: Lane = { name: 'sleeps' };
 const measures: Lane = { name: 'measures', isAlone: true };
 
 describe('lanes side by side', () => {
-  test('begin in their order, as many as there are places', async () => {
+  test('begin in order, as many as there are places', async () => {
     const stage = new Stage();
     const results = scheduled([waits, sleeps, compiles], 2, stage.run);
     expect(stage.running()).toEqual(['waits', 'sleeps']);
@@ -49,7 +49,7 @@ describe('lanes side by side', () => {
     expect(await results).toEqual(['waits ended', 'sleeps ended', 'compiles ended']);
   });
 
-  test('take turns where they hold the same thing, and let others pass', async () => {
+  test('take turns where they hold the same resource, and let others run', async () => {
     const stage = new Stage();
     const results = scheduled([compiles, links, waits], 3, stage.run);
     expect(stage.running()).toEqual(['compiles', 'waits']);
@@ -60,7 +60,7 @@ describe('lanes side by side', () => {
     expect(await results).toHaveLength(3);
   });
 
-  test('leave one alone that measures', async () => {
+  test('begin one that measures only when nothing else runs', async () => {
     const stage = new Stage();
     const results = scheduled([waits, measures, sleeps], 3, stage.run);
     expect(stage.running()).toEqual(['waits', 'sleeps']);
@@ -73,7 +73,7 @@ describe('lanes side by side', () => {
     expect(await results).toEqual(['waits ended', 'measures ended', 'sleeps ended']);
   });
 
-  test('nothing begins beside one that measures', async () => {
+  test('begin nothing beside one that measures', async () => {
     const stage = new Stage();
     const results = scheduled([measures, waits], 3, stage.run);
     expect(stage.running()).toEqual(['measures']);
@@ -82,13 +82,13 @@ describe('lanes side by side', () => {
     expect(await results).toHaveLength(2);
   });
 
-  test('end with the failure of one that cannot be run', async () => {
+  test('fail where one cannot be started', async () => {
     const broken = () => Promise.reject(new Error('no such program'));
     await expect(scheduled([waits, sleeps], 1, broken)).rejects.toThrow('no such program');
   });
 });
 
-test('each lane has a script, and each script but what they share and what runs them is a lane', async () => {
+test('each lane has a script in .ci, and each script but prepare and run is a lane', async () => {
   const files = (await readdir(join(root, '.ci'))).filter((name) => !name.includes('.'));
   expect(lanes.map(({ name }) => name).sort()).toEqual(
     files.filter((name) => !/^(prepare|run)$/.test(name)).sort(),

@@ -33,14 +33,18 @@ const ATTRIBUTED = 'every requirement with tests says who shows it';
 const UNTESTED: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.' };
 
 test.each<[string, Row[], string]>([
-  ['no ground', [UNTESTED], 'every requirement is proven by tests or says why it is not'],
+  [
+    'neither tests nor a reason',
+    [UNTESTED],
+    'every requirement is proven by tests or says why it is not',
+  ],
   [
     'no test',
     [{ ...UNTESTED, tests: [] }],
     'every requirement is proven by tests or says why it is not',
   ],
   [
-    'two grounds',
+    'tests and a reason',
     [{ ...ROW, notYet: 'soon' }],
     'every requirement is proven by tests or says why it is not',
   ],
@@ -49,26 +53,30 @@ test.each<[string, Row[], string]>([
     [{ ...UNTESTED, notOurs: '' }],
     'every requirement is proven by tests or says why it is not',
   ],
-  ['nobody who shows it', [{ ...UNTESTED, tests: ROW.tests ?? [] }], ATTRIBUTED],
-  ['another word for who shows it', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
-  ['a part of which nothing is said', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
-  ['a server behind of which nothing is said', [{ ...ROW, by: 'behind', but: '' }], ATTRIBUTED],
-  ['a reservation, though it is ours', [{ ...ROW, but: 'not all' }], ATTRIBUTED],
+  ['tests and no share', [{ ...UNTESTED, tests: ROW.tests ?? [] }], ATTRIBUTED],
+  ['an unknown share', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
+  ['a partial share and no reservation', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
+  [
+    'the share of a server behind and no reservation',
+    [{ ...ROW, by: 'behind', but: '' }],
+    ATTRIBUTED,
+  ],
+  ['a reservation on a share of ours', [{ ...ROW, but: 'not all' }], ATTRIBUTED],
   ['a share, but no tests', [{ ...UNTESTED, by: 'ours', notYet: 'soon' }], ATTRIBUTED],
   ['nothing but the official suite', [{ ...ROW, tests: ['suite r s c'] }], ATTRIBUTED],
   [
-    'a field that is none',
+    'an unknown field',
     [{ ...ROW, note: 'x' } as Row],
     'every requirement has one id, a level, a source and a wording',
   ],
-  ['an id of another', [ROW, ROW], 'every requirement has one id, a level, a source and a wording'],
+  ['a duplicate id', [ROW, ROW], 'every requirement has one id, a level, a source and a wording'],
   [
     'no source',
     [{ ...ROW, spec: '' }],
     'every requirement has one id, a level, a source and a wording',
   ],
   [
-    'a test that is none',
+    'an unknown test',
     [{ ...ROW, tests: ['rust id::work'] }],
     'every test that the manifest names exists',
   ],
@@ -80,7 +88,7 @@ test('a row with a reason needs no test', () => {
   expect(failing(evidence([ROW, { ...UNTESTED, id: 'A02', notYet: 'soon' }]))).toEqual([]);
 });
 
-test('the tables count what is ours, partly ours and by the server behind apart, and show what is said of it', () => {
+test('the tables count each share separately, and show its reservation', () => {
   const rows: Row[] = [
     { ...ROW, by: 'partly', but: 'one half' },
     { ...ROW, id: 'A02', by: 'behind', but: 'all' },
@@ -95,7 +103,7 @@ test('the tables count what is ours, partly ours and by the server behind apart,
   );
 });
 
-test('a page that is behind the manifest is found', () => {
+test('an outdated page is found', () => {
   const fresh = evidence([ROW]);
   expect(failing({ ...fresh, document: `${fresh.document} ` })).toEqual([
     'docs/requirements.md says what the manifest says',

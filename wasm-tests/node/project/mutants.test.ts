@@ -10,7 +10,7 @@ import { root } from '../../../scripts/process/project.mjs';
 
 const PATCH = 'Breaks: it\nShows: invariant 4, P6\nRed: vitest run\n\ndiff --git a/a b/a\n';
 
-describe('the mutations that are kept', async () => {
+describe('the mutations', async () => {
   const all = await mutants();
 
   test.each(all)('$name applies to this tree', ({ file }) => {
@@ -22,7 +22,7 @@ describe('the mutations that are kept', async () => {
     expect(status).toBe(0);
   });
 
-  test('show every rule, but for those that say why not', async () => {
+  test('show every rule that has no reason to be missing', async () => {
     const shown = new Set(all.flatMap(({ shows }) => shows));
     const known = await rules();
     const missing = known.filter(({ rule, notYet = '' }) => !shown.has(rule) && notYet === '');
@@ -33,7 +33,7 @@ describe('the mutations that are kept', async () => {
     expect(unknown).toEqual([]);
   });
 
-  test('are all patches, and their survivors have reasons', async () => {
+  test('are patches, and each survivor has a reason', async () => {
     const data = ['core.json', 'rules.json', 'survivors.json'];
     const others = (await readdir(folder)).filter(
       (file) => !file.endsWith('.patch') && !data.includes(file),
@@ -47,7 +47,7 @@ describe('the mutations that are kept', async () => {
 });
 
 describe('a patch', () => {
-  test('says what it breaks, which rules it shows and which command fails', () => {
+  test('states what it breaks, the rules that it shows and the command that fails', () => {
     expect(parsed('a.patch', PATCH)).toEqual({
       name: 'a',
       file: join(folder, 'a.patch'),
@@ -61,7 +61,7 @@ describe('a patch', () => {
     ['no diff', PATCH.replace('diff', 'patch')],
     ['no command', PATCH.replace('Red', 'Run')],
     ['two commands', `Red: true\n${PATCH}`],
-    ['a rule that is none', PATCH.replace('P6', 'promise 6')],
+    ['an unknown rule', PATCH.replace('P6', 'promise 6')],
   ])('with %s is refused', (_name, text) => {
     expect(() => parsed('a.patch', text)).toThrow('a.patch');
   });
@@ -73,7 +73,7 @@ describe('mutants of the core', () => {
     summary,
   });
 
-  test('keep their names where lines move, and are told apart where they are alike', () => {
+  test('keep their names when lines move, and equal names get a number', () => {
     const names = ['src/a.rs:1:2: replace a with ()', 'src/a.rs:3:4: replace a with ()'];
     const outcomes = [
       { scenario: 'Baseline' as const, summary: 'Success' },
@@ -86,7 +86,7 @@ describe('mutants of the core', () => {
 
   const ran = { digest: '', commit: '', mutants: 2, run: 2, caught: 1, timedOut: 0, unviable: 0 };
 
-  test('may survive with a reason only, and a reason needs one that survives', () => {
+  test('need a reason to survive, and each reason needs a survivor', () => {
     const reasons = { 'src/a.rs: one': 'equivalent', 'src/b.rs: one': 'equivalent' };
     expect(judged('src/a.rs', { ...ran, missed: ['src/a.rs: one'] }, reasons)).toEqual([]);
     expect(judged('src/a.rs', { ...ran, missed: ['src/a.rs: two'] }, reasons)).toEqual([

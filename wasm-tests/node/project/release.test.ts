@@ -14,8 +14,7 @@ const STATING = [
 
 let folder: string;
 
-// A repository with the files of ours that state a version, prepared for 1.2.0 and committed on
-// main.
+// A repository with the files that state a version, prepared for 1.2.0 and committed on main.
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcp-listen-releasable-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -45,7 +44,7 @@ describe('a version that is prepared and committed on main', () => {
     expect(await problems(folder, '1.2.0')).toEqual([]);
   });
 
-  test('is in every manifest and lock, and has the section that was Unreleased', async () => {
+  test('is in every manifest and lock, and titles the section that was Unreleased', async () => {
     const [npm, crate] = [JSON.parse(await read('package.json')), await read('Cargo.toml')];
     const lock = JSON.parse(await read('package-lock.json'));
     expect([npm.version, lock.version, lock.packages[''].version]).toEqual([
@@ -59,7 +58,7 @@ describe('a version that is prepared and committed on main', () => {
     );
   });
 
-  test('is not changed by preparing it once more', async () => {
+  test('is not changed by preparing it again', async () => {
     await prepare(folder, '1.2.0', '2026-12-01');
     expect(await git('status', '--porcelain')).toBe('');
   });
@@ -90,7 +89,7 @@ describe('a release is refused', () => {
     ]);
   });
 
-  test('where entries were added after its section was made', async () => {
+  test('where entries were added after its section was created', async () => {
     await replace('CHANGELOG.md', '## Unreleased\n', '## Unreleased\n\n- Another.\n');
     await commit();
     expect(await problems(folder, '1.2.0')).toEqual([
@@ -110,7 +109,7 @@ describe('a release is refused', () => {
     expect(await problems(folder, '1.2.0')).toEqual(['the branch is topic, not main']);
   });
 
-  test('where no repository is named, which provenance needs', async () => {
+  test('where package.json names no repository', async () => {
     await replace('package.json', '"repository"', '"home"');
     await commit();
     expect(await problems(folder, '1.2.0')).toEqual([
@@ -119,7 +118,7 @@ describe('a release is refused', () => {
   });
 
   test.each(['1.2', 'v1.2.0', '1.2.0; rm', '01.2.0'])(
-    'of %j, which is no version',
+    'of %j, which is not a version',
     async (version) => {
       expect(await problems(folder, version)).toEqual([
         expect.stringContaining('is not a version'),
@@ -138,7 +137,7 @@ describe('npm run release', () => {
     );
   });
 
-  test('says what it would run, and asks for a confirmation', async () => {
+  test('prints what it would run, and asks for confirmation', async () => {
     await expect(release('1.2.0')).rejects.toThrow(
       /nothing was published\. .*--confirm 1\.2\.0.*npm publish .*--provenance/s,
     );
@@ -151,7 +150,7 @@ describe('npm run release', () => {
     );
   });
 
-  test('writes the version where it is asked to prepare it', async () => {
+  test('writes the version with --prepare', async () => {
     await release('1.3.0', '--prepare');
     expect(JSON.parse(await read('package.json')).version).toBe('1.3.0');
     expect(await problems(folder, '1.3.0')).toContainEqual(
@@ -161,7 +160,7 @@ describe('npm run release', () => {
 });
 
 /**
- * Runs the script of the repository that was made, without what gives a process in CI its identity.
+ * Runs the release script of the repository, without the variables that identify a process in CI.
  */
 function release(...args: string[]): Promise<string> {
   const { ACTIONS_ID_TOKEN_REQUEST_URL: _, SIGSTORE_ID_TOKEN: __, ...env } = process.env;

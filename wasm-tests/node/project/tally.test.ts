@@ -33,16 +33,19 @@ test.each([
   ],
   ['tap', TAP, { passed: 1, failed: 1, skipped: 1, failures: ['not ok 2 - b'], skips: ['c'] }],
   ['check', '', { passed: 1, failed: 0, skipped: 0 }],
-])('counts what %s reports, and ends as its command does', async (format, report, counted) => {
-  expect(await tallied(format, 'printf', '%s', report)).toEqual({ status: 0, counted });
-});
+])(
+  'counts what %s reports, and exits with the status of its command',
+  async (format, report, counted) => {
+    expect(await tallied(format, 'printf', '%s', report)).toEqual({ status: 0, counted });
+  },
+);
 
 test('a failed check is one failed test', async () => {
   const counted = { passed: 0, failed: 1, skipped: 0, failures: ['false'] };
   expect(await tallied('check', 'false')).toEqual({ status: 1, counted });
 });
 
-test('what failed in vitest is named with its reason, and what was skipped', async () => {
+test('failed tests of vitest are named with their reason, and skipped ones by name', async () => {
   const report = {
     ...{ numPassedTests: 1, numFailedTests: 1, numPendingTests: 1, numTodoTests: 0 },
     testResults: [
@@ -61,7 +64,7 @@ test('what failed in vitest is named with its reason, and what was skipped', asy
       },
     ],
   };
-  // The command finds out by its last argument where its report is to go.
+  // The last argument of the command is the path of its report.
   const write = 'fs.writeFileSync(process.argv.at(-1).split("=")[1], process.argv[1])';
   const command = [process.execPath, '-e', write, '--', JSON.stringify(report)];
   const failures = [
@@ -86,7 +89,7 @@ test('a command that runs no test fails', async () => {
   });
 });
 
-test('what could not run is skipped for a reason', async () => {
+test('a lane that could not run is skipped with a reason', async () => {
   const { counted } = await tallied('unavailable', 'python3 is not installed');
   expect(counted).toEqual({ passed: 0, failed: 0, skipped: 1, reason: 'python3 is not installed' });
 });
@@ -126,7 +129,7 @@ describe('a lane with skipped tests', () => {
     expect(judged('console', 0, tally, false)).toEqual(tally);
   });
 
-  test('is no lane without a test that ran', () => {
+  test('fails where no test ran', () => {
     expect(
       judged(lane, 0, { passed: 0, failed: 0, skipped: 1, skips: [listed] }, true),
     ).toMatchObject({ failed: 1 });

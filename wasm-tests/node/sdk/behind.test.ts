@@ -8,7 +8,7 @@ import { Heard, typescriptClient } from '../../interop/typescript-client.ts';
 import { listenRequest, open, TOOLS, URL } from '../serving.ts';
 
 describe('a stream beside the other requests of a client', () => {
-  test('hears neither the progress nor the log of a tool call', async () => {
+  test('receives neither the progress nor the log of a tool call', async () => {
     const server = everything();
     const stream = await open(server, TOOLS);
     const call = { progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'debug' };
@@ -50,7 +50,7 @@ describe('a stream beside the other requests of a client', () => {
     );
   });
 
-  test('goes on when its id is cancelled by a notification of another request', async () => {
+  test('stays open when another request sends notifications/cancelled with its id', async () => {
     const server = everything();
     const stream = await open(server, TOOLS);
     await stream.message();
@@ -68,7 +68,7 @@ describe('a stream beside the other requests of a client', () => {
 });
 
 describe('a listen request', () => {
-  test('needs no request before it, and is acknowledged alike whoever comes first', async () => {
+  test('needs no earlier request, and is acknowledged alike in any order', async () => {
     const server = everything();
     const [one, other] = [await open(server, TOOLS), await open(server, TOOLS)];
     expect(await one.message()).toBe(acknowledged('1', TOOLS));
@@ -81,7 +81,7 @@ describe('a listen request', () => {
     expect(response.headers.get('content-type')).toBe('text/event-stream');
   });
 
-  test('may name a session and an event of earlier revisions: both are ignored, and no session comes back', async () => {
+  test('may carry the ids of a legacy session and event, which are ignored', async () => {
     const headers = { 'mcp-session-id': 'unknown', 'last-event-id': '7' };
     const response = await everything().fetch(listenRequest(TOOLS, { headers }));
     expect(response.status).toBe(200);
@@ -94,7 +94,7 @@ describe('a listen request', () => {
 });
 
 describe("the SDK's client", () => {
-  test('that reads only after the server has closed receives the pending changes, and a graceful end', async () => {
+  test('that reads after the server has closed receives pending changes and a graceful end', async () => {
     const server = everything();
     let read: () => void = () => {};
     const reading = new Promise<void>((resolve) => {
@@ -144,7 +144,7 @@ describe('between the revisions', () => {
     },
   );
 
-  test('initialize is told the served versions where nothing earlier is served', async () => {
+  test("initialize gets the served versions with legacy: 'reject'", async () => {
     const server = everything({ legacy: 'reject' });
     const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: INITIALIZE };
     const response = await server.fetch(post(initialize, BARE));
@@ -166,7 +166,7 @@ describe('between the revisions', () => {
   );
 });
 
-/** A stream of which nothing is read after the acknowledgment until `reading` resolves. */
+/** A stream that is not read after the acknowledgment until `reading` resolves. */
 function heldAfterAck(response: Response, reading: Promise<void>): Response {
   const { body, headers, status } = response;
   if (body === null || headers.get('content-type') !== 'text/event-stream') return response;
@@ -184,7 +184,7 @@ function heldAfterAck(response: Response, reading: Promise<void>): Response {
   return new Response(held, { headers, status });
 }
 
-/** The header fields of a client that knows nothing of this revision. */
+/** The header fields of a client of an earlier revision. */
 const BARE = { 'mcp-protocol-version': undefined, 'mcp-method': undefined };
 
 const META = {
@@ -198,7 +198,7 @@ const INITIALIZE = {
   clientInfo: { name: 'test', version: '1.0.0' },
 };
 
-/** The fixture of the official suite, served by the official SDK behind us. */
+/** The fixture of the official suite, with the official SDK behind. */
 function everything(options: CreateMcpHandlerOptions = {}): ListenHandler {
   const server: ListenHandler = createListenHandler(
     createMcpHandler(() => everythingServer(server.notify), options),

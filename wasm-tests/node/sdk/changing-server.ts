@@ -13,7 +13,7 @@ import { vi } from 'vitest';
 import { callRequest } from '../../host/call.ts';
 import { URL } from '../serving.ts';
 
-/** What a tool of the SDK has at hand when it changes something. */
+/** What a tool of the SDK can change. */
 export interface Kit {
   server: McpServer;
   context: ServerContext;
@@ -22,12 +22,12 @@ export interface Kit {
   resource: RegisteredResource;
 }
 
-/** What a tool does when it is called. */
+/** The change that a tool makes when it is called. */
 export type Change = (kit: Kit) => unknown;
 
 /**
- * The factory of servers with something of each kind, and with the tool `change`, which makes
- * `change`.
+ * Returns a factory of servers with one tool, prompt and resource, and with the tool `change`, which
+ * makes `change`.
  */
 export function changingServer(change: Change): () => McpServer {
   return () => {
@@ -35,24 +35,24 @@ export function changingServer(change: Change): () => McpServer {
       { name: 'changing', version: '1.0.0' },
       { capabilities: { resources: { subscribe: true } } },
     );
-    const tool = server.registerTool('tool', {}, said);
-    const prompt = server.registerPrompt('prompt', {}, asked);
-    const resource = server.registerResource('resource', 'note://a', {}, read);
+    const tool = server.registerTool('tool', {}, answerTool);
+    const prompt = server.registerPrompt('prompt', {}, answerPrompt);
+    const resource = server.registerResource('resource', 'note://a', {}, readResource);
     server.registerTool('change', {}, async (context: ServerContext) => {
       await change({ server, context, tool, prompt, resource });
-      return said();
+      return answerTool();
     });
     return server;
   };
 }
 
-/** A tool's answer. */
-export const said = () => ({ content: [{ type: 'text' as const, text: 'Done.' }] });
-/** A prompt's answer. */
-export const asked = () => ({ messages: [] });
-/** A resource's content. */
-export const read = () => ({ contents: [] });
-/** Resources by a pattern. */
+/** The answer of a tool. */
+export const answerTool = () => ({ content: [{ type: 'text' as const, text: 'Done.' }] });
+/** The answer of a prompt. */
+export const answerPrompt = () => ({ messages: [] });
+/** The content of a resource. */
+export const readResource = () => ({ contents: [] });
+/** A template of resources. */
 export const template = () => new ResourceTemplate('note://{name}', { list: undefined });
 
 /** The request that calls the tool `change`, as a client of either revision sends it. */
@@ -67,32 +67,32 @@ export function calling(era: '2026-07-28' | '2025-11-25'): Request {
 }
 
 /**
- * What a call of `change` has published by the time that it is answered, call of the bus by call,
- * and the answer.
+ * Calls the tool `change`; returns the batches that it has published when it answers, and the
+ * answer.
  */
 export async function published(change: Change, era: '2026-07-28' | '2025-11-25' = '2026-07-28') {
-  const { bus, told } = recording();
+  const { bus, batches } = recording();
   const handler = createMcpHandler(publishChanges(changingServer(change), bus));
   const answer = await (await handler.fetch(calling(era))).text();
-  return { told, answer };
+  return { batches, answer };
 }
 
-/** A bus, and what it is told of. */
+/** A bus, and the batches that are published on it. */
 export function recording() {
-  const told: ServerEvent[][] = [];
+  const batches: ServerEvent[][] = [];
   const bus = new InMemoryBus({ onError: () => {} });
   const publishAll = bus.publishAll.bind(bus);
   vi.spyOn(bus, 'publishAll').mockImplementation((events) => {
-    told.push(events);
+    batches.push(events);
     return publishAll(events);
   });
-  return { bus, told };
+  return { bus, batches };
 }
 
-/** The same for a bus of the SDK. */
+/** A bus of the SDK, and the events that are published on it. */
 export function recordingSdkBus() {
-  const told: unknown[] = [];
+  const events: unknown[] = [];
   const bus = new InMemoryServerEventBus();
-  bus.subscribe((event) => told.push(event));
-  return { bus, told };
+  bus.subscribe((event) => events.push(event));
+  return { bus, events };
 }

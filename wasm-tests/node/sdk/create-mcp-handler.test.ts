@@ -22,7 +22,7 @@ const CAPABILITIES = {
   capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
 };
 
-/** A server whose tool says who called it, and changes a note. */
+/** A server whose tool names its caller, and changes a note. */
 const factory: McpServerFactory = ({ authInfo }) => {
   const server = new McpServer({ name: 'notes', version: '1.0.0' }, CAPABILITIES);
   server.registerTool('write', {}, async () => {
@@ -51,7 +51,7 @@ function toolCall() {
   return { headers, parsedBody, request };
 }
 
-/** The next message, whose members have an order of their own with each of the two. */
+/** The next message, parsed: the two handlers order its members differently. */
 async function parsed(stream: WireStream): Promise<unknown> {
   return JSON.parse((await stream.message()) ?? 'null');
 }
@@ -59,10 +59,10 @@ async function parsed(stream: WireStream): Promise<unknown> {
 describe.each([
   ['@modelcontextprotocol/server', sdkHandler],
   ['mcp-listen/sdk', createMcpHandler],
-])('the program of a server, with createMcpHandler of %s,', (_, create: typeof sdkHandler) => {
+])('the API that the SDK has too, of %s,', (_, create: typeof sdkHandler) => {
   const auth = { authInfo: { token: 't', clientId: 'ann', scopes: [] } };
 
-  test('has the same members, which may be detached', async () => {
+  test('has the same members, which can be detached', async () => {
     const bus = new InMemoryServerEventBus();
     const {
       bus: used,
@@ -73,11 +73,11 @@ describe.each([
     const response = await fetch(listenRequest(TOOLS));
     const stream = new WireStream(response, new AbortController());
     expect(await parsed(stream)).toEqual(JSON.parse(acknowledged('1', TOOLS)));
-    const heard = vi.fn();
-    used.subscribe(heard);
+    const received = vi.fn();
+    used.subscribe(received);
     notify.toolsChanged();
     expect(await parsed(stream)).toEqual(JSON.parse(listChanged('1', 'tools')));
-    expect(heard).toHaveBeenCalledWith({ kind: 'tools_list_changed' });
+    expect(received).toHaveBeenCalledWith({ kind: 'tools_list_changed' });
     expect(await (await fetch(listenRequest(TOOLS))).json()).toMatchObject({
       error: { code: -32_603 },
     });
@@ -85,13 +85,13 @@ describe.each([
     expect(await stream.message()).toContain('"resultType":"complete"');
   });
 
-  test('tells the factory who was authenticated before', async () => {
+  test('passes authInfo to the factory', async () => {
     const { close, fetch } = create(factory);
     expect(await (await fetch(toolCall().request(), auth)).text()).toContain('written by ann');
     await close();
   });
 
-  test('takes a body that was parsed before', async () => {
+  test('accepts a parsed body', async () => {
     const { close, fetch } = create(factory);
     const { headers, parsedBody } = toolCall();
     const read = new Request(URL, { method: 'POST', headers });
@@ -103,7 +103,7 @@ describe.each([
     await close();
   });
 
-  test('refuses an option of the wrong kind', () => {
+  test('refuses an option of the wrong type', () => {
     const legacy = (() => new Response()) as unknown as 'reject';
     expect(() => create(factory, { legacy })).toThrow(TypeError);
   });
@@ -112,7 +112,7 @@ describe.each([
 describe('createMcpHandler of mcp-listen/sdk', () => {
   const NOTE = { resourceSubscriptions: ['note://a'] };
 
-  test('publishes what a server notifies of by itself', async () => {
+  test('publishes the notifications of a server', async () => {
     const handler = createMcpHandler(factory);
     const stream = new WireStream(await handler.fetch(listenRequest(NOTE)), new AbortController());
     expect(await stream.message()).toBe(acknowledged('1', NOTE));
@@ -121,15 +121,15 @@ describe('createMcpHandler of mcp-listen/sdk', () => {
     await handler.close();
   });
 
-  test('serves and publishes on the bus that it is given, one of the SDK among them', async () => {
+  test('serves and publishes on the given bus, also on one of the SDK', async () => {
     const mine = new InMemoryBus();
     expect(createMcpHandler(factory, { bus: mine }).bus).toBe(mine);
-    const { bus, told } = recordingSdkBus();
+    const { bus, events } = recordingSdkBus();
     await createMcpHandler(factory, { bus }).fetch(toolCall().request());
-    expect(told).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
+    expect(events).toEqual([{ kind: 'resource_updated', uri: 'note://a' }]);
   });
 
-  test('takes the options of createListenHandler', async () => {
+  test('accepts the options of createListenHandler', async () => {
     const handler = createMcpHandler(factory, { principal: () => ({ denied: 401 }) });
     expect((await handler.fetch(listenRequest(TOOLS))).status).toBe(401);
     expect(handler.stats()).toMatchObject({ open: 0 });

@@ -13,19 +13,19 @@ import { changingServer, recording } from './changing-server.ts';
 
 const CALL = { name: 'change', arguments: {} };
 
-test('a client of 2026-07-28 on stdio hears a change of a handle once', async () => {
+test('a client of 2026-07-28 on stdio receives a change once', async () => {
   const { lines, send } = onStdio();
   send(listenBody(TOOLS, '1'));
   expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   send(requestLine('2', 'tools/call', CALL));
-  const heard = [await lines.next(), await lines.next()];
-  expect(heard).toContain(listChanged('1', 'tools'));
-  expect(heard).toContainEqual(expect.stringContaining('"id":2'));
+  const received = [await lines.next(), await lines.next()];
+  expect(received).toContain(listChanged('1', 'tools'));
+  expect(received).toContainEqual(expect.stringContaining('"id":2'));
   send(requestLine('3', 'tools/list'));
   expect(await lines.next()).toContain('"id":3');
 });
 
-test('a client of 2025 on stdio hears a change of a handle once', async () => {
+test('a client of 2025 on stdio receives a change once', async () => {
   const { lines, send } = onStdio();
   send(JSON.stringify(initialize('2025-11-25')));
   expect(await lines.next()).toContain('"protocolVersion":"2025-11-25"');
@@ -33,36 +33,36 @@ test('a client of 2025 on stdio hears a change of a handle once', async () => {
   const call = (id: number, method: string, params: object) =>
     send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
   call(2, 'tools/call', CALL);
-  const heard = [await lines.next(), await lines.next()];
-  expect(heard.filter((line) => line?.includes('tools/list_changed'))).toHaveLength(1);
+  const received = [await lines.next(), await lines.next()];
+  expect(received.filter((line) => line?.includes('tools/list_changed'))).toHaveLength(1);
   call(3, 'tools/list', {});
   expect(await lines.next()).toContain('"id":3');
 });
 
-test('a client with a session of the SDK hears a change there once, and the bus takes it once', async () => {
-  const { bus, told } = recording();
+test('a session of the SDK receives a change once, and so does the bus', async () => {
+  const { bus, batches } = recording();
   const sessions = await sdkSessions(publishChanges(subscribable, bus));
   const subscription = await listen(
     sessions.url,
     { resourceSubscriptions: ['note://a', 'note://b'] },
     { era: '2025' },
   );
-  const heard: string[] = [];
+  const received: string[] = [];
   await sessions.update('note://a');
   await sessions.update('note://b');
   for await (const event of subscription) {
-    heard.push(event.kind === 'resource_updated' ? event.uri : event.kind);
+    received.push(event.kind === 'resource_updated' ? event.uri : event.kind);
     if (event.kind === 'resource_updated' && event.uri === 'note://b') break;
   }
-  expect(heard).toEqual(['note://a', 'note://b']);
-  expect(told).toEqual([
+  expect(received).toEqual(['note://a', 'note://b']);
+  expect(batches).toEqual([
     [{ kind: 'resource_updated', uri: 'note://a' }],
     [{ kind: 'resource_updated', uri: 'note://b' }],
   ]);
   await sessions.stop();
 });
 
-/** A client's end of a server of the SDK on stdio whose tool `change` changes the list of tools. */
+/** The client side of a server of the SDK on stdio whose tool `change` changes its list of tools. */
 function onStdio() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const bus = new InMemoryBus();

@@ -4,15 +4,15 @@ import { describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, TOOLS } from '../serving.ts';
 import {
-  asked,
+  answerPrompt,
+  answerTool,
   type Change,
   calling,
   changingServer,
   published,
-  read,
+  readResource,
   recording,
   recordingSdkBus,
-  said,
   template,
 } from './changing-server.ts';
 
@@ -26,14 +26,14 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
   'what a tool changes for a client of %s is published once',
   (era) => {
     test.each<[string, string, Change]>([
-      ['tools', 'registerTool', ({ server }) => server.registerTool('new', {}, said)],
+      ['tools', 'registerTool', ({ server }) => server.registerTool('new', {}, answerTool)],
       ['tools', 'enable', ({ tool }) => tool.enable()],
       ['tools', 'disable', ({ tool }) => tool.disable()],
       ['tools', 'update', ({ tool }) => tool.update({ description: 'new' })],
       ['tools', 'remove', ({ tool }) => tool.remove()],
       ['tools', 'sendToolListChanged', ({ server }) => server.sendToolListChanged()],
       ['tools', 'sendToolListChanged below', ({ server }) => server.server.sendToolListChanged()],
-      ['prompts', 'registerPrompt', ({ server }) => server.registerPrompt('new', {}, asked)],
+      ['prompts', 'registerPrompt', ({ server }) => server.registerPrompt('new', {}, answerPrompt)],
       ['prompts', 'disable', ({ prompt }) => prompt.disable()],
       [
         'prompts',
@@ -43,12 +43,12 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
       [
         'resources',
         'registerResource',
-        ({ server }) => server.registerResource('new', 'note://new', {}, read),
+        ({ server }) => server.registerResource('new', 'note://new', {}, readResource),
       ],
       [
         'resources',
         'registerResource of a template',
-        ({ server }) => server.registerResource('t', template(), {}, read),
+        ({ server }) => server.registerResource('t', template(), {}, readResource),
       ],
       ['resources', 'remove', ({ resource }) => resource.remove()],
       [
@@ -57,8 +57,8 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
         ({ server }) => server.server.sendResourceListChanged(),
       ],
     ])('%s: %s', async (list, _, change) => {
-      const { told, answer } = await published(change, era);
-      expect(told).toEqual([[{ kind: `${list}_list_changed` }]]);
+      const { batches, answer } = await published(change, era);
+      expect(batches).toEqual([[{ kind: `${list}_list_changed` }]]);
       expect(answer).toContain('Done.');
     });
 
@@ -67,28 +67,28 @@ describe.each(['2026-07-28', '2025-11-25'] as const)(
         'sendResourceUpdated',
         ({ server }) => server.server.sendResourceUpdated({ uri: 'note://a' }),
       ],
-      ['a notification of its own', ({ server }) => server.server.notification(NOTIFICATION)],
+      ['a notification of the server', ({ server }) => server.server.notification(NOTIFICATION)],
       ['a notification about the request', ({ context }) => context.mcpReq.notify(NOTIFICATION)],
     ])('a resource: %s', async (_, change) => {
-      const { told, answer } = await published(change, era);
-      expect(told).toEqual([[UPDATED]]);
+      const { batches, answer } = await published(change, era);
+      expect(batches).toEqual([[UPDATED]]);
       expect(answer).not.toContain('updated');
     });
   },
 );
 
 describe('changes', () => {
-  test('of one turn are published together, each subject once and in its order', async () => {
-    const { told } = await published(({ server, tool, prompt }) => {
+  test('of one turn are published together, each subject once and in order', async () => {
+    const { batches } = await published(({ server, tool, prompt }) => {
       prompt.disable();
-      for (const name of ['one', 'two', 'three']) server.registerTool(name, {}, said);
+      for (const name of ['one', 'two', 'three']) server.registerTool(name, {}, answerTool);
       tool.remove();
       prompt.enable();
       return Promise.all(
         ['a', 'b', 'a'].map((name) => server.server.sendResourceUpdated({ uri: `note://${name}` })),
       );
     });
-    expect(told).toEqual([
+    expect(batches).toEqual([
       [
         { kind: 'prompts_list_changed' },
         { kind: 'tools_list_changed' },
@@ -98,73 +98,75 @@ describe('changes', () => {
     ]);
   });
 
-  test('that follow each other are published one after the other', async () => {
-    const { told } = await published(async ({ server, tool }) => {
+  test('of different turns are published one after another', async () => {
+    const { batches } = await published(async ({ server, tool }) => {
       tool.disable();
       await server.server.sendResourceUpdated({ uri: 'note://a' });
       tool.enable();
     });
-    expect(told).toEqual([
+    expect(batches).toEqual([
       [{ kind: 'tools_list_changed' }, UPDATED],
       [{ kind: 'tools_list_changed' }],
     ]);
   });
 
-  test('are none that the factory makes, and none where nothing changes', async () => {
-    const { told } = await published(() => {});
-    expect(told).toEqual([]);
+  test('do not include those of the factory', async () => {
+    const { batches } = await published(() => {});
+    expect(batches).toEqual([]);
   });
 
-  test('are published after the answer, too', async () => {
+  test('are published after the answer too', async () => {
     const later: { change?: () => Promise<void> } = {};
-    const { told } = await published(({ server, tool }) => {
+    const { batches } = await published(({ server, tool }) => {
       later.change = async () => {
         tool.disable();
         await server.server.sendResourceUpdated({ uri: 'note://a' });
       };
     });
     await later.change?.();
-    expect(told).toEqual([[{ kind: 'tools_list_changed' }, UPDATED]]);
+    expect(batches).toEqual([[{ kind: 'tools_list_changed' }, UPDATED]]);
   });
 
-  test("of a server below the SDK's McpServer are published", async () => {
-    const { bus, told } = recording();
+  test('of a low-level Server are published', async () => {
+    const { bus, batches } = recording();
     const factory = publishChanges(() => new Server({ name: 'low', version: '1.0.0' }), bus);
     const server = await factory();
     await server.sendToolListChanged();
-    expect(told).toEqual([[{ kind: 'tools_list_changed' }]]);
+    expect(batches).toEqual([[{ kind: 'tools_list_changed' }]]);
   });
 
-  test('of a server that the factory answers again are published once', async () => {
-    const { bus, told } = recording();
+  test('of a server that its factory returns again are published once', async () => {
+    const { bus, batches } = recording();
     const { factory, server, handler } = shared(({ tool }) => tool.disable(), bus);
     for (let call = 0; call < 2; call += 1)
       await (await handler.fetch(calling('2026-07-28'))).text();
     const { connect } = server.server;
     await factory();
     expect(server.server.connect).toBe(connect);
-    server.registerTool('between', {}, said);
+    server.registerTool('between', {}, answerTool);
     await expect
-      .poll(() => told)
+      .poll(() => batches)
       .toEqual(Array.from({ length: 3 }, () => [{ kind: 'tools_list_changed' }]));
   });
 
-  test('reach a bus of the SDK, and other notifications the caller', async () => {
-    const { bus, told } = recordingSdkBus();
+  test('reach a bus of the SDK, and other notifications reach the caller', async () => {
+    const { bus, events } = recordingSdkBus();
     const change: Change = async ({ context, tool }) => {
       tool.disable();
       await context.mcpReq.notify({
         method: 'notifications/progress',
-        params: { progressToken: 'told', progress: 1 },
+        params: { progressToken: 'progress', progress: 1 },
       });
     };
     const handler = createMcpHandler(publishChanges(changingServer(change), bus));
-    expect(await (await handler.fetch(calling('2025-11-25'))).text()).toContain('told');
-    expect(told).toEqual([{ kind: 'tools_list_changed' }]);
+    expect(await (await handler.fetch(calling('2025-11-25'))).text()).toContain(
+      '"progressToken":"progress"',
+    );
+    expect(events).toEqual([{ kind: 'tools_list_changed' }]);
   });
 });
 
-test('a stream hears each change once', async () => {
+test('a stream receives each change once', async () => {
   const bus = new InMemoryBus();
   const change: Change = async ({ server, tool }) => {
     tool.disable();
@@ -185,11 +187,11 @@ test('a stream hears each change once', async () => {
   expect(await stream.message()).toContain('"result"');
 });
 
-describe('what the bus does not take', () => {
+describe('a change that the bus refuses', () => {
   const lost = new Error('lost');
   const broken = { publish: () => Promise.reject(lost), subscribe: () => () => {} };
 
-  test('is told once to onError where a handle changed something, and fails no call', async () => {
+  test('is reported once to onError where a handle made it, and fails no call', async () => {
     const onError = vi.fn();
     const factory = publishChanges(
       changingServer(({ tool }) => tool.disable()),
@@ -201,7 +203,7 @@ describe('what the bus does not take', () => {
     expect(onError.mock.calls).toEqual([[lost]]);
   });
 
-  test('is an error for who awaits it', async () => {
+  test('rejects where a caller awaits it', async () => {
     const onError = vi.fn();
     const change: Change = ({ server }) => server.server.sendResourceUpdated({ uri: 'note://a' });
     const factory = publishChanges(changingServer(change), broken, { onError });
@@ -210,16 +212,16 @@ describe('what the bus does not take', () => {
     expect(onError.mock.calls).toEqual([[lost]]);
   });
 
-  test('does not keep back what changes in the same turn', async () => {
-    const { told } = await published(async ({ server, tool }) => {
+  test('does not block other changes of the same turn', async () => {
+    const { batches } = await published(async ({ server, tool }) => {
       tool.disable();
       await expect(server.server.sendResourceUpdated({ uri: '' })).rejects.toThrow('uri');
     });
-    expect(told).toContainEqual([{ kind: 'tools_list_changed' }]);
+    expect(batches).toContainEqual([{ kind: 'tools_list_changed' }]);
   });
 });
 
-/** One server for all requests, as the SDK bears with while they come one at a time. */
+/** One server for all requests, which the SDK accepts while they come one at a time. */
 function shared(change: Change, bus: InMemoryBus) {
   const server: McpServer = changingServer(change)();
   const factory = publishChanges(() => server, bus);

@@ -11,8 +11,8 @@ import { declaring } from '../../host/options.ts';
 import { refusal } from '../serving.ts';
 import { sessionServer } from './serving.ts';
 
-describe('a client that has yet to say that it is ready', () => {
-  test('is sent nothing, and then once of each subject whatever changed since it initialized', async () => {
+describe('a client before notifications/initialized', () => {
+  test('receives nothing, and then a cue per subject that changed since initialize', async () => {
     const { send, server } = sessionServer();
     const session = await LegacySession.initialize(send);
     await server.notify.toolsChanged();
@@ -33,7 +33,7 @@ describe('a client that has yet to say that it is ready', () => {
     expect(await heard(stream)).toEqual(listChange('tools'));
   });
 
-  test('is not sent what a lost place in the log is made up for with either', async () => {
+  test('receives no cues for an unknown event id either', async () => {
     const { send, server } = sessionServer({ server: declaring({ tools: { listChanged: true } }) });
     const session = await LegacySession.initialize(send);
     const stream = await session.open('nonsense');
@@ -46,7 +46,7 @@ describe('a client that has yet to say that it is ready', () => {
     expect(await stream.event()).toBeUndefined();
   });
 
-  test('loses nothing when its stream ends before that', async () => {
+  test('loses nothing when its stream ends first', async () => {
     const { send, server } = sessionServer();
     const session = await LegacySession.initialize(send);
     const stream = await session.open();
@@ -60,8 +60,8 @@ describe('a client that has yet to say that it is ready', () => {
   });
 });
 
-describe('a session whose stream comes later', () => {
-  test('hears once of each subject that changed since it began, and of nothing before that', async () => {
+describe('a session whose stream opens later', () => {
+  test('receives a cue per subject that changed since it began, and none from before', async () => {
     const { send, server } = sessionServer();
     await server.notify.resourcesChanged();
     const session = await LegacySession.begin(send);
@@ -77,7 +77,7 @@ describe('a session whose stream comes later', () => {
     expect(await heard(stream)).toEqual(listChange('resources'));
   });
 
-  test('loses nothing either where its client comes back without an event id', async () => {
+  test('loses nothing where its client reconnects without an event id', async () => {
     const { bus, send, server } = sessionServer();
     const session = await LegacySession.begin(send);
     const stream = await session.open();
@@ -90,7 +90,7 @@ describe('a session whose stream comes later', () => {
     expect(await heard(again)).toEqual(listChange('tools'));
   });
 
-  test('hears of everything where the log does not reach back so far', async () => {
+  test('is cued for everything where the log does not reach back far enough', async () => {
     const bus = new InMemoryBus({ logEvents: 10 });
     const { send } = sessionServer({ bus, server: declaring({ tools: { listChanged: true } }) });
     const session = await LegacySession.begin(send);
@@ -101,7 +101,7 @@ describe('a session whose stream comes later', () => {
     expect(await heard(stream)).toEqual(listChange('tools'));
   });
 
-  test('loses nothing on a bus written for the SDK, which is followed from the first session on', async () => {
+  test('loses nothing on a bus written for the SDK, subscribed to from the first session on', async () => {
     const listeners = new Set<unknown>();
     const bus = {
       publish: (event: unknown) => {
@@ -125,10 +125,10 @@ describe('a session whose stream comes later', () => {
   });
 });
 
-describe('authorize, asked again for each stream', () => {
+describe('authorize, called for each stream', () => {
   const ALL = { toolsListChanged: true, resourcesListChanged: true };
 
-  test('is told the lists and what the session watches', async () => {
+  test('receives the lists and the resources of the session', async () => {
     const authorize = vi.fn(({ requested }: AuthorizeContext) => requested);
     const session = await LegacySession.begin(sessionServer({ authorize }).send);
     for (const uri of ['a', 'b']) await session.ask('resources/subscribe', { uri });
@@ -139,7 +139,7 @@ describe('authorize, asked again for each stream', () => {
     });
   });
 
-  test('takes away what was permitted once, and gives it back', async () => {
+  test('can remove what it permitted, and permit it again', async () => {
     let permitted: SubscriptionFilter = { ...ALL, resourceSubscriptions: ['a', 'b'] };
     const { send, server } = sessionServer({ authorize: () => permitted });
     const session = await LegacySession.begin(send);
@@ -162,7 +162,7 @@ describe('authorize, asked again for each stream', () => {
     expect(await heard(next)).toEqual(change('a'));
   });
 
-  test('lets a resource be heard that was subscribed to anew since', async () => {
+  test('permits a resource that is subscribed to again', async () => {
     let permitted: SubscriptionFilter = { resourceSubscriptions: ['a'] };
     const { send, server } = sessionServer({ authorize: () => permitted });
     const session = await LegacySession.begin(send);
@@ -177,7 +177,7 @@ describe('authorize, asked again for each stream', () => {
     expect(await heard(stream)).toEqual(change('a'));
   });
 
-  test('takes a resource out that is subscribed to once more in vain', async () => {
+  test('removes a resource that it denies at a second subscribe', async () => {
     let permitted: SubscriptionFilter = { resourceSubscriptions: ['a', 'b'] };
     const { send, server } = sessionServer({ authorize: () => permitted });
     const session = await LegacySession.begin(send);
@@ -190,7 +190,7 @@ describe('authorize, asked again for each stream', () => {
     expect(await heard(stream)).toEqual(change('b'));
   });
 
-  test('that answers with no filter is a 503', async () => {
+  test('with an invalid filter gives 503', async () => {
     const onError = vi.fn();
     const authorize = () => ({ toolsListChanged: 1 }) as unknown as SubscriptionFilter;
     const session = await LegacySession.begin(sessionServer({ authorize, onError }).send);

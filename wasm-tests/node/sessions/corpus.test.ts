@@ -7,7 +7,7 @@ import { CAPABILITIES } from '../serving.ts';
 import { sendTo } from './serving.ts';
 
 describe.each(legacyCorpusFor('node'))('$file', ({ cases }) => {
-  // In a name that `test.each` fills in, vitest cuts long texts off.
+  // vitest truncates long texts in the titles of `test.each`.
   for (const wanted of cases) test(wanted.name, () => playHere(wanted));
 });
 

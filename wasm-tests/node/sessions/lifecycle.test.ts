@@ -6,7 +6,7 @@ import { declaring } from '../../host/options.ts';
 import { refusal } from '../serving.ts';
 import { sdkServer, sendTo, sessionServer } from './serving.ts';
 
-test('initialize is answered by the server behind, with a session and what it really notifies about', async () => {
+test('initialize gets the answer of the server behind, with a session id and its capabilities', async () => {
   const { send } = sessionServer({
     server: declaring({ tools: { listChanged: true }, resources: { subscribe: true } }),
   });
@@ -32,13 +32,13 @@ test.each([
   ['2025-03-26', '2025-03-26'],
   ['2026-07-28', '2025-11-25'],
   ['1999-01-01', '2025-11-25'],
-])('a client that asks for %s gets %s', async (requested, version) => {
+])('a client that requests version %s gets %s', async (requested, version) => {
   const { send } = sessionServer();
   const response = await post(send, initialize(requested));
   expect(await response.json()).toMatchObject({ result: { protocolVersion: version } });
 });
 
-test('the id of a session cannot be guessed: 122 bits of it are as often set as not, and none follows from another', async () => {
+test('the id of a session cannot be guessed: 122 of its bits are random', async () => {
   const { send } = sessionServer({ limits: { sessions: 1_000, sessionsPerPrincipal: 1_000 } });
   const ids: bigint[] = [];
   for (let count = 0; count < 400; count += 1) {
@@ -54,15 +54,15 @@ test('the id of a session cannot be guessed: 122 bits of it are as often set as 
 });
 
 /**
- * Whether a bit is set in so many of some 400 numbers as a coin would show: 200, give or take six
- * times the deviation of 10.
+ * Whether a bit is set in half of some 400 numbers: in 200, give or take six times the standard
+ * deviation of 10.
  */
 function evenly(numbers: bigint[], bit: bigint): boolean {
   const count = numbers.filter((number) => (number >> bit) & 1n).length;
   return count > 140 && count < 260;
 }
 
-test('a handler that keeps no sessions gets no session id', async () => {
+test('a handler without sessions gets no session id', async () => {
   const seen: Request[] = [];
   const handler = createMcpHandler(() => sdkServer());
   const watched = (request: Request) => {
@@ -84,7 +84,7 @@ test('a handler that keeps no sessions gets no session id', async () => {
   ).toEqual(seen.map(() => []));
 });
 
-test('the SDK behind serves the other requests of a session, its header and all', async () => {
+test('the SDK behind serves the other requests of a session', async () => {
   const session = await LegacySession.begin(sessionServer().send);
   expect(await session.ask('tools/call', { name: 'hello' })).toMatchObject({
     result: { content: [{ text: 'Hello.' }] },
@@ -95,7 +95,7 @@ test('the SDK behind serves the other requests of a session, its header and all'
   expect(await session.ask('ping')).toEqual({ jsonrpc: '2.0', id: 7, result: {} });
 });
 
-test('nothing of 2026-07-28 is on the wire of a session', async () => {
+test('a session carries nothing of 2026-07-28 on the wire', async () => {
   const { send } = sessionServer();
   const session = await LegacySession.begin(send);
   for (const method of ['ping', 'tools/list', 'resources/list', 'resources/subscribe']) {
@@ -104,7 +104,7 @@ test('nothing of 2026-07-28 is on the wire of a session', async () => {
   }
 });
 
-test('a principal that throws is reported, and the caller told nothing', async () => {
+test('a principal that throws is reported, and gives 503 without details', async () => {
   const onError = vi.fn();
   const principal = () => Promise.reject(new Error('secret'));
   const response = await post(sessionServer({ principal, onError }).send, initialize('2025-11-25'));
@@ -123,7 +123,7 @@ test('requests without a session reach the server behind', async () => {
   expect((await send({ method: 'DELETE' })).status).toBe(405);
 });
 
-test('a session that nobody uses is over, and makes room for another', async () => {
+test('an idle session expires, and makes room for another', async () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(0);
   const { send, bus } = sessionServer({
     limits: { sessions: 1 },
@@ -144,7 +144,7 @@ test('a session that nobody uses is over, and makes room for another', async () 
   now.mockRestore();
 });
 
-test('by default, a bus in memory leaves earlier revisions to the server behind', async () => {
+test('by default, InMemoryBus leaves earlier revisions to the server behind', async () => {
   const server = createListenHandler(createMcpHandler(() => sdkServer()));
   const response = await post(sendTo(server), initialize('2025-11-25'));
   expect(response.status).toBe(200);

@@ -8,7 +8,7 @@ import { sendTo, sessionServer } from './serving.ts';
 
 const TOOLS = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 
-test('one publish reaches a stream of 2026-07-28 and a session, each in its own words and once', async () => {
+test('one publish reaches a listen stream and a session once, each in its form', async () => {
   const { send, server } = sessionServer();
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -30,7 +30,7 @@ test('one publish reaches a stream of 2026-07-28 and a session, each in its own 
   expect(await legacy.event()).toBeUndefined();
 });
 
-test('a stream that nobody reads when its server closes yields what was pending', async () => {
+test('a stream that is not read yields its pending cues when its server closes', async () => {
   const { send, server } = sessionServer();
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -54,7 +54,7 @@ test('a session has one stream', async () => {
   await expect.poll(async () => (await session.get()).status).toBe(200);
 });
 
-test('a stream that comes back hears once of each subject that changed meanwhile, and no more', async () => {
+test('a stream that resumes receives a cue per subject that changed meanwhile, and no more', async () => {
   const { send, server } = sessionServer();
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -102,7 +102,7 @@ test('an event id that has left the log cues every subject once', async () => {
   expect(await heard(beyond)).toEqual(TOOLS);
 });
 
-test('what waits for a slow reader collapses', async () => {
+test('cues for a slow reader collapse', async () => {
   const { send, server } = sessionServer();
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -117,11 +117,11 @@ test('what waits for a slow reader collapses', async () => {
     const { data } = fields(await stream.event()) as { data: { method?: string } };
     if (data.method !== undefined) methods.push(data.method);
   }
-  // One write was on its way; what came after it waited collapsed.
+  // One write was on its way; what came after it collapsed.
   expect(methods.length).toBeLessThanOrEqual(4);
 });
 
-test('what waits is written as soon as its reader reads on', async () => {
+test('pending cues are written as soon as the client reads on', async () => {
   const { send, server } = sessionServer();
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -140,7 +140,7 @@ test('what waits is written as soon as its reader reads on', async () => {
   }
 });
 
-test('authorize narrows a session: what it may not hear is subscribed to in vain', async () => {
+test('authorize narrows a session: a denied subscribe succeeds without effect', async () => {
   const authorize = vi.fn(() => ({ resourceSubscriptions: ['note://mine'] }));
   const { send, server } = sessionServer({ authorize });
   const session = await LegacySession.begin(send);
@@ -155,7 +155,7 @@ test('authorize narrows a session: what it may not hear is subscribed to in vain
   expect(authorize).toHaveBeenCalledTimes(3);
 });
 
-test('authorize may deny a session its stream', async () => {
+test('authorize can deny the stream of a session', async () => {
   const authorize = () => ({ denied: 401, wwwAuthenticate: 'Bearer' }) as const;
   const session = await LegacySession.begin(sessionServer({ authorize }).send);
   const response = await session.get();
@@ -163,7 +163,7 @@ test('authorize may deny a session its stream', async () => {
   expect(response.headers.get('www-authenticate')).toBe('Bearer');
 });
 
-test('a bus written for the SDK carries sessions too', async () => {
+test('a bus written for the SDK serves sessions too', async () => {
   const listeners = new Set<(event: ServerEvent) => void>();
   const bus = {
     publish: (event: ServerEvent) => {
@@ -186,7 +186,7 @@ test('a bus written for the SDK carries sessions too', async () => {
   expect(await heard(again)).toEqual(TOOLS);
 });
 
-test('a handler that does not know server/discover tells its capabilities to initialize', async () => {
+test('a handler without server/discover declares its capabilities at initialize', async () => {
   const behind = () =>
     Response.json({
       jsonrpc: '2.0',

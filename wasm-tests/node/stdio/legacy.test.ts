@@ -7,7 +7,7 @@ import { LineReader } from '../../host/stdio.ts';
 import { fed } from '../bus/fed-bus.ts';
 import { connected } from './serving.ts';
 
-test('a client of 2025 hears the lists that it was told of, and the resources that it watches, unstamped', async () => {
+test('a client of 2025 receives its lists and its resources, without a subscription id', async () => {
   const { client, server } = await begun();
   expect(await client.subscribe('note://a')).toBe(EMPTY);
   await server.notify.promptsChanged();
@@ -22,7 +22,7 @@ test('a client of 2025 hears the lists that it was told of, and the resources th
   expect(await client.lines.next()).toBe(LIST);
 });
 
-test('what is published on the bus by anyone is heard', async () => {
+test('a client of 2025 receives events that others publish on the bus', async () => {
   const listeners = new Set<(event: ServerEvent) => void>();
   const bus = {
     publish: () => undefined,
@@ -37,22 +37,22 @@ test('what is published on the bus by anyone is heard', async () => {
   expect(await client.lines.next()).toBe(updated('note://a'));
 });
 
-test('the notifications of the server behind pass, and so does a subscription that it knows itself', async () => {
-  const { behind, client, saying } = await begun();
+test('notifications of the server behind pass, and so does its answer to a subscribe', async () => {
+  const { behind, client, replies } = await begun();
   client.send('resources/subscribe', { uri: 'note://a' });
   expect(await behind.next()).toContain('resources/subscribe');
   const own = '{"jsonrpc":"2.0", "id":7,"result":{"_meta":{"own":true}}}';
-  saying.write(`${updated('note://z')}\n${own}\n${LIST}\n`);
-  const said = [await client.lines.next(), await client.lines.next(), await client.lines.next()];
-  expect(said.sort()).toEqual([own, updated('note://z'), LIST].sort());
+  replies.write(`${updated('note://z')}\n${own}\n${LIST}\n`);
+  const lines = [await client.lines.next(), await client.lines.next(), await client.lines.next()];
+  expect(lines.sort()).toEqual([own, updated('note://z'), LIST].sort());
 });
 
-test('capabilities that are given stand in the answer to initialize, in its place among the lines', async () => {
+test('given capabilities are in the answer to initialize, which keeps its place among lines', async () => {
   const connection = connected({ server: declaring({ prompts: { listChanged: true } }) });
   const behind = new LineReader(connection.received);
   connection.send(JSON.stringify(initialize('2025-06-18')));
   await behind.next();
-  connection.saying.write(`{"before":1}\n${AGREED}\n{"after":1}\n`);
+  connection.replies.write(`{"before":1}\n${AGREED}\n{"after":1}\n`);
   expect(await connection.lines.next()).toBe('{"before":1}');
   const { result } = JSON.parse((await connection.lines.next()) ?? '');
   expect(result).toMatchObject({
@@ -66,13 +66,13 @@ test('capabilities that are given stand in the answer to initialize, in its plac
   expect(await connection.lines.next()).toBe(LIST.replace('tools', 'prompts'));
 });
 
-test('nobody is asked for capabilities: only the answer to initialize tells them', async () => {
+test('capabilities come from the answer to initialize, without server/discover', async () => {
   const { behind, client } = await begun();
   client.send('tools/list');
   expect(await behind.next()).toContain('tools/list');
 });
 
-test('where its bus may have lost events, everything is cued', async () => {
+test('after a gap of the bus everything is cued', async () => {
   const { bus, feeds } = fed();
   const { client, server } = await begun({ bus });
   await client.subscribe('note://a');
@@ -86,7 +86,7 @@ test('where its bus may have lost events, everything is cued', async () => {
   expect(bus.attached).toBe(2);
 });
 
-test('authorize is asked for the lists, and for each resource', async () => {
+test('authorize is called for the lists, and for each resource', async () => {
   const asked = vi.fn();
   const authorize: StdioListenOptions['authorize'] = ({ requested }) => {
     asked(requested);
@@ -109,7 +109,7 @@ test('authorize is asked for the lists, and for each resource', async () => {
   ]);
 });
 
-test('close gives what is pending, and leaves the bus', async () => {
+test('close writes pending cues, and leaves the bus', async () => {
   const { bus, client, server } = await begun();
   await client.subscribe('note://a');
   expect(bus.attached).toBe(2);
@@ -120,16 +120,16 @@ test('close gives what is pending, and leaves the bus', async () => {
 });
 
 /**
- * A session up to `notifications/initialized`, with this test as the server behind too: it has no
+ * A session up to `notifications/initialized`. The test is the server behind too, which supports no
  * subscriptions.
  */
 async function begun(options: StdioListenOptions = {}) {
   const connection = connected(options, {});
   const behind = new LineReader(connection.received);
-  const { lines, saying } = connection;
+  const { lines, replies } = connection;
   connection.send(JSON.stringify(initialize('2025-06-18')));
   await behind.next();
-  saying.write(`${AGREED}\n`);
+  replies.write(`${AGREED}\n`);
   expect(await lines.next()).toBe(AGREED);
   connection.send(INITIALIZED);
   await behind.next();
@@ -138,7 +138,9 @@ async function begun(options: StdioListenOptions = {}) {
   const ask = (method: string) => async (uri: string) => {
     send(method, { uri });
     await behind.next();
-    saying.write('{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}}\n');
+    replies.write(
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}}\n',
+    );
     return lines.next();
   };
   const client = {

@@ -29,7 +29,7 @@ async function open(id: string, filter: object): Promise<void> {
   expect(await server.next()).toBe(acknowledged(id, filter));
 }
 
-/** Calls a tool; the lines that come before its answer. */
+/** Calls a tool; returns the lines before its answer. */
 async function call(name: string, args: object): Promise<string[]> {
   server.send(callLine('"call"', name, args));
   const lines: string[] = [];
@@ -43,7 +43,7 @@ async function call(name: string, args: object): Promise<string[]> {
   return lines;
 }
 
-test('every kind of change reaches a client that asked for it', async () => {
+test('every kind of change reaches a client that subscribed to it', async () => {
   await open('1', EVERYTHING);
   expect(await call('add_tool', { name: 'greet' })).toEqual([listChanged('1', 'tools')]);
   expect(await call('add_prompt', { name: 'greet' })).toEqual([listChanged('1', 'prompts')]);
@@ -68,18 +68,18 @@ test('subscriptions share the pipe, and a cancel ends exactly one of them', asyn
   expect(await call('add_tool', { name: 'c' })).toEqual([]);
 });
 
-test('nothing is said without a listen', async () => {
+test('nothing is sent without a listen', async () => {
   expect(await call('add_tool', { name: 'a' })).toEqual([]);
 });
 
-test('garbage and cancels of nothing are survived in silence', async () => {
+test('garbage and cancels of unknown ids are ignored', async () => {
   await open('1', TOOLS);
   for (const line of ['', 'garbage', '[]', cancelLine('7'), cancelLine('null'), cancelLine('{}')])
     server.send(line);
   expect(await call('add_tool', { name: 'a' })).toEqual([listChanged('1', 'tools')]);
 });
 
-test('a graceful end gives each subscription its result, and the process ends', async () => {
+test('a graceful end sends each subscription its result, and the process ends', async () => {
   await open('1', TOOLS);
   await open('2', TOOLS);
   server.child.kill('SIGTERM');
@@ -91,7 +91,7 @@ test('a graceful end gives each subscription its result, and the process ends', 
   expect(await server.exit()).toBe(0);
 });
 
-test('the end of the input ends the process at once, without a word', async () => {
+test('the end of the input ends the process at once, without output', async () => {
   await open('1', TOOLS);
   const ended = performance.now();
   server.child.stdin.end();
@@ -100,7 +100,7 @@ test('the end of the input ends the process at once, without a word', async () =
   expect(performance.now() - ended).toBeLessThan(1_000);
 });
 
-test('the end of the input ends a process whose server behind never says a word', async () => {
+test('the end of the input ends a process whose server behind never answers', async () => {
   const script = "import { serveListenStdio } from 'mcp-listen/node'; serveListenStdio(() => {});";
   const mute = new StdioProcess('--input-type=module', '--eval', script);
   mute.send(listenBody(TOOLS, '1'));
@@ -112,14 +112,14 @@ test('the end of the input ends a process whose server behind never says a word'
   expect(performance.now() - ended).toBeLessThan(1_000);
 });
 
-test('a client that reads no more ends the process at once, without a complaint', async () => {
+test('a client that stops reading ends the process at once, without an error', async () => {
   await open('1', TOOLS);
   server.child.stdout.destroy();
   for (const name of ['a', 'b', 'c']) server.send(callLine('2', 'add_tool', { name }));
   expect(await server.exit()).toBe(0);
 });
 
-test('a connection of an earlier revision has no listens', async () => {
+test('a connection of an earlier revision has no subscriptions/listen', async () => {
   const params = {
     protocolVersion: '2025-11-25',
     capabilities: {},

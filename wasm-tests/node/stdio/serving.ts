@@ -6,10 +6,10 @@ import { declaring } from '../../host/options.ts';
 import { LineReader } from '../../host/stdio.ts';
 import { CAPABILITIES } from '../serving.ts';
 
-/** What is known of the server behind without asking it. */
+/** The server behind, declared so that it is not asked. */
 const KNOWN: StdioListenOptions = { server: declaring(CAPABILITIES) };
 
-/** A connection with this test on both ends: as the client, and as the server behind. */
+/** A connection whose test is both the client and the server behind. */
 export function connected(options: StdioListenOptions = {}, known = KNOWN) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const bus = new InMemoryBus();
@@ -18,13 +18,13 @@ export function connected(options: StdioListenOptions = {}, known = KNOWN) {
   const serve = (input: Readable, output: Writable) =>
     void Object.assign(behind, { stdin: input, stdout: output });
   const server = serveListenStdio(serve, { ...known, bus, onError, stdin, stdout, ...options });
-  const { stdin: received, stdout: saying } = behind as { stdin: Readable; stdout: Writable };
+  const { stdin: received, stdout: replies } = behind as { stdin: Readable; stdout: Writable };
   const send = (line: string) => stdin.write(`${line}\n`);
   return {
     bus,
     onError,
     received,
-    saying,
+    replies,
     send,
     server,
     stdin,

@@ -19,37 +19,37 @@ async function open({ send, lines }: Connected, id: string, filter: object = TOO
   expect(await lines.next()).toBe(acknowledged(id, filter));
 }
 
-describe('what is not a listen passes through', () => {
+describe('a message that is not a listen', () => {
   const bytes = Buffer.concat([
     Buffer.from('  {"jsonrpc":"2.0","id":1,"method":"tools/list"} \r\n\n[1,\t2]\n'),
     Buffer.from([0xff, 0xfe, 0x00, 0x0a]),
     Buffer.from('"unfinished'),
   ]);
 
-  test('to the server, byte for byte, in whatever pieces it comes', async () => {
+  test('reaches the server byte for byte, however it is split', async () => {
     const { received, stdin } = connected();
     for (const byte of bytes) stdin.write(Uint8Array.of(byte));
     stdin.end();
     expect(Buffer.concat(await received.toArray())).toEqual(bytes);
   });
 
-  test('to the client, byte for byte, line by line', async () => {
-    const { saying, stdout } = connected();
+  test('reaches the client byte for byte, line by line', async () => {
+    const { replies, stdout } = connected();
     const whole = bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1);
-    for (const byte of bytes) saying.write(Uint8Array.of(byte));
+    for (const byte of bytes) replies.write(Uint8Array.of(byte));
     const chunks: Buffer[] = [];
     stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     await expect.poll(() => Buffer.concat(chunks)).toHaveLength(whole.length);
     expect(Buffer.concat(chunks)).toEqual(whole);
   });
 
-  test('and no line of ours comes between the halves of another', async () => {
+  test('is not split by a notification', async () => {
     const connection = connected();
     await open(connection, '1');
-    connection.saying.write('{"whole":1}\n{"half":');
+    connection.replies.write('{"whole":1}\n{"half":');
     expect(await connection.lines.next()).toBe('{"whole":1}');
     await connection.server.notify.toolsChanged();
-    connection.saying.write('1}\n');
+    connection.replies.write('1}\n');
     expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
     expect(await connection.lines.next()).toBe('{"half":1}');
   });
@@ -81,7 +81,7 @@ describe('a subscription', () => {
     expect(await connection.lines.next()).toBe(listChanged('"1"', 'tools'));
   });
 
-  test('ends gracefully on close, after what was pending, and new ones are refused', async () => {
+  test('ends gracefully on close, after its pending cues', async () => {
     const connection = connected();
     await open(connection, '1');
     await connection.server.notify.toolsChanged();
@@ -95,7 +95,7 @@ describe('a subscription', () => {
     await connection.server.close();
   });
 
-  test('leaves its bus without a word at the end of the input', async () => {
+  test('leaves its bus without output at the end of the input', async () => {
     const connection = connected();
     await open(connection, '1');
     connection.stdin.end();
@@ -109,7 +109,7 @@ describe('a subscription', () => {
 });
 
 describe('the bus of a subscription', () => {
-  test('closes: the subscription is cancelled, for a result would say that nothing was lost', async () => {
+  test('closes: the subscription is cancelled, without a result', async () => {
     const { bus, feeds } = fed();
     const connection = connected({ bus });
     await open(connection, '1');
@@ -146,7 +146,7 @@ describe('the bus of a subscription', () => {
     expect(bus.attached).toBe(0);
   });
 
-  test('feeds what is open while a further request waits for it', async () => {
+  test('feeds open subscriptions while another request waits for it', async () => {
     const { bus } = fed();
     const ready = vi.fn(() => Promise.resolve());
     const connection = connected({
@@ -161,7 +161,7 @@ describe('the bus of a subscription', () => {
     expect(await connection.lines.next()).toBe(listChanged('1', 'tools'));
   });
 
-  test('may be one that was written for the official SDK', async () => {
+  test('may be one that was written for the SDK', async () => {
     const listeners = new Set<(event: { kind: 'tools_list_changed' }) => void>();
     const bus = {
       publish: () => undefined,
@@ -194,7 +194,7 @@ describe('authorize', () => {
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32600');
   });
 
-  test('that throws is a refusal which tells nothing, whatever onError does', async () => {
+  test('that throws is refused without details, also where onError throws', async () => {
     const authorize = () => Promise.reject(new Error('secret'));
     const onError = () => {
       throw new Error('onError throws too');
@@ -224,32 +224,37 @@ describe('capabilities', () => {
   const answer = (question: string, capabilities: object) =>
     `${JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(question).id, result: { capabilities } })}\n`;
 
-  test('are asked of the server behind, and its answer does not reach the client', async () => {
-    const { lines, received, saying, send } = connected({}, {});
+  test('are requested from the server behind, whose answer does not reach the client', async () => {
+    const { lines, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody({ ...TOOLS, promptsListChanged: true }, '1'));
     send(listenBody(TOOLS, '2'));
     const question = (await questions.next()) ?? '';
     expect(JSON.parse(question)).toMatchObject({ method: 'server/discover' });
-    saying.write(
+    replies.write(
       `{"before":1}\n${answer(question, { tools: { listChanged: true } })}{"after":1}\n`,
     );
-    const said = [await lines.next(), await lines.next(), await lines.next(), await lines.next()];
-    expect(said.slice(0, 2)).toEqual(['{"before":1}', '{"after":1}']);
-    expect(said.slice(2)).toEqual([acknowledged('1', TOOLS), acknowledged('2', TOOLS)]);
+    const messages = [
+      await lines.next(),
+      await lines.next(),
+      await lines.next(),
+      await lines.next(),
+    ];
+    expect(messages.slice(0, 2)).toEqual(['{"before":1}', '{"after":1}']);
+    expect(messages.slice(2)).toEqual([acknowledged('1', TOOLS), acknowledged('2', TOOLS)]);
     send(requestLine('3', 'tools/list'));
     expect(await questions.next()).toBe(requestLine('3', 'tools/list'));
   });
 
   test.each([
-    ['are asked again when their time is over', 0, 2],
-    ['are not asked again before their time is over', 60_000, 1],
+    ['are requested again after ttlMs', 0, 2],
+    ['are not requested again within ttlMs', 60_000, 1],
   ])('%s', async (_, ttlMs, times) => {
-    const { lines, received, saying, send } = connected({}, {});
+    const { lines, received, replies, send } = connected({}, {});
     const asked = vi.fn();
     received.setEncoding('utf8').on('data', (question: string) => {
       asked();
-      saying.write(
+      replies.write(
         answer(question, CAPABILITIES).replace('"result":{', `"result":{"ttlMs":${ttlMs},`),
       );
     });
@@ -260,19 +265,19 @@ describe('capabilities', () => {
     expect(asked).toHaveBeenCalledTimes(times);
   });
 
-  test('are asked again after an answer that tells none', async () => {
-    const { lines, onError, received, saying, send } = connected({}, {});
+  test('are requested again after an answer without them', async () => {
+    const { lines, onError, received, replies, send } = connected({}, {});
     const questions = new LineReader(received);
     send(listenBody(TOOLS, '1'));
-    saying.write(answer((await questions.next()) ?? '', {}).replace('capabilities', 'other'));
+    replies.write(answer((await questions.next()) ?? '', {}).replace('capabilities', 'other'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'discover-failed' }));
     send(listenBody(TOOLS, '1'));
-    saying.write(answer((await questions.next()) ?? '', CAPABILITIES));
+    replies.write(answer((await questions.next()) ?? '', CAPABILITIES));
     expect(await lines.next()).toBe(acknowledged('1', TOOLS));
   });
 
-  test('that do not come in time are a refusal', async () => {
+  test('that do not arrive in time refuse the listen', async () => {
     const { lines, onError, send } = connected({ timeouts: { attachMs: 10 } }, {});
     send(listenBody(TOOLS, '1'));
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
@@ -281,29 +286,29 @@ describe('capabilities', () => {
 });
 
 describe('a client that reads slowly', () => {
-  test('gets what waited collapsed, and the server behind in between', async () => {
+  test('receives collapsed cues, and the server behind in between', async () => {
     const connection = connected();
     await open(connection, '1');
-    const { saying, server, stdout } = connection;
+    const { replies, server, stdout } = connection;
     stdout.cork();
     const filler = `"${'x'.repeat(100_000)}"`;
-    saying.write(`${filler}\n`);
+    replies.write(`${filler}\n`);
     await expect.poll(() => stdout.writableNeedDrain).toBe(true);
     const written = stdout.writableLength;
     for (let count = 0; count < 10_000; count += 1) await server.notify.toolsChanged();
-    saying.write('"last"\n');
+    replies.write('"last"\n');
     expect(stdout.writableLength).toBe(written);
     stdout.uncork();
-    const said = [
+    const messages = [
       await connection.lines.next(),
       await connection.lines.next(),
       await connection.lines.next(),
     ];
-    expect(said[0]).toBe(filler);
-    expect(said.slice(1).sort()).toEqual(['"last"', listChanged('1', 'tools')]);
+    expect(messages[0]).toBe(filler);
+    expect(messages.slice(1).sort()).toEqual(['"last"', listChanged('1', 'tools')]);
   });
 
-  test('hears the server behind too, however much changes', async () => {
+  test('receives the server behind too, however much changes', async () => {
     const written: string[] = [];
     const stdout = new Writable({
       highWaterMark: 1,
@@ -313,15 +318,15 @@ describe('a client that reads slowly', () => {
         setImmediate(done);
       },
     });
-    const { saying, send, server } = connected({ stdout });
+    const { replies, send, server } = connected({ stdout });
     send(listenBody(TOOLS, '1'));
     await expect.poll(() => written.length).toBeGreaterThan(2);
-    saying.write('"from the server"\n');
+    replies.write('"from the server"\n');
     await expect.poll(() => written).toContain('"from the server"\n');
     await server.close();
   });
 
-  test('is not asked for more while answers to it cannot be written', async () => {
+  test('is not read while answers to it cannot be written', async () => {
     const stdout = new Writable({ highWaterMark: 1, write() {} });
     const { stdin } = connected({ stdout });
     for (let id = 0; id < 10_000; id += 1) stdin.write(`${listenBody(null, String(id))}\n`);
@@ -335,19 +340,19 @@ describe('a client that is gone', () => {
     const stdout = new Writable({
       write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
     });
-    const { bus, onError, received, saying, send, server } = connected({ stdout });
+    const { bus, onError, received, replies, send, server } = connected({ stdout });
     send(listenBody(TOOLS, '1'));
     expect(await received.toArray()).toEqual([]);
     expect(bus.attached).toBe(0);
     const write = vi.spyOn(stdout, 'write');
-    await new Promise((resolve) => saying.write('nobody reads this\n'.repeat(10_000), resolve));
+    await new Promise((resolve) => replies.write('not read\n'.repeat(10_000), resolve));
     await server.notify.toolsChanged();
     expect(write).not.toHaveBeenCalled();
     await server.close();
     expect(onError).not.toHaveBeenCalled();
   });
 
-  test('delays no close, and finds the pending cues and the results when it reads', async () => {
+  test('delays no close, and finds its pending cues and results when it reads', async () => {
     const waiting: Array<() => void> = [];
     const lines: string[] = [];
     const stdout = new Writable({
@@ -376,7 +381,7 @@ describe('a client that is gone', () => {
   });
 });
 
-test('a server behind that cannot be started is told', async () => {
+test('a server behind that cannot be started is reported', async () => {
   expect(() =>
     serveListenStdio(() => {
       throw new Error('no');

@@ -3,12 +3,12 @@ import { listChanged } from '../../host/listen.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { open, RESULT, serving, TOOLS } from '../serving.ts';
 
-test('a stream that goes on alone while its server closes receives what its own connection replays', async () => {
-  // A bus that is full is asked again after any time up to half a minute.
+test('a stream on a separate connection receives its replay while its server closes', async () => {
+  // A full bus is retried after any time up to half a minute.
   vi.spyOn(Math, 'random').mockReturnValue(0.01);
   onTestFinished(() => void vi.restoreAllMocks());
   const { bus, server, streams } = await opened(2);
-  // A third refusal in a row: the streams go on, each on a connection of its own.
+  // After the third refusal in a row each stream gets a separate connection.
   bus.door = 'silent';
   for (let count = 0; count < 3; count += 1) {
     bus.lose('full');
@@ -25,7 +25,7 @@ test('a stream that goes on alone while its server closes receives what its own 
   await closed;
 });
 
-test('a drain waits for what is on its way to a stream, which ends without a result', async () => {
+test('a drain delivers what is on its way, and ends the stream without a result', async () => {
   const { bus, server, streams } = await opened(1);
   bus.muted = 1;
   await server.notify.toolsChanged();
@@ -50,7 +50,7 @@ test('a drain waits a second for a bus that does not answer', async () => {
 });
 
 test.each(['each', 'shared'] as const)(
-  'streams with sockets: %s ask there before they end by a drain',
+  'with sockets: %s, streams settle with the bus before a drain ends them',
   async (sockets) => {
     const { bus, server, streams } = await opened(2, sockets);
     bus.muted = 2;
@@ -65,7 +65,7 @@ test.each(['each', 'shared'] as const)(
   },
 );
 
-/** So many streams that were acknowledged, on a bus that can be broken. */
+/** `count` acknowledged streams on a bus that a test can break. */
 async function opened(count: number, sockets: 'each' | 'shared' = 'shared') {
   const bus = new BreakableBus(sockets);
   const server = serving({ bus });

@@ -4,19 +4,19 @@ import { listChanged } from '../../host/listen.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { open, RESULT, serving, TOOLS } from '../serving.ts';
 
-/** What streams want done in their own requests, which waits where a test says so. */
-let errands: (() => void)[] = [];
+/** Tasks for the requests of streams, which are held back while `isWaiting`. */
+let tasks: (() => void)[] = [];
 let isWaiting = false;
 const { run } = RequestContext.prototype;
 
 beforeEach(() => {
-  errands = [];
+  tasks = [];
   isWaiting = false;
   vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
     this: RequestContext,
     task,
   ) {
-    if (isWaiting) errands.push(() => run.call(this, task));
+    if (isWaiting) tasks.push(() => run.call(this, task));
     else run.call(this, task);
   });
 });
@@ -25,44 +25,44 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The streams' own requests do what they were asked. */
-async function atHome(): Promise<void> {
+/** Runs the tasks that were held back. */
+async function runTasks(): Promise<void> {
   isWaiting = false;
-  for (const task of errands.splice(0)) task();
+  for (const task of tasks.splice(0)) task();
   await new Promise(setImmediate);
 }
 
-test('what another request may not write is written by that of the stream, which stays open', async () => {
+test('a refused write is made by the request of the stream, which stays open', async () => {
   const { refuse, server, stream } = await acknowledged({ ...TOOLS, promptsListChanged: true });
   const accept = refuse();
   await server.notify.toolsChanged();
   await server.notify.promptsChanged();
   await turn();
   accept();
-  await atHome();
+  await runTasks();
   expect(server.stats()).toMatchObject({ open: 1, ended: { aborted: 0 } });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(await stream.message()).toBe(listChanged('1', 'prompts'));
   stream.drop();
 });
 
-test('a stream whose own request may not write to it ends', async () => {
+test('a stream ends where its own request may not write to it either', async () => {
   const { refuse, server } = await acknowledged(TOOLS);
   refuse();
   await server.notify.toolsChanged();
   await turn();
-  await atHome();
+  await runTasks();
   await expect.poll(() => server.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
 });
 
-test('a chunk that waits for the request of its stream is written before what is left at a close', async () => {
+test('a chunk that waits for the request of its stream is written before what close adds', async () => {
   const { refuse, server, stream } = await acknowledged(TOOLS);
   const accept = refuse();
   await server.notify.toolsChanged();
   await turn();
   accept();
   const closed = server.close();
-  await atHome();
+  await runTasks();
   await closed;
   expect([await stream.message(), await stream.message()]).toEqual([
     listChanged('1', 'tools'),
@@ -70,14 +70,14 @@ test('a chunk that waits for the request of its stream is written before what is
   ]);
 });
 
-/** A stream that waits for what comes, on a connection that it shares. */
+/** An acknowledged stream on a shared connection. */
 async function acknowledged(filter: object) {
   const bus = new BreakableBus('shared');
   const server = serving({ bus, keepAliveMs: 0 });
   const stream = await open(server, filter);
   expect(await stream.message()).toContain('acknowledged');
   const { prototype } = ReadableStreamDefaultController;
-  /** From now on nothing may be written, until the answer is called. */
+  /** Refuses all writes until the returned function is called. */
   const refuse = (): (() => void) => {
     isWaiting = true;
     const refused = vi.spyOn(prototype, 'enqueue').mockImplementation(() => {
@@ -88,7 +88,7 @@ async function acknowledged(filter: object) {
   return { refuse, server, stream };
 }
 
-/** What comes in one turn of the event loop is written after it. */
+/** Waits past the turn of the event loop, after which streams are written to. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -5,7 +5,7 @@ import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
 import { listenRequest, open, RESULT, serving, TOOLS, watched } from '../serving.ts';
 
-test('a stream ends gracefully with the result, after what was pending', async () => {
+test('a stream ends gracefully with the result, after its pending cues', async () => {
   const { attached, server } = watched();
   const stream = await open(server, TOOLS);
   await server.notify.toolsChanged();
@@ -19,7 +19,7 @@ test('a stream ends gracefully with the result, after what was pending', async (
   expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
 });
 
-test('who reads after close gets what was pending and the result, and delays nobody', async () => {
+test('a client that reads after close receives its pending cues and the result', async () => {
   const { attached, server } = watched();
   const response = await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
@@ -48,7 +48,7 @@ test('close delivers what the bus still has on its way', async () => {
   expect(await stream.message()).toBe(RESULT);
 });
 
-test('a drain delivers what the bus still has on its way, and asks once for streams that end together', async () => {
+test('a drain delivers what the bus still has on its way, and asks it once for all streams', async () => {
   const bus: AttachableBus = new InMemoryBus();
   let questions = 0;
   bus.settle = async () => {
@@ -68,7 +68,7 @@ test('a drain delivers what the bus still has on its way, and asks once for stre
   expect(questions).toBe(1);
 });
 
-test('close does not wait for a reader that takes nothing: it does so in the same turn of the event loop', async () => {
+test('close resolves within one turn of the event loop, whatever clients read', async () => {
   const { server } = watched();
   for (let count = 0; count < 100; count += 1) await server.fetch(listenRequest(TOOLS));
   let turns = 0;
@@ -81,7 +81,7 @@ test('close does not wait for a reader that takes nothing: it does so in the sam
   expect(server.stats().ended.closed).toBe(100);
 });
 
-test('what is frozen is bounded by the honored filter, however much was published', async () => {
+test('the frozen rest of a stream is bounded by its honored filter', async () => {
   const { server } = watched();
   const response = await server.fetch(listenRequest(TOOLS));
   for (let count = 0; count < 1_000; count += 1) await server.notify.toolsChanged();
@@ -89,7 +89,7 @@ test('what is frozen is bounded by the honored filter, however much was publishe
   expect(await messagesOf(response)).toHaveLength(3);
 });
 
-test('a frozen body that is cancelled takes nothing of the stream with it that has its number now', async () => {
+test('cancelling a frozen body does not affect the stream that reuses its number', async () => {
   const { server } = watched({ server: declaring({ tools: { listChanged: true } }) });
   const frozen = await server.fetch(listenRequest({ promptsListChanged: true }));
   const stream = await open(server, TOOLS);
@@ -100,7 +100,7 @@ test('a frozen body that is cancelled takes nothing of the stream with it that h
   expect(server.stats()).toMatchObject({ open: 1, ended: { closed: 1, left: 0 } });
 });
 
-test('a stream that drains when its server closes yields what was pending, and no result', async () => {
+test('a draining stream yields its pending cues and no result when its server closes', async () => {
   const { server } = watched();
   const response = await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
@@ -133,7 +133,7 @@ test('a stream ends when its request is aborted, before or after the ack', async
   expect(attached()).toBe(0);
 });
 
-test('a stream ends at once where nothing is honored, without a place on the bus', async () => {
+test('a stream that honors nothing ends at once, without attaching to the bus', async () => {
   const { attached, server } = watched({ server: declaring({}) });
   const stream = await open(server, TOOLS);
   expect(attached()).toBe(0);
@@ -142,7 +142,7 @@ test('a stream ends at once where nothing is honored, without a place on the bus
   expect(await stream.message()).toBeUndefined();
 });
 
-test('a thousand streams, opened and dropped in one tick, leave nothing behind and are no error', async () => {
+test('a thousand streams that open and drop in one tick leave nothing behind', async () => {
   const onError = vi.fn();
   const { attached, server } = watched({ onError });
   const aborts = Array.from({ length: 1_000 }, () => new AbortController());

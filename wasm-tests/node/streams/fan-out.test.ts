@@ -31,7 +31,7 @@ async function reading(server: ReturnType<typeof serving>, filter: unknown, id =
   return reader;
 }
 
-test('a bus is asked for its events once, whatever the number of streams, and left with the last of them', async () => {
+test('a server subscribes to its bus once, and leaves it with the last stream', async () => {
   const bus = new PlainBus();
   const server = serving({ bus });
   const streams = [await open(server, TOOLS), await open(server, TOOLS), await open(server, TOOLS)];
@@ -51,7 +51,7 @@ test('a bus is asked for its events once, whatever the number of streams, and le
   expect(await further.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('each of many streams hears of its own subjects, under its own id as it was written', async () => {
+test('each stream receives its own subjects, under its id verbatim', async () => {
   const { server } = watched();
   const ids = Array.from({ length: 300 }, (_, number) =>
     number % 2 === 0 ? `${number}` : `"${number}"`,
@@ -87,7 +87,7 @@ test('several events at once are one write, with one notification for each subje
   expect(await chunk(one)).toBe(frames[1]);
 });
 
-test('one that reads nothing keeps nobody waiting, and hears the last state when it reads', async () => {
+test('a slow stream delays no other, and receives the last state when it reads', async () => {
   const { server } = watched();
   const uris = ['note://a', 'note://b'];
   const slow = await reading(server, { resourceSubscriptions: uris });
@@ -101,7 +101,7 @@ test('one that reads nothing keeps nobody waiting, and hears the last state when
   expect(await chunk(slow)).toBe(frame('note://a') + frame('note://b'));
 });
 
-test('a stream that is gone does not end the one that has its place now', async () => {
+test('a late abort does not end the stream that reuses the place', async () => {
   const { attached, server } = watched();
   const abort = new AbortController();
   const { body } = await server.fetch(listenRequest(TOOLS, { signal: abort.signal }));
@@ -115,7 +115,7 @@ test('a stream that is gone does not end the one that has its place now', async 
   expect(await next.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('servers that share a bus each hear of its events, and one that throws keeps none from the others', async () => {
+test('each server on a bus receives its events, even where another sink throws', async () => {
   const errors: Error[] = [];
   const bus = new InMemoryBus({ onError: (error) => void errors.push(error) });
   bus.feed({

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('a stream that lost its bus stays open, comes back, and hears what it missed once', async () => {
+test('a stream that lost its bus stays open, reconnects, and receives what it missed once', async () => {
   const { bus, server, stream } = await opened();
   bus.lose();
   expect(server.stats()).toMatchObject({ open: 1, away: 1, healed: 0, gaps: 0, resyncs: 0 });
@@ -34,7 +34,7 @@ test('a stream that lost its bus stays open, comes back, and hears what it misse
 });
 
 test.each(['shut', 'overloaded', 'silent'] as const)(
-  'a stream tries again while its bus is %s',
+  'a stream retries while its bus is %s',
   async (door) => {
     const { bus, server, stream } = await opened({ timeouts: { attachMs: 1_000 } });
     bus.door = door;
@@ -50,7 +50,7 @@ test.each(['shut', 'overloaded', 'silent'] as const)(
   },
 );
 
-test('keep-alives go on while the bus is away', async () => {
+test('keep-alives continue while the bus is away', async () => {
   const { bus, stream } = await opened({ keepAliveMs: 1_000 });
   bus.door = 'shut';
   bus.lose();
@@ -60,7 +60,7 @@ test('keep-alives go on while the bus is away', async () => {
   }
 });
 
-test('a bus that is overloaded is left alone for longer', async () => {
+test('an overloaded bus is retried later', async () => {
   const { bus } = await opened();
   bus.door = 'overloaded';
   bus.lose();
@@ -72,7 +72,7 @@ test('a bus that is overloaded is left alone for longer', async () => {
   expect(bus.sockets).toHaveLength(3);
 });
 
-test('with bus-outdated a stream ends as outdated, after what is pending and without a result', async () => {
+test('with bus-outdated a stream ends as outdated, after pending cues and without a result', async () => {
   const onLog = vi.fn();
   const { bus, server, stream } = await opened({ onLog });
   bus.door = 'shut';
@@ -85,14 +85,16 @@ test('with bus-outdated a stream ends as outdated, after what is pending and wit
   expect(onLog).toHaveBeenCalledWith(expect.objectContaining({ event: 'end', reason: 'outdated' }));
 });
 
-test('a former socket is not heard any more, whatever it still says', async () => {
+test('messages of a former socket are ignored', async () => {
   const { bus, server, stream } = await opened();
   const [former] = bus.sockets;
   bus.lose();
-  former?.hear('{"v":1,"type":"followed","seq":2,"epoch":"x","position":0,"after":0,"events":[]}');
+  former?.receive(
+    '{"v":1,"type":"followed","seq":2,"epoch":"x","position":0,"after":0,"events":[]}',
+  );
   await vi.advanceTimersByTimeAsync(2_000);
   former?.break();
-  former?.hear(
+  former?.receive(
     '{"v":1,"type":"batch","through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]}',
   );
   await vi.advanceTimersByTimeAsync(10);
@@ -102,20 +104,20 @@ test('a former socket is not heard any more, whatever it still says', async () =
   expect(bus.sockets).toHaveLength(2);
 });
 
-test('what was lost on the way is asked for', async () => {
+test('a stream requests what was lost on the way', async () => {
   const { bus, server, stream } = await opened({}, { ...TOOLS, promptsListChanged: true });
   bus.muted = 1;
   await server.notify.toolsChanged();
   await server.notify.promptsChanged();
   expect(await stream.message()).toBe(listChanged('1', 'prompts'));
-  // It was asked when it was attached to: not twice within a second.
+  // The bus was asked at the attach, and is not asked twice within a second.
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   expect(server.stats()).toMatchObject({ gaps: 1, resyncs: 0 });
   expect(bus.sockets).toHaveLength(1);
 });
 
-test('busProbeIntervalMs finds the last event lost, too', async () => {
+test('busProbeIntervalMs recovers the last event where it was lost', async () => {
   const { bus, server, stream } = await opened({ busProbeIntervalMs: 5_000 });
   bus.muted = 1;
   await server.notify.toolsChanged();
@@ -123,7 +125,7 @@ test('busProbeIntervalMs finds the last event lost, too', async () => {
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('close waits a second for a bus that is away, cues what may have been missed, then gives the result', async () => {
+test('close waits a second for a lost bus, cues everything, and then sends the result', async () => {
   const { bus, server, stream } = await opened();
   bus.door = 'shut';
   bus.lose();
@@ -141,7 +143,7 @@ test('close waits a second for a bus that is away, cues what may have been misse
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('close receives what was published before it, then gives the result, without any time going by', async () => {
+test('close first receives what was published before it, without a delay', async () => {
   const { bus, server, stream } = await opened(
     {},
     { toolsListChanged: true, promptsListChanged: true },
@@ -184,7 +186,7 @@ test('streams that end while the bus is away leave no timer and no attachment be
   expect(server.stats()).toMatchObject({ open: 0, away: 0 });
 });
 
-test('the stream of a session comes back with its session', async () => {
+test('the stream of a session reconnects with its session', async () => {
   const bus = new BreakableBus();
   const { send, server } = sessionServer({ bus });
   const session = await LegacySession.begin(send);
@@ -198,7 +200,7 @@ test('the stream of a session comes back with its session', async () => {
   expect(bus.attempts[1]?.follow).toMatchObject({ joined: [`${session.id} 1`], since: 0 });
 });
 
-test('the stream of a session that asks its bus stays the one that it is', async () => {
+test('the stream of a session probes its bus without a new connection', async () => {
   const bus = new BreakableBus();
   const { send, server } = sessionServer({ bus, busProbeIntervalMs: 1_000, maxConnectionAgeMs: 0 });
   const session = await LegacySession.begin(send);
@@ -214,7 +216,7 @@ test('the stream of a session that asks its bus stays the one that it is', async
   expect(server.stats()).toMatchObject({ open: 1, healed: 0, resyncs: 0 });
 });
 
-test('a bus that cannot be reached before the ack is a 503, after one more attempt', async () => {
+test('a bus that is unreachable before the ack gives 503 after a second attempt', async () => {
   const bus = new BreakableBus();
   bus.door = 'shut';
   const onError = vi.fn();
@@ -233,7 +235,7 @@ async function closed(server: ListenHandler): Promise<void> {
   await closing;
 }
 
-/** A server with a bus that can be broken, and a stream of it that was acknowledged. */
+/** A server on a bus that a test can break, and an acknowledged stream. */
 async function opened(
   options: ListenHandlerOptions & { bus?: BreakableBus } = {},
   filter: object = TOOLS,
@@ -245,7 +247,7 @@ async function opened(
   const wire = await opening;
   expect(await wire.message()).toBe(acknowledged('1', filter));
   const block = (): Promise<string | undefined> => wire.block();
-  /** What comes in one turn of the event loop is written after it. */
+  /** Streams are written to after the turn of the event loop in which an event arrives. */
   const message = async (): Promise<string | undefined> => {
     const next = wire.message();
     await vi.advanceTimersByTimeAsync(1);

@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest';
 import { ResponseBody } from '../../../dist/streams/bodies/response-body.js';
 
-/** A body, and how often it told that there is room. */
+/** A body, and the numbers of calls of its callbacks. */
 function opened() {
-  const told = { begun: 0, roomy: 0, left: 0 };
+  const calls = { begun: 0, roomy: 0, left: 0 };
   const body = new ResponseBody({
     begun: () => {
-      told.begun += 1;
+      calls.begun += 1;
     },
     roomy: () => {
-      told.roomy += 1;
+      calls.roomy += 1;
     },
     left: () => {
-      told.left += 1;
+      calls.left += 1;
     },
   });
   expect(body).toMatchObject({ isBegun: false, hasRoom: false });
   const reader = (body.response().body as ReadableStream<Uint8Array>).getReader();
   expect(body).toMatchObject({ isBegun: true, hasRoom: true });
-  return { body, reader, told };
+  return { body, reader, calls };
 }
 
 const chunk = (byte: number) => Uint8Array.of(byte);
 
-test('takes one chunk beside what its reader asks for', async () => {
+test('buffers one chunk beside what its reader requests', async () => {
   const { body, reader } = opened();
   body.write(chunk(1));
   expect(body.hasRoom).toBe(false);
@@ -37,35 +37,35 @@ test('takes one chunk beside what its reader asks for', async () => {
   expect([(await asked).value, (await reader.read()).value]).toEqual([chunk(2), chunk(3)]);
 });
 
-test('tells nothing while it has room, and who awaits it is told once there is some', async () => {
-  const { body, reader, told } = opened();
+test('calls roomy once it is awaited and has room again', async () => {
+  const { body, reader, calls } = opened();
   await Promise.resolve();
-  expect(told).toEqual({ begun: 1, roomy: 1, left: 0 });
+  expect(calls).toEqual({ begun: 1, roomy: 1, left: 0 });
   for (let byte = 0; byte < 10; byte += 1) {
     const asked = reader.read();
     body.write(chunk(byte));
     await asked;
   }
-  expect(told.roomy).toBe(1);
+  expect(calls.roomy).toBe(1);
   body.write(chunk(10));
   body.await();
   await new Promise(setImmediate);
-  expect(told.roomy).toBe(1);
+  expect(calls.roomy).toBe(1);
   await reader.read();
   await new Promise(setImmediate);
-  expect(told.roomy).toBe(2);
+  expect(calls.roomy).toBe(2);
 });
 
-test('a reader that leaves is told of, and what comes after is nothing', async () => {
-  const { body, reader, told } = opened();
+test('calls left when its reader cancels, and refuses later writes', async () => {
+  const { body, reader, calls } = opened();
   await reader.cancel();
-  expect(told.left).toBe(1);
+  expect(calls.left).toBe(1);
   expect(body.hasRoom).toBe(false);
   body.close();
   expect(() => body.write(chunk(1))).toThrow(TypeError);
 });
 
-test('is closed once', async () => {
+test('closes once', async () => {
   const { body, reader } = opened();
   body.write(chunk(1));
   body.close();

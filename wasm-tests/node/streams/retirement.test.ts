@@ -6,7 +6,7 @@ import { listenRequest, open, refusal, serving, TOOLS, watched } from '../servin
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('a reader that takes nothing for writeMs is given up without a result, and counted', async () => {
+test('a stream that is not read for writeMs ends without a result, and counts as stalled', async () => {
   const { attached, server } = watched();
   const response = await server.fetch(listenRequest(TOOLS));
   await vi.advanceTimersByTimeAsync(79_000);
@@ -15,7 +15,7 @@ test('a reader that takes nothing for writeMs is given up without a result, and 
   expect(await response.text()).not.toContain('result');
 });
 
-test('a reader that takes its keep-alives is never given up', async () => {
+test('a stream whose keep-alives are read never stalls', async () => {
   const { server } = watched({ timeouts: { writeMs: 1_000 } });
   const stream = await open(server, TOOLS);
   let keepAlives = 0;
@@ -30,7 +30,7 @@ test('a reader that takes its keep-alives is never given up', async () => {
   expect(keepAlives).toBeGreaterThan(30);
 });
 
-test('a stall is noticed in time even where keep-alives are rarer', async () => {
+test('a stall is detected in time even where keep-alives are rarer', async () => {
   const { server } = watched({ timeouts: { writeMs: 100 }, keepAliveMs: 1_000_000 });
   await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
@@ -38,7 +38,7 @@ test('a stall is noticed in time even where keep-alives are rarer', async () => 
   expect(server.stats()).toMatchObject({ open: 0, ended: { stalled: 1 } });
 });
 
-test.each([0, Number.POSITIVE_INFINITY])('a writeMs of %s gives nobody up', async (writeMs) => {
+test.each([0, Number.POSITIVE_INFINITY])('a writeMs of %s ends no stream', async (writeMs) => {
   const { server } = watched({ timeouts: { writeMs } });
   await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
@@ -46,7 +46,7 @@ test.each([0, Number.POSITIVE_INFINITY])('a writeMs of %s gives nobody up', asyn
   expect(server.stats().open).toBe(1);
 });
 
-test('a stream retires at its age, +-20 %, after what is pending and without a result', async () => {
+test('a stream retires at maxConnectionAgeMs, give or take 20 %, without a result', async () => {
   const { server } = watched({ maxConnectionAgeMs: 1_000, keepAliveMs: 0 });
   const ages = new Set<number>();
   for (let count = 0; count < 20; count += 1) {
@@ -65,13 +65,13 @@ test('a stream retires at its age, +-20 %, after what is pending and without a r
   expect(server.stats()).toMatchObject({ open: 0, ended: { rotated: 20, closed: 0 } });
 });
 
-test('a stream has no age where none is given, outside of Workers', async () => {
+test('a stream has no maximum age by default outside Workers', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   await open(server, TOOLS);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a drain refuses what is new, and spreads the ends of what is open over its window', async () => {
+test('a drain refuses new listens, and spreads the ends of streams over its window', async () => {
   const { attached, server } = watched({ keepAliveMs: 0 });
   const ends = await endsOf(server, 100);
   const began = performance.now();
@@ -92,7 +92,7 @@ test('a drain refuses what is new, and spreads the ends of what is open over its
   expect(server.stats()).toMatchObject({ open: 0, ended: { drained: 100, closed: 0 } });
 });
 
-test('a bus that is slow to answer makes the ends of a drain later, and does not bring them together', async () => {
+test('a slow bus delays the ends of a drain, and does not bunch them', async () => {
   const bus = new InMemoryBus();
   const slow = { settle: () => new Promise<void>((resolve) => setTimeout(resolve, 400)) };
   const server = serving({ bus: Object.assign(bus, slow), keepAliveMs: 0 });
@@ -109,7 +109,7 @@ test('a bus that is slow to answer makes the ends of a drain later, and does not
   }
 });
 
-test('a drain writes what is pending, and no result', async () => {
+test('a drain writes pending cues, and no result', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   const stream = await open(server, TOOLS);
   await stream.message();
@@ -135,7 +135,7 @@ test.each([12, 10_000])(
   },
 );
 
-test('a drain cuts off the readers that take nothing, five seconds after its window', async () => {
+test('a drain aborts streams that are not read, five seconds after its window', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   await server.fetch(listenRequest(TOOLS));
   await server.notify.toolsChanged();
@@ -145,7 +145,7 @@ test('a drain cuts off the readers that take nothing, five seconds after its win
   expect(server.stats()).toMatchObject({ open: 0, ended: { aborted: 1 } });
 });
 
-test('shedding ends the oldest streams and goes on serving', async () => {
+test('shedding ends the oldest streams, and the server keeps serving', async () => {
   const { server } = watched({ keepAliveMs: 0 });
   const streams = [await open(server, TOOLS), await open(server, TOOLS), await open(server, TOOLS)];
   for (const stream of streams) await stream.block();
@@ -159,7 +159,7 @@ test('shedding ends the oldest streams and goes on serving', async () => {
 });
 
 test.each([{ count: Number.NaN }, { count: -1 }, { windowMs: Number.NaN }, { windowMs: -1 }])(
-  'a drain of %o ends no stream',
+  'a drain of %o is refused, and ends no stream',
   async (options) => {
     const { server } = watched();
     await open(server, TOOLS);
@@ -194,7 +194,7 @@ test('streams are counted by how they ended', async () => {
   });
 });
 
-/** Opens streams; each end is added with its time. */
+/** Opens streams; returns a list to which the time of each end is added. */
 async function endsOf(server: ListenHandler, streams: number): Promise<number[]> {
   const ends: number[] = [];
   for (let count = 0; count < streams; count += 1) {

@@ -16,9 +16,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a request that has the socket and is gone without a word is replaced within seconds', async () => {
-  const { bus, heard, line } = await lined(3);
-  const { context, member } = line.holder ?? {};
+test('a request that holds the socket and vanishes is replaced within seconds', async () => {
+  const { bus, received, connection } = await connected(3);
+  const { context, member } = connection.holder ?? {};
   const { run } = RequestContext.prototype;
   vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
     this: RequestContext,
@@ -30,11 +30,11 @@ test('a request that has the socket and is gone without a word is replaced withi
   bus.publish();
   await vi.advanceTimersByTimeAsync(6_000);
   expect(bus.sockets).toHaveLength(2);
-  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+  for (const frames of received.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
-test('so is one that was to open the next socket and never did', async () => {
-  const { bus, heard, leave } = await lined(3);
+test('a request that was to open the next socket and never did is replaced within seconds', async () => {
+  const { bus, received, leave } = await connected(3);
   const asked = vi.spyOn(RequestContext.prototype, 'run').mockImplementation(() => {});
   leave(0);
   asked.mockRestore();
@@ -44,11 +44,11 @@ test('so is one that was to open the next socket and never did', async () => {
   bus.publish();
   await vi.advanceTimersByTimeAsync(6_000);
   expect(bus.sockets).toHaveLength(2);
-  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+  for (const frames of received.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
-test('a socket that another request tried to close is closed by its own', async () => {
-  const { bus, leave } = await lined(1);
+test('a socket that another request could not close is closed by its own request', async () => {
+  const { bus, leave } = await connected(1);
   for (const socket of bus.sockets) socket.isForeign = true;
   leave(0);
   await vi.advanceTimersByTimeAsync(3_000);
@@ -59,9 +59,9 @@ test('a socket that another request tried to close is closed by its own', async 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a request that was only slow to show that it lives lets go of the socket that another one has replaced', async () => {
-  const { bus, line } = await lined(3);
-  const { context } = line.holder ?? {};
+test('a slow request closes its socket once another request has replaced it', async () => {
+  const { bus, connection } = await connected(3);
+  const { context } = connection.holder ?? {};
   const { run } = RequestContext.prototype;
   const late: (() => void)[] = [];
   vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
@@ -71,7 +71,7 @@ test('a request that was only slow to show that it lives lets go of the socket t
     if (this === context) late.push(task);
     else run.call(this, task);
   });
-  // To whoever is another request the socket is not there.
+  // Other requests have no access to the socket.
   for (const socket of bus.sockets) socket.isForeign = true;
   await vi.advanceTimersByTimeAsync(6_000);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([false, false]);
@@ -81,7 +81,7 @@ test('a request that was only slow to show that it lives lets go of the socket t
 });
 
 test('a request that is cancelled while its socket opens lives until it has closed it', async () => {
-  const { bus, leave } = await lined(1, { isEarly: true });
+  const { bus, leave } = await connected(1, { isEarly: true });
   expect(bus.openings).toHaveLength(1);
   leave(0);
   await vi.advanceTimersByTimeAsync(0);
@@ -89,8 +89,8 @@ test('a request that is cancelled while its socket opens lives until it has clos
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
 });
 
-test('a bus that does not confirm within attachMs is lost, and asked on another socket', async () => {
-  const { bus } = await lined(1, { attachMs: 1_000 });
+test('a bus that does not confirm within attachMs is asked on another socket', async () => {
+  const { bus } = await connected(1, { attachMs: 1_000 });
   bus.fallSilent();
   bus.sockets[0]?.break();
   bus.door = 'silent';
@@ -101,38 +101,38 @@ test('a bus that does not confirm within attachMs is lost, and asked on another 
   expect(bus.sockets.length).toBeGreaterThan(tried);
 });
 
-test('a request that lives is left alone', async () => {
-  const { bus } = await lined(3);
+test('a live request keeps the socket', async () => {
+  const { bus } = await connected(3);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(bus.sockets).toHaveLength(1);
 });
 
 test('a request that leaves hands the socket over at once', async () => {
-  const { bus, heard, leave } = await lined(3);
+  const { bus, received, leave } = await connected(3);
   leave(0);
   bus.publish();
   await vi.advanceTimersByTimeAsync(0);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
-  for (const frames of heard.slice(1)) expect(frames.at(-1)).toContain(URI);
+  for (const frames of received.slice(1)) expect(frames.at(-1)).toContain(URI);
 });
 
-test('a request that leaves while it does something closes its socket all the same', async () => {
-  const { bus, line, leave } = await lined(1);
-  line.holder?.context.run(() => leave(0));
+test('a request that leaves while it runs a task closes its socket', async () => {
+  const { bus, connection, leave } = await connected(1);
+  connection.holder?.context.run(() => leave(0));
   await vi.advanceTimersByTimeAsync(0);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
 });
 
-test('whoever was to take the socket over may leave before it did', async () => {
-  const { bus, heard, leave } = await lined(20);
+test('requests may leave before they take the socket over', async () => {
+  const { bus, received, leave } = await connected(20);
   for (let place = 0; place < 19; place += 1) leave(place);
   bus.publish();
   await vi.advanceTimersByTimeAsync(0);
-  expect(heard[19]?.at(-1)).toContain(URI);
+  expect(received[19]?.at(-1)).toContain(URI);
 });
 
-test('a stream that comes while nobody has the socket opens one at once', async () => {
-  const { attach, bus, leave } = await lined(2);
+test('a stream that opens while no request holds the socket opens one at once', async () => {
+  const { attach, bus, leave } = await connected(2);
   const asked = vi.spyOn(RequestContext.prototype, 'run').mockImplementation(() => {});
   leave(0);
   asked.mockRestore();
@@ -143,74 +143,74 @@ test('a stream that comes while nobody has the socket opens one at once', async 
   expect(frames.at(-1)).toContain(URI);
 });
 
-test('requests take turns at what is written for all', async () => {
+test('requests take turns at writing for all streams', async () => {
   budget(500);
-  const { bus, heard, line } = await lined(100);
-  const first = line.holder;
+  const { bus, received, connection } = await connected(100);
+  const first = connection.holder;
   for (let event = 0; event < 11; event += 1) {
     bus.publish();
     await vi.advanceTimersByTimeAsync(1);
   }
   expect(bus.sockets).toHaveLength(3);
-  expect(line.holder).not.toBe(first);
+  expect(connection.holder).not.toBe(first);
   bus.publish();
   await vi.advanceTimersByTimeAsync(10);
   // With the acknowledgment.
-  for (const frames of heard) expect(frames).toHaveLength(13);
+  for (const frames of received) expect(frames).toHaveLength(13);
 });
 
-test('a request that has spent its budget never has the socket again; when all have, the oldest streams end', async () => {
-  const { attach, heardBy, holders, lost, server } = await spent(12);
+test('once all requests have spent their write budget, the oldest streams end', async () => {
+  const { attach, publish, holders, lost, server } = await spent(12);
   expect(holders).toHaveLength(3);
   expect(new Set(holders).size).toBe(3);
-  // The one that has the socket goes on until a fresh one comes.
+  // The holder keeps the socket until a fresh request arrives.
   expect(lost).toHaveLength(1);
   expect(server.stats().ended).toMatchObject({ exhausted: 1 });
-  await heardBy();
+  await publish();
   expect([holders.length, lost.length]).toEqual([3, 1]);
   const fresh = attach();
   await vi.advanceTimersByTimeAsync(10);
-  await heardBy();
+  await publish();
   expect(holders).toHaveLength(4);
   expect(fresh.at(-1)).toContain(URI);
 });
 
-test('where the one that has the socket leaves and all others are spent, a fresh one takes over', async () => {
-  const { attach, heardBy, holders, leave, lost } = await spent(12);
+test('a fresh request takes over where the holder leaves and all others are spent', async () => {
+  const { attach, publish, holders, leave, lost } = await spent(12);
   for (const place of [0, 1, 2]) if (!lost.includes(place)) leave(place);
   const fresh = attach();
   await vi.advanceTimersByTimeAsync(10);
-  await heardBy();
+  await publish();
   expect(holders).toHaveLength(4);
   expect(fresh.at(-1)).toContain(URI);
 });
 
-test('an acknowledgment does not wait for what else may come in the turn of the event loop', async () => {
-  const { attach, bus, heard } = await lined(1);
+test('an acknowledgment does not wait for the end of the turn of the event loop', async () => {
+  const { attach, bus, received } = await connected(1);
   bus.delay();
   bus.publish();
   const frames = attach({ resourceSubscriptions: ['note://b'] });
   for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
-  // What the first one heard before goes with it.
-  expect([frames.length, heard[0]?.length]).toEqual([1, 2]);
+  // The pending event of the first stream is written with it.
+  expect([frames.length, received[0]?.length]).toEqual([1, 2]);
 });
 
-test('what comes in one turn of the event loop is written to all streams together, each resource and list once', async () => {
-  const { bus, heard } = await lined(3);
+test('the events of one turn of the event loop are written together, each subject once', async () => {
+  const { bus, received } = await connected(3);
   const enqueue = vi.spyOn(ReadableStreamDefaultController.prototype, 'enqueue');
   for (const event of [EVENT, TOOLS, PROMPTS, EVENT]) bus.publish(event);
-  for (const frames of heard) expect(frames).toHaveLength(1);
+  for (const frames of received) expect(frames).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(0);
   const chunks = enqueue.mock.calls
     .map(([chunk]) => chunk)
     .filter((chunk) => chunk instanceof Uint8Array);
   expect(new Set(chunks.slice(0, 3)).size).toBe(1);
   await vi.advanceTimersByTimeAsync(10);
-  for (const frames of heard) expect(frames).toHaveLength(4);
+  for (const frames of received) expect(frames).toHaveLength(4);
 });
 
-test('a stream that cannot be written to keeps no other from hearing, and is written to by its own request', async () => {
-  const { bus, heard, refused } = await lined(3);
+test('a refused write affects no other stream, and is made by the own request of its stream', async () => {
+  const { bus, received, refused } = await connected(3);
   const enqueue = vi.spyOn(ReadableStreamDefaultController.prototype, 'enqueue');
   enqueue.mockImplementationOnce(() => {
     throw new Error('of another request');
@@ -218,11 +218,11 @@ test('a stream that cannot be written to keeps no other from hearing, and is wri
   bus.publish();
   await vi.advanceTimersByTimeAsync(10);
   expect(refused).toEqual(['of another request']);
-  for (const frames of heard) expect(frames.at(-1)).toContain(URI);
+  for (const frames of received) expect(frames.at(-1)).toContain(URI);
 });
 
-test('a log is told that the streams of a line lost the bus, and have it again, in one record', async () => {
-  const { bus, records } = await lined(3);
+test('onLog receives one record for an outage of all streams, and one for its end', async () => {
+  const { bus, records } = await connected(3);
   bus.sockets[0]?.break();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(bus.sockets).toHaveLength(2);
@@ -233,24 +233,24 @@ test('a log is told that the streams of a line lost the bus, and have it again, 
 });
 
 /**
- * A line with three streams, whose requests have all written as much as they may, and which of them
- * had the socket.
+ * Three streams whose requests have all spent their write budget, and the requests that have held
+ * the socket.
  */
 async function spent(writes: number) {
   budget(writes);
-  const { attach, bus, leave, line, lost, server } = await lined(3);
+  const { attach, bus, leave, connection, lost, server } = await connected(3);
   const holders: unknown[] = [];
-  const heardBy = async (): Promise<void> => {
+  const publish = async (): Promise<void> => {
     bus.publish();
     await vi.advanceTimersByTimeAsync(10);
-    const member = line.holder?.member;
+    const member = connection.holder?.member;
     if (member !== holders.at(-1)) holders.push(member);
   };
-  for (let event = 0; event < 50 && lost.length === 0; event += 1) await heardBy();
-  return { attach, heardBy, holders, leave, lost, server };
+  for (let event = 0; event < 50 && lost.length === 0; event += 1) await publish();
+  return { attach, publish, holders, leave, lost, server };
 }
 
-/** Bounds how many writes one request does for all. */
+/** Sets how many writes a request makes for all streams. */
 function budget(writes: number): void {
   const former = WRITE_BUDGET.writes;
   WRITE_BUDGET.writes = writes;
@@ -259,48 +259,48 @@ function budget(writes: number): void {
   });
 }
 
-test('a line that settles asks the bus once for all its streams, which then have what was lost', async () => {
-  const { bus, heard, line } = await lined(3);
+test('settle asks the bus once for all streams, which then have what was lost', async () => {
+  const { bus, received, connection } = await connected(3);
   bus.fallSilent();
   bus.publish();
   bus.speakAgain();
   const asked = bus.sockets[0]?.sent;
-  const settled = Promise.all([line.settle(), line.settle()]);
+  const settled = Promise.all([connection.settle(), connection.settle()]);
   await vi.advanceTimersByTimeAsync(10);
   await settled;
-  for (const frames of heard) expect(frames.slice(1).join()).toContain(URI);
-  // The second one comes after what the answer to the first one replays.
+  for (const frames of received) expect(frames.slice(1).join()).toContain(URI);
+  // The second question follows what the answer to the first one replays.
   expect((bus.sockets[0]?.sent ?? 0) - (asked ?? 0)).toBe(2);
 });
 
-test('a line is not settled while what it received waits for another request to write it', async () => {
+test('settle waits for what another request has to write', async () => {
   budget(5);
-  const { bus, heard, line } = await lined(3);
+  const { bus, received, connection } = await connected(3);
   for (const event of [EVENT, TOOLS, PROMPTS]) bus.publish(event);
-  const told: number[] = [];
-  void line.settle().then(() => told.push(...heard.map((frames) => frames.length)));
+  const counts: number[] = [];
+  void connection.settle().then(() => counts.push(...received.map((frames) => frames.length)));
   await vi.advanceTimersByTimeAsync(1_000);
-  for (const frames of told) expect(frames).toBeGreaterThanOrEqual(4);
-  expect(told).toHaveLength(3);
+  for (const frames of counts) expect(frames).toBeGreaterThanOrEqual(4);
+  expect(counts).toHaveLength(3);
 });
 
-test('a line whose bus does not answer is not settled', async () => {
-  const { bus, line } = await lined(3);
+test('settle does not resolve while the bus does not answer', async () => {
+  const { bus, connection } = await connected(3);
   bus.fallSilent();
   let isSettled = false;
-  void line.settle().then(() => {
+  void connection.settle().then(() => {
     isSettled = true;
   });
   await vi.advanceTimersByTimeAsync(1_000);
   expect(isSettled).toBe(false);
 });
 
-/** A line with so many streams, each acknowledged, or not yet. */
-async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) {
+/** A shared connection with `count` streams, each acknowledged unless `isEarly`. */
+async function connected(count: number, { attachMs = 5_000, isEarly = false } = {}) {
   const records: StreamLogRecord[] = [];
   const bus = new SmallBus();
   const refused: string[] = [];
-  const line = new SharedConnection({
+  const connection = new SharedConnection({
     connect: (frame, link) =>
       new BusSocket(bus.doors, { continent: '', isSession: false }, frame, link),
     waitUntil: bus.doors.waitUntil,
@@ -311,11 +311,11 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
     onError: (error) => refused.push(error.message),
     onLog: (record) => records.push(record),
     onRefused: (error) => refused.push(error.message),
-    onParted: () => expect.unreachable('nobody has to go'),
+    onParted: () => expect.unreachable('no stream has to leave'),
     onEmpty: () => {},
   });
   const inner = new InMemoryBus();
-  const hold = async (opening: Opening) => line.open(opening, 0);
+  const hold = async (opening: Opening) => connection.open(opening, 0);
   const server = serve({ bus: Object.assign(inner, { hold }), keepAliveMs: 0, onError: () => {} });
   const lost: number[] = [];
   const aborts: AbortController[] = [];
@@ -328,14 +328,14 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
     });
     return frames;
   };
-  const heard = Array.from({ length: count }, () => attach());
+  const received = Array.from({ length: count }, () => attach());
   await vi.advanceTimersByTimeAsync(isEarly ? 0 : 10);
-  if (!isEarly) for (const frames of heard) expect(frames).toHaveLength(1);
+  if (!isEarly) for (const frames of received) expect(frames).toHaveLength(1);
   return {
     attach,
     bus,
-    heard,
-    line,
+    received,
+    connection,
     lost,
     records,
     refused,

@@ -5,35 +5,35 @@ import { taskNotification, taskState, updated, WITH_TASKS } from '../../host/lis
 import { declaring } from '../../host/options.ts';
 import { open, serving } from '../serving.ts';
 
-describe('10,000 changes of one subject within a second, and a reader of one frame every 100 ms', () => {
-  test('a URI: 15 frames at most, one of them after the last change', async () => {
+describe('10,000 changes within a second, read at a frame per 100 ms,', () => {
+  test('of a URI are at most 15 frames, one of them after the last change', async () => {
     const server = serving();
     const stream = await open(server, { resourceSubscriptions: ['note://a', 'note://after'] });
     await stream.message();
-    const frames = slowly(() => stream.message(), updated('1', 'note://after'));
-    await storm(
+    const frames = readSlowly(() => stream.message(), updated('1', 'note://after'));
+    await publishStorm(
       (change) => void server.bus.publish(change),
       () => ({ kind: 'resource_updated', uri: 'note://a' }),
     );
-    const told = server.stats().notifications;
+    const notifications = server.stats().notifications;
     await server.bus.publish({ kind: 'resource_updated', uri: 'note://a' });
     await server.bus.publish({ kind: 'resource_updated', uri: 'note://after' });
     const read = await frames;
     expect(read.pop()).toBe(updated('1', 'note://after'));
     expect(read.length).toBeLessThanOrEqual(MOST);
     // So at least one frame was written after the last change.
-    expect(read.length).toBeGreaterThan(told);
+    expect(read.length).toBeGreaterThan(notifications);
   });
 
-  test('a task: 15 frames at most, the last of them with the last state', async () => {
+  test('of a task are at most 15 frames, the last of them with the last state', async () => {
     const server = serving({
       server: declaring({ extensions: { 'io.modelcontextprotocol/tasks': {} } }),
     });
     const stream = await open(server, { taskIds: ['t'] }, { capabilities: WITH_TASKS });
     await stream.message();
     const last = taskNotification('1', stateOf(CHANGES - 1));
-    const frames = slowly(() => stream.message(), last);
-    await storm(
+    const frames = readSlowly(() => stream.message(), last);
+    await publishStorm(
       (change) => void server.bus.publish(change),
       (change) => ({ kind: 'task_status', task: stateOf(change) }),
     );
@@ -47,8 +47,8 @@ function stateOf(change: number): TaskState {
   return { ...taskState('t'), statusMessage: `${change}` };
 }
 
-/** Publishes within a second, in a hundred bursts. */
-async function storm(
+/** Publishes `CHANGES` events within a second, in a hundred bursts. */
+async function publishStorm(
   publish: (event: ServerEvent) => void,
   eventOf: (change: number) => ServerEvent,
 ): Promise<void> {
@@ -60,8 +60,11 @@ async function storm(
   }
 }
 
-/** Reads one frame every 100 ms, up to the one that is `last`, or more than enough of them. */
-async function slowly(next: () => Promise<string | undefined>, last: string): Promise<string[]> {
+/** Reads one frame every 100 ms, up to `last` or up to three times as many as expected. */
+async function readSlowly(
+  next: () => Promise<string | undefined>,
+  last: string,
+): Promise<string[]> {
   const frames: string[] = [];
   while (frames.at(-1) !== last && frames.length < 3 * MOST) {
     await setTimeout(READ_MS);

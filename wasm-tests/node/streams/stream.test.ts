@@ -3,7 +3,7 @@ import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { open, RESULT, TOOLS, watched } from '../serving.ts';
 
 describe('a stream', () => {
-  test('begins with the ack, and tells of what it honors only', async () => {
+  test('begins with the ack, and sends only what it honors', async () => {
     const { server } = watched();
     const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
     expect(Object.fromEntries(stream.response.headers)).toEqual({
@@ -23,7 +23,7 @@ describe('a stream', () => {
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
   });
 
-  test('that nobody reads collapses whatever happens into one cue a key', async () => {
+  test('that is not read collapses its changes into one cue per subject', async () => {
     const { server } = watched();
     const uris = ['note://a', 'note://b'];
     const stream = await open(server, { resourceSubscriptions: uris });
@@ -50,7 +50,7 @@ describe('keep-alives', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('come after 15 seconds of silence, give or take a fifth, each stream with its own interval', async () => {
+  test('come after 15 seconds of silence, give or take a fifth', async () => {
     const { server } = watched();
     const intervals = new Set<number>();
     for (let count = 0; count < 20; count += 1) {
@@ -69,7 +69,7 @@ describe('keep-alives', () => {
     expect(intervals.size).toBeGreaterThan(10);
   });
 
-  test('are put off by everything that is written', async () => {
+  test('are delayed by every write', async () => {
     const { server } = watched({ keepAliveMs: 1_000 });
     const stream = await open(server, TOOLS);
     await stream.block();
@@ -81,7 +81,7 @@ describe('keep-alives', () => {
   });
 
   test.each([0, Number.POSITIVE_INFINITY, 2 ** 31])(
-    'an interval of %s means none',
+    'are disabled by an interval of %s',
     async (keepAliveMs) => {
       const { server } = watched({ keepAliveMs });
       const stream = await open(server, TOOLS);
@@ -90,7 +90,7 @@ describe('keep-alives', () => {
     },
   );
 
-  test('and all other timers go when the stream ends', async () => {
+  test('and all other timers end with the stream', async () => {
     const { server } = watched();
     const stream = await open(server, TOOLS);
     await stream.block();

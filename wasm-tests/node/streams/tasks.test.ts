@@ -48,7 +48,7 @@ describe.each([
   ['the in-memory bus', (onError: (error: Error) => void) => new InMemoryBus({ onError })],
   ['a bus written for the SDK', () => new InMemoryServerEventBus() as ServerEventBus],
 ])('%s', (_name, make) => {
-  test('carries the whole state of a task to the streams that named it', async () => {
+  test('delivers the whole state of a task to the streams that named it', async () => {
     const server = withTasks({ bus: make(() => {}) });
     const stream = await open(server, { ...TASK, ...TOOLS }, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', { ...TOOLS, ...TASK }));
@@ -73,17 +73,17 @@ describe.each([
   });
 });
 
-test('a bus written for the SDK carries a task as it was given', async () => {
+test('a bus written for the SDK receives a task unchanged', async () => {
   const bus = { publish: vi.fn(), subscribe: () => () => {} };
   const event: ServerEvent = { kind: 'task_status', task: taskState('t') };
   await withTasks({ bus }).bus.publish(event);
   expect(bus.publish).toHaveBeenCalledExactlyOnceWith(event);
 });
 
-test('the SDK passes over tasks on a bus of ours', async () => {
+test('the SDK ignores tasks on InMemoryBus', async () => {
   const bus = new InMemoryBus();
-  const heard: ServerEvent[] = [];
-  bus.subscribe((event) => heard.push(event));
+  const received: ServerEvent[] = [];
+  bus.subscribe((event) => received.push(event));
   const handler = createMcpHandler(notebook, { bus });
   const reader = (await handler.fetch(listenRequest(TOOLS))).body?.getReader();
   await reader?.read();
@@ -94,12 +94,12 @@ test('the SDK passes over tasks on a bus of ours', async () => {
     'notifications/tools/list_changed',
   );
   await reader?.cancel();
-  expect(heard).toEqual([event, { kind: 'tools_list_changed' }]);
+  expect(received).toEqual([event, { kind: 'tools_list_changed' }]);
 });
 
 describe('tasks', () => {
   test.each([{}, { tasks: {} }, { extensions: { 'io.modelcontextprotocol/tasks': true } }])(
-    'asked for by a client that declares %o are refused, and nothing is registered',
+    'are refused where the client declares %o, and nothing is registered',
     async (capabilities) => {
       const { server, attached } = watched({
         server: declaring({ ...CAPABILITIES, ...WITH_TASKS }),
@@ -114,7 +114,7 @@ describe('tasks', () => {
     },
   );
 
-  test('that the server does not advertise are left out of the ack', async () => {
+  test('are left out of the ack where the server does not advertise them', async () => {
     const stream = await open(serving(), { ...TOOLS, ...TASK }, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', TOOLS));
     const nothing = await open(serving(), TASK, DECLARED);
@@ -122,13 +122,13 @@ describe('tasks', () => {
     expect(await nothing.message()).toBe(RESULT);
   });
 
-  test('that the handler advertises in server/discover are honored', async () => {
+  test('are honored where server/discover advertises them', async () => {
     const server = createListenHandler(createMcpHandler(notebook));
     const stream = await open(server, TASK, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', TASK));
   });
 
-  test('are told to authorize, which narrows them', async () => {
+  test('are passed to authorize, which narrows them', async () => {
     const authorize = vi.fn(() => ({ taskIds: ['b', 'z'] }));
     const stream = await open(withTasks({ authorize }), { taskIds: ['a', 'b', 'a'] }, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', { taskIds: ['b'] }));
@@ -137,7 +137,7 @@ describe('tasks', () => {
     );
   });
 
-  test('that nobody reads wait in their latest state only', async () => {
+  test('that are not read collapse to their latest state', async () => {
     const server = withTasks();
     const stream = await open(server, { taskIds: ['a', 'b'] }, DECLARED);
     const state = (taskId: string, step: number) => ({
@@ -158,13 +158,13 @@ describe('tasks', () => {
       messages.push(message);
     expect(messages.at(-1)).toBe(RESULT);
     for (const task of ['a', 'b']) {
-      const told = messages.filter((message) => message.includes(`"taskId":"${task}"`));
-      expect(told.length).toBeLessThanOrEqual(2);
-      expect(told.at(-1)).toBe(taskNotification('1', state(task, 999)));
+      const states = messages.filter((message) => message.includes(`"taskId":"${task}"`));
+      expect(states.length).toBeLessThanOrEqual(2);
+      expect(states.at(-1)).toBe(taskNotification('1', state(task, 999)));
     }
   });
 
-  test('have limits of their own', async () => {
+  test('have separate limits', async () => {
     const server = withTasks({ limits: { taskIds: 1, taskIdBytes: 3 } });
     const asking = (taskIds: string[]) => server.fetch(listenRequest({ taskIds }, DECLARED));
     expect(await refusal(await asking(['a', 'b']))).toMatchObject({ status: 400, code: -32602 });
@@ -172,7 +172,7 @@ describe('tasks', () => {
     expect((await asking(['one'])).status).toBe(200);
   });
 
-  test('and lists are told of side by side', async () => {
+  test('and lists are delivered side by side', async () => {
     const server = withTasks();
     const stream = await open(server, { ...TASK, ...TOOLS }, DECLARED);
     await stream.message();

@@ -12,15 +12,15 @@ afterEach(() => {
 
 function listening() {
   const bus = new InMemoryBus({ onError: () => {} });
-  const heard: string[] = [];
+  const received: string[] = [];
   const errors: Error[] = [];
   const listener = new BusSubscriber({
     connect: (frame, link) => bus.connect(frame, link),
-    onEvent: ({ kind }) => heard.push(kind),
+    onEvent: ({ kind }) => received.push(kind),
     onError: (error) => errors.push(error),
   });
   const codes = () => errors.map((error) => (error as ListenError).code);
-  return { bus, codes, heard, listener };
+  return { bus, codes, received, listener };
 }
 
 async function trap(bus: InMemoryBus): Promise<void> {
@@ -28,34 +28,34 @@ async function trap(bus: InMemoryBus): Promise<void> {
   await expect(bus.publish(CHANGED)).rejects.toMatchObject({ code: 'core-trapped' });
 }
 
-test('a listener attaches anew after a trap, and says that it may have missed something', async () => {
-  const { bus, codes, heard, listener } = listening();
+test('a listener attaches again after a trap, and reports that it may have missed events', async () => {
+  const { bus, codes, received, listener } = listening();
   await bus.publish(CHANGED);
   await trap(bus);
   await bus.publish(CHANGED);
-  expect(heard).toEqual(['tools_list_changed', 'tools_list_changed']);
+  expect(received).toEqual(['tools_list_changed', 'tools_list_changed']);
   expect(codes()).toEqual(['bus-lost']);
   listener.leave();
   expect(bus.attached).toBe(0);
 });
 
 test('a listener that has left stays away after a trap', async () => {
-  const { bus, codes, heard, listener } = listening();
+  const { bus, codes, received, listener } = listening();
   listener.leave();
   await trap(bus);
   await bus.publish(CHANGED);
-  expect([heard, codes()]).toEqual([[], []]);
+  expect([received, codes()]).toEqual([[], []]);
 });
 
-test('a listener that a second trap meets soon attaches anew a while later', async () => {
+test('a listener attaches again with a delay after a second trap', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  const { bus, heard, listener } = listening();
+  const { bus, received, listener } = listening();
   await trap(bus);
   await trap(bus);
   expect(bus.attached).toBe(0);
   await vi.advanceTimersByTimeAsync(11_000);
   expect(bus.attached).toBe(1);
   await bus.publish(CHANGED);
-  expect(heard).toEqual(['tools_list_changed']);
+  expect(received).toEqual(['tools_list_changed']);
   listener.leave();
 });

@@ -43,28 +43,28 @@ async function live(watched: Watch): Promise<void> {
 
 describe('a subscription', () => {
   test.each(['2026-07-28', '2025'] as const)(
-    'is lost where the core traps, and the next one hears (%s)',
+    'is lost when the core traps, and the next one receives (%s)',
     async (era) => {
       const { bus, server, url } = await host();
       const [one, other] = [await listen(url, TOOLS, { era }), await listen(url, TOOLS, { era })];
-      const heard = [next(one), next(other)];
+      const lost = [next(one), next(other)];
       poisonClient();
       await server.notify.toolsChanged();
-      for (const lost of heard) {
-        await expect(lost).rejects.toBeInstanceOf(SubscriptionLost);
-        await expect(lost).rejects.toMatchObject(LOST);
+      for (const one of lost) {
+        await expect(one).rejects.toBeInstanceOf(SubscriptionLost);
+        await expect(one).rejects.toMatchObject(LOST);
       }
-      // It holds nothing of the server any more.
+      // The client no longer holds a stream.
       await expect.poll(() => server.stats().open, PATIENT).toBe(0);
       const again = await listen(url, TOOLS, { era });
-      const told = next(again);
+      const received = next(again);
       await server.notify.toolsChanged();
-      expect(await told).toMatchObject({ kind: 'tools_list_changed' });
+      expect(await received).toMatchObject({ kind: 'tools_list_changed' });
       expect(bus).toBeDefined();
     },
   );
 
-  test('is lost, and not left waiting, where the core traps before it is open', async () => {
+  test('is lost when the core traps before it is open', async () => {
     const { url } = await host();
     const opening = listen(url, TOOLS, {
       fetch: async (request) => {
@@ -76,7 +76,7 @@ describe('a subscription', () => {
     await expect(opening).rejects.toMatchObject(LOST);
   });
 
-  test('that cannot be asked for says why, and the next one can', async () => {
+  test('rejects when the core traps in listen, and the next one opens', async () => {
     const { url } = await host();
     poisonClient();
     await expect(listen(url, TOOLS)).rejects.toMatchObject(LOST);
@@ -85,15 +85,15 @@ describe('a subscription', () => {
   });
 });
 
-describe('a subscription that is open', () => {
-  test('is lost where the core traps in its timer', async () => {
+describe('an open subscription', () => {
+  test('is lost when the core traps in its timer', async () => {
     const { url } = await host();
     const subscription = await listen(url, TOOLS, { maxSilenceMs: 200 });
     poisonClient();
     await expect(next(subscription)).rejects.toMatchObject(LOST);
   });
 
-  test('may be closed after a trap, and says nothing', async () => {
+  test('may be closed after a trap', async () => {
     const { server, url } = await host();
     const subscription = await listen(url, TOOLS);
     poisonClient();
@@ -101,7 +101,7 @@ describe('a subscription that is open', () => {
     await expect.poll(() => server.stats().open, PATIENT).toBe(0);
   });
 
-  test('on stdio ends with its process', async () => {
+  test('on stdio is lost when the core traps, and the next one opens', async () => {
     const subscription = await listen(
       stdio({ command: process.execPath, args: [STDIO_SERVER] }),
       TOOLS,
@@ -117,7 +117,7 @@ describe('a subscription that is open', () => {
     expect(again.honored).toEqual(TOOLS);
   });
 
-  test('is lost where the core cannot begin anew; what comes next tries again', async () => {
+  test('is lost when the core cannot restart, and the next call tries again', async () => {
     const { server, url } = await host();
     const lost = next(await listen(url, TOOLS));
     const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(
@@ -141,7 +141,7 @@ describe('a subscription that is open', () => {
 });
 
 describe('a watch', () => {
-  test('opens anew after a trap, reads everything again, and hears on', async () => {
+  test('opens again after a trap, reads everything again, and receives changes', async () => {
     const { server, url } = await host();
     const read: string[] = [];
     const errors: ListenError[] = [];
@@ -159,7 +159,7 @@ describe('a watch', () => {
     expect(server.stats().open).toBe(1);
   });
 
-  test('opens and reads where the core traps as it is begun', async () => {
+  test('opens and reads when the core traps at its start', async () => {
     const { url } = await host();
     let reads = 0;
     poisonClient();
@@ -167,7 +167,7 @@ describe('a watch', () => {
     expect(reads).toBe(1);
   });
 
-  test('opens anew where the core traps as it would read, which it does then', async () => {
+  test('opens again and reads when the core traps before it reads', async () => {
     const { url } = await host();
     let reads = 0;
     const watched = watch(url, TOOLS, { tools: () => (reads += 1) });
@@ -177,7 +177,7 @@ describe('a watch', () => {
     expect(reads).toBeGreaterThan(0);
   });
 
-  test('that waits for its next attempt makes it in the new core', async () => {
+  test('makes its next attempt in the new core', async () => {
     const { server, url } = await host();
     const watched = watch(url, TOOLS, () => {});
     await live(watched);
@@ -192,7 +192,7 @@ describe('a watch', () => {
   });
 });
 
-describe('a bus that listens to a server', () => {
+describe('a bus that watches an upstream', () => {
   async function upstream() {
     const { server, url } = await host();
     const cued: ServerEvent[] = [];
@@ -215,7 +215,7 @@ describe('a bus that listens to a server', () => {
   }
   const ALL = [{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }];
 
-  test('opens its line anew after a trap, and cues all that it hears there', async () => {
+  test('subscribes again after a trap, and cues everything that it watches', async () => {
     const { cued, errors, server, watcher } = await upstream();
     watcher?.stir();
     await expect.poll(() => cued, PATIENT).toEqual(ALL);
@@ -227,7 +227,7 @@ describe('a bus that listens to a server', () => {
     await expect.poll(() => cued.length, PATIENT).toBe(5);
   });
 
-  test('opens it where the core traps in that', async () => {
+  test('subscribes when the core traps as it does so', async () => {
     const { cued, errors, watcher } = await upstream();
     poisonClient();
     watcher?.stir();

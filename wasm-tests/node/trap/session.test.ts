@@ -6,7 +6,7 @@ import { sessionServer } from '../sessions/serving.ts';
 
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
 
-test('the stream of a session of 2025 ends at a trap, comes back where it was, and hears what changed', async () => {
+test('the stream of a session ends at a trap, resumes, and is cued for everything', async () => {
   const { bus, send, server } = sessionServer({ onError: () => {} });
   const session = await LegacySession.begin(send);
   await session.ask('resources/subscribe', { uri: 'note://a' });
@@ -19,9 +19,9 @@ test('the stream of a session of 2025 ends at a trap, comes back where it was, a
   expect(again.response.status).toBe(200);
   expect(fields(await again.event())).toMatchObject({ data: '' });
   await bus.publish(CHANGED);
-  const told = [await heard(again), await heard(again), await heard(again), await heard(again)];
-  // Nobody knows what was missed, so all that it watches is told first.
-  expect(told).toEqual([
+  const cues = [await heard(again), await heard(again), await heard(again), await heard(again)];
+  // What was missed is unknown, so everything that the session watches is cued first.
+  expect(cues).toEqual([
     listChange('tools'),
     listChange('resources'),
     change('note://a'),

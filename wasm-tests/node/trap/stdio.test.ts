@@ -16,49 +16,49 @@ async function listening() {
   return connection;
 }
 
-async function endsWhole({
+async function expectEnd({
   lines,
   onError,
   received,
-  saying,
+  replies,
 }: Awaited<ReturnType<typeof listening>>): Promise<void> {
   received.resume();
   await expect.poll(() => received.readableEnded).toBe(true);
   expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: 'core-trapped' }));
-  saying.write('{"last":1}\n');
+  replies.write('{"last":1}\n');
   expect(await lines.next()).toBe('{"last":1}');
 }
 
-test('a connection ends where the core traps at a line of the client, and what the server says comes through', async () => {
+test('a connection ends when the core traps on a line, and output of the server still passes', async () => {
   const connection = await listening();
   poison();
   connection.send(requestLine('2', 'tools/list'));
-  await endsWhole(connection);
+  await expectEnd(connection);
 });
 
-test('and where it traps at a publish, which says so', async () => {
+test('a connection ends when the core traps on a publish, which rejects', async () => {
   const connection = await listening();
   poison();
   await expect(connection.server.notify.toolsChanged()).rejects.toMatchObject({
     code: 'core-trapped',
   });
-  await endsWhole(connection);
+  await expectEnd(connection);
 });
 
-test('and where the server behind has still to say what it can do', async () => {
+test('a connection ends when the core traps before the capabilities are known', async () => {
   const connection = connected({}, {});
   connection.send(listenBody(TOOLS, '1'));
   await expect.poll(() => connection.received.readableLength).toBeGreaterThan(0);
   poison();
   connection.send(requestLine('2', 'tools/list'));
-  await endsWhole(connection);
+  await expectEnd(connection);
 });
 
-test('the next connection of the process listens', async () => {
+test('the next connection of the process works', async () => {
   const former = await listening();
   poison();
   former.send(requestLine('2', 'tools/list'));
-  await endsWhole(former);
+  await expectEnd(former);
   const next = await listening();
   await next.server.close();
 });

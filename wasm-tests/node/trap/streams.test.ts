@@ -14,9 +14,9 @@ import { listenRequest, open, RESULT, refusal, serving, TOOLS } from '../serving
 
 const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
 const BOTH = { toolsListChanged: true, resourceSubscriptions: ['note://1'] };
-const TOLD = listChanged('1', 'tools');
+const CUE = listChanged('1', 'tools');
 
-/** What the engine says where there is no memory for one more instance. */
+/** The error of an engine without memory for another instance. */
 class NoMemory {
   constructor() {
     throw new RangeError('out of memory');
@@ -61,28 +61,33 @@ const BUSES = [
   ['attached', () => new BreakableBus()],
 ] as const;
 
-describe.each(BUSES)('%s streams', (_, busOf) => {
-  test('end without a result after a trap, and those that open then hear on', async () => {
-    const { bus, errors, server: under } = server(busOf());
-    const former = [await acknowledgedStream(under, BOTH), await acknowledgedStream(under, BOTH)];
+describe.each(BUSES)('%s streams', (_, newBus) => {
+  test('end without a result after a trap, and later ones receive events', async () => {
+    const { bus, errors, server: listening } = server(newBus());
+    const former = [
+      await acknowledgedStream(listening, BOTH),
+      await acknowledgedStream(listening, BOTH),
+    ];
     await trap((event) => bus.publish(event));
-    expect(under.stats()).toMatchObject({ open: 2 });
-    const next = await acknowledgedStream(under);
+    expect(listening.stats()).toMatchObject({ open: 2 });
+    const next = await acknowledgedStream(listening);
     for (const stream of former) expect(await stream.message()).toBeUndefined();
     await bus.publish(CHANGED);
-    expect(await next.message()).toBe(TOLD);
+    expect(await next.message()).toBe(CUE);
     expect(codesOf(errors)).toEqual(['core-trapped']);
-    expect(under.stats()).toMatchObject({ open: 1, opened: 3, ended: { trapped: 2 } });
+    expect(listening.stats()).toMatchObject({ open: 1, opened: 3, ended: { trapped: 2 } });
     await Promise.all([
-      under.close(),
+      listening.close(),
       next.message().then((message) => expect(message).toBe(RESULT)),
     ]);
-    expect(under.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
   });
 
-  test('end one after the other: their clients do not come back all at once', async () => {
-    const { bus, server: under } = server(busOf());
-    const streams = await Promise.all(Array.from({ length: 40 }, () => acknowledgedStream(under)));
+  test('end one after the other, so that their clients do not return all at once', async () => {
+    const { bus, server: listening } = server(newBus());
+    const streams = await Promise.all(
+      Array.from({ length: 40 }, () => acknowledgedStream(listening)),
+    );
     await trap((event) => bus.publish(event));
     const ends = await Promise.all(
       streams.map(async (stream) => {
@@ -91,114 +96,111 @@ describe.each(BUSES)('%s streams', (_, busOf) => {
       }),
     );
     expect(Math.max(...ends) - Math.min(...ends)).toBeGreaterThan(1_000);
-    expect(under.stats()).toMatchObject({ open: 0, ended: { trapped: 40 } });
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { trapped: 40 } });
   });
 
   test('that are not read yet end too', async () => {
-    const { bus, server: under } = server(busOf());
-    const response = await under.fetch(listenRequest(TOOLS));
+    const { bus, server: listening } = server(newBus());
+    const response = await listening.fetch(listenRequest(TOOLS));
     await trap((event) => bus.publish(event));
     const stream = new WireStream(response, new AbortController());
-    // What was in its body by then is read.
+    // What was in the body before the trap is read.
     expect([acknowledged('1', TOOLS), undefined]).toContain(await stream.message());
     expect(await stream.message()).toBeUndefined();
-    expect(under.stats()).toMatchObject({ open: 0 });
+    expect(listening.stats()).toMatchObject({ open: 0 });
   });
 
-  test('that their clients leave before they have ended are gone at once, and no other stream is touched', async () => {
-    const { bus, server: under } = server(busOf());
-    const former = await acknowledgedStream(under);
+  test('whose clients leave first end at once, and affect no other stream', async () => {
+    const { bus, server: listening } = server(newBus());
+    const former = await acknowledgedStream(listening);
     await trap((event) => bus.publish(event));
-    const next = await acknowledgedStream(under);
+    const next = await acknowledgedStream(listening);
     former.drop();
-    await expect.poll(() => under.stats().ended.left, { interval: 10 }).toBe(1);
+    await expect.poll(() => listening.stats().ended.left, { interval: 10 }).toBe(1);
     await bus.publish(CHANGED);
-    expect(await next.message()).toBe(TOLD);
-    await under.close();
+    expect(await next.message()).toBe(CUE);
+    await listening.close();
   });
 });
 
-describe.each(BUSES)(
-  '%s streams that end while the core traps, or traps in another way',
-  (_, busOf) => {
-    test('that are closed while it traps end, with nothing after their last words', async () => {
-      const { bus, server: under } = server(busOf());
-      const stream = await acknowledgedStream(under);
-      poison();
-      await under.close();
-      expect([RESULT, undefined]).toContain(await stream.message());
-      expect(await stream.message()).toBeUndefined();
-      expect(bus).toBeDefined();
-      expect(under.stats().open).toBe(0);
-    });
+describe.each(BUSES)('%s streams, beside other calls of the core,', (_, newBus) => {
+  test('that close while it traps end, with nothing after their result', async () => {
+    const { bus, server: listening } = server(newBus());
+    const stream = await acknowledgedStream(listening);
+    poison();
+    await listening.close();
+    expect([RESULT, undefined]).toContain(await stream.message());
+    expect(await stream.message()).toBeUndefined();
+    expect(bus).toBeDefined();
+    expect(listening.stats().open).toBe(0);
+  });
 
-    test('that are closed after it has trapped end at once', async () => {
-      const { bus, server: under } = server(busOf());
-      const stream = await acknowledgedStream(under);
-      await trap((event) => bus.publish(event));
-      await under.close();
-      expect(under.stats()).toMatchObject({ open: 0, ended: { trapped: 1 } });
-      expect(await stream.message()).toBeUndefined();
-    });
+  test('that close after it has trapped end at once', async () => {
+    const { bus, server: listening } = server(newBus());
+    const stream = await acknowledgedStream(listening);
+    await trap((event) => bus.publish(event));
+    await listening.close();
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { trapped: 1 } });
+    expect(await stream.message()).toBeUndefined();
+  });
 
-    test('end where it traps in a timer of theirs, and those that open then give signs of life', async () => {
-      const { errors, server: under } = server(busOf(), { keepAliveMs: 200 });
-      const stream = await acknowledgedStream(under);
-      poison();
-      expect(await stream.message()).toBeUndefined();
-      expect(codesOf(errors)).toEqual(['core-trapped']);
-      const next = await acknowledgedStream(under);
-      expect(await next.block()).toMatch(/^:/);
-      await under.close();
-    });
+  test('end when it traps in a timer, and later ones send keep-alives', async () => {
+    const { errors, server: listening } = server(newBus(), { keepAliveMs: 200 });
+    const stream = await acknowledgedStream(listening);
+    poison();
+    expect(await stream.message()).toBeUndefined();
+    expect(codesOf(errors)).toEqual(['core-trapped']);
+    const next = await acknowledgedStream(listening);
+    expect(await next.block()).toMatch(/^:/);
+    await listening.close();
+  });
 
-    test('end where the core cannot begin anew; what comes next tries again', async () => {
-      const { bus, errors, server: under } = server(busOf());
-      const stream = await acknowledgedStream(under);
-      const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(NoMemory as never);
-      await trap((event) => bus.publish(event));
-      expect(await stream.message()).toBeUndefined();
-      expect(errors[0]).toMatchObject({
-        code: 'core-trapped',
-        message: 'the core has trapped, and could not begin anew',
-      });
-      await expect(under.fetch(listenRequest(TOOLS))).rejects.toMatchObject({
-        code: 'core-trapped',
-      });
-      instance.mockRestore();
-      const next = await acknowledgedStream(under);
-      await bus.publish(CHANGED);
-      expect(await next.message()).toBe(TOLD);
-      await under.close();
+  test('end when the core cannot restart, and the next call tries again', async () => {
+    const { bus, errors, server: listening } = server(newBus());
+    const stream = await acknowledgedStream(listening);
+    const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(NoMemory as never);
+    await trap((event) => bus.publish(event));
+    expect(await stream.message()).toBeUndefined();
+    expect(errors[0]).toMatchObject({
+      code: 'core-trapped',
+      message: 'the core has trapped, and could not begin anew',
     });
-  },
-);
+    await expect(listening.fetch(listenRequest(TOOLS))).rejects.toMatchObject({
+      code: 'core-trapped',
+    });
+    instance.mockRestore();
+    const next = await acknowledgedStream(listening);
+    await bus.publish(CHANGED);
+    expect(await next.message()).toBe(CUE);
+    await listening.close();
+  });
+});
 
-test('each server is told of a trap once, however many streams it has', async () => {
-  const { bus, errors, server: under } = server(new BreakableBus());
+test('a trap is reported once per server, however many streams it has', async () => {
+  const { bus, errors, server: listening } = server(new BreakableBus());
   await Promise.all([
-    acknowledgedStream(under),
-    acknowledgedStream(under),
-    acknowledgedStream(under),
+    acknowledgedStream(listening),
+    acknowledgedStream(listening),
+    acknowledgedStream(listening),
   ]);
   await trap((event) => bus.publish(event));
   expect(codesOf(errors)).toEqual(['core-trapped']);
 });
 
-test('a request in which the core traps is told to come again, and the next one is served', async () => {
-  const { errors, server: under } = server(new InMemoryBus({ onError: () => {} }));
+test('a request in which the core traps gets 503, and the next one is served', async () => {
+  const { errors, server: listening } = server(new InMemoryBus({ onError: () => {} }));
   poison();
-  const answer = await under.fetch(listenRequest(TOOLS));
+  const answer = await listening.fetch(listenRequest(TOOLS));
   expect(await refusal(answer)).toMatchObject({
     status: 503,
     retryAfter: expect.stringMatching(/^\d+$/),
   });
   expect(codesOf(errors)).toEqual(['core-trapped']);
-  await acknowledgedStream(under);
-  await under.close();
+  await acknowledgedStream(listening);
+  await listening.close();
 });
 
-test('a request that waits while the core begins anew is told to come again', async () => {
+test('a request that waits while the core restarts gets 503', async () => {
   const waiting = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const authorize = async () => {
@@ -206,29 +208,29 @@ test('a request that waits while the core begins anew is told to come again', as
     await waiting.promise;
     return TOOLS;
   };
-  const { bus, server: under } = server(new InMemoryBus({ onError: () => {} }), { authorize });
-  const answer = under.fetch(listenRequest(TOOLS));
+  const { bus, server: listening } = server(new InMemoryBus({ onError: () => {} }), { authorize });
+  const answer = listening.fetch(listenRequest(TOOLS));
   await asked.promise;
   await trap((event) => bus.publish(event));
   waiting.resolve();
   expect((await answer).status).toBe(503);
 });
 
-test('listeners on a bus hear of every list after a trap, and hear on; those that leave then do not', async () => {
+test('listeners of a bus receive every list after a trap, and later events', async () => {
   const bus = new InMemoryBus({ onError: () => {} });
-  const heard: string[] = [];
-  const leave = bus.subscribe(() => heard.push('left'));
-  bus.subscribe(({ kind }) => heard.push(kind));
+  const received: string[] = [];
+  const leave = bus.subscribe(() => received.push('left'));
+  bus.subscribe(({ kind }) => received.push(kind));
   await trap((event) => bus.publish(event));
   leave();
   await bus.publish(CHANGED);
   const lists = ['tools_list_changed', 'prompts_list_changed', 'resources_list_changed'];
-  expect(heard.filter((kind) => kind !== 'left')).toEqual([...lists, 'tools_list_changed']);
-  expect(heard.at(-1)).not.toBe('left');
+  expect(received.filter((kind) => kind !== 'left')).toEqual([...lists, 'tools_list_changed']);
+  expect(received.at(-1)).not.toBe('left');
   expect(bus.attached).toBe(1);
 });
 
-test('what the core made before a trap is of no use after it, and freeing it frees nothing else', async () => {
+test('objects from before a trap throw after it, and freeing them frees nothing else', async () => {
   const bus = new InMemoryBus({ onError: () => {} });
   const former = new Tally();
   await trap((event) => bus.publish(event));
@@ -241,7 +243,7 @@ test('what the core made before a trap is of no use after it, and freeing it fre
   expect(held.size).toBe(5);
 });
 
-test('what was handed to a call that trapped is not freed in the core that begins', () => {
+test('the arguments of a call that trapped are not freed in the new core', () => {
   const poisonous = {
     get length() {
       poison();
@@ -256,7 +258,7 @@ test('what was handed to a call that trapped is not freed in the core that begin
   expect(generation()).toBe(before + 1);
 });
 
-test('a trap in a constructor is noticed, and one while something is freed hurts nobody', () => {
+test('a trap in a constructor throws, and one in free is harmless', () => {
   poison();
   expect(() => new Tally()).toThrow(expect.objectContaining({ code: 'core-trapped' }));
   const tally = new Tally();

@@ -30,11 +30,11 @@ function guarded(jwks: JwtOptions['jwks'], more: Partial<JwtOptions & ListenHand
 }
 
 /** The status and challenge of an answer. */
-function told({ headers, status }: Response) {
+function challengeOf({ headers, status }: Response) {
   return { status, challenge: headers.get('www-authenticate') };
 }
 
-/** A token that is refused for this reason. */
+/** The answer to a token that is refused for this reason. */
 function invalid(why: string) {
   return {
     status: 401,
@@ -42,7 +42,7 @@ function invalid(why: string) {
   };
 }
 
-/** A token that nobody signed, or that was signed with `secret`. */
+/** A token without a signature, or one that is signed with `secret`. */
 function forged(alg: string, kid: string, secret?: string): string {
   const hash = alg.replace('HS', 'sha');
   const parts = [{ alg, kid }, claimsOf()].map((part) =>
@@ -52,24 +52,24 @@ function forged(alg: string, kid: string, secret?: string): string {
   return `${signed}.${secret === undefined ? '' : createHmac(hash, secret).update(signed).digest('base64url')}`;
 }
 
-async function heardOf(response: Response): Promise<WireStream> {
+async function streamOf(response: Response): Promise<WireStream> {
   expect(response.status).toBe(200);
   return new WireStream(response, new AbortController());
 }
 
-test('a caller hears what its token says of what it asks for', async () => {
+test('a caller receives the part of its filter that its token allows', async () => {
   const issuer = await tokenIssuer();
   const { listen } = guarded(issuer.jwks);
   const resourceSubscriptions = ['note://a', 'note://b', 'note://ann/1', 'note://ann'];
   const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions };
-  const stream = await heardOf(await listen(await issuer.token(), filter));
+  const stream = await streamOf(await listen(await issuer.token(), filter));
   const honored = { ...TOOLS, resourceSubscriptions: ['note://a', 'note://ann/1'] };
   expect(JSON.parse((await stream.message()) ?? '')).toEqual(
     JSON.parse(acknowledged('1', honored)),
   );
 });
 
-test('its name is the subject of the token, until that expires', async () => {
+test('the principal is the subject of the token, until the token expires', async () => {
   const issuer = await tokenIssuer();
   const exp = seconds(60);
   const authorization = `bearer  ${await issuer.token({ exp })}`;
@@ -87,24 +87,24 @@ test('its name is the subject of the token, until that expires', async () => {
 });
 
 test.each(['RS256', 'PS256', 'ES384', 'EdDSA'])(
-  'a token that is signed with %s is good',
+  'a token that is signed with %s is accepted',
   async (algorithm) => {
     const issuer = await tokenIssuer(algorithm);
     const { listen } = guarded(new URL(issuer.jwks));
-    await heardOf(await listen(await issuer.token()));
+    await streamOf(await listen(await issuer.token()));
   },
 );
 
-test('who has no bearer token is told where to get one', async () => {
+test('a request without a bearer token gets a challenge with the metadata URL', async () => {
   const { listen, server } = guarded('http://localhost:1/none', {
     scopes: ['mcp:listen', 'mcp:more'],
   });
   const expected = { status: 401, challenge: `Bearer ${METADATA}, scope="mcp:listen mcp:more"` };
-  expect(told(await listen(undefined))).toEqual(expected);
+  expect(challengeOf(await listen(undefined))).toEqual(expected);
   for (const authorization of ['Basic YTpi', 'Bearer', 'Bearerx']) {
-    expect(told(await server.fetch(listenRequest(TOOLS, { headers: { authorization } })))).toEqual(
-      expected,
-    );
+    expect(
+      challengeOf(await server.fetch(listenRequest(TOOLS, { headers: { authorization } }))),
+    ).toEqual(expected);
   }
 });
 
@@ -114,7 +114,7 @@ describe('a token is refused', () => {
     ['for no audience', () => ({ aud: undefined }), 'The token is for another audience'],
     ['of another issuer', () => ({ iss: `${ISSUER}/` }), 'The token is of another issuer'],
     ['that has expired', () => ({ exp: seconds(-1) }), 'The token has expired'],
-    ['that never expires', () => ({ exp: undefined }), 'The token does not say when it expires'],
+    ['without an expiry', () => ({ exp: undefined }), 'The token does not say when it expires'],
     ['that is not valid yet', () => ({ nbf: seconds(30) }), 'The token is not valid yet'],
     ['without a subject', () => ({ sub: undefined }), 'The token names nobody'],
     ['with an empty subject', () => ({ sub: '' }), 'The token names nobody'],
@@ -124,47 +124,46 @@ describe('a token is refused', () => {
   test.each(CASES)('%s', async (_, claims, description) => {
     const issuer = await tokenIssuer();
     const { errors, listen, server } = guarded(issuer.jwks);
-    expect(told(await listen(await issuer.token(claims())))).toEqual(invalid(description));
+    expect(challengeOf(await listen(await issuer.token(claims())))).toEqual(invalid(description));
     expect(errors).toEqual([]);
     expect(server.stats()).toMatchObject({ opened: 0, refused: { unauthorized: 1 } });
   });
 
   const FORGERIES: [why: string, token: (issuer: TokenIssuer) => Promise<string> | string][] = [
-    ['that nobody signed', () => forged('none', 'first')],
+    ['without a signature', () => forged('none', 'first')],
     [
       'that is signed with the public key as a secret',
       async ({ keys }) => forged('HS256', 'first', await pem(keys[0])),
     ],
     ['of an unknown key', ({ token }) => token({}, { kid: 'second' })],
     ['of another key', async ({ token }) => `${(await token()).slice(0, -8)}AAAAAAAA`],
-    ['with an extension that nobody knows', ({ token }) => token({}, { crit: ['x'], x: 1 })],
-    ['that is none', () => 'secret'],
+    ['with an unknown critical extension', ({ token }) => token({}, { crit: ['x'], x: 1 })],
+    ['that is no JWT', () => 'secret'],
   ];
 
   test.each(FORGERIES)('%s', async (_, token) => {
     const issuer = await tokenIssuer('RS256');
     const { errors, listen } = guarded(issuer.jwks);
-    expect(told(await listen(await token(issuer)))).toEqual(invalid('The token is not valid'));
+    expect(challengeOf(await listen(await token(issuer)))).toEqual(
+      invalid('The token is not valid'),
+    );
     expect(errors).toEqual([]);
   });
 });
 
-test.each(['HS256', 'HS512'])(
-  'a shared secret is never good, whoever finds it: %s',
-  async (alg) => {
-    const secret = 'x'.repeat(64);
-    const { listen } = guarded(() => new TextEncoder().encode(secret));
-    expect(told(await listen(forged(alg, 'first', secret)))).toEqual(
-      invalid('The token is not valid'),
-    );
-  },
-);
+test.each(['HS256', 'HS512'])('a shared secret is never accepted: %s', async (alg) => {
+  const secret = 'x'.repeat(64);
+  const { listen } = guarded(() => new TextEncoder().encode(secret));
+  expect(challengeOf(await listen(forged(alg, 'first', secret)))).toEqual(
+    invalid('The token is not valid'),
+  );
+});
 
-test('clocks may differ by as much as is allowed', async () => {
+test('clocks may differ by clockToleranceMs', async () => {
   const issuer = await tokenIssuer();
   const { listen } = guarded(issuer.jwks, { clockToleranceMs: 30_000 });
-  await heardOf(await listen(await issuer.token({ exp: seconds(-10), nbf: seconds(10) })));
-  expect(told(await listen(await issuer.token({ exp: seconds(-31) })))).toEqual(
+  await streamOf(await listen(await issuer.token({ exp: seconds(-10), nbf: seconds(10) })));
+  expect(challengeOf(await listen(await issuer.token({ exp: seconds(-31) })))).toEqual(
     invalid('The token has expired'),
   );
 });
@@ -183,21 +182,21 @@ const NO_RIGHTS: { claim: unknown }[] = [
   ...[{ groups: 'acme' }, { groups: [7] }],
 ].map((claim) => ({ claim }));
 
-test.each(NO_RIGHTS)('who has %j may not listen', async ({ claim }) => {
+test.each(NO_RIGHTS)('a caller whose claim is %j may not listen', async ({ claim }) => {
   const issuer = await tokenIssuer();
   const { listen, server } = guarded(issuer.jwks, { scopes: ['mcp:listen'] });
-  expect(told(await listen(await issuer.token({ 'mcp.listen': claim })))).toEqual({
+  expect(challengeOf(await listen(await issuer.token({ 'mcp.listen': claim })))).toEqual({
     status: 403,
     challenge: `Bearer error="insufficient_scope", error_description="The token does not say what its caller may hear", ${METADATA}, scope="mcp:listen"`,
   });
   expect(server.stats()).toMatchObject({ opened: 0, refused: { forbidden: 1 } });
 });
 
-test('the claim may have another name, and claims that mean something here alone are no denial', async () => {
+test('the claim may have another name, and a claim `denied` has no effect', async () => {
   const issuer = await tokenIssuer();
   const claim = 'https://mcp.example/listen';
   const { listen } = guarded(issuer.jwks, { claim });
-  const stream = await heardOf(
+  const stream = await streamOf(
     await listen(await issuer.token({ [claim]: TOOLS, denied: 401, 'mcp.listen': {} })),
   );
   expect(await stream.message()).toBe(acknowledged('1', TOOLS));
@@ -216,7 +215,7 @@ test.each([
   ['note:.', []],
   ['note:.*', []],
   ['', []],
-])('the pattern %j is for %j', async (pattern, expected) => {
+])('the pattern %j matches %j', async (pattern, expected) => {
   const issuer = await tokenIssuer();
   const { authorize } = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: issuer.jwks });
   for (const names of ['resourceSubscriptions', 'taskIds']) {
@@ -233,25 +232,25 @@ test.each([
 });
 
 describe('keys', () => {
-  test('are fetched once, and again for a token of a new one', async () => {
+  test('are fetched once, and again for a token of a new key', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const issuer = await tokenIssuer();
     const { listen } = guarded(issuer.jwks);
     const old = await issuer.token({ exp: seconds(3_600) });
-    for (let count = 0; count < 3; count += 1) await heardOf(await listen(old));
+    for (let count = 0; count < 3; count += 1) await streamOf(await listen(old));
     expect(issuer.asked).toBe(1);
     await issuer.rotate('second');
     vi.setSystemTime(Date.now() + 31_000);
-    await heardOf(await listen(await issuer.token()));
+    await streamOf(await listen(await issuer.token()));
     expect(issuer.asked).toBe(2);
-    expect(told(await listen(old))).toEqual(invalid('The token is not valid'));
+    expect(challengeOf(await listen(old))).toEqual(invalid('The token is not valid'));
   });
 
-  test('whose caller loses its key is told nothing more', async () => {
+  test('that are withdrawn end the streams of their callers', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const issuer = await tokenIssuer();
     const { listen, server } = guarded(issuer.jwks, { authorizationTtlMs: 1 });
-    const stream = await heardOf(await listen(await issuer.token({ exp: seconds(3_600) })));
+    const stream = await streamOf(await listen(await issuer.token({ exp: seconds(3_600) })));
     await stream.message();
     await issuer.rotate('second');
     vi.setSystemTime(Date.now() + 601_000);
@@ -264,25 +263,31 @@ describe('keys', () => {
     [503, 'later'],
     [200, 'no JSON'],
     [200, '{"keys":7}'],
-  ])('that are %i %s are a 503, and no fault of the token', async (status, body) => {
+  ])('answered with %i and "%s" give 503, not 401', async (status, body) => {
     const issuer = await tokenIssuer();
     issuer.instead = { status, body };
     const { errors, listen, server } = guarded(issuer.jwks);
-    expect(told(await listen(await issuer.token()))).toEqual({ status: 503, challenge: null });
+    expect(challengeOf(await listen(await issuer.token()))).toEqual({
+      status: 503,
+      challenge: null,
+    });
     expect(errors).toMatchObject([{ code: 'authorizer-failed' }]);
     expect(server.stats()).toMatchObject({ refused: { unauthorized: 0, unavailable: 1 } });
   });
 
-  test('that nobody serves are a 503', async () => {
+  test('that are unreachable give 503', async () => {
     const issuer = await tokenIssuer();
     const { listen } = guarded('http://127.0.0.1:1/jwks.json');
-    expect(told(await listen(await issuer.token()))).toEqual({ status: 503, challenge: null });
+    expect(challengeOf(await listen(await issuer.token()))).toEqual({
+      status: 503,
+      challenge: null,
+    });
   });
 
-  test('may be found by a function', async () => {
+  test('may come from a function', async () => {
     const issuer = await tokenIssuer();
     const { listen } = guarded(() => importJWK(issuer.keys[0] ?? {}, 'ES256'));
-    await heardOf(await listen(await issuer.token()));
+    await streamOf(await listen(await issuer.token()));
     expect(issuer.asked).toBe(0);
   });
 });
@@ -293,7 +298,7 @@ test('a stream ends when its token expires, without a result', async () => {
   const { listen, server } = guarded(() => importJWK(issuer.keys[0] ?? {}, 'ES256'), {
     keepAliveMs: 0,
   });
-  const stream = await heardOf(await listen(await issuer.token({ exp: seconds(60) })));
+  const stream = await streamOf(await listen(await issuer.token({ exp: seconds(60) })));
   await stream.message();
   await vi.advanceTimersByTimeAsync(59_999);
   expect(server.stats().open).toBe(1);
@@ -315,7 +320,7 @@ test.each([
   { scopes: ['"'] },
   { clockToleranceMs: -1 },
   { clockToleranceMs: Number.NaN },
-])('%j cannot be meant', (wrong) => {
+])('the options %j are refused', (wrong) => {
   const options = {
     issuer: ISSUER,
     audience: AUDIENCE,

@@ -19,7 +19,7 @@ async function bearer(issuer: TokenIssuer, claims: object): Promise<{ authorizat
   return { authorization: `Bearer ${await issuer.token(claims)}` };
 }
 
-describe('a caller hears of the groups', () => {
+describe('a caller receives the events of the groups', () => {
   const CASES: [where: string, option: JwtOptions['groups'], claims: (group: string) => object][] =
     [
       ['that its claim names', undefined, (group) => claimed(group)],
@@ -51,7 +51,7 @@ describe('a caller hears of the groups', () => {
   });
 });
 
-test('a token that names none hears of what is for everybody alone', async () => {
+test('a caller without groups receives only events for everyone', async () => {
   const issuer = await tokenIssuer();
   const headers = await bearer(issuer, {});
   const server = serving({ ...authorizer(issuer) });
@@ -66,7 +66,7 @@ test('a token that names none hears of what is for everybody alone', async () =>
   expect(server.stats()).toMatchObject({ events: 1, notifications: 1 });
 });
 
-test('the stream of a session hears of them, too', async () => {
+test('the stream of a session receives the events of its groups too', async () => {
   const issuer = await tokenIssuer();
   const { send, server } = sessionServer({ ...authorizer(issuer) });
   const user = await bearer(issuer, {
@@ -80,7 +80,7 @@ test('the stream of a session hears of them, too', async () => {
   expect(await heard(stream)).toEqual(listChange('tools'));
 });
 
-test('an option that throws is a 503, and no fault of the token', async () => {
+test('an option groups that throws gives 503, not 401', async () => {
   const issuer = await tokenIssuer();
   const errors: Error[] = [];
   const groups = () => {

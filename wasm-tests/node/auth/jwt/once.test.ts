@@ -34,13 +34,13 @@ async function opened(issuer: TokenIssuer, token: string) {
   return { server, stream };
 }
 
-/** Waits until the answers of `principal` and `authorize` no longer hold. */
+/** Waits until the answers of `principal` and `authorize` have expired. */
 async function outdated(): Promise<void> {
   const from = performance.now();
   await expect.poll(() => performance.now() - from).toBeGreaterThan(TTL_MS);
 }
 
-test('a token is verified once for a listen, and once again each time that the stream asks again', async () => {
+test('a token is verified once per listen, and once per authorizationTtlMs', async () => {
   const issuer = await tokenIssuer();
   const verify = verifications();
   const { server, stream } = await opened(issuer, await issuer.token());
@@ -53,7 +53,7 @@ test('a token is verified once for a listen, and once again each time that the s
   }
 });
 
-test('a stream whose key is withdrawn is asked about with what its token is worth now', async () => {
+test('a stream ends when the key of its token is withdrawn', async () => {
   const issuer = await tokenIssuer();
   let keys = issuer.keys;
   const { importJWK } = await import('jose');
@@ -78,7 +78,7 @@ test('a stream whose key is withdrawn is asked about with what its token is wort
   expect(server.stats()).toMatchObject({ notifications: 0, ended: { denied: 1 } });
 });
 
-test('a token is verified once for what a session asks', async () => {
+test('a token is verified once per request of a session', async () => {
   const issuer = await tokenIssuer();
   const authorization = `Bearer ${await issuer.token()}`;
   const { server } = sessionServer(authorizerOf(issuer));
@@ -90,7 +90,7 @@ test('a token is verified once for what a session asks', async () => {
   expect(verify).toHaveBeenCalledTimes(1);
 });
 
-test('claims that another authorizer verified, or that have expired meanwhile, are worth nothing', async () => {
+test('claims of another authorizer, and expired claims, are not trusted', async () => {
   const issuer = await tokenIssuer();
   const one = authorizerOf(issuer);
   const two = authorizerOf(issuer);

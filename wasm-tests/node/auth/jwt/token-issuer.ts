@@ -3,30 +3,27 @@ import { served } from '../../../host/http-server.ts';
 
 export const ISSUER = 'https://login.example';
 export const AUDIENCE = 'https://mcp.example/mcp';
-/** What callers may hear unless a test says otherwise. */
+/** What callers may receive by default. */
 export const RIGHTS = {
   toolsListChanged: true,
   resourceSubscriptions: ['note://a', 'note://ann/*'],
 };
 
-/**
- * An authorization server: it publishes its keys on a port of its own, and signs whatever it is
- * told to.
- */
+/** An authorization server that publishes its keys over HTTP, and signs any claims. */
 export interface TokenIssuer {
-  /** Where its keys are. */
+  /** The URL of its keys. */
   jwks: string;
-  /** What it publishes. */
+  /** The keys that it publishes. */
   keys: JWK[];
-  /** How often its keys were asked for. */
+  /** How often its keys were requested. */
   asked: number;
-  /** What answers instead of them. */
+  /** The answer to send instead of them. */
   instead?: { status: number; body: string };
-  /** Whether it takes requests and says nothing. */
+  /** Whether it accepts requests and never answers. */
   isSilent?: boolean;
-  /** Signs with a new key from now on, which is published alone. */
+  /** Replaces its key. */
   rotate(kid: string): Promise<void>;
-  /** A token that is good for a minute but for these claims; `undefined` takes one away. */
+  /** A token that is valid for a minute, with these claims changed; `undefined` removes one. */
   token(claims?: object, header?: object): Promise<string>;
 }
 
@@ -54,20 +51,20 @@ export async function tokenIssuer(algorithm = 'ES256'): Promise<TokenIssuer> {
     token: (claims, header) =>
       new SignJWT(claimsOf(claims))
         .setProtectedHeader({ alg: algorithm, kid: issuer.keys[0]?.kid ?? '', ...header })
-        // Some extension that those who verify do not know.
+        // An extension that no verifier knows.
         .sign(key, { crit: { x: true } }),
   };
   await issuer.rotate('first');
   return issuer;
 }
 
-/** The claims of a good token but for these. */
+/** The claims of a valid token, with these changed. */
 export function claimsOf(claims: object = {}): Record<string, unknown> {
-  const good = { iss: ISSUER, aud: AUDIENCE, sub: 'ann', exp: seconds(60), 'mcp.listen': RIGHTS };
-  return { ...good, ...claims };
+  const valid = { iss: ISSUER, aud: AUDIENCE, sub: 'ann', exp: seconds(60), 'mcp.listen': RIGHTS };
+  return { ...valid, ...claims };
 }
 
-/** So many seconds from now, as tokens have it. */
+/** The time `later` seconds from now, in seconds since 1970. */
 export function seconds(later: number): number {
   return Math.floor(Date.now() / 1_000) + later;
 }

@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const FILTER = { toolsListChanged: true };
 
-/** Watches a server that plays `mode`; when each request came, and how often was read. */
+/** Watches a server that plays `mode`; returns the times of requests, and a count of reads. */
 async function watching(mode: (turn: Turn) => unknown, options: WatchOptions = {}) {
   const times: number[] = [];
   const server = await hostile((turn) => {
@@ -28,7 +28,7 @@ async function watching(mode: (turn: Turn) => unknown, options: WatchOptions = {
   return { watched, times, reads: () => reads };
 }
 
-test('a watch opens anew after a drop, and reads again', async () => {
+test('a watch opens again after a drop, and reads again', async () => {
   const { watched, reads } = await watching((turn) => {
     turn.begin().acknowledge();
     if (turn.before === 0) setTimeout(() => turn.drop(), 50);
@@ -39,7 +39,7 @@ test('a watch opens anew after a drop, and reads again', async () => {
   expect(reads()).toBe(2);
 });
 
-test('a watch waits as long as the server asks for', async () => {
+test('a watch waits for the Retry-After of its server', async () => {
   const { watched, times } = await watching((turn) => {
     if (turn.before === 0) turn.refuse(429, { 'retry-after': '1' });
     else turn.begin().acknowledge();
@@ -50,7 +50,7 @@ test('a watch waits as long as the server asks for', async () => {
   expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(990);
 });
 
-test('a watch does not wait for a network that is back, but for a server that asked', async () => {
+test('a watch retries when the network is back, but not before Retry-After', async () => {
   const listeners = new Set<() => void>();
   vi.stubGlobal('addEventListener', (_: string, listener: () => void) => listeners.add(listener));
   vi.stubGlobal('removeEventListener', (_: string, listener: () => void) =>
@@ -81,7 +81,7 @@ test('a watch does not wait for a network that is back, but for a server that as
   expect(patient.watched.state).toBe('waiting');
 });
 
-test('a machine that slept finds its stream silent', { timeout: 30_000 }, async () => {
+test('a watch opens again after its machine has slept', { timeout: 30_000 }, async () => {
   const { watched } = await watching((turn) => turn.begin().acknowledge());
   await expect.poll(() => watched.state).toBe('live');
   const now = Date.now.bind(Date);

@@ -9,7 +9,7 @@ afterEach(async () => {
 
 const FILTER = { toolsListChanged: true };
 
-/** Watches of one origin, as tabs have them; how often each read. */
+/** Watches of one origin, as tabs have them, and counts of their reads. */
 async function tabs(count: number) {
   const host = await served();
   ends.push(() => host.stop());
@@ -27,7 +27,7 @@ async function tabs(count: number) {
   return { ...host, reads, watches, states };
 }
 
-test('tabs share one stream, and each hears what changes', async () => {
+test('tabs share one stream, and each receives what changes', async () => {
   const { bus, server, reads } = await tabs(3);
   expect(bus.attached).toBe(1);
   const before = [...reads];
@@ -35,7 +35,7 @@ test('tabs share one stream, and each hears what changes', async () => {
   await expect.poll(() => reads).toEqual(before.map((count) => count + 1));
 });
 
-test('when the tab that holds the stream goes, another opens it and all read again', async () => {
+test('when the tab that holds the stream closes, another opens it and reads again', async () => {
   const { bus, server, reads, watches } = await tabs(2);
   const before = reads[1] ?? 0;
   await watches[0]?.close();
@@ -46,7 +46,7 @@ test('when the tab that holds the stream goes, another opens it and all read aga
   await expect.poll(() => reads[1]).toBe(before + 2);
 });
 
-test('a tab that comes later makes no other read again', async () => {
+test('a later tab causes no other to read again', async () => {
   const { url, reads } = await tabs(2);
   const before = [...reads];
   const late = watch(url, FILTER, () => {}, { share: true });
@@ -55,7 +55,7 @@ test('a tab that comes later makes no other read again', async () => {
   expect(reads).toEqual(before);
 });
 
-test('a target without a url needs a name to be shared by', () => {
+test('a target without a URL needs a name to be shared', () => {
   const start = () =>
     watch(
       () => new Request('http://nowhere.test'),

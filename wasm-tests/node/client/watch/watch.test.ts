@@ -37,7 +37,7 @@ function until(watched: Watch, state: Watch['state']): Promise<void> {
 }
 
 describe('a watch', () => {
-  test('reads everything that is honored when it opens, and what changes after', async () => {
+  test('reads everything that is honored when it opens, and then what changes', async () => {
     const read: string[] = [];
     const handlers = {
       tools: () => read.push('tools'),
@@ -54,7 +54,7 @@ describe('a watch', () => {
     await expect.poll(() => read.slice(3)).toEqual(['note://a']);
   });
 
-  test('opens anew after a graceful end, and reads again each time', async () => {
+  test('opens again after a graceful end, and reads again each time', async () => {
     let reads = 0;
     const { server, bus, watched } = await watching(() => {
       reads += 1;
@@ -69,7 +69,7 @@ describe('a watch', () => {
 });
 
 describe('the handlers of a watch', () => {
-  test('run once more for all that changes while they run', async () => {
+  test('run once more for all changes that come while they run', async () => {
     let runs = 0;
     let go = () => {};
     const { server, watched } = await watching(async () => {
@@ -89,7 +89,7 @@ describe('the handlers of a watch', () => {
     expect(runs).toBe(2);
   });
 
-  test('may fail, which is told', async () => {
+  test('may fail, which is reported to onError', async () => {
     const failures: unknown[] = [];
     let runs = 0;
     const { server, watched } = await watching(
@@ -130,7 +130,7 @@ describe('the end of a watch', () => {
     expect(asked).toBe(1);
   });
 
-  test('and its states are observed by whoever asks', async () => {
+  test('and its other states notify subscribers', async () => {
     const states: string[] = [];
     const { watched } = await watching(() => {});
     const leave = watched.subscribe(() => states.push(watched.state));
@@ -140,7 +140,7 @@ describe('the end of a watch', () => {
     expect(states).toEqual(['live', 'stopped']);
   });
 
-  test('comes with an aborted signal, for its stream too', async () => {
+  test('comes with an aborted signal, and ends its stream', async () => {
     const abort = new AbortController();
     const { bus, watched } = await watching(() => {}, { signal: abort.signal });
     await until(watched, 'live');
@@ -151,7 +151,7 @@ describe('the end of a watch', () => {
 });
 
 describe('a watch that opens again', () => {
-  test('knows the era of its server after the first time', async () => {
+  test('remembers the era of its server', async () => {
     const { server, watched, requests } = await watching(() => {});
     await until(watched, 'live');
     expect(requests()).toBe(2);
