@@ -50,9 +50,9 @@ export function listenRequest(
 
 /** Opens a subscription without a network in between. */
 export async function open(
-  server: ListenHandler,
+  server: Pick<ListenHandler, 'fetch'>,
   filter: unknown,
-  init: { id?: string; capabilities?: object; abort?: AbortController } = {},
+  init: { id?: string; capabilities?: object; headers?: object; abort?: AbortController } = {},
 ): Promise<WireStream> {
   const { abort = new AbortController() } = init;
   const request = listenRequest(filter, { ...init, signal: abort.signal });
@@ -60,6 +60,24 @@ export async function open(
   abort.signal.addEventListener('abort', () => void request);
   const response = await server.fetch(request);
   return new WireStream(response, abort);
+}
+
+/** The remaining messages of a stream, once it has ended. */
+export async function restOf(stream: WireStream): Promise<string[]> {
+  const messages: string[] = [];
+  for (
+    let message = await stream.message();
+    message !== undefined;
+    message = await stream.message()
+  ) {
+    messages.push(message);
+  }
+  return messages;
+}
+
+/** All messages of a body that has not been read yet, once it has ended. */
+export function messagesOf(response: Response): Promise<string[]> {
+  return restOf(new WireStream(response, new AbortController()));
 }
 
 /** The status and JSON-RPC error code of an answer. */

@@ -1,24 +1,14 @@
-import {
-  type AuthorizeContext,
-  InMemoryBus,
-  type ListenBus,
-  type ListenHandlerOptions,
-  type PrincipalAnswer,
-} from 'mcp-listen';
+import type { AuthorizeContext, ListenHandlerOptions, PrincipalAnswer } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged } from '../../host/listen.ts';
-import { BreakableBus } from '../bus/breakable-bus.ts';
+import { BUSES } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
 const BOTH = { toolsListChanged: true, promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
 const TTL = 30_000;
-const BUSES: [name: string, busOf: () => ListenBus][] = [
-  ['a bus of the process', () => new InMemoryBus()],
-  ['a bus elsewhere', () => new BreakableBus()],
-];
 
 // Streams are written to after the turn of the event loop in which an event arrives.
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
@@ -48,9 +38,9 @@ const FAILURES: [
   ['times out', () => new Promise<never>(() => {}), 'authorizer-timeout'],
 ];
 
-describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
+describe.each(BUSES)('with principal alone, on %s,', (_, newBus) => {
   const served = (options: ListenHandlerOptions) =>
-    serving({ bus: busOf(), keepAliveMs: 0, ...options });
+    serving({ bus: newBus(), keepAliveMs: 0, ...options });
 
   test.each(FAILURES)(
     'a stream whose principal later %s ends without the cue and without a result',
@@ -112,9 +102,9 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
   });
 });
 
-describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
+describe.each(BUSES)('while a stream is open on %s,', (_, newBus) => {
   const served = (options: ListenHandlerOptions) =>
-    serving({ bus: busOf(), keepAliveMs: 0, ...options });
+    serving({ bus: newBus(), keepAliveMs: 0, ...options });
 
   test('principal can move the expiry, or remove it', async () => {
     const caller = changeable({ name: 'ann', expiresAt: Date.now() + 60_000 });

@@ -1,8 +1,8 @@
-import { InMemoryBus, type Principal } from 'mcp-listen';
+import type { Principal } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
-import { BreakableBus } from '../bus/breakable-bus.ts';
-import { listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
+import { BUSES } from '../bus/breakable-bus.ts';
+import { listenRequest, open, refusal, restOf, serving, TOOLS } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
 // Streams are written to after the turn of the event loop in which an event arrives.
@@ -19,12 +19,9 @@ function expiringOn(ms: number): Principal {
   return () => ({ name: 'ann', expiresAt: new Date(Date.now() + ms) });
 }
 
-describe.each([
-  ['a bus of the process', () => new InMemoryBus()],
-  ['a bus elsewhere', () => new BreakableBus()],
-])('on %s', (_, busOf) => {
+describe.each(BUSES)('on %s', (_, newBus) => {
   test('a stream ends without a result when its token expires', async () => {
-    const server = serving({ bus: busOf(), principal: expiring(1_000) });
+    const server = serving({ bus: newBus(), principal: expiring(1_000) });
     const stream = await open(server, TOOLS);
     await stream.message();
     await vi.advanceTimersByTimeAsync(999);
@@ -35,14 +32,12 @@ describe.each([
   });
 
   test('a stream that is not read ends as well, without its pending cues', async () => {
-    const server = serving({ bus: busOf(), principal: expiring(1_000), keepAliveMs: 0 });
+    const server = serving({ bus: newBus(), principal: expiring(1_000), keepAliveMs: 0 });
     const stream = await open(server, TOOLS);
     for (let count = 0; count < 5; count += 1) await server.notify.toolsChanged();
     await vi.advanceTimersByTimeAsync(1_001);
     expect(server.stats()).toMatchObject({ open: 0, ended: { expired: 1 } });
-    const messages: string[] = [];
-    for (let text = await stream.message(); text !== undefined; text = await stream.message())
-      messages.push(text);
+    const messages = await restOf(stream);
     expect(messages.filter((text) => text.includes('list_changed')).length).toBeLessThanOrEqual(1);
     expect(messages.join()).not.toContain('result');
   });
@@ -50,7 +45,7 @@ describe.each([
   test.each([1e15, Number.POSITIVE_INFINITY])(
     'a token that expires in %s ms ends no stream',
     async (ms) => {
-      const server = serving({ bus: busOf(), principal: expiring(ms), keepAliveMs: 0 });
+      const server = serving({ bus: newBus(), principal: expiring(ms), keepAliveMs: 0 });
       await open(server, TOOLS);
       await vi.advanceTimersByTimeAsync(60_000);
       expect(server.stats().open).toBe(1);

@@ -1,14 +1,8 @@
-import {
-  type Authorization,
-  type AuthorizeContext,
-  InMemoryBus,
-  type ListenBus,
-  type ListenHandlerOptions,
-} from 'mcp-listen';
+import type { Authorization, AuthorizeContext, ListenBus, ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { change, heard, LegacySession } from '../../host/legacy.ts';
 import { listChanged, type WireStream } from '../../host/listen.ts';
-import { BreakableBus } from '../bus/breakable-bus.ts';
+import { BUSES } from '../bus/breakable-bus.ts';
 import { open, serving, TOOLS } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
@@ -33,6 +27,11 @@ function changeable() {
   return rights;
 }
 
+/** Serves on a new bus. */
+function servedOn(newBus: () => ListenBus) {
+  return (options: ListenHandlerOptions) => serving({ bus: newBus(), keepAliveMs: 0, ...options });
+}
+
 const FAILURES: [
   why: string,
   answer: () => Authorization | Promise<Authorization>,
@@ -45,14 +44,8 @@ const FAILURES: [
   ['returns an invalid filter', () => ({ toolsListChanged: 'yes' }) as never, 'invalid-filter'],
 ];
 
-const BUSES: [name: string, busOf: () => ListenBus][] = [
-  ['a bus of the process', () => new InMemoryBus()],
-  ['a bus elsewhere', () => new BreakableBus()],
-];
-
-describe.each(BUSES)('on %s', (_, busOf) => {
-  const served = (options: ListenHandlerOptions) =>
-    serving({ bus: busOf(), keepAliveMs: 0, ...options });
+describe.each(BUSES)('on %s', (_, newBus) => {
+  const served = servedOn(newBus);
 
   test('authorize is called again neither within 30 seconds nor without a cue', async () => {
     const rights = changeable();
@@ -114,9 +107,8 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   );
 });
 
-describe.each(BUSES)('a stream on %s', (_, busOf) => {
-  const served = (options: ListenHandlerOptions) =>
-    serving({ bus: busOf(), keepAliveMs: 0, ...options });
+describe.each(BUSES)('a stream on %s', (_, newBus) => {
+  const served = servedOn(newBus);
 
   test('whose client leaves while authorize runs counts as left', async () => {
     const rights = changeable();
@@ -134,6 +126,24 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     expect(server.stats()).toMatchObject({ open: 0, ended: { left: 1, denied: 0 } });
     expect(await next).toBeUndefined();
   });
+
+  test.each([0, Number.POSITIVE_INFINITY])(
+    'calls authorize once with authorizationTtlMs: %s',
+    async (authorizationTtlMs) => {
+      const rights = changeable();
+      const server = served({ authorize: rights.authorize, authorizationTtlMs });
+      const stream = await open(server, TOOLS);
+      await stream.message();
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      await server.notify.toolsChanged();
+      expect(await stream.message()).toBe(CUE);
+      expect(rights.asked).toHaveLength(1);
+    },
+  );
+});
+
+describe.each(BUSES)('a closing stream on %s', (_, newBus) => {
+  const served = servedOn(newBus);
 
   test('ends without a result where its callbacks together exceed authorizeMs', async () => {
     let ms = 0;
@@ -176,20 +186,6 @@ describe.each(BUSES)('a stream on %s', (_, busOf) => {
     expect(await stream.message()).toContain('"result"');
     await closed;
   });
-
-  test.each([0, Number.POSITIVE_INFINITY])(
-    'calls authorize once with authorizationTtlMs: %s',
-    async (authorizationTtlMs) => {
-      const rights = changeable();
-      const server = served({ authorize: rights.authorize, authorizationTtlMs });
-      const stream = await open(server, TOOLS);
-      await stream.message();
-      await vi.advanceTimersByTimeAsync(3_600_000);
-      await server.notify.toolsChanged();
-      expect(await stream.message()).toBe(CUE);
-      expect(rights.asked).toHaveLength(1);
-    },
-  );
 });
 
 describe('the stream of a session', () => {

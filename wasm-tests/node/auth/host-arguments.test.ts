@@ -2,15 +2,13 @@ import {
   type AuthorizeContext,
   createListenHandler,
   type Identity,
-  InMemoryBus,
   isOpenStream,
-  type ListenBus,
   type ListenHandlerOptions,
 } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { initialize, LegacySession } from '../../host/legacy.ts';
 import { listChanged, WireStream } from '../../host/listen.ts';
-import { BreakableBus } from '../bus/breakable-bus.ts';
+import { BUSES } from '../bus/breakable-bus.ts';
 import { CAPABILITIES, listenRequest, TOOLS, URL } from '../serving.ts';
 
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
@@ -125,12 +123,9 @@ describe('the arguments that a host passes after a request', () => {
   });
 });
 
-describe.each<[string, () => ListenBus]>([
-  ['a bus of the process', () => new InMemoryBus()],
-  ['a bus elsewhere', () => new BreakableBus()],
-])('an open stream on %s', (_, busOf) => {
+describe.each(BUSES)('an open stream on %s', (_, newBus) => {
   test('passes the arguments of its request again, with isOpen', async () => {
-    const { authorize, principal, server } = hosted({ bus: busOf(), server: DECLARED });
+    const { authorize, principal, server } = hosted({ bus: newBus(), server: DECLARED });
     const isOpen: boolean[] = [];
     principal.mockImplementation((request, _env, { props }) => {
       isOpen.push(isOpenStream(request));

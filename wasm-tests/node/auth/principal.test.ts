@@ -59,8 +59,10 @@ describe('a listen', () => {
     expect(await refusal(response)).toEqual({ status: denied, code: -32_600, retryAfter: null });
     expect(authorize).not.toHaveBeenCalled();
   });
+});
 
-  test('calls no principal where HTTP alone refuses it', async () => {
+describe('principal', () => {
+  test('is not called for a listen that HTTP alone refuses', async () => {
     const named = vi.fn(principal);
     const server = serving({ principal: named });
     const statuses = [];
@@ -81,19 +83,16 @@ describe('a listen', () => {
     expect(named).not.toHaveBeenCalled();
   });
 
-  test.each(failures())(
-    'gets 503 without details where principal %s',
-    async (_name, principal, code) => {
-      const onError = vi.fn();
-      const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
-      const response = await server.fetch(listenRequest(TOOLS));
-      expect(await response.clone().text()).not.toMatch(/secret|"id"/);
-      expect(await refusal(response)).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
-      expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
-    },
-  );
+  test.each(failures())('that %s gives 503 without details', async (_name, principal, code) => {
+    const onError = vi.fn();
+    const server = serving({ principal, onError, timeouts: { authorizeMs: 20 } });
+    const response = await server.fetch(listenRequest(TOOLS));
+    expect(await response.clone().text()).not.toMatch(/secret|"id"/);
+    expect(await refusal(response)).toEqual({ status: 503, code: -32_603, retryAfter: '2' });
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code }));
+  });
 
-  test('whose client has left reports no error', async () => {
+  test('reports no error after its client has left', async () => {
     const onError = vi.fn();
     const abort = new AbortController();
     const principal = async () => {
@@ -160,7 +159,9 @@ describe('a session', () => {
     expect(await response.clone().text()).not.toContain('"id"');
     expect(await refusal(response)).toMatchObject({ status: 401, code: -32_600 });
   });
+});
 
+describe('a request in a session', () => {
   test.each(inSession())(
     'with an unknown id is refused before principal is called: %s',
     async (_name, ask) => {

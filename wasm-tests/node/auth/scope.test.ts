@@ -2,24 +2,19 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import {
   createListenHandler,
   InMemoryBus,
-  type ListenBus,
   type ListenHandler,
   type ListenHandlerOptions,
 } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { heard, LegacySession, listChange } from '../../host/legacy.ts';
-import { LISTEN_HEADERS, listChanged, listenBody, WireStream } from '../../host/listen.ts';
+import { listChanged, WireStream } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
-import { BreakableBus } from '../bus/breakable-bus.ts';
-import { CAPABILITIES, listenRequest, refusal, serving, TOOLS, URL } from '../serving.ts';
+import { BUSES } from '../bus/breakable-bus.ts';
+import { CAPABILITIES, listenRequest, open, refusal, serving, TOOLS } from '../serving.ts';
 import { sdkServer, sessionServer } from '../sessions/serving.ts';
 
 const CUE = listChanged('1', 'tools');
 const PROMPTS = { promptsListChanged: true };
-const BUSES: [name: string, busOf: () => ListenBus][] = [
-  ['a bus of the process', () => new InMemoryBus()],
-  ['a bus elsewhere', () => new BreakableBus()],
-];
 
 /** Names callers by a header field, `NAME@GROUP`. */
 const principal: ListenHandlerOptions['principal'] = (request) => {
@@ -33,17 +28,14 @@ async function opened(
   filter: object = TOOLS,
 ): Promise<WireStream> {
   const headers = user === '' ? {} : { 'x-user': user };
-  const stream = new WireStream(
-    await server.fetch(listenRequest(filter, { headers })),
-    new AbortController(),
-  );
+  const stream = await open(server, filter, { headers });
   await stream.message();
   return stream;
 }
 
-describe.each(BUSES)('on %s', (_, busOf) => {
+describe.each(BUSES)('on %s', (_, newBus) => {
   test('an event for a group reaches only its callers', async () => {
-    const server = serving({ bus: busOf(), principal });
+    const server = serving({ bus: newBus(), principal });
     const filter = { ...TOOLS, ...PROMPTS };
     const streams = await Promise.all(
       ['ann@acme', 'ben@acme@bolt', 'cid@bolt', 'dan', ''].map((user) =>
@@ -58,7 +50,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   });
 
   test('a filter cannot request a group', async () => {
-    const server = serving({ bus: busOf(), principal });
+    const server = serving({ bus: newBus(), principal });
     const stream = await opened(server, '', {
       ...TOOLS,
       ...PROMPTS,
@@ -76,7 +68,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
       ...requested,
       groups: groups?.includes('acme') ? ['acme-admins'] : [],
     });
-    const server = serving({ bus: busOf(), principal, authorize });
+    const server = serving({ bus: newBus(), principal, authorize });
     const [ann, ben] = [await opened(server, 'ann@acme'), await opened(server, 'ben@bolt')];
     await server.notify.toolsChanged({ group: 'bolt' });
     await server.notify.toolsChanged({ group: 'acme-admins' });
@@ -92,7 +84,7 @@ describe.each(BUSES)('on %s', (_, busOf) => {
       ...requested,
       groups,
     });
-    const server = serving({ bus: busOf(), principal, authorize, authorizationTtlMs: 1 });
+    const server = serving({ bus: newBus(), principal, authorize, authorizationTtlMs: 1 });
     const stream = await opened(server, 'ann');
     groups = [];
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -102,12 +94,8 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   });
 
   test('disconnect ends all streams of a caller without a result, and no others', async () => {
-    const server = serving({ bus: busOf(), principal });
-    const streams = [
-      await opened(server, 'ann'),
-      await opened(server, 'ann'),
-      await opened(server, 'ben'),
-    ];
+    const server = serving({ bus: newBus(), principal });
+    const streams = await Promise.all(['ann', 'ann', 'ben'].map((user) => opened(server, user)));
     await server.disconnect('ann');
     expect(await streams[0]?.message()).toBeUndefined();
     expect(await streams[1]?.message()).toBeUndefined();
@@ -117,9 +105,9 @@ describe.each(BUSES)('on %s', (_, busOf) => {
   });
 });
 
-describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
+describe.each(BUSES)('the limit of a caller on %s', (_, newBus) => {
   test.each([-1, 0, 1])('is 16 streams: 16 plus %i', async (beyond) => {
-    const server = serving({ bus: busOf(), principal });
+    const server = serving({ bus: newBus(), principal });
     const users = Array.from({ length: 15 + beyond }, () => 'ann');
     const streams = await Promise.all(users.slice(0, 16).map((user) => opened(server, user)));
     const response = await server.fetch(listenRequest(TOOLS, { headers: { 'x-user': 'ann' } }));
@@ -136,7 +124,7 @@ describe.each(BUSES)('the limit of a caller on %s', (_, busOf) => {
 
   test('does not apply to an anonymous caller', async () => {
     const server = serving({
-      bus: busOf(),
+      bus: newBus(),
       principal,
       limits: { maxSubscriptionsPerPrincipal: 1 },
     });
@@ -165,10 +153,8 @@ test('the stream of a session receives the events of its groups, and ends on dis
 
 test('a server of the SDK on the same bus ignores events for a group, and disconnects', async () => {
   const bus = new InMemoryBus();
-  const { fetch } = createMcpHandler(() => sdkServer(), { bus });
-  const body = listenBody({ ...TOOLS, resourcesListChanged: true });
-  const response = await fetch(new Request(URL, { method: 'POST', headers: LISTEN_HEADERS, body }));
-  const stream = new WireStream(response, new AbortController());
+  const handler = createMcpHandler(() => sdkServer(), { bus });
+  const stream = await open(handler, { ...TOOLS, resourcesListChanged: true });
   await stream.message();
   const { disconnect, notify } = createListenHandler(() => new Response(), {
     bus,

@@ -1,21 +1,14 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { argumentsOf } from '../../../bench/harness/arguments.ts';
 import { CHECKS, checked } from '../../../bench/harness/baseline.ts';
 import { compare } from '../../../bench/harness/comparison.ts';
-import type { Entrant, Experiment, Metric } from '../../../bench/harness/experiment.ts';
+import type { Entrant, Experiment } from '../../../bench/harness/experiment.ts';
 import { type Outcome, pool, ratioAt } from '../../../bench/harness/outcome.ts';
 import { Progress } from '../../../bench/harness/progress.ts';
-import { verdicts } from '../../../bench/harness/promises.ts';
-import { judged, load, loadFrom, merged, save } from '../../../bench/harness/results.ts';
+import { merged } from '../../../bench/harness/results.ts';
 import { exponent, quantile, summaryOf } from '../../../bench/harness/statistics.ts';
 import { processorMs } from '../../../bench/over-http/processor.ts';
-import { report } from '../../../bench/report/report.ts';
-
-const RATE: Metric = { id: 'rate', title: 'rate', unit: 'frames/s', better: 'more' };
-const CPU: Metric = { id: 'cpu', title: 'processor', unit: 'us/event', better: 'less' };
+import { dense, RATE } from './outcomes.ts';
 
 describe('statistics', () => {
   test('contain the median, the minimum and the maximum', () => {
@@ -68,98 +61,6 @@ describe('a comparison', () => {
     expect(said.at(-1)).toMatch(
       /a +30 +30 +30 +frames\/s\n +b +10 +10 +10 +frames\/s +3x +3 +3\n +c +a frame is missing/,
     );
-  });
-});
-
-describe('a promise', () => {
-  test('holds when all its conditions do', () => {
-    expect(verdicts([dense(9, 1.3)])['S1']).toMatchObject({
-      holds: true,
-      value: 9,
-      unit: 'x',
-      goal: 9,
-      from: ['dense'],
-    });
-  });
-
-  test.each([
-    ['one condition does not', dense(8.9, 1.3)],
-    ['another condition does not', dense(9, 1.31)],
-    [
-      'one condition was not measured',
-      { ...dense(9, 1.3), contenders: dense(9, 1.3).contenders.slice(0, 2) },
-    ],
-  ])('does not hold where %s', (_, outcome) => {
-    expect(verdicts([outcome])['S1']?.holds).toBe(false);
-  });
-
-  test('about all hosts is judged by the slowest', () => {
-    const host = (name: string, ms: number) => ({
-      name,
-      includes: '',
-      points: [{ x: 0, rounds: [{ instantiate: ms }] }],
-    });
-    const metrics: [Metric] = [
-      { id: 'instantiate', title: 'instantiate', unit: 'ms', better: 'less' },
-    ];
-    const hosts = {
-      ...dense(1, 1),
-      name: 'instantiate',
-      proves: ['S7'],
-      metrics,
-      contenders: [host('a', 1), host('b', 7)],
-    };
-    const slowest = (outcome: Outcome) => verdicts([outcome])['S7']?.conditions.at(-1);
-    expect(slowest(hosts)).toMatchObject({ holds: false, value: 7 });
-    const failed = { name: 'c', includes: '', points: [], failed: 'there is no such host' };
-    expect(slowest({ ...hosts, contenders: [host('a', 1), failed] })).toMatchObject({
-      holds: false,
-      value: null,
-    });
-  });
-
-  test('about acknowledgments allows what the SDK takes and 1.2 round trips to an object', () => {
-    const metrics: [Metric] = [{ id: 'ack', title: 'ack', unit: 'ms', better: 'less' }];
-    const standing = (name: string, ack: number) => ({
-      name,
-      includes: '',
-      points: [{ x: 0, rounds: [{ ack }] }],
-    });
-    const judged = (ours: number) => {
-      const peers = [standing('TypeScript SDK', 2), standing('a round trip to an object', 1)];
-      const contenders = [standing('mcp-listen', ours), ...peers];
-      const conditions = verdicts([
-        { ...dense(1, 1), name: 'ack-new', proves: ['S8'], metrics, contenders },
-      ])['S8'];
-      return conditions?.conditions.find(({ what }) => what.includes('new topic'));
-    };
-    expect(judged(3.2)).toMatchObject({ holds: true, value: 1 });
-    expect(judged(3.3)).toMatchObject({ holds: false });
-  });
-
-  test('about added cost subtracts the limit at each size', () => {
-    const points = (...costs: number[]) => costs.map((cpu, x) => ({ x, rounds: [{ cpu }] }));
-    const judged = (...ours: number[]) => {
-      const contenders = [
-        { name: 'mcp-listen', includes: '', points: points(...ours) },
-        { name: 'enqueue only', includes: '', points: points(10, 20) },
-      ];
-      const outcome = {
-        ...dense(1, 1),
-        name: 'targeted-by-streams',
-        proves: ['S3'],
-        metrics: [CPU] as [Metric],
-        contenders,
-      };
-      return verdicts([outcome])['S3']?.conditions.at(-1);
-    };
-    expect(judged(20, 33)).toMatchObject({ holds: true, value: 1.3 });
-    expect(judged(20, 34)).toMatchObject({ holds: false, value: 1.4 });
-    expect(judged(20)).toMatchObject({ holds: false, value: null });
-  });
-
-  test('a promise without measurements has no verdict', () => {
-    expect(verdicts([])).toEqual({});
   });
 });
 
@@ -238,77 +139,7 @@ describe('processorMs', () => {
   });
 });
 
-describe('the written results', () => {
-  test('are rendered from results.json alone', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const points = [0, 10, 1_000].map((x) => ({ x, rounds: [{ rate: x }, { rate: 2 * x }] }));
-    const curve: Outcome = {
-      ...dense(1, 1),
-      name: 'curve',
-      proves: [],
-      axis: 'streams <&>',
-      contenders: [],
-    };
-    curve.contenders.push({ name: 'mcp-listen', includes: 'all', points });
-    await save(folder, judged('quick', MACHINE, [dense(9, 1.3), curve]));
-    await report(folder);
-    const text = await readFile(join(folder, 'RESULTS.md'), 'utf8');
-    expect(text).toContain('| S1 | dense fan-out, of the SDK | at least 9 x | 9 | 9 | 9 | holds |');
-    expect(text).toContain(
-      '| mcp-listen | 0 (0 - 0) | 15 (10 - 20) | 1,500 (1,000 - 2,000) | 1.00 |',
-    );
-    expect(await readdir(join(folder, 'plots'))).toEqual([
-      'curve-cpu.svg',
-      'curve-rate.svg',
-      'dense-cpu.svg',
-      'dense-rate.svg',
-    ]);
-    const svg = await readFile(join(folder, 'plots', 'curve-rate.svg'), 'utf8');
-    expect(svg).toContain('streams &lt;&amp;>');
-    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
-  });
-
-  test('have the verdicts at the top level of the file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-bench-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const results = judged('full', MACHINE, [dense(9, 1.3)]);
-    await save(folder, results);
-    const file = join(folder, 'results.json');
-    const written = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
-    expect(written['S1']).toMatchObject({ holds: true, value: 9, unit: 'x', goal: 9 });
-    expect(await load(file)).toEqual(results);
-    expect(await loadFrom(folder)).toEqual(results);
-    expect(await loadFrom(join(folder, 'nowhere'))).toBeUndefined();
-  });
-});
-
 const USED_US = 200_000;
-const MACHINE = {
-  ...{
-    date: '2026-11-21T00:00:00Z',
-    cpu: 'cpu',
-    cores: 2,
-    memoryGb: 8,
-    kernel: '6',
-    node: 'v24',
-    versions: {},
-  },
-  fsyncMs: 1,
-};
-
-/** Evidence for S1: the SDK delivers 1 and the limit costs 1; ours are multiples of them. */
-function dense(ours: number, cost: number): Outcome {
-  const standing = (name: string, rate: number, cpu: number) => {
-    return { name, includes: '', points: [{ x: 0, rounds: [{ rate, cpu }] }] };
-  };
-  const contenders = [
-    standing('mcp-listen', ours, cost),
-    standing('TypeScript SDK', 1, 9),
-    standing('enqueue only', 12, 1),
-  ];
-  return { name: 'dense', title: 'dense', proves: ['S1'], metrics: [RATE, CPU], contenders };
-}
 
 function experiment(entrants: Entrant[], options: Partial<Experiment> = {}): Experiment {
   return {

@@ -1,4 +1,4 @@
-import { InMemoryBus, type ServerEvent } from 'mcp-listen';
+import { InMemoryBus, type ListenBus, type ServerEvent } from 'mcp-listen';
 import type {
   AttachableBus,
   AttachmentListener,
@@ -97,3 +97,9 @@ export class BreakableBus implements AttachableBus {
     };
   }
 }
+
+/** A bus that feeds the streams of its process, and one that streams reach over connections. */
+export const BUSES: [name: string, newBus: () => ListenBus][] = [
+  ['the in-memory bus', () => new InMemoryBus()],
+  ['a remote bus', () => new BreakableBus()],
+];

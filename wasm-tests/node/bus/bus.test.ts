@@ -1,12 +1,12 @@
 import {
   createMcpHandler,
   InMemoryServerEventBus,
-  McpServer,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import { InMemoryBus, ListenError, type ServerEvent } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../../host/listen.ts';
+import { notebook } from '../sdk/notebook.ts';
 import { listenRequest, open, refusal, serving } from '../serving.ts';
 
 const TOOLS = { toolsListChanged: true };
@@ -152,7 +152,7 @@ describe('the in-memory bus', () => {
 
   test('works as the bus of the SDK', async () => {
     const bus = new InMemoryBus();
-    const handler = createMcpHandler(notebook, { bus });
+    const handler = createMcpHandler(() => notebook(), { bus });
     const response = await handler.fetch(listenRequest(TOOLS));
     const reader = response.body?.getReader();
     await reader?.read();
@@ -246,9 +246,4 @@ function attachedAt(
     position: answer.after,
     replayed: batches.flatMap(({ events }) => events).length,
   };
-}
-
-function notebook(): McpServer {
-  const capabilities = { tools: { listChanged: true } };
-  return new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });
 }

@@ -8,8 +8,8 @@ export const URI = 'note://a';
 export const EVENT = JSON.stringify({ kind: 'resource_updated', uri: URI });
 
 /**
- * A bus that keeps its whole log in memory, and the sockets to it, which a test can refuse, mute and
- * break.
+ * A bus that keeps its whole log in memory, and the sockets to it, which a test can refuse, mute
+ * and break.
  */
 export class SmallBus {
   readonly sockets: SmallSocket[] = [];

@@ -8,7 +8,7 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { listen, type Subscription, watch } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { sdkSessions } from '../../host/sdk-sessions.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
 import { typescriptClient } from '../../interop/typescript-client.ts';
@@ -16,11 +16,6 @@ import { served } from './serving.ts';
 
 // Each starts a process.
 vi.setConfig({ testTimeout: 20_000 });
-
-const ends: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://todo'] };
 const SERVER = { command: process.execPath, args: [STDIO_SERVER] };
@@ -51,7 +46,7 @@ describe('a server on stdio', () => {
 
   test('that already runs is shared with its other clients', async () => {
     const child = spawn(SERVER.command, SERVER.args);
-    ends.push(() => child.kill());
+    onTestFinished(() => void child.kill());
     const one = await listen(stdio(child), FILTER);
     const other = await listen(stdio(child), FILTER);
     expect(one.id).not.toBe(other.id);
@@ -80,14 +75,14 @@ describe('a server on stdio', () => {
         onError: ({ code }) => starts.push(code),
       },
     );
-    ends.push(() => watched.close());
+    onTestFinished(() => watched.close());
     await expect.poll(() => starts.length, { timeout: 10_000 }).toBeGreaterThan(1);
     expect(new Set(starts)).toEqual(new Set(['disconnected']));
   });
 
   test('is stopped by closing its input first', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-stdio-'));
-    ends.push(() => rm(folder, { recursive: true }));
+    onTestFinished(() => rm(folder, { recursive: true }));
     const file = join(folder, 'said');
     const program = `process.stdin.resume().on('end', () => require('fs').writeFileSync(${JSON.stringify(file)}, 'bye'))`;
     const silent = stdio({ command: process.execPath, args: ['-e', program] });
@@ -109,7 +104,7 @@ describe('a server on stdio', () => {
 describe('a client of an SDK', () => {
   test('lends its connection to stdio, and keeps its own messages', async () => {
     const client = await typescriptClient(new StdioClientTransport(SERVER));
-    ends.push(() => client.close());
+    onTestFinished(() => client.close());
     const subscription = await listen(client, FILTER);
     await client.callTool({ name: 'add_tool', arguments: { name: 'greet' } });
     expect(await first(subscription)).toBe('tools_list_changed');
@@ -118,9 +113,9 @@ describe('a client of an SDK', () => {
 
   test('lends its connection over HTTP', async () => {
     const host = await served();
-    ends.push(() => host.stop());
+    onTestFinished(() => host.stop());
     const client = await typescriptClient(new StreamableHTTPClientTransport(new URL(host.url)));
-    ends.push(() => client.close());
+    onTestFinished(() => client.close());
     const subscription = await listen(client, { toolsListChanged: true });
     expect(subscription.era).toBe('2026-07-28');
     await host.server.notify.toolsChanged();
@@ -130,10 +125,10 @@ describe('a client of an SDK', () => {
 
   test('of 2025 lends its session', async () => {
     const sdk = await sdkSessions();
-    ends.push(() => sdk.stop());
+    onTestFinished(() => sdk.stop());
     const client = new OldClient({ name: 'old', version: '1.0.0' });
     await client.connect(new OldTransport(new URL(sdk.url)) as Parameters<OldClient['connect']>[0]);
-    ends.push(() => client.close());
+    onTestFinished(() => client.close());
     const subscription = await listen(client, { resourceSubscriptions: ['note://a'] });
     expect(subscription.honored).toEqual({ resourceSubscriptions: ['note://a'] });
     await sdk.update('note://a');

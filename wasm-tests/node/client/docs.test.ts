@@ -1,19 +1,14 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Watch } from 'mcp-listen/client';
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { run } from '../../../scripts/process/command.mjs';
-import { root } from '../../../scripts/process/project.mjs';
 import { writeSnippets } from '../../host/snippets.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
 import { typescriptClient } from '../../interop/typescript-client.ts';
+import { compile, load, projectFolder } from '../project/compiled.ts';
 import { served } from './serving.ts';
 
-// Inside the project, so that `mcp-listen` resolves.
-const FOLDER = join(root, '.build', 'client-docs');
+const FOLDER = projectFolder('client-docs');
 let host: Awaited<ReturnType<typeof served>>;
 let written: string[];
 /** The snippets that were loaded. */
@@ -22,9 +17,7 @@ const loaded = new Set<string>();
 beforeAll(async () => {
   host = await served();
   written = await writeSnippets(FOLDER, host.url);
-  await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(TSCONFIG));
-  // What tsc says of a snippet is the failure.
-  await run('tsc', ['-p', FOLDER]);
+  await compile(FOLDER);
 }, 60_000);
 
 // The server notices that a client has closed its stream a moment later.
@@ -33,7 +26,7 @@ afterAll(() => host.stop());
 
 function compiled<T>(name: string): Promise<T> {
   loaded.add(`${name}.ts`);
-  return import(/* @vite-ignore */ pathToFileURL(join(FOLDER, `${name}.js`)).href) as Promise<T>;
+  return load(FOLDER, name);
 }
 
 /** Runs a snippet that watches until it has read a change. */
@@ -109,15 +102,3 @@ test('sdk.ts uses the transport of a client of the SDK', async () => {
 test('every program of the page has run', () => {
   expect([...loaded].sort()).toEqual(written.toSorted());
 });
-
-const TSCONFIG = {
-  extends: '../../tsconfig.base.json',
-  compilerOptions: {
-    composite: false,
-    declaration: false,
-    sourceMap: false,
-    skipLibCheck: true,
-    lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
-    types: ['node'],
-  },
-};

@@ -5,7 +5,7 @@ import {
   SubscriptionLost,
   SubscriptionRefused,
 } from 'mcp-listen/client';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   acknowledgment,
   hostile,
@@ -15,17 +15,12 @@ import {
   updated,
 } from '../../host/hostile.ts';
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
 /** Listens to a server that plays `mode`; returns the events, and the code of the end. */
 async function outcome(mode: (turn: Turn) => unknown, options: ClientListenOptions = {}) {
   const server = await hostile(mode);
-  ends.push(() => server.stop());
+  onTestFinished(() => server.stop());
   const events: string[] = [];
   try {
     const subscription = await listen(server.url, FILTER, { era: '2026-07-28', ...options });
@@ -187,7 +182,9 @@ describe('on an open stream a hostile server', () => {
     );
     expect(events).toEqual(['honored 2', 'tools_list_changed', 'resource_updated', 'graceful']);
   });
+});
 
+describe('on an acknowledged stream a hostile server', () => {
   test('stays silent', async () => {
     const { events } = await outcome((turn) => turn.begin().acknowledge(), { maxSilenceMs: 200 });
     expect(events).toEqual(['honored 2', 'silence']);

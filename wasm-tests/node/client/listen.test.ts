@@ -8,25 +8,20 @@ import {
   SubscriptionsNotSupported,
   watch,
 } from 'mcp-listen/client';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { declaring } from '../../host/options.ts';
 import { served } from './serving.ts';
 
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-
 async function serving(options: ServerOptions = {}) {
   const host = await served(options);
-  ends.push(() => host.stop());
+  onTestFinished(() => host.stop());
   return host;
 }
 
 async function listening(filter: SubscriptionFilter, options: ClientListenOptions = {}) {
   const host = await serving();
   const subscription = await listen(host.url, filter, options);
-  ends.push(() => subscription.close());
+  onTestFinished(() => subscription.close());
   return { ...host, subscription };
 }
 
@@ -181,7 +176,7 @@ describe('a client', () => {
       { toolsListChanged: true },
       { token: () => tokens.shift() ?? 'fresh' },
     );
-    ends.push(() => subscription.close());
+    onTestFinished(() => subscription.close());
     expect(asked).toContain('Bearer stale');
     expect(asked.at(-1)).toBe('Bearer fresh');
   });

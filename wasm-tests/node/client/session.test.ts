@@ -1,13 +1,8 @@
 import { listen, type Subscription, SubscriptionsNotSupported, watch } from 'mcp-listen/client';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { sdkSessions } from '../../host/sdk-sessions.ts';
 import { type SessionScript, sessionScript } from '../../host/session-script.ts';
 import { served } from './serving.ts';
-
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const TOOLS = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
@@ -25,14 +20,14 @@ async function events(subscription: Subscription, most: number): Promise<string[
 
 async function scripted(script: SessionScript) {
   const server = await sessionScript(script);
-  ends.push(() => server.stop());
+  onTestFinished(() => server.stop());
   return server;
 }
 
 describe('a session behind the same API', () => {
   test('opens with this server, receives changes, and ends on close', async () => {
     const host = await served({ legacy: 'sessions' });
-    ends.push(() => host.stop());
+    onTestFinished(() => host.stop());
     const subscription = await listen(host.url, FILTER, { era: '2025' });
     expect(subscription.era).toBe('2025-11-25');
     expect(subscription.honored).toEqual(FILTER);
@@ -44,7 +39,7 @@ describe('a session behind the same API', () => {
 
   test('opens with the official SDK of 2025 after trying 2026-07-28', async () => {
     const sdk = await sdkSessions();
-    ends.push(() => sdk.stop());
+    onTestFinished(() => sdk.stop());
     const subscription = await listen(sdk.url, FILTER);
     expect(subscription.era).toBe('2025-11-25');
     expect(subscription.honored).toEqual(FILTER);
@@ -110,7 +105,7 @@ describe('the stream of a session', () => {
       onMessage: ({ direction, text }) =>
         direction === 'out' && !text.includes('"method"') && answers.push(text),
     });
-    ends.push(() => subscription.close());
+    onTestFinished(() => subscription.close());
     await expect
       .poll(() => answers)
       .toEqual([
@@ -122,7 +117,7 @@ describe('the stream of a session', () => {
   test('leaves out a resource that the server refuses', async () => {
     const { url } = await scripted({ stream: (turn) => turn.begin(), refused: ['note://a'] });
     const subscription = await listen(url, FILTER);
-    ends.push(() => subscription.close());
+    onTestFinished(() => subscription.close());
     expect(subscription.honored).toEqual({ toolsListChanged: true });
   });
 });
@@ -154,7 +149,7 @@ describe('where a session has no stream', () => {
     const watched = watch(url, FILTER, () => {
       reads += 1;
     });
-    ends.push(() => watched.close());
+    onTestFinished(() => watched.close());
     await expect.poll(() => watched.reconnects, { timeout: 5_000 }).toBe(1);
     expect(reads).toBe(2);
     expect(seen.filter((line) => line === 'POST initialize')).toHaveLength(2);

@@ -2,7 +2,7 @@ import type { ListenHandler, ListenHandlerOptions } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import { Tenants } from '../../../dist/cloudflare/route/tenants.js';
 import { forgettableHandler } from '../../../dist/listen-handler.js';
-import { WireStream } from '../../host/listen.ts';
+import type { WireStream } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { CAPABILITIES, listenRequest, open, TOOLS } from '../serving.ts';
@@ -59,8 +59,7 @@ test('a new server is not forgotten where all others are in use', async () => {
   const streams: WireStream[] = [];
   for (const name of ['a', 'b', 'c']) {
     const server = all.server(name);
-    const stream = new WireStream(await server.fetch(listenRequest(TOOLS)), new AbortController());
-    streams.push(stream);
+    streams.push(await open(server, TOOLS));
     expect(all.server(name)).toBe(server);
   }
   const server = all.server('d');

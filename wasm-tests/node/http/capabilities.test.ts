@@ -1,26 +1,23 @@
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
-import { WireStream } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
+import { notebook } from '../sdk/notebook.ts';
 import { CAPABILITIES, listenRequest, open, refusal, TOOLS, URL } from '../serving.ts';
 import { sendTo } from '../sessions/serving.ts';
 
 describe('capabilities', () => {
   test('come from server/discover, sent with the credentials of the caller', async () => {
     const asked: (string | null)[] = [];
-    const handler = createMcpHandler(notebook);
+    const handler = createMcpHandler(() => notebook());
     const server = createListenHandler((request: Request) => {
       asked.push(request.headers.get('mcp-method'), request.headers.get('authorization'));
       return handler.fetch(request);
     });
     const filter = { ...TOOLS, promptsListChanged: true, resourceSubscriptions: ['note://a'] };
-    const response = await server.fetch(
-      listenRequest(filter, { headers: { authorization: 'Bearer t' } }),
-    );
+    const stream = await open(server, filter, { headers: { authorization: 'Bearer t' } });
     expect(asked).toEqual(['server/discover', 'Bearer t']);
-    const stream = new WireStream(response, new AbortController());
     expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
     void server.close();
     expect(await stream.message()).toContain(
@@ -29,7 +26,7 @@ describe('capabilities', () => {
   });
 
   test('are read from an event stream too', async () => {
-    const handler = createMcpHandler(notebook, { responseMode: 'sse' });
+    const handler = createMcpHandler(() => notebook(), { responseMode: 'sse' });
     const stream = await open(createListenHandler(handler), TOOLS);
     expect(await stream.message()).toContain('"notifications":{"toolsListChanged":true}');
   });
@@ -45,7 +42,7 @@ describe('capabilities', () => {
   ])('of a handler that %s: 503, and the next listen asks again', async (_name, broken) => {
     const onError = vi.fn();
     let isBroken = true;
-    const handler = createMcpHandler(notebook);
+    const handler = createMcpHandler(() => notebook());
     const server = createListenHandler(
       (request: Request) => (isBroken ? broken() : handler.fetch(request)),
       {
@@ -124,7 +121,7 @@ describe('capabilities at initialize', () => {
     'come from the handler where server/discover %s; errors reported: %i',
     async (_name, reported, asked) => {
       const onError = vi.fn();
-      const behind = createMcpHandler(notebook);
+      const behind = createMcpHandler(() => notebook());
       const handler = (request: Request) =>
         request.headers.get('mcp-method') === 'server/discover' ? asked() : behind.fetch(request);
       const session = await LegacySession.begin(
@@ -143,7 +140,7 @@ describe('discovered capabilities', () => {
 
   test('are cached for ttlMs', async () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000);
-    const { asked, listen } = discovering({ ttlMs: 60_000, cacheScope: 'public' });
+    const { asked, listen } = servedWith({ ttlMs: 60_000, cacheScope: 'public' });
     await listen('Bearer a');
     clock.mockReturnValue(60_999);
     await listen('Bearer b');
@@ -155,7 +152,7 @@ describe('discovered capabilities', () => {
 
   test('are cached for an hour at most', async () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
-    const { asked, listen } = discovering({ ttlMs: 86_400_000, cacheScope: 'public' });
+    const { asked, listen } = servedWith({ ttlMs: 86_400_000, cacheScope: 'public' });
     await listen();
     clock.mockReturnValue(3_600_000);
     await listen();
@@ -163,13 +160,13 @@ describe('discovered capabilities', () => {
   });
 
   test.each([{ ttlMs: 0 }, {}])('are not cached with %o', async (freshness) => {
-    const { asked, listen } = discovering(freshness);
+    const { asked, listen } = servedWith(freshness);
     for (let round = 0; round < 3; round += 1) await listen();
     expect(asked).toHaveLength(3);
   });
 
   test.each([{ cacheScope: 'private' }, {}])('are cached for one caller with %o', async (scope) => {
-    const { asked, listen } = discovering({ ttlMs: 60_000, ...scope });
+    const { asked, listen } = servedWith({ ttlMs: 60_000, ...scope });
     await listen('Bearer a');
     await listen('Bearer a');
     await listen('Bearer b');
@@ -180,14 +177,14 @@ describe('discovered capabilities', () => {
 
   test('are requested again, and only what they include is honored', async () => {
     const answer = { ttlMs: 0, capabilities: { tools: { listChanged: true } } };
-    const { listen } = discovering(answer);
+    const { listen } = servedWith(answer);
     expect(await listen()).toContain('"notifications":{"toolsListChanged":true}');
     answer.capabilities.tools.listChanged = false;
     expect(await listen()).toContain('"notifications":{}');
   });
 
   test('are requested by each of several concurrent listens', async () => {
-    const { asked, listen } = discovering({ ttlMs: 60_000 });
+    const { asked, listen } = servedWith({ ttlMs: 60_000 });
     const acks = await Promise.all([listen(), listen(), listen()]);
     expect(new Set(acks)).toHaveLength(1);
     expect(asked).toHaveLength(3);
@@ -196,24 +193,15 @@ describe('discovered capabilities', () => {
   });
 });
 
-/** A server whose handler discovers its capabilities with `answer`; `listen` resolves with the ack. */
-function discovering(answer: object) {
+/** A server whose handler answers server/discover with `answer`; `listen` returns the ack. */
+function servedWith(answer: object) {
   const asked: string[] = [];
   const server = createListenHandler((request: Request) => {
     asked.push(request.headers.get('authorization') ?? '');
     const capabilities = { tools: { listChanged: true } };
     return Response.json({ jsonrpc: '2.0', id: 1, result: { capabilities, ...answer } });
   });
-  const listen = async (authorization = '', cookie = '') => {
-    const response = await server.fetch(
-      listenRequest(TOOLS, { headers: { authorization, cookie } }),
-    );
-    return new WireStream(response, new AbortController()).message();
-  };
+  const listen = async (authorization = '', cookie = '') =>
+    (await open(server, TOOLS, { headers: { authorization, cookie } })).message();
   return { asked, listen };
-}
-
-function notebook(): McpServer {
-  const capabilities = { tools: { listChanged: true } };
-  return new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });
 }

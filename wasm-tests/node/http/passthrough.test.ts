@@ -95,8 +95,10 @@ describe('what is not a listen reaches the handler unchanged', () => {
     await server.fetch(request);
     expect(seen[0]).toMatchObject({ method, headers: Object.fromEntries(request.headers) });
   });
+});
 
-  test('the very request, where its body need not be read', async () => {
+describe('the handler receives the very request', () => {
+  test('where its body need not be read', async () => {
     let given: Request | undefined;
     const server = createListenHandler((request: Request) => {
       given = request;
@@ -112,7 +114,7 @@ describe('what is not a listen reaches the handler unchanged', () => {
     expect(request.bodyUsed).toBe(false);
   });
 
-  test('the very request, where its body was read already', async () => {
+  test('where its body was read already', async () => {
     let given: Request | undefined;
     const server = createListenHandler((request: Request) => {
       given = request;

@@ -26,8 +26,8 @@ export interface Kit {
 export type Change = (kit: Kit) => unknown;
 
 /**
- * Returns a factory of servers with one tool, prompt and resource, and with the tool `change`, which
- * makes `change`.
+ * Returns a factory of servers with one tool, prompt and resource, and with the tool `change`,
+ * which makes `change`.
  */
 export function changingServer(change: Change): () => McpServer {
   return () => {

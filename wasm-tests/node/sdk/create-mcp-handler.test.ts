@@ -15,7 +15,7 @@ import {
   updated,
   WireStream,
 } from '../../host/listen.ts';
-import { listenRequest, TOOLS, URL } from '../serving.ts';
+import { listenRequest, open, TOOLS, URL } from '../serving.ts';
 import { recordingSdkBus } from './changing-server.ts';
 
 const CAPABILITIES = {
@@ -70,8 +70,7 @@ describe.each([
       fetch,
       notify,
     } = create(factory, { bus, maxSubscriptions: 1, keepAliveMs: 0 });
-    const response = await fetch(listenRequest(TOOLS));
-    const stream = new WireStream(response, new AbortController());
+    const stream = await open({ fetch }, TOOLS);
     expect(await parsed(stream)).toEqual(JSON.parse(acknowledged('1', TOOLS)));
     const received = vi.fn();
     used.subscribe(received);
@@ -114,7 +113,7 @@ describe('createMcpHandler of mcp-listen/sdk', () => {
 
   test('publishes the notifications of a server', async () => {
     const handler = createMcpHandler(factory);
-    const stream = new WireStream(await handler.fetch(listenRequest(NOTE)), new AbortController());
+    const stream = await open(handler, NOTE);
     expect(await stream.message()).toBe(acknowledged('1', NOTE));
     await handler.fetch(toolCall().request());
     expect(await stream.message()).toBe(updated('1', 'note://a'));

@@ -62,7 +62,7 @@ test('a session of the SDK receives a change once, and so does the bus', async (
   await sessions.stop();
 });
 
-/** The client side of a server of the SDK on stdio whose tool `change` changes its list of tools. */
+/** The client side of a server of the SDK on stdio; its tool `change` changes its list of tools. */
 function onStdio() {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const bus = new InMemoryBus();

@@ -126,7 +126,9 @@ describe('changes', () => {
     await later.change?.();
     expect(batches).toEqual([[{ kind: 'tools_list_changed' }, UPDATED]]);
   });
+});
 
+describe('the changes', () => {
   test('of a low-level Server are published', async () => {
     const { bus, batches } = recording();
     const factory = publishChanges(() => new Server({ name: 'low', version: '1.0.0' }), bus);

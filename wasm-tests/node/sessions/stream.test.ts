@@ -1,12 +1,13 @@
 import { createListenHandler, InMemoryBus, type ServerEvent } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
-import { fields, LegacySession } from '../../host/legacy.ts';
-import { acknowledged, listChanged, updated, WireStream } from '../../host/listen.ts';
+import { change, fields, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
-import { listenRequest, refusal } from '../serving.ts';
+import { PlainBus } from '../bus/plain-bus.ts';
+import { open, refusal } from '../serving.ts';
 import { sendTo, sessionServer } from './serving.ts';
 
-const TOOLS = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+const TOOLS = listChange('tools');
 
 test('one publish reaches a listen stream and a session once, each in its form', async () => {
   const { send, server } = sessionServer();
@@ -16,7 +17,7 @@ test('one publish reaches a listen stream and a session once, each in its form',
   expect(legacy.response.headers.get('content-type')).toBe('text/event-stream');
   expect(fields(await legacy.event())).toMatchObject({ data: '' });
   const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
-  const modern = await modernStream(server.fetch, filter);
+  const modern = await open(server, filter);
   expect(await modern.message()).toBe(acknowledged('1', filter));
   await server.notify.resourceUpdated('note://a');
   await server.notify.resourceUpdated('note://b');
@@ -164,17 +165,7 @@ test('authorize can deny the stream of a session', async () => {
 });
 
 test('a bus written for the SDK serves sessions too', async () => {
-  const listeners = new Set<(event: ServerEvent) => void>();
-  const bus = {
-    publish: (event: ServerEvent) => {
-      for (const listener of listeners) listener(event);
-    },
-    subscribe: (listener: (event: ServerEvent) => void) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
-  const { send, server } = sessionServer({ bus });
+  const { send, server } = sessionServer({ bus: new PlainBus() });
   const session = await LegacySession.begin(send);
   const stream = await session.open();
   const { id } = fields(await stream.event());
@@ -212,20 +203,5 @@ test('a handler without server/discover declares its capabilities at initialize'
   await server.notify.promptsChanged();
   expect(await heard(stream)).toMatchObject({ method: 'notifications/prompts/list_changed' });
 });
-
-async function heard(stream: WireStream): Promise<unknown> {
-  return fields(await stream.event()).data;
-}
-
-function change(uri: string): unknown {
-  return { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
-}
-
-async function modernStream(
-  fetch: (request: Request) => Promise<Response>,
-  filter: unknown,
-): Promise<WireStream> {
-  return new WireStream(await fetch(listenRequest(filter)), new AbortController());
-}
 
 const EMPTY = { jsonrpc: '2.0', id: 7, result: {} };

@@ -1,10 +1,10 @@
-import type { ServerEvent } from 'mcp-listen';
 import type { StdioListenOptions } from 'mcp-listen/node';
 import { expect, test, vi } from 'vitest';
 import { initialize } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
 import { LineReader } from '../../host/stdio.ts';
 import { fed } from '../bus/fed-bus.ts';
+import { PlainBus } from '../bus/plain-bus.ts';
 import { connected } from './serving.ts';
 
 test('a client of 2025 receives its lists and its resources, without a subscription id', async () => {
@@ -23,17 +23,10 @@ test('a client of 2025 receives its lists and its resources, without a subscript
 });
 
 test('a client of 2025 receives events that others publish on the bus', async () => {
-  const listeners = new Set<(event: ServerEvent) => void>();
-  const bus = {
-    publish: () => undefined,
-    subscribe: (listener: (event: ServerEvent) => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-  };
+  const bus = new PlainBus();
   const { client } = await begun({ bus });
   await client.subscribe('note://a');
-  for (const listener of listeners) listener({ kind: 'resource_updated', uri: 'note://a' });
+  bus.publish({ kind: 'resource_updated', uri: 'note://a' });
   expect(await client.lines.next()).toBe(updated('note://a'));
 });
 

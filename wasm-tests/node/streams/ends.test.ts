@@ -1,9 +1,9 @@
 import { InMemoryBus } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
 import type { AttachableBus } from '../../../dist/bus/attachable-bus.js';
-import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
+import { acknowledged, listChanged } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
-import { listenRequest, open, RESULT, serving, TOOLS, watched } from '../serving.ts';
+import { listenRequest, messagesOf, open, RESULT, serving, TOOLS, watched } from '../serving.ts';
 
 test('a stream ends gracefully with the result, after its pending cues', async () => {
   const { attached, server } = watched();
@@ -152,17 +152,3 @@ test('a thousand streams that open and drop in one tick leave nothing behind', a
   expect(attached()).toBe(0);
   expect(onError).not.toHaveBeenCalled();
 });
-
-/** All messages of a body that nobody has read yet. */
-async function messagesOf(response: Response): Promise<string[]> {
-  const stream = new WireStream(response, new AbortController());
-  const messages: string[] = [];
-  for (
-    let message = await stream.message();
-    message !== undefined;
-    message = await stream.message()
-  ) {
-    messages.push(message);
-  }
-  return messages;
-}

@@ -1,21 +1,8 @@
-import { InMemoryBus, type ServerEvent } from 'mcp-listen';
+import { InMemoryBus } from 'mcp-listen';
 import { expect, test } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
+import { PlainBus } from '../bus/plain-bus.ts';
 import { listenRequest, open, serving, TOOLS, watched } from '../serving.ts';
-
-/** A bus as one writes it for the official SDK. */
-class PlainBus {
-  readonly listeners = new Set<(event: ServerEvent) => void>();
-
-  publish(event: ServerEvent): void {
-    for (const listener of this.listeners) listener(event);
-  }
-
-  subscribe(listener: (event: ServerEvent) => void): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
-  }
-}
 
 /** The next chunk of a body, as text. */
 async function chunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {

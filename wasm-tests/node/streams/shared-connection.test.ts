@@ -19,13 +19,10 @@ afterEach(() => {
 test('a request that holds the socket and vanishes is replaced within seconds', async () => {
   const { bus, received, connection } = await connected(3);
   const { context, member } = connection.holder ?? {};
-  const { run } = RequestContext.prototype;
-  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
-    this: RequestContext,
-    task,
-  ) {
-    if (this !== context && this !== member?.context) run.call(this, task);
-  });
+  interceptTasks(
+    (of) => of === context || of === member?.context,
+    () => {},
+  );
   bus.fallSilent();
   bus.publish();
   await vi.advanceTimersByTimeAsync(6_000);
@@ -62,15 +59,11 @@ test('a socket that another request could not close is closed by its own request
 test('a slow request closes its socket once another request has replaced it', async () => {
   const { bus, connection } = await connected(3);
   const { context } = connection.holder ?? {};
-  const { run } = RequestContext.prototype;
   const late: (() => void)[] = [];
-  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
-    this: RequestContext,
-    task,
-  ) {
-    if (this === context) late.push(task);
-    else run.call(this, task);
-  });
+  interceptTasks(
+    (of) => of === context,
+    (task) => late.push(task),
+  );
   // Other requests have no access to the socket.
   for (const socket of bus.sockets) socket.isForeign = true;
   await vi.advanceTimersByTimeAsync(6_000);
@@ -248,6 +241,21 @@ async function spent(writes: number) {
   };
   for (let event = 0; event < 50 && lost.length === 0; event += 1) await publish();
   return { attach, publish, holders, leave, lost, server };
+}
+
+/** Hands the tasks of some requests to `intercept` instead of running them. */
+function interceptTasks(
+  isIntercepted: (context: RequestContext) => boolean,
+  intercept: (task: () => void) => void,
+): void {
+  const { run } = RequestContext.prototype;
+  vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
+    this: RequestContext,
+    task,
+  ) {
+    if (isIntercepted(this)) intercept(task);
+    else run.call(this, task);
+  });
 }
 
 /** Sets how many writes a request makes for all streams. */

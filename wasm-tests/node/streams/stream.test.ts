@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
-import { open, RESULT, TOOLS, watched } from '../serving.ts';
+import { open, RESULT, restOf, TOOLS, watched } from '../serving.ts';
 
 describe('a stream', () => {
   test('begins with the ack, and sends only what it honors', async () => {
@@ -31,13 +31,7 @@ describe('a stream', () => {
       for (const uri of uris) void server.notify.resourceUpdated(uri);
     }
     void server.close();
-    const messages: string[] = [];
-    for (
-      let message = await stream.message();
-      message !== undefined;
-      message = await stream.message()
-    )
-      messages.push(message);
+    const messages = await restOf(stream);
     expect(messages[0]).toContain('acknowledged');
     expect(messages.at(-1)).toBe(RESULT);
     const cues = messages.slice(1, -1);

@@ -1,7 +1,6 @@
 import {
   createMcpHandler,
   InMemoryServerEventBus,
-  McpServer,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
 import {
@@ -20,12 +19,14 @@ import {
   WITH_TASKS,
 } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
+import { notebook } from '../sdk/notebook.ts';
 import {
   CAPABILITIES,
   listenRequest,
   open,
   RESULT,
   refusal,
+  restOf,
   serving,
   TOOLS,
   watched,
@@ -84,7 +85,7 @@ test('the SDK ignores tasks on InMemoryBus', async () => {
   const bus = new InMemoryBus();
   const received: ServerEvent[] = [];
   bus.subscribe((event) => received.push(event));
-  const handler = createMcpHandler(notebook, { bus });
+  const handler = createMcpHandler(() => notebook(WITH_TASKS), { bus });
   const reader = (await handler.fetch(listenRequest(TOOLS))).body?.getReader();
   await reader?.read();
   const event: ServerEvent = { kind: 'task_status', task: taskState('t') };
@@ -97,7 +98,7 @@ test('the SDK ignores tasks on InMemoryBus', async () => {
   expect(received).toEqual([event, { kind: 'tools_list_changed' }]);
 });
 
-describe('tasks', () => {
+describe('requested tasks', () => {
   test.each([{}, { tasks: {} }, { extensions: { 'io.modelcontextprotocol/tasks': true } }])(
     'are refused where the client declares %o, and nothing is registered',
     async (capabilities) => {
@@ -123,7 +124,7 @@ describe('tasks', () => {
   });
 
   test('are honored where server/discover advertises them', async () => {
-    const server = createListenHandler(createMcpHandler(notebook));
+    const server = createListenHandler(createMcpHandler(() => notebook(WITH_TASKS)));
     const stream = await open(server, TASK, DECLARED);
     expect(await stream.message()).toBe(acknowledged('1', TASK));
   });
@@ -136,7 +137,9 @@ describe('tasks', () => {
       expect.objectContaining({ requested: { taskIds: ['a', 'b'] } }),
     );
   });
+});
 
+describe('subscribed tasks', () => {
   test('that are not read collapse to their latest state', async () => {
     const server = withTasks();
     const stream = await open(server, { taskIds: ['a', 'b'] }, DECLARED);
@@ -149,13 +152,7 @@ describe('tasks', () => {
       void server.notify.taskStatus(state('b', step));
     }
     void server.close();
-    const messages: string[] = [];
-    for (
-      let message = await stream.message();
-      message !== undefined;
-      message = await stream.message()
-    )
-      messages.push(message);
+    const messages = await restOf(stream);
     expect(messages.at(-1)).toBe(RESULT);
     for (const task of ['a', 'b']) {
       const states = messages.filter((message) => message.includes(`"taskId":"${task}"`));
@@ -185,9 +182,4 @@ describe('tasks', () => {
 
 function withTasks(options: ListenHandlerOptions = {}) {
   return serving({ server: declaring({ ...CAPABILITIES, ...WITH_TASKS }), ...options });
-}
-
-function notebook(): McpServer {
-  const capabilities = { tools: { listChanged: true }, ...WITH_TASKS };
-  return new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });
 }

@@ -8,7 +8,7 @@ import {
   watch,
 } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { watchUpstream } from '../../../dist/cloudflare/gateway/upstream-watch.js';
 import { poisonClient } from '../../host/poison.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
@@ -19,15 +19,13 @@ const BOTH = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const LOST = { code: 'core-trapped', cause: expect.any(Error) };
 const PATIENT = { timeout: 10_000 };
 
-const ends: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
+afterEach(() => {
   vi.restoreAllMocks();
 });
 
 async function host() {
   const started = await served({ legacy: 'sessions' });
-  ends.push(() => started.stop());
+  onTestFinished(() => started.stop());
   return started;
 }
 
@@ -37,7 +35,7 @@ async function next(subscription: Subscription): Promise<ServerEvent | undefined
 }
 
 async function live(watched: Watch): Promise<void> {
-  ends.push(() => watched.close());
+  onTestFinished(() => watched.close());
   await expect.poll(() => watched.state, PATIENT).toBe('live');
 }
 
@@ -207,7 +205,7 @@ describe('a bus that watches an upstream', () => {
       '',
       bus as never,
     );
-    ends.push(async () => {
+    onTestFinished(async () => {
       bus.wanted = {};
       await watcher?.alarm();
     });

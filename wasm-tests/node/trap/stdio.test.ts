@@ -1,18 +1,15 @@
-import { afterEach, expect, test, vi } from 'vitest';
-import { acknowledged, listenBody } from '../../host/listen.ts';
+import { expect, test } from 'vitest';
+import { listenBody } from '../../host/listen.ts';
 import { poison } from '../../host/poison.ts';
 import { requestLine } from '../../host/stdio.ts';
 import { TOOLS } from '../serving.ts';
-import { connected } from '../stdio/serving.ts';
+import { connected, failOnUnhandled, open } from '../stdio/serving.ts';
 
-const uncaught = vi.fn();
-for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, uncaught);
-afterEach(() => expect(uncaught).not.toHaveBeenCalled());
+failOnUnhandled();
 
 async function listening() {
   const connection = connected();
-  connection.send(listenBody(TOOLS, '1'));
-  expect(await connection.lines.next()).toBe(acknowledged('1', TOOLS));
+  await open(connection, '1');
   return connection;
 }
 

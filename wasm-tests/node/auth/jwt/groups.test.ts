@@ -2,7 +2,7 @@ import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { describe, expect, test } from 'vitest';
 import { heard, LegacySession, listChange } from '../../../host/legacy.ts';
 import { listChanged, WireStream } from '../../../host/listen.ts';
-import { listenRequest, serving, TOOLS } from '../../serving.ts';
+import { listenRequest, open, serving, TOOLS } from '../../serving.ts';
 import { sessionServer } from '../../sessions/serving.ts';
 import { AUDIENCE, ISSUER, RIGHTS, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
 
@@ -36,10 +36,7 @@ describe('a caller receives the events of the groups', () => {
     const filter = { ...TOOLS, promptsListChanged: true };
     const opened = async (group: string) => {
       const headers = await bearer(issuer, claims(group));
-      const stream = new WireStream(
-        await server.fetch(listenRequest(filter, { headers })),
-        new AbortController(),
-      );
+      const stream = await open(server, filter, { headers });
       await stream.message();
       return stream;
     };
@@ -55,10 +52,7 @@ test('a caller without groups receives only events for everyone', async () => {
   const issuer = await tokenIssuer();
   const headers = await bearer(issuer, {});
   const server = serving({ ...authorizer(issuer) });
-  const stream = new WireStream(
-    await server.fetch(listenRequest(TOOLS, { headers })),
-    new AbortController(),
-  );
+  const stream = await open(server, TOOLS, { headers });
   await stream.message();
   await server.notify.toolsChanged({ group: '*' });
   await server.notify.toolsChanged();

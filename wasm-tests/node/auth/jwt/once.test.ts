@@ -2,8 +2,8 @@ import type { AuthorizeContext } from 'mcp-listen';
 import { jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../../host/legacy.ts';
-import { listChanged, WireStream } from '../../../host/listen.ts';
-import { listenRequest, serving, TOOLS, URL } from '../../serving.ts';
+import { listChanged } from '../../../host/listen.ts';
+import { open, serving, TOOLS, URL } from '../../serving.ts';
 import { sessionServer } from '../../sessions/serving.ts';
 import { AUDIENCE, ISSUER, seconds, type TokenIssuer, tokenIssuer } from './token-issuer.ts';
 
@@ -27,9 +27,8 @@ async function opened(issuer: TokenIssuer, token: string) {
     onError: () => {},
   });
   const headers = { authorization: `Bearer ${token}` };
-  const response = await server.fetch(listenRequest(TOOLS, { headers }));
-  expect(response.status).toBe(200);
-  const stream = new WireStream(response, new AbortController());
+  const stream = await open(server, TOOLS, { headers });
+  expect(stream.response.status).toBe(200);
   await stream.message();
   return { server, stream };
 }
@@ -66,10 +65,7 @@ test('a stream ends when the key of its token is withdrawn', async () => {
   const authorization = jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks: jwks as never });
   const server = serving({ ...authorization, authorizationTtlMs: TTL_MS, onError: () => {} });
   const headers = { authorization: `Bearer ${await issuer.token()}` };
-  const stream = new WireStream(
-    await server.fetch(listenRequest(TOOLS, { headers })),
-    new AbortController(),
-  );
+  const stream = await open(server, TOOLS, { headers });
   await stream.message();
   keys = [];
   await outdated();

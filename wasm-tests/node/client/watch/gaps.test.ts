@@ -1,12 +1,10 @@
 import { type WatchOptions, watch } from 'mcp-listen/client';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { hostile, type Turn } from '../../../host/hostile.ts';
 
-const ends: (() => unknown)[] = [];
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
-  for (const end of ends.splice(0).reverse()) await end();
 });
 
 const FILTER = { toolsListChanged: true };
@@ -18,13 +16,13 @@ async function watching(mode: (turn: Turn) => unknown, options: WatchOptions = {
     times.push(performance.now());
     return mode(turn);
   });
-  ends.push(() => server.stop());
+  onTestFinished(() => server.stop());
   let reads = 0;
   const handler = () => {
     reads += 1;
   };
   const watched = watch(server.url, FILTER, handler, { era: '2026-07-28', ...options });
-  ends.push(() => watched.close());
+  onTestFinished(() => watched.close());
   return { watched, times, reads: () => reads };
 }
 

@@ -1,25 +1,20 @@
 import { ListenError, type Watch, watch } from 'mcp-listen/client';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { served } from '../serving.ts';
-
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
 
 const FILTER = { toolsListChanged: true };
 
 /** Watches of one origin, as tabs have them, and counts of their reads. */
 async function tabs(count: number) {
   const host = await served();
-  ends.push(() => host.stop());
+  onTestFinished(() => host.stop());
   const reads = Array.from({ length: count }, () => 0);
   const watches = reads.map((_, tab) => {
     const handler = () => {
       reads[tab] = (reads[tab] ?? 0) + 1;
     };
     const watched = watch(host.url, FILTER, handler, { share: true });
-    ends.push(() => watched.close());
+    onTestFinished(() => watched.close());
     return watched;
   });
   const states = () => watches.map(({ state }: Watch) => state);
@@ -50,7 +45,7 @@ test('a later tab causes no other to read again', async () => {
   const { url, reads } = await tabs(2);
   const before = [...reads];
   const late = watch(url, FILTER, () => {}, { share: true });
-  ends.push(() => late.close());
+  onTestFinished(() => late.close());
   await expect.poll(() => late.state, { timeout: 10_000 }).toBe('live');
   expect(reads).toEqual(before);
 });

@@ -6,13 +6,8 @@ import {
   type WatchOptions,
   watch,
 } from 'mcp-listen/client';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { served } from '../serving.ts';
-
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
 
 const FILTER = {
   toolsListChanged: true,
@@ -26,9 +21,9 @@ async function watching(
   filter: object = FILTER,
 ) {
   const host = await served();
-  ends.push(() => host.stop());
+  onTestFinished(() => host.stop());
   const watched = watch(host.url, filter, handler, options);
-  ends.push(() => watched.close());
+  onTestFinished(() => watched.close());
   return { ...host, watched };
 }
 
