@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { lastingPort } from '../host/port.ts';
 
-/** A server of a broker, which can be killed and started again on the same port. */
+/** The process of a broker, which can be killed and started again on the same port. */
 export class BrokerProcess {
   readonly port: number;
-  /** Where it may keep things, over its lives. */
+  /** The folder of its data, which outlives the process. */
   readonly folder: string;
   readonly #command: () => string[];
   #child: ChildProcess | undefined;
@@ -24,7 +24,7 @@ export class BrokerProcess {
     this.#command = () => command({ port, folder });
   }
 
-  /** Runs `command`, whose first word is a program; resolves when somebody takes connections. */
+  /** Runs `command`, whose first word is a program; resolves when it accepts connections. */
   static async start(
     command: (at: { port: number; folder: string }) => string[],
   ): Promise<BrokerProcess> {
@@ -39,17 +39,17 @@ export class BrokerProcess {
     const [program = '', ...args] = this.#command();
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
-    let said = '';
+    let output = '';
     const ready = new Promise<void>((resolve) => {
       for (const stream of [child.stdout, child.stderr]) {
         stream.setEncoding('utf8').on('data', (text) => {
-          said += text;
-          if (/[Rr]eady to accept connections|Server is ready/.test(said)) resolve();
+          output += text;
+          if (/[Rr]eady to accept connections|Server is ready/.test(output)) resolve();
         });
       }
     });
     const ended = once(child, 'close').then(() =>
-      Promise.reject(new Error(`${program} ended\n${said}`)),
+      Promise.reject(new Error(`${program} ended\n${output}`)),
     );
     await Promise.race([ready, ended]);
     ended.catch(() => {});
@@ -64,23 +64,23 @@ export class BrokerProcess {
     await gone;
   }
 
-  /** Forgets all that it has kept, while it is dead. */
+  /** Removes its data, while the process is dead. */
   async forget(): Promise<void> {
     await rm(this.folder, REMOVED);
     await mkdir(this.folder);
   }
 
-  /** Kills it for good. */
+  /** Kills it, and removes its data. */
   async stop(): Promise<void> {
     await this.kill();
     await rm(this.folder, REMOVED);
   }
 }
 
-/** What a server that was killed has started may write for a moment. */
+/** Child processes of a killed broker may still write for a moment. */
 const REMOVED = { recursive: true, force: true, maxRetries: 10 };
 
-/** Redis, which forgets everything with its process, or keeps it in its append-only file. */
+/** Starts Redis, which keeps its data in its append-only file or not at all. */
 export function startRedis(isKept = false, more: string[] = []): Promise<BrokerProcess> {
   return BrokerProcess.start(({ folder, port }) => [
     ...[
@@ -94,13 +94,12 @@ export function startRedis(isKept = false, more: string[] = []): Promise<BrokerP
       '--save',
       '',
     ],
-    // It answers a write only once that is in the file: otherwise a slow disk may take it along
-    // when the process is killed.
+    // It answers a write once that is in the file: otherwise a kill may lose it on a slow disk.
     ...['--appendonly', isKept ? 'yes' : 'no', '--appendfsync', 'always', '--logfile', '', ...more],
   ]);
 }
 
-/** NATS, with JetStream or without it. */
+/** Starts NATS, with JetStream or without it. */
 export function startNats(hasJetStream: boolean, more: string[] = []): Promise<BrokerProcess> {
   return BrokerProcess.start(({ folder, port }) => [
     ...[program('NATS_SERVER'), '-a', '127.0.0.1', '-p', `${port}`, ...more],
@@ -108,7 +107,7 @@ export function startNats(hasJetStream: boolean, more: string[] = []): Promise<B
   ]);
 }
 
-/** Postgres, which keeps its tables in the folder. It refuses to run as root. */
+/** Starts Postgres, which keeps its tables in the folder. */
 export function startPostgres(): Promise<BrokerProcess> {
   const postgres = realpathSync(program('POSTGRES_SERVER'));
   const initdb = join(dirname(postgres), 'initdb');
@@ -125,13 +124,17 @@ export function startPostgres(): Promise<BrokerProcess> {
 }
 
 /**
- * Runs as nobody for root, and makes the database where there is none; `exec` keeps the process id.
+ * Starts Postgres, which refuses to run as root; creates the database where there is none. `exec`
+ * keeps the process id.
  */
 const POSTGRES = `as=
-[ "$(id -u)" = 0 ] && chown nobody "$3" && as="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
+[ "$(id -u)" = 0 ] && chown nobody "$3" &&
+  as="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
 cd "$3"
-[ -e PG_VERSION ] || $as "$2" -D "$3" -A trust -U postgres -E UTF8 --locale C --no-sync >/dev/null || exit
-exec $as "$1" -D "$3" -p "$4" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
+[ -e PG_VERSION ] ||
+  $as "$2" -D "$3" -A trust -U postgres -E UTF8 --locale C --no-sync >/dev/null || exit
+exec $as "$1" -D "$3" -p "$4" \\
+  -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`;
 
 function program(variable: string): string {
   const path = process.env[variable];

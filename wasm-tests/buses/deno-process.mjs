@@ -1,5 +1,5 @@
-// A process of Deno whose threads are members of a bus, each a worker: passes on what stdin asks of
-// them, and what they answer.
+// A process of Deno whose workers are members of a bus: passes requests from stdin to them, and
+// prints their answers.
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 

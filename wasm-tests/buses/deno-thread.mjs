@@ -1,4 +1,4 @@
-// A member of a bus in a worker of Deno, which does what messages ask of it.
+// A member of a bus in a worker of Deno, driven by messages.
 globalThis.heard = async (stream, text) => postMessage({ stream, text });
 await import('../host/bus-member.ts');
 

@@ -56,7 +56,8 @@ function compiled<T>(name: string): Promise<T> {
 
 const NOTEBOOK = `import { McpServer } from '@modelcontextprotocol/server';
 const capabilities = { tools: { listChanged: true } };
-export const notebook = () => new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });`;
+const info = { name: 'notebook', version: '1.0.0' };
+export const notebook = () => new McpServer(info, { capabilities });`;
 const HANDLER = `import { createMcpHandler } from '@modelcontextprotocol/server';
 import { notebook } from './notebook.js';
 export const handler = createMcpHandler(notebook);`;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { portOf } from '../host/port.ts';
 
-/** The way to a broker, which can be shut while the broker lives on. */
+/** A proxy in front of a broker, which can be shut while the broker keeps running. */
 export class Gate {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -15,7 +15,7 @@ export class Gate {
     });
   }
 
-  /** Leads to a port of this machine. */
+  /** Forwards connections to a port of this machine. */
   static async before(port: number): Promise<Gate> {
     const gate = new Gate(port);
     await once(gate.#server.listen(0, '127.0.0.1'), 'listening');
@@ -26,7 +26,7 @@ export class Gate {
     return portOf(this.#server);
   }
 
-  /** Cuts every connection, and takes no other one. */
+  /** Cuts every connection, and accepts no other. */
   shut(): void {
     this.#isShut = true;
     for (const socket of this.#sockets) socket.destroy();

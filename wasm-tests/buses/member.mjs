@@ -4,8 +4,8 @@ import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { redisBus } from 'mcp-listen/redis';
 
-// One of several processes or threads on a bus: holds a stream that says on stdout what it hears,
-// and does what stdin says.
+// One of several processes or threads on a bus: holds a stream that prints what it receives, and
+// runs the commands from stdin.
 const [kind, port, ...uris] = process.argv.slice(2);
 const options = { onError: () => {}, logEvents: 500 };
 const makers = {

@@ -6,11 +6,11 @@ import type { Readable, Writable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import { root } from '../../scripts/process/project.mjs';
 
-/** A process or a thread on a bus, as `member.mjs` has it. */
+/** A process or a thread on a bus, which runs `member.mjs`. */
 export class Member {
   readonly #stdin: Writable;
   readonly #lines: AsyncIterator<string>;
-  /** Resolves with the status when it has ended by itself. */
+  /** Resolves with the exit status. */
   readonly ended: Promise<unknown>;
   readonly #child: ChildProcess | undefined;
 
@@ -26,7 +26,7 @@ export class Member {
     this.#child = child;
   }
 
-  /** A process; with `uris` it holds a stream. */
+  /** Starts a process; with `uris` it holds a stream. */
   static process(kind: string, port: number, ...uris: string[]): Member {
     const child = spawn(process.execPath, [PROGRAM, kind, `${port}`, ...uris], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -35,7 +35,7 @@ export class Member {
     return new Member(child.stdin, child.stdout, ended, child);
   }
 
-  /** A thread. */
+  /** Starts a thread; with `uris` it holds a stream. */
   static thread(kind: string, ...uris: string[]): Member {
     const worker = new Worker(PROGRAM, { argv: [kind, '0', ...uris], stdin: true, stdout: true });
     const ended = once(worker, 'exit').then(([status]) => status);
@@ -43,27 +43,27 @@ export class Member {
     return new Member(worker.stdin, worker.stdout, ended);
   }
 
-  /** Gives it a command. */
-  tell(command: string): void {
+  /** Sends it a command. */
+  send(command: string): void {
     this.#stdin.write(`${command}\n`);
   }
 
-  /** Has it close everything, so that it can end. */
+  /** Closes everything in it, so that it can exit. */
   close(): void {
     this.#stdin.end('close\n');
   }
 
-  /** The next line that it says. */
-  async said(): Promise<string | undefined> {
+  /** The next line of its output. */
+  async line(): Promise<string | undefined> {
     const { done, value } = await this.#lines.next();
     return done ? undefined : value;
   }
 
-  /** Stops the process, or lets it go on. */
+  /** Sends the process a signal. */
   signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
     this.#child?.kill(name);
   }
 }
 
-// Inside the project, so that its own name resolves.
+// Inside the project, so that `mcp-listen` resolves.
 const PROGRAM = join(root, 'wasm-tests', 'buses', 'member.mjs');

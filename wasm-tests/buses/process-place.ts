@@ -2,7 +2,7 @@ import type { ListenBus, ListenHandlerOptions } from 'mcp-listen';
 import type { BusPlace } from '../../dist/testing/place.js';
 import { open, serving } from '../node/serving.ts';
 
-/** A server on a bus, as it stands in a process. */
+/** A server on a bus, in this process. */
 export function placeOn(bus: ListenBus, options: ListenHandlerOptions = {}): BusPlace {
   const server = serving({ bus, onError: () => {}, timeouts: { attachMs: 1_000 }, ...options });
   return {

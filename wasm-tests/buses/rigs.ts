@@ -9,16 +9,16 @@ import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
 import { Gate } from './gate.ts';
 import { placeOn } from './process-place.ts';
 
-/** A bus over a broker, to which everything can happen. */
+/** A bus over a broker, which a test can cut, kill and close. */
 export type BrokerRig = OpenRig & CutRig & MortalRig & ClosableRig;
 
-/** Streams of one process. */
+/** The in-memory bus of one process. */
 export async function memoryRig(): Promise<BusRig> {
   const place = placeOn(new InMemoryBus({ onError: () => {} }));
   return { here: place, there: place, stop: async () => {} };
 }
 
-/** Two buses that share a channel, as two threads have them. */
+/** Two buses on one channel, as in two threads. */
 export async function channelRig(): Promise<OpenRig & ClosableRig> {
   const [here, there] = [broadcastChannelBus(QUIET), broadcastChannelBus(QUIET)];
   const stranger = new BroadcastChannel('mcp-listen');
@@ -32,7 +32,7 @@ export async function channelRig(): Promise<OpenRig & ClosableRig> {
   };
 }
 
-/** Two buses over one Redis, of which the second goes through a gate. */
+/** Two buses over one Redis; the second connects through a gate. */
 export async function redisRig(): Promise<BrokerRig> {
   const client = createClient({});
   return brokerRig(
@@ -47,7 +47,7 @@ export async function redisRig(): Promise<BrokerRig> {
   );
 }
 
-/** Two buses over one NATS. */
+/** Two buses over one NATS; the second connects through a gate. */
 export async function natsRig(hasJetStream: boolean): Promise<BrokerRig> {
   const bus = (port: number) => natsBus(`nats://127.0.0.1:${port}`, QUIET);
   return brokerRig(await startNats(hasJetStream), bus, async (port, text) => {

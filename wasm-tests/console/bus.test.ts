@@ -8,8 +8,7 @@ import { useChromium } from './browser.ts';
 import { servePages } from './client-pages.ts';
 
 const browser = useChromium();
-// Nobody is there: pages come from the test. Chromium has what buses need on this machine's own
-// name alone.
+// No server is there: pages come from the test. Chromium enables what buses need on localhost only.
 const ORIGIN = 'http://localhost:9';
 
 promisesOf('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);

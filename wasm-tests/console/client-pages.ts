@@ -9,8 +9,8 @@ import { programs } from '../host/snippets.ts';
 export type OpenTab = () => Promise<Page>;
 
 /**
- * Pages of the server's own origin that run `script`, a module with the browser client; they end
- * with the test.
+ * Opens pages of the origin of a server that run `script`, a module with the browser client; they
+ * end with the test.
  */
 export async function clientPages(
   browser: Browser,
@@ -27,8 +27,8 @@ export async function clientPages(
 }
 
 /**
- * Opens the page of docs/clients.md as it is written there, with this package beside it; answers
- * what it has logged.
+ * Opens the page of docs/clients.md verbatim, with this package beside it; returns a function that
+ * returns its log.
  */
 export async function documentedPage(browser: Browser, origin: string): Promise<() => string[]> {
   const context = await flawless(browser);
@@ -41,12 +41,12 @@ export async function documentedPage(browser: Browser, origin: string): Promise<
     route.fulfill({ path: join(root, route.request().url().slice(installed.length)) }),
   );
   const page = await context.newPage();
-  const said: string[] = [];
+  const lines: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'log') said.push(message.text());
+    if (message.type() === 'log') lines.push(message.text());
   });
   await page.goto(`${origin}/guide/`);
-  return () => said;
+  return () => lines;
 }
 
 /** A context that ends with the test, and fails it where a page throws. */
@@ -61,9 +61,7 @@ async function flawless(browser: Browser): Promise<BrowserContext> {
   return context;
 }
 
-/**
- * What the pages of `origin` load comes from here, whatever else the server has from the server.
- */
+/** Serves the page, its script and the core at `origin`; all else comes from the server. */
 export async function servePages(
   context: BrowserContext,
   origin: string,
@@ -76,7 +74,7 @@ export async function servePages(
   await context.route(`${origin}/pages/script.js`, (route) =>
     route.fulfill({ contentType: 'text/javascript', body }),
   );
-  // The client looks for its core beside itself: two folders up, and then by this path.
+  // The client loads its core from this path, two folders above itself.
   const core = 'pkg/client/mcp_listen_client_bg.wasm';
   await context.route(`${origin}/${core}`, (route) => route.fulfill({ path: join(root, core) }));
 }

@@ -12,7 +12,7 @@ import { useNotebook } from './notebook.ts';
 const browser = useChromium();
 const notebook = useNotebook();
 const SHARED = join(import.meta.dirname, 'pages', 'shared.ts');
-// Inside the project, so that its own name resolves.
+// Inside the project, so that `mcp-listen` resolves.
 const SNIPPETS = join(root, '.build', 'console-docs');
 const REACT = `import { notes } from './notes.js';
 import { useStatus } from './status.js';
@@ -43,7 +43,7 @@ function reads(...pages: Page[]): Promise<number[]> {
   return Promise.all(pages.map(async (page) => Number(await page.locator('#reads').textContent())));
 }
 
-test('tabs share one stream, and when the one that holds it is closed another takes over and reads again', async () => {
+test('tabs share one stream, and another tab takes over when its holder closes', async () => {
   const open = await clientPages(browser(), origin(), SHARED);
   const first = await open();
   await live(first);
@@ -59,11 +59,11 @@ test('tabs share one stream, and when the one that holds it is closed another ta
   await live(second);
   await edit('for the one that is left');
   await expect.poll(() => reads(second)).toEqual([beforeSecond + 3]);
-  // workerd notices that a page is gone when it writes to it.
+  // workerd notices that a page has closed when it writes to it.
   await expect.poll(streams).toBe(1);
 });
 
-test('a component of React shows how the watch is, and that it was ended', async () => {
+test('a component of React shows the states of a watch', async () => {
   await writeSnippets(SNIPPETS, `${origin()}/mcp`);
   const script = join(SNIPPETS, 'page.ts');
   await writeFile(script, REACT);

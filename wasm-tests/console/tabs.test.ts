@@ -9,7 +9,7 @@ import { serveElsewhere } from './guarded-server.ts';
 const browser = useChromium();
 const PAGES = join(import.meta.dirname, 'pages');
 
-/** A server that answers nobody until it is told with which status. */
+/** A server that answers all requests once `decide` is called with a status. */
 async function hesitating() {
   const decided = Promise.withResolvers<number>();
   let asked = 0;
@@ -22,7 +22,7 @@ async function hesitating() {
 }
 
 test.for([401, 403])(
-  'where a %i stops the tab with the stream, the others stop and none asks again',
+  'where a %i stops the tab with the stream, the others stop without a request',
   async (status) => {
     const server = await hesitating();
     const open = await clientPages(browser(), server.origin, join(PAGES, 'shared.ts'));
@@ -49,11 +49,11 @@ test('a session that a page leaves is ended once', async () => {
   expect(ended()).toBe(10);
 });
 
-test('the page of the guide that needs no bundler hears what changes', async () => {
+test('the page of the guide without a bundler receives changes', async () => {
   const { origin, server, stop } = await serveElsewhere();
   onTestFinished(stop);
-  const said = await documentedPage(browser(), origin);
-  await expect.poll(said).toEqual(['the tools changed']);
+  const log = await documentedPage(browser(), origin);
+  await expect.poll(log).toEqual(['the tools changed']);
   await server.notify.toolsChanged();
-  await expect.poll(said).toEqual(['the tools changed', 'the tools changed']);
+  await expect.poll(log).toEqual(['the tools changed', 'the tools changed']);
 });

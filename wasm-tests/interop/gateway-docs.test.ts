@@ -28,7 +28,7 @@ afterAll(async () => {
   await behind.stop();
 });
 
-/** The snippets of docs/gateway.md in this language that publish, to this gateway. */
+/** The snippets of docs/gateway.md in this language that publish, changed to this gateway. */
 function snippets(language: string): string[] {
   const blocks = [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(
     ([, code = '']) => code,
@@ -38,7 +38,7 @@ function snippets(language: string): string[] {
     .map((code) => code.replaceAll('https://gateway.example', gate.origin(1)));
 }
 
-/** Writes a program and runs it; answers what it says. */
+/** Writes a program and runs it; returns its output. */
 async function run(command: string, name: string, code: string): Promise<string> {
   const file = join(FOLDER, name);
   await writeFile(file, code);
@@ -57,13 +57,13 @@ async function listening() {
   return stream;
 }
 
-test('curl publishes, with the secret and signed', async () => {
+test('curl publishes, with the secret and with a signature', async () => {
   const stream = await listening();
   const [bearer = '', signed = '', ...others] = snippets('sh');
   expect(others).toEqual([]);
   const first = JSON.parse(await run('sh', 'bearer.sh', bearer)) as { position: number };
   expect(await stream.message()).toBe(updated('1', 'note://todo'));
-  // It has an idempotency key.
+  // The snippet has an idempotency key.
   expect(JSON.parse(await run('sh', 'bearer.sh', bearer))).toEqual(first);
   expect(JSON.parse(await run('sh', 'signed.sh', signed))).toEqual({
     position: first.position + 1,
@@ -88,7 +88,7 @@ const goCode = () => {
   return code;
 };
 
-test('Go signs as the page says', () => {
+test('the Go snippet signs as the page describes', () => {
   const code = goCode();
   expect(code).toContain('hmac.New(sha256.New, []byte(os.Getenv("PUBLISH_TOKEN")))');
   expect(code).toContain(
@@ -109,7 +109,7 @@ test('Go publishes as the page says', async ({ skip }) => {
   expect(await run('go', 'publish.go', goCode())).toMatch(/^\{"position":\d+\} <nil>/);
 });
 
-test('the page has a vector of the signature', () => {
+test('the page has a test vector of the signature', () => {
   const vector =
     /The secret `(.+?)`, the bus `(.+?)`, the timestamp `(.+?)`, the key `(.+?)` and the body `(.+?)` give `v2=(\w+)`/;
   const [, secret, bus, timestamp, key, body, wanted] =
@@ -120,7 +120,7 @@ test('the page has a vector of the signature', () => {
   expect(wanted).toBe(signature.digest('hex'));
 });
 
-test('the secret of a tenant is what the line of the page prints', async () => {
+test('the command of the page prints the secret of a tenant', async () => {
   const [, line = ''] = page.match(/^ +(printf 'mcp-listen publish .*)$/m) ?? [];
   expect((await run('sh', 'tenant.sh', line)).trim()).toBe(tenantSecret('acme'));
 });

@@ -1,9 +1,10 @@
 """The official Python SDK's client, driven by JSON lines: one command a line in, one answer a line out.
 
-Usage: notebook_client.py MODE URL, or notebook_client.py MODE PROGRAM ARGUMENT... for a server on stdio. Every command has
-an `id`, which its answer repeats, and a `do`: `listen`, `next_event` and `close` name a `subscription`; `call_tool`, `list`
-and `read` ask the server. In the mode `legacy`, the client speaks an earlier revision: `subscribe` and `unsubscribe` name a
-`uri`, and `next_notification` waits for what the session hears. The end of the input ends the client.
+Usage: notebook_client.py MODE URL, or notebook_client.py MODE PROGRAM ARGUMENT... for a server on stdio. Every command
+has an `id`, which its answer repeats, and a `do`: `listen`, `next_event` and `close` name a `subscription`;
+`call_tool`, `list` and `read` ask the server. In the mode `legacy`, the client speaks an earlier revision: `subscribe`
+and `unsubscribe` name a `uri`, and `next_notification` waits for the next notification of the session. The end of the
+input ends the client.
 """
 
 import json
@@ -23,11 +24,11 @@ Answer = dict[str, Any]
 
 async def main(mode: str, place: str, *arguments: str) -> None:
     """Serves commands until the input ends."""
-    heard_send, heard = anyio.create_memory_object_stream[Any](100)
+    notifications_send, notifications = anyio.create_memory_object_stream[Any](100)
     server = place if "://" in place else StdioServerParameters(command=place, args=list(arguments))
-    client_of_server = Client(server, mode=mode, message_handler=heard_send.send)
+    client_of_server = Client(server, mode=mode, message_handler=notifications_send.send)
     async with client_of_server as client, anyio.create_task_group() as tasks:
-        driver = Driver(client, tasks, heard)
+        driver = Driver(client, tasks, notifications)
         async for command in commands():
             await driver.handle(command)
         tasks.cancel_scope.cancel()
@@ -41,10 +42,10 @@ async def commands() -> AsyncIterator[Command]:
 class Driver:
     """Sends each command where it belongs: to the task of its subscription, or to the client."""
 
-    def __init__(self, client: Client, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Any]) -> None:
+    def __init__(self, client: Client, tasks: TaskGroup, notifications: MemoryObjectReceiveStream[Any]) -> None:
         self._client = client
         self._tasks = tasks
-        self._heard = heard
+        self._notifications = notifications
         self._subscriptions: dict[str, MemoryObjectSendStream[Command]] = {}
         self._requests = {
             "call_tool": self._call_tool,
@@ -88,7 +89,7 @@ class Driver:
         return {}
 
     async def _next_notification(self, _: Command) -> Answer:
-        notification = await self._heard.receive()
+        notification = await self._notifications.receive()
         return {"method": notification.method, "uri": getattr(notification.params, "uri", None)}
 
     async def _read(self, command: Command) -> Answer:

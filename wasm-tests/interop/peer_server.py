@@ -1,6 +1,6 @@
 """
-A server of the official Python SDK over HTTP; its tool tells both eras that the list of tools changed, and the resource
-note://a. A session is told once it has subscribed to that. With the argument `stateless` it keeps none.
+A server of the official Python SDK over HTTP; its tool notifies both eras that the list of tools and the resource
+note://a have changed, sessions once they have subscribed. With the argument `stateless` it keeps no sessions.
 """
 
 import functools
@@ -41,8 +41,7 @@ async def unsubscribe(_: ServerRequestContext, params: UnsubscribeRequestParams)
     return EmptyResult()
 
 
-# MCPServer leaves it to the server beneath it to declare the changes of 2025, and to take its
-# subscriptions.
+# The server beneath MCPServer declares the changes of 2025, and handles its subscriptions.
 beneath = server._lowlevel_server
 declared = NotificationOptions(tools_changed=True)
 beneath.create_initialization_options = functools.partial(beneath.create_initialization_options, declared)

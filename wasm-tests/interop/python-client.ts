@@ -15,7 +15,7 @@ export interface PythonFilter {
   resource_subscriptions?: string[];
 }
 
-/** The Python SDK's client in a process of its own. */
+/** The Python SDK's client in a separate process. */
 export class PythonClient {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, (answer: Answer) => void>();
@@ -41,7 +41,7 @@ export class PythonClient {
     this.#process.once('close', () => this.#giveUp());
   }
 
-  /** Opens a subscription and answers the honored filter. */
+  /** Opens a subscription; returns the honored filter. */
   async listen(subscription: string, filter: PythonFilter): Promise<unknown> {
     return (await this.#ask({ do: 'listen', subscription, filter }))['honored'];
   }
@@ -57,30 +57,30 @@ export class PythonClient {
     await this.#ask({ do: 'close', subscription });
   }
 
-  /** Subscribes a session to a resource and answers the revision that it speaks. */
+  /** Subscribes a session to a resource; returns the revision of the session. */
   async subscribe(uri: string): Promise<unknown> {
     return (await this.#ask({ do: 'subscribe', uri }))['version'];
   }
 
-  /** Takes a session's subscription back. */
+  /** Unsubscribes a session from a resource. */
   async unsubscribe(uri: string): Promise<void> {
     await this.#ask({ do: 'unsubscribe', uri });
   }
 
-  /** What a session hears next: the method without its prefix and, for an update, the URI. */
+  /** The next notification of a session: the method without prefix and, for an update, the URI. */
   async nextNotification(): Promise<string> {
     const { method, uri } = await this.#ask({ do: 'next_notification' });
     return [String(method).replace('notifications/', ''), uri].filter(Boolean).join(' ');
   }
 
-  /** Calls a tool and answers its text; a tool error throws. */
+  /** Calls a tool; returns its text, and throws a tool error. */
   async callTool(tool: string, args: Record<string, unknown> = {}): Promise<string> {
     const { is_error: isError, text } = await this.#ask({ do: 'call_tool', tool, arguments: args });
     if (isError) throw new Error(String(text));
     return String(text);
   }
 
-  /** The names in a list, for resources their URIs. */
+  /** The names in a list; for resources, their URIs. */
   async list(what: 'tools' | 'prompts' | 'resources'): Promise<string[]> {
     return (await this.#ask({ do: 'list', what }))['names'] as string[];
   }

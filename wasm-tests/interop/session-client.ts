@@ -8,7 +8,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-/** A client of the TypeScript SDK of 2025: it knows sessions, and nothing of 2026-07-28. */
+/** A client of the TypeScript SDK of 2025, which supports sessions, and not 2026-07-28. */
 export class SessionClient {
   readonly client = new Client({ name: 'interop-2025', version: '1.0.0' });
   readonly #entries: string[] = [];
@@ -17,8 +17,8 @@ export class SessionClient {
   #changed: () => void = () => {};
 
   /**
-   * Connects to the server at `url`; resolves once so many streams are open: that of the session,
-   * or none.
+   * Connects to the server at `url`; resolves once the stream of the session is open, or with
+   * `streams` of 0 at once.
    */
   static async connect(url: string, streams: 0 | 1 = 1): Promise<SessionClient> {
     const session = new SessionClient();
@@ -39,7 +39,7 @@ export class SessionClient {
     return session;
   }
 
-  /** Connects to a program that it starts with Node. */
+  /** Starts a program with Node, and connects to it. */
   static async start(...args: string[]): Promise<SessionClient> {
     const session = new SessionClient();
     session.#listen();
@@ -52,7 +52,7 @@ export class SessionClient {
     return this.#lastEventIds;
   }
 
-  /** Resolves once so many streams have been opened since the client connected. */
+  /** Resolves once `count` streams have been opened since the client connected. */
   async streams(count: number): Promise<void> {
     while (this.#lastEventIds.length < count) await this.#change();
   }

@@ -21,14 +21,14 @@ export async function typescriptClient(
 }
 
 /**
- * What a client hears, in order: each entry is the method without its prefix and, for an update,
- * the URI.
+ * The notifications of a client, in order: each entry is the method without its prefix and, for an
+ * update, the URI.
  */
-export class Heard {
+export class Notifications {
   readonly #entries: string[] = [];
   #wake: () => void = () => {};
 
-  /** Listens to everything that `client` is notified of from now on. */
+  /** Collects the notifications of `client` from now on. */
   constructor(client: Client) {
     for (const list of ['tools', 'prompts', 'resources'] as const) {
       client.setNotificationHandler(`notifications/${list}/list_changed`, () =>

@@ -3,10 +3,12 @@ import { join, posix } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
+import type { Workerd } from '../../scripts/workerd/workerd.mjs';
+import { launchChromium } from '../console/chromium.ts';
 import type { NodeServer } from '../host/node-http.ts';
-import { builtWithVite, launched, servedFiles } from './chromium.ts';
 import { type Installed, installed } from './installed.ts';
+import { builtWithVite, servedFiles } from './vite.ts';
+import { bundledWorker, startWithBus } from './worker.ts';
 
 let project: Installed;
 let workerd: Workerd;
@@ -14,9 +16,7 @@ let origin: string;
 
 beforeAll(async () => {
   project = await installed();
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project.folder });
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  workerd = await startWorkerd({ bundle: join(project.folder, 'worker'), durableObjects });
+  workerd = await startWithBus(await bundledWorker(project.folder));
   origin = workerd.edges[0] ?? '';
 });
 
@@ -48,7 +48,7 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   let page: Page;
 
   beforeAll(async () => {
-    browser = await launched();
+    browser = await launchChromium();
     files = await servedFiles(project.folder);
     page = await browser.newPage();
     await page.goto(`${origin}/page`);
@@ -82,8 +82,8 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   });
 });
 
-describe('what a page loads', () => {
-  test('has none of the server', async () => {
+describe('a page that loads the client', () => {
+  test('loads nothing of the server', async () => {
     const loaded = await reached('dist/entry/client/browser.js');
     expect(loaded).toContain('pkg/client/mcp_listen_client.js');
     expect(loaded.filter((path) => !CLIENT.test(path))).toEqual([]);
@@ -100,6 +100,15 @@ async function reached(path: string, seen = new Set<string>()): Promise<string[]
   return [...seen];
 }
 
-/** What belongs to a client, and what both sides are made of. */
-const CLIENT =
-  /^dist\/(entry\/client|client|wasm\/client|wasm\/modules\/client-\w+|wasm\/instance-guard|timing\/deferred|model\/(error|subscription-error))\b|^pkg\/client\//;
+/** The files of the client, and those that both sides share. */
+const CLIENT = new RegExp(
+  `^dist/(${[
+    'entry/client',
+    'client',
+    'wasm/client',
+    'wasm/modules/client-\\w+',
+    'wasm/instance-guard',
+    'timing/deferred',
+    'model/(error|subscription-error)',
+  ].join('|')})\\b|^pkg/client/`,
+);

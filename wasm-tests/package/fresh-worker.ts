@@ -1,4 +1,4 @@
-/** A Worker as `npm create cloudflare` makes it, by the paths of its files. */
+/** The files of a Worker as `npm create cloudflare` creates it, by their paths. */
 export type Files = Record<string, string>;
 
 /** A new Worker in one language, with its configuration in one form. */
@@ -11,7 +11,7 @@ export function freshWorker(language: 'ts' | 'js', config: 'jsonc' | 'toml'): Fi
   };
 }
 
-/** The new Worker, with a server where it said hello. */
+/** The new Worker, with a server instead of its greeting. */
 export function wired(entry: string): string {
   const answered = entry.replace(
     /return new Response\('Hello World!'\);/,
@@ -62,7 +62,10 @@ let server;
 async function answer(request, env) {
 	server ??= createListenHandler(() => new Response(null, { status: 404 }), {
 		bus: durableObjectBus(env.MCP_BUS),
-		server: { info: { name: 'tests', version: '1.0.0' }, capabilities: { tools: { listChanged: true } } },
+		server: {
+			info: { name: 'tests', version: '1.0.0' },
+			capabilities: { tools: { listChanged: true } },
+		},
 	});
 	if (!request.url.endsWith('/publish')) return server.fetch(request);
 	await server.notify.toolsChanged();

@@ -1,9 +1,10 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { builtWithVite, launched, servedFiles } from './chromium.ts';
+import type { Workerd } from '../../scripts/workerd/workerd.mjs';
+import { launchChromium } from '../console/chromium.ts';
 import { type Installed, installed } from './installed.ts';
+import { builtWithVite, servedFiles } from './vite.ts';
+import { bundledWorker, startWithBus } from './worker.ts';
 
 let project: Installed;
 let workerd: Workerd;
@@ -11,9 +12,7 @@ let origin: string;
 
 beforeAll(async () => {
   project = await installed();
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project.folder });
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  workerd = await startWorkerd({ bundle: join(project.folder, 'worker'), durableObjects });
+  workerd = await startWithBus(await bundledWorker(project.folder));
   origin = workerd.edges[0] ?? '';
 });
 
@@ -27,7 +26,7 @@ test.each([
   ['Deno', 'deno', ['run', '--allow-all']],
   ['Bun', 'bun', []],
 ])(
-  'in %s, slim takes bytes and modules, says when it has none, and starts once',
+  'in %s, slim accepts bytes and modules, rejects without one, and starts once',
   async (_, command, args) => {
     const output = await run(command, [...args, 'slim.mjs', origin], { cwd: project.folder });
     const [server, client, listened, ...frames] = output.split('\n');
@@ -36,14 +35,10 @@ test.each([
   },
 );
 
-test('in a Worker, slim takes the modules of mcp-listen/wasm and mcp-listen/client/wasm', async () => {
-  const config = ['--config', 'slim-worker.toml', '--outdir', 'slim-worker'];
-  await run('wrangler', ['deploy', '--dry-run', ...config], { cwd: project.folder });
-  const slim = await startWorkerd({
-    bundle: join(project.folder, 'slim-worker'),
-    edges: 1,
-    durableObjects: [],
-  });
+test('in a Worker, slim accepts the modules of mcp-listen/wasm and mcp-listen/client/wasm', async () => {
+  const config = ['--config', 'slim-worker.toml'];
+  const bundle = await bundledWorker(project.folder, 'slim-worker', ...config);
+  const slim = await startWithBus(bundle, { edges: 1, durableObjects: [] });
   try {
     expect(await (await fetch(slim.edges[0] ?? '')).text()).toBe(LISTENED);
   } finally {
@@ -51,9 +46,9 @@ test('in a Worker, slim takes the modules of mcp-listen/wasm and mcp-listen/clie
   }
 });
 
-test('in Chromium, a build of Vite gives slim the modules by their addresses', async () => {
+test('in Chromium, slim accepts the modules that a build of Vite loads by URL', async () => {
   const files = await servedFiles(project.folder);
-  const browser = await launched();
+  const browser = await launchChromium();
   try {
     await builtWithVite(project.folder, files.origin, ['slim-page.mjs']);
     const page = await browser.newPage();

@@ -1,12 +1,11 @@
-import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
+import { startWithBus } from './worker.ts';
 
 /**
- * Opens a stream in one isolate of a bundle, publishes in another; answers what was heard, the
- * acknowledgment first.
+ * Opens a stream in one isolate of a bundle, and publishes in another; returns the methods that the
+ * stream received, the acknowledgment first.
  */
-export async function heardAcross(bundle: string): Promise<string[]> {
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  const workerd = await startWorkerd({ bundle, durableObjects });
+export async function framesAcross(bundle: string): Promise<string[]> {
+  const workerd = await startWithBus(bundle);
   try {
     const stream = (await listen(`${workerd.edges[0]}/mcp`)).getReader();
     const acknowledged = await stream.read();
@@ -19,7 +18,7 @@ export async function heardAcross(bundle: string): Promise<string[]> {
   }
 }
 
-/** The messages of a stream, the result by what it is. */
+/** The methods of the messages of a stream, and the type of its result. */
 export function methods(frames: string): string[] {
   return [...frames.matchAll(/"(?:method|resultType)":"([^"]+)"/g)].map((match) => match[1] ?? '');
 }

@@ -2,7 +2,7 @@ import type { Watch } from 'mcp-listen/client';
 import { createElement, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 
-/** Shows a button that says how a watch is, by a hook, and ends the watch. */
+/** Shows a button with the state of a watch, from a hook, which ends the watch. */
 export function show(watched: Watch, useStatus: () => string): void {
   const Status = () =>
     createElement('button', { type: 'button', onClick: () => void watched.close() }, useStatus());

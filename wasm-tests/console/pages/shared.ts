@@ -1,6 +1,6 @@
 import { watch } from 'mcp-listen/client';
 
-// A page that shares its stream with the others of its origin, and shows what it knows.
+// A page that shares its stream with the others of its origin, and shows its state.
 const state = document.body.appendChild(document.createElement('output'));
 const error = document.body.appendChild(document.createElement('output'));
 const reads = document.body.appendChild(document.createElement('output'));

@@ -43,7 +43,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, newBus) => {
     serving({ bus: newBus(), keepAliveMs: 0, ...options });
 
   test.each(FAILURES)(
-    'a stream whose principal later %s ends without the cue and without a result',
+    'a stream ends without the cue and a result where principal later %s',
     async (...row) => {
       const [, answer, code] = row;
       const onError = vi.fn();

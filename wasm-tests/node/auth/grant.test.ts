@@ -81,7 +81,7 @@ describe.each(BUSES)('on %s', (_, newBus) => {
   });
 
   test.each(FAILURES)(
-    'where authorize later %s, the stream ends without the cue and without a result',
+    'a stream ends without the cue and a result where authorize later %s',
     async (...row) => {
       const [, answer, code] = row;
       const onError = vi.fn();

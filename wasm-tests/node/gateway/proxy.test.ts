@@ -122,7 +122,7 @@ describe('a request', () => {
 
 test.each([
   ['from the network of Cloudflare', { colo: 'FRA' }, {}, '6.6.6.6'],
-  ['not from another runtime, where the client sets it', { clientIp: '127.0.0.1:1' }, {}, null],
+  ['not from another runtime', { clientIp: '127.0.0.1:1' }, {}, null],
   ['not without a runtime', undefined, {}, null],
   ['from the option clientIp', undefined, { clientIp: () => '7.7.7.7' }, '7.7.7.7'],
 ])('the address of the client is forwarded: %s', async (_name, cf, options, expected) => {

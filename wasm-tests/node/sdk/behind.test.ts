@@ -4,7 +4,7 @@ import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { everythingServer } from '../../conformance/fixture/server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, type WireStream } from '../../host/listen.ts';
-import { Heard, typescriptClient } from '../../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../../interop/typescript-client.ts';
 import { listenRequest, open, TOOLS, URL } from '../serving.ts';
 
 describe('a stream beside the other requests of a client', () => {
@@ -104,19 +104,19 @@ describe("the SDK's client", () => {
       fetch: async (url, init) => heldAfterAck(await server.fetch(new Request(url, init)), reading),
     });
     const client = await typescriptClient(transport);
-    const heard = new Heard(client);
+    const notifications = new Notifications(client);
     const subscription = await client.listen({ ...TOOLS, promptsListChanged: true });
     for (let count = 0; count < 3; count += 1) await server.notify.toolsChanged();
     await server.notify.promptsChanged();
     await server.close();
-    expect([heard.waiting, server.stats().open]).toEqual([0, 0]);
+    expect([notifications.waiting, server.stats().open]).toEqual([0, 0]);
     read();
     expect(await subscription.closed).toBe('graceful');
-    expect([await heard.next(), await heard.next()]).toEqual([
+    expect([await notifications.next(), await notifications.next()]).toEqual([
       'tools/list_changed',
       'prompts/list_changed',
     ]);
-    expect(heard.waiting).toBe(0);
+    expect(notifications.waiting).toBe(0);
     await client.close();
   });
 });

@@ -15,7 +15,7 @@ client.init(await WebAssembly.compile(await bytes('mcp-listen/client/wasm')));
 const frames = await served(server, again);
 console.log([...early, await scenario(client, process.argv[2]), frames].join('\n'));
 
-/** A core that was started a second time, while a stream is open, would know nothing of it. */
+/** A second core, started while a stream is open, would not know the stream. */
 async function again() {
   server.init(await bytes('mcp-listen/wasm'));
   const { InMemoryBus } = await import('mcp-listen');

@@ -1,23 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
 import { build } from 'vite';
-import { root } from '../../scripts/process/project.mjs';
 import { type NodeServer, serveOnNode } from '../host/node-http.ts';
-
-/** Starts the Chromium of this machine. */
-export async function launched(): Promise<Browser> {
-  const flags = JSON.parse(await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'));
-  const { args } = flags['goog:chromeOptions'];
-  return chromium.launch({ executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium', args });
-}
 
 /** Serves the files of a folder to pages of any origin, and an empty page of any name. */
 export async function servedFiles(folder: string): Promise<NodeServer> {
   return serveOnNode(async (request) => {
     const { pathname } = new URL(request.url);
     const type = TYPES[pathname.replace(/.*\./, '')];
-    // Whatever else a browser asks for, as icons, is not there.
+    // Other files that a browser requests, such as icons, do not exist.
     if (type === undefined) return new Response(null, { status: 404 });
     const body = pathname.endsWith('.html')
       ? '<!doctype html>'
