@@ -1,7 +1,7 @@
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { afterEach, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();

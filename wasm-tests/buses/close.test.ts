@@ -3,7 +3,7 @@ import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { acknowledged, listChanged } from '../host/listen.ts';
 import { listenRequest, messagesOf, RESULT, serving } from '../node/serving.ts';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 
 const LISTS = { toolsListChanged: true, promptsListChanged: true };
 const QUIET = { onError: () => {} };

@@ -8,7 +8,7 @@ import { listChanged } from '../host/listen.ts';
 import { writeSnippetsOf } from '../host/snippets.ts';
 import { compile, load, projectFolder } from '../node/project/compiled.ts';
 import { open } from '../node/serving.ts';
-import { startNats, startRedis } from './broker-process.ts';
+import { startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 
 const FOLDER = projectFolder('bus-docs');

@@ -6,10 +6,10 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
 import { sessionServer } from '../node/sessions/serving.ts';
-import { type BrokerProcess, startNats } from './broker-process.ts';
+import { type BrokerProcess, startNats } from './brokers/broker-process.ts';
+import { Gate } from './brokers/gate.ts';
 import { Cleanup } from './cleanup.ts';
-import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 const FILTER = {

@@ -3,10 +3,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
 import { listChanged } from '../host/listen.ts';
-import { type BrokerProcess, startPostgres } from './broker-process.ts';
+import { type BrokerProcess, startPostgres } from './brokers/broker-process.ts';
+import { Gate } from './brokers/gate.ts';
 import { Cleanup } from './cleanup.ts';
-import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 let postgres: BrokerProcess;

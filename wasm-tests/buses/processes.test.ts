@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
-import { Member } from './member.ts';
+import { Member } from './members/member.ts';
 
 const cleanup = new Cleanup();
 
@@ -98,4 +98,4 @@ async function members(kind: string, port: number): Promise<[Member, Member]> {
 }
 
 /** Settings of a NATS that cuts slow consumers off after a moment. */
-const IMPATIENT = join(import.meta.dirname, 'impatient.conf');
+const IMPATIENT = join(import.meta.dirname, 'brokers', 'impatient.conf');

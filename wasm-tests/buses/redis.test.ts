@@ -3,10 +3,10 @@ import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
 import { afterEach, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
-import { type BrokerProcess, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startRedis } from './brokers/broker-process.ts';
+import { Gate } from './brokers/gate.ts';
 import { Cleanup } from './cleanup.ts';
-import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { WireStream } from '../host/listen.ts';
 import { notebook } from '../node/sdk/notebook.ts';
 import { open, TOOLS } from '../node/serving.ts';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 
 const cleanup = new Cleanup();

@@ -2,8 +2,8 @@ import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 import { npmStart, type Started } from '../host/start.ts';
-import { PythonClient } from './python-client.ts';
-import { Notifications, typescriptClient } from './typescript-client.ts';
+import { PythonClient } from './clients/python.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 15_000 });

@@ -8,7 +8,7 @@ import { environment } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { listen } from '../host/listen.ts';
 import { lastingPort } from '../host/port.ts';
-import { Notifications, typescriptClient } from './typescript-client.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 

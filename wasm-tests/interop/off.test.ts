@@ -3,11 +3,11 @@ import { createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { served } from '../host/http-server.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { typescriptClient } from './clients/typescript.ts';
 import { agents } from './deaf/agents.ts';
 import { rmcp } from './deaf/rmcp.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { typescriptClient } from './typescript-client.ts';
 
 /** The requests to the server: HTTP method, and method of the message. */
 type Asked = string[];

@@ -3,8 +3,8 @@ import { listen, type Subscription } from 'mcp-listen/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { serveOnNode } from '../host/node-http.ts';
 import { sdkServer } from '../node/sessions/serving.ts';
-import { type PythonServer, pythonServer } from './python-server.ts';
-import { typescriptClient } from './typescript-client.ts';
+import { typescriptClient } from './clients/typescript.ts';
+import { type PythonServer, pythonServer } from './servers/python.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 

@@ -1,9 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { npmStart, type Started } from '../host/start.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { Notifications, typescriptClient } from './typescript-client.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 15_000 });

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { listen } from '../host/listen.ts';
 import { poison } from '../host/poison.ts';
 import { portOf } from '../host/port.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { typescriptClient } from './clients/typescript.ts';
 import { CLIENTS } from './deaf/all.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { typescriptClient } from './typescript-client.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 

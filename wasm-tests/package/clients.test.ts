@@ -8,7 +8,7 @@ import { launchChromium } from '../console/chromium.ts';
 import type { NodeServer } from '../host/node-http.ts';
 import { type Installed, installed } from './installed.ts';
 import { builtWithVite, servedFiles } from './vite.ts';
-import { bundledWorker, startWithBus } from './worker.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let project: Installed;
 let workerd: Workerd;

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import manifest from '../../package.json' with { type: 'json' };
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { Notifications, typescriptClient } from '../interop/typescript-client.ts';
-import { type Files, freshWorker, wired } from './fresh-worker.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 import { type Installed, installed } from './installed.ts';
-import { framesAcross } from './wire.ts';
-import { bundledWorker, startWithBus } from './worker.ts';
+import { framesAcross } from './worker/across.ts';
+import { type Files, freshWorker, wired } from './worker/fresh.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let npm: Installed;
 

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { type Installed, installed } from './installed.ts';
-import { framesAcross, methods } from './wire.ts';
-import { bundledWorker } from './worker.ts';
+import { framesAcross, methods } from './worker/across.ts';
+import { bundledWorker } from './worker/start.ts';
 
 let npm: Installed;
 let project: string;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { Notifications, typescriptClient } from '../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 import { packed } from './installed.ts';
-import { bundledWorker, startWithBus } from './worker.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let folder: string;
 

@@ -4,7 +4,7 @@ import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { launchChromium } from '../console/chromium.ts';
 import { type Installed, installed } from './installed.ts';
 import { builtWithVite, servedFiles } from './vite.ts';
-import { bundledWorker, startWithBus } from './worker.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let project: Installed;
 let workerd: Workerd;

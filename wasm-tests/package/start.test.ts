@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { clone } from '../host/clone.ts';
-import { Notifications, typescriptClient } from '../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 
 let folder: string;
 let remove: () => Promise<void>;

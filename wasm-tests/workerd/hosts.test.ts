@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
-import { Notifications, typescriptClient } from '../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
 

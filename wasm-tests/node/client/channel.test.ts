@@ -11,7 +11,7 @@ import { stdio } from 'mcp-listen/client/stdio';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { sdkSessions } from '../../host/sdk-sessions.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
-import { typescriptClient } from '../../interop/typescript-client.ts';
+import { typescriptClient } from '../../interop/clients/typescript.ts';
 import { served } from './serving.ts';
 
 // Each starts a process.

@@ -4,7 +4,7 @@ import { renderToString } from 'react-dom/server';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { writeSnippets } from '../../host/snippets.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
-import { typescriptClient } from '../../interop/typescript-client.ts';
+import { typescriptClient } from '../../interop/clients/typescript.ts';
 import { compile, load, projectFolder } from '../project/compiled.ts';
 import { served } from './serving.ts';
 

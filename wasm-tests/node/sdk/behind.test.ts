@@ -4,7 +4,7 @@ import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { everythingServer } from '../../conformance/fixture/server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, type WireStream } from '../../host/listen.ts';
-import { Notifications, typescriptClient } from '../../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../../interop/clients/typescript.ts';
 import { listenRequest, open, TOOLS, URL } from '../serving.ts';
 
 describe('a stream beside the other requests of a client', () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { portOf } from '../host/port.ts';
+import { portOf } from '../../host/port.ts';
 
 /** A proxy in front of a broker, which can be shut while the broker keeps running. */
 export class Gate {

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
-import { callTool } from '../host/call.ts';
-import { writeSnippets } from '../host/snippets.ts';
-import { useChromium } from './browser.ts';
-import { clientPages } from './client-pages.ts';
-import { useNotebook } from './notebook.ts';
+import { root } from '../../../scripts/process/project.mjs';
+import { callTool } from '../../host/call.ts';
+import { writeSnippets } from '../../host/snippets.ts';
+import { useChromium } from '../browser.ts';
+import { useNotebook } from '../notebook.ts';
+import { clientPages } from './pages.ts';
 
 const browser = useChromium();
 const notebook = useNotebook();
@@ -16,7 +16,7 @@ const SHARED = join(import.meta.dirname, 'pages', 'shared.ts');
 const SNIPPETS = join(root, '.build', 'console-docs');
 const REACT = `import { notes } from './notes.js';
 import { useStatus } from './status.js';
-import { show } from '../../wasm-tests/console/pages/react.ts';
+import { show } from '../../wasm-tests/console/client/pages/react.ts';
 show(notes, useStatus);
 `;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
-import { root } from '../../scripts/process/project.mjs';
+import { root } from '../../../scripts/process/project.mjs';
 
 /** A process or a thread on a bus, which runs `member.mjs`. */
 export class Member {
@@ -66,4 +66,4 @@ export class Member {
 }
 
 // Inside the project, so that `mcp-listen` resolves.
-const PROGRAM = join(root, 'wasm-tests', 'buses', 'member.mjs');
+const PROGRAM = join(root, 'wasm-tests', 'buses', 'members', 'member.mjs');

@@ -4,10 +4,10 @@ import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
-import type { BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from '../../dist/testing/rig.js';
+import type { BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from '../../../dist/testing/rig.js';
+import { placeOn } from '../members/place.ts';
 import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
 import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
 
 /** A bus over a broker, which a test can cut, kill and close. */
 export type BrokerRig = OpenRig & CutRig & MortalRig & ClosableRig;

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
-import { programs } from '../host/snippets.ts';
+import { root } from '../../../scripts/process/project.mjs';
+import { programs } from '../../host/snippets.ts';
 
 /** Opens one more page that runs the script, in the same context: the browser's tabs. */
 export type OpenTab = () => Promise<Page>;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { GatewayFixture } from '../host/gateway.ts';
-import { PythonClient } from './python-client.ts';
-import { type PythonServer, pythonServer } from './python-server.ts';
-import { SessionClient } from './session-client.ts';
-import { Notifications, typescriptClient } from './typescript-client.ts';
+import { GatewayFixture } from '../../host/gateway.ts';
+import { PythonClient } from '../clients/python.ts';
+import { SessionClient } from '../clients/session.ts';
+import { Notifications, typescriptClient } from '../clients/typescript.ts';
+import { type PythonServer, pythonServer } from '../servers/python.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 

@@ -4,12 +4,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
-import { python } from '../../scripts/setup/python.mjs';
-import { GatewayFixture } from '../host/gateway.ts';
-import { listChanged, updated } from '../host/listen.ts';
-import { SECRET, tenantSecret } from '../host/signing.ts';
-import { WatchedServer } from '../host/watched.ts';
+import { root } from '../../../scripts/process/project.mjs';
+import { python } from '../../../scripts/setup/python.mjs';
+import { GatewayFixture } from '../../host/gateway.ts';
+import { listChanged, updated } from '../../host/listen.ts';
+import { SECRET, tenantSecret } from '../../host/signing.ts';
+import { WatchedServer } from '../../host/watched.ts';
 
 const exec = promisify(execFile);
 const FOLDER = join(root, '.build', 'gateway-docs');

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { serveOnNode } from '../host/node-http.ts';
-import { sessionScript } from '../host/session-script.ts';
-import { useChromium } from './browser.ts';
-import { clientPages, documentedPage } from './client-pages.ts';
-import { serveElsewhere } from './guarded-server.ts';
+import { serveOnNode } from '../../host/node-http.ts';
+import { sessionScript } from '../../host/session-script.ts';
+import { useChromium } from '../browser.ts';
+import { serveElsewhere } from '../guarded-server.ts';
+import { clientPages, documentedPage } from './pages.ts';
 
 const browser = useChromium();
 const PAGES = join(import.meta.dirname, 'pages');

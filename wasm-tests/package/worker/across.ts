@@ -1,4 +1,4 @@
-import { startWithBus } from './worker.ts';
+import { startWithBus } from './start.ts';
 
 /**
  * Opens a stream in one isolate of a bundle, and publishes in another; returns the methods that the

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
-import { root } from '../../scripts/process/project.mjs';
-import { promisesOf } from '../host/bus-list.ts';
-import type { BusMember } from '../host/bus-member.ts';
-import { type Ask, BusMembers } from '../host/bus-members.ts';
-import { useChromium } from './browser.ts';
-import { servePages } from './client-pages.ts';
+import { CLOSES, DROPS, EVERY } from '../../../dist/testing/promises.js';
+import { root } from '../../../scripts/process/project.mjs';
+import { promisesOf } from '../../host/bus-list.ts';
+import type { BusMember } from '../../host/bus-member.ts';
+import { type Ask, BusMembers } from '../../host/bus-members.ts';
+import { useChromium } from '../browser.ts';
+import { servePages } from './pages.ts';
 
 const browser = useChromium();
 // No server is there: pages come from the test. Chromium enables what buses need on localhost only.

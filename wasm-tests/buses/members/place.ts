@@ -1,6 +1,6 @@
 import type { ListenBus, ListenHandlerOptions } from 'mcp-listen';
-import type { BusPlace } from '../../dist/testing/place.js';
-import { open, serving } from '../node/serving.ts';
+import type { BusPlace } from '../../../dist/testing/place.js';
+import { open, serving } from '../../node/serving.ts';
 
 /** A server on a bus, in this process. */
 export function placeOn(bus: ListenBus, options: ListenHandlerOptions = {}): BusPlace {

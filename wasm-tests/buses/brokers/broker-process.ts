@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { lastingPort } from '../host/port.ts';
+import { lastingPort } from '../../host/port.ts';
 
 /** The process of a broker, which can be killed and started again on the same port. */
 export class BrokerProcess {

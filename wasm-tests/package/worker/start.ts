@@ -1,6 +1,10 @@
 import { join } from 'node:path';
-import { run } from '../../scripts/process/command.mjs';
-import { startWorkerd, type Workerd, type WorkerdOptions } from '../../scripts/workerd/workerd.mjs';
+import { run } from '../../../scripts/process/command.mjs';
+import {
+  startWorkerd,
+  type Workerd,
+  type WorkerdOptions,
+} from '../../../scripts/workerd/workerd.mjs';
 
 /** Bundles the Worker of a folder with wrangler; returns the folder of the bundle. */
 export async function bundledWorker(

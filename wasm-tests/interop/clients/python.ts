@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { root } from '../../scripts/process/project.mjs';
+import { root } from '../../../scripts/process/project.mjs';
 
 /** A typed event of the Python SDK, or how its stream ended. */
 export type PythonEvent = { event: string; uri?: string } | { end: 'graceful' | 'lost' };
