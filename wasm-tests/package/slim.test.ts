@@ -28,7 +28,7 @@ test.each([
 ])(
   'in %s, slim accepts bytes and modules, rejects without one, and starts once',
   async (_, command, args) => {
-    const output = await run(command, [...args, 'slim.mjs', origin], { cwd: project.folder });
+    const output = await run(command, [...args, 'slim/node.mjs', origin], { cwd: project.folder });
     const [server, client, listened, ...frames] = output.split('\n');
     expect([server, client, listened]).toEqual(['not-loaded', 'not-loaded', LISTENED]);
     expect(frames.join('\n')).toContain('notifications/tools/list_changed');
@@ -36,7 +36,7 @@ test.each([
 );
 
 test('in a Worker, slim accepts the modules of mcp-listen/wasm and mcp-listen/client/wasm', async () => {
-  const config = ['--config', 'slim-worker.toml'];
+  const config = ['--config', 'slim/wrangler.toml'];
   const bundle = await bundledWorker(project.folder, 'slim-worker', ...config);
   const slim = await startWithBus(bundle, { edges: 1, durableObjects: [] });
   try {
@@ -50,11 +50,11 @@ test('in Chromium, slim accepts the modules that a build of Vite loads by URL', 
   const files = await servedFiles(project.folder);
   const browser = await launchChromium();
   try {
-    await builtWithVite(project.folder, files.origin, ['slim-page.mjs']);
+    await builtWithVite(project.folder, files.origin, ['slim/page.mjs']);
     const page = await browser.newPage();
     await page.goto(`${origin}/page`);
     const output = await page.evaluate(
-      `import('${files.origin}/bundle/slim-page.js').then(({ run }) => run())`,
+      `import('${files.origin}/bundle/page.js').then(({ run }) => run())`,
     );
     expect(output).toContain(LISTENED);
     expect(output).toContain('notifications/tools/list_changed');

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import * as client from 'mcp-listen/client/slim';
 import * as server from 'mcp-listen/slim';
-import { scenario } from './scenario.mjs';
-import { served } from './serve.mjs';
+import { scenario } from '../scenario.mjs';
+import { served } from '../serve.mjs';
 
 const early = await Promise.all([
   served(server).catch((error) => error.code),

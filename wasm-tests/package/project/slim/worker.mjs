@@ -2,7 +2,7 @@ import * as client from 'mcp-listen/client/slim';
 import clientModule from 'mcp-listen/client/wasm';
 import * as server from 'mcp-listen/slim';
 import module from 'mcp-listen/wasm';
-import { scenario } from './scenario.mjs';
+import { scenario } from '../scenario.mjs';
 
 server.init(module);
 client.init(clientModule);
