@@ -12,8 +12,9 @@ export async function bundledWorker(
   name = 'worker',
   ...args: string[]
 ): Promise<string> {
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', name, ...args], { cwd: folder });
-  return join(folder, name);
+  const bundle = join(folder, name);
+  await run('wrangler', ['deploy', '--dry-run', '--outdir', bundle, ...args], { cwd: folder });
+  return bundle;
 }
 
 /** Starts a bundle on workerd, with its bus object bound as in the quick start. */
