@@ -3,28 +3,12 @@ import { join, posix } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { launchChromium } from '../console/chromium.ts';
 import type { NodeServer } from '../host/node-http.ts';
-import { type Installed, installed } from './installed.ts';
 import { builtWithVite, servedFiles } from './vite.ts';
-import { bundledWorker, startWithBus } from './worker/start.ts';
+import { useInstalledWorker } from './worker/installed.ts';
 
-let project: Installed;
-let workerd: Workerd;
-let origin: string;
-
-beforeAll(async () => {
-  project = await installed();
-  workerd = await startWithBus(await bundledWorker(project.folder));
-  origin = workerd.edges[0] ?? '';
-});
-
-afterAll(async () => {
-  await workerd?.stop();
-  await project?.remove();
-});
-
+const worker = useInstalledWorker();
 const LISTENED = 'stopped after 2 reads of {"toolsListChanged":true}';
 
 describe('the installed client stays subscribed to a Worker', () => {
@@ -33,12 +17,14 @@ describe('the installed client stays subscribed to a Worker', () => {
     ['Deno', 'deno', ['run', '--allow-all']],
     ['Bun', 'bun', []],
   ])('in %s', async (_, command, args) => {
-    const output = await run(command, [...args, 'client.mjs', origin], { cwd: project.folder });
+    const output = await run(command, [...args, 'client.mjs', worker.origin()], {
+      cwd: worker.folder(),
+    });
     expect(output.trim()).toBe(LISTENED);
   });
 
   test('in a Worker', async () => {
-    expect(await (await fetch(`${origin}/listened`)).text()).toBe(LISTENED);
+    expect(await (await fetch(`${worker.origin()}/listened`)).text()).toBe(LISTENED);
   });
 });
 
@@ -49,9 +35,9 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
 
   beforeAll(async () => {
     browser = await launchChromium();
-    files = await servedFiles(project.folder);
+    files = await servedFiles(worker.folder());
     page = await browser.newPage();
-    await page.goto(`${origin}/page`);
+    await page.goto(`${worker.origin()}/page`);
   });
 
   /**
@@ -73,7 +59,7 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   });
 
   test('from a build of Vite', async () => {
-    await builtWithVite(project.folder, files.origin, ['page.mjs']);
+    await builtWithVite(worker.folder(), files.origin, ['page.mjs']);
     expect(
       await page.evaluate(
         `import('${files.origin}/bundle/page.js').then(({ listened }) => listened)`,
@@ -94,7 +80,7 @@ describe('a page that loads the client', () => {
 async function reached(path: string, seen = new Set<string>()): Promise<string[]> {
   if (seen.has(path)) return [];
   seen.add(path);
-  const text = await readFile(join(project.folder, 'node_modules', 'mcp-listen', path), 'utf8');
+  const text = await readFile(join(worker.folder(), 'node_modules', 'mcp-listen', path), 'utf8');
   for (const [, name = ''] of text.matchAll(/(?:from|import) '([^']+)'/g))
     await reached(posix.join(path, '..', name), seen);
   return [...seen];

@@ -1,25 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import type { Workerd } from '../../scripts/workerd/workerd.mjs';
 import { launchChromium } from '../console/chromium.ts';
-import { type Installed, installed } from './installed.ts';
 import { builtWithVite, servedFiles } from './vite.ts';
+import { useInstalledWorker } from './worker/installed.ts';
 import { bundledWorker, startWithBus } from './worker/start.ts';
 
-let project: Installed;
-let workerd: Workerd;
-let origin: string;
-
-beforeAll(async () => {
-  project = await installed();
-  workerd = await startWithBus(await bundledWorker(project.folder));
-  origin = workerd.edges[0] ?? '';
-});
-
-afterAll(async () => {
-  await workerd?.stop();
-  await project?.remove();
-});
+const worker = useInstalledWorker();
 
 test.each([
   ['Node', 'node', []],
@@ -28,7 +14,9 @@ test.each([
 ])(
   'in %s, slim accepts bytes and modules, rejects without one, and starts once',
   async (_, command, args) => {
-    const output = await run(command, [...args, 'slim/node.mjs', origin], { cwd: project.folder });
+    const output = await run(command, [...args, 'slim/node.mjs', worker.origin()], {
+      cwd: worker.folder(),
+    });
     const [server, client, listened, ...frames] = output.split('\n');
     expect([server, client, listened]).toEqual(['not-loaded', 'not-loaded', LISTENED]);
     expect(frames.join('\n')).toContain('notifications/tools/list_changed');
@@ -37,7 +25,7 @@ test.each([
 
 test('in a Worker, slim accepts the modules of mcp-listen/wasm and mcp-listen/client/wasm', async () => {
   const config = ['--config', 'slim/wrangler.toml'];
-  const bundle = await bundledWorker(project.folder, 'slim-worker', ...config);
+  const bundle = await bundledWorker(worker.folder(), 'slim-worker', ...config);
   const slim = await startWithBus(bundle, { edges: 1, durableObjects: [] });
   try {
     expect(await (await fetch(slim.edges[0] ?? '')).text()).toBe(LISTENED);
@@ -47,12 +35,12 @@ test('in a Worker, slim accepts the modules of mcp-listen/wasm and mcp-listen/cl
 });
 
 test('in Chromium, slim accepts the modules that a build of Vite loads by URL', async () => {
-  const files = await servedFiles(project.folder);
+  const files = await servedFiles(worker.folder());
   const browser = await launchChromium();
   try {
-    await builtWithVite(project.folder, files.origin, ['slim/page.mjs']);
+    await builtWithVite(worker.folder(), files.origin, ['slim/page.mjs']);
     const page = await browser.newPage();
-    await page.goto(`${origin}/page`);
+    await page.goto(`${worker.origin()}/page`);
     const output = await page.evaluate(
       `import('${files.origin}/bundle/page.js').then(({ run }) => run())`,
     );

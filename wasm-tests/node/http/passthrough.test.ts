@@ -22,6 +22,16 @@ function recording() {
   return { seen, server: createListenHandler(handler, { server: declaring(CAPABILITIES) }) };
 }
 
+/** A server, and the very requests that its handler has received. */
+function receiving() {
+  const given: Request[] = [];
+  const server = createListenHandler((request: Request) => {
+    given.push(request);
+    return new Response();
+  });
+  return { given, server };
+}
+
 const JSON_HEADERS = {
   'content-type': 'application/json',
   'x-custom': 'a, b',
@@ -99,27 +109,19 @@ describe('what is not a listen reaches the handler unchanged', () => {
 
 describe('the handler receives the very request', () => {
   test('where its body need not be read', async () => {
-    let given: Request | undefined;
-    const server = createListenHandler((request: Request) => {
-      given = request;
-      return new Response();
-    });
+    const { given, server } = receiving();
     const request = new Request(URL, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
       body: 'x',
     });
     await server.fetch(request);
-    expect(given).toBe(request);
+    expect(given[0]).toBe(request);
     expect(request.bodyUsed).toBe(false);
   });
 
   test('where its body was read already', async () => {
-    let given: Request | undefined;
-    const server = createListenHandler((request: Request) => {
-      given = request;
-      return new Response();
-    });
+    const { given, server } = receiving();
     const request = new Request(URL, {
       method: 'POST',
       headers: LISTEN_HEADERS,
@@ -127,7 +129,7 @@ describe('the handler receives the very request', () => {
     });
     await request.text();
     await server.fetch(request);
-    expect(given).toBe(request);
+    expect(given[0]).toBe(request);
   });
 });
 

@@ -1,17 +1,10 @@
 import type { StreamLogRecord } from 'mcp-listen';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
+import { useFakeTime } from '../streams/fake-time.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+useFakeTime();
 
 test('onLog receives a record of each stream that opens or ends, with its reason', async () => {
   const records: StreamLogRecord[] = [];

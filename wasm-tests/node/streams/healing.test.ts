@@ -1,20 +1,13 @@
 import type { ListenHandler, ListenHandlerOptions } from 'mcp-listen';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { fields, LegacySession } from '../../host/legacy.ts';
 import { acknowledged, listChanged } from '../../host/listen.ts';
 import { BreakableBus } from '../bus/breakable-bus.ts';
 import { listenRequest, open, RESULT, serving, TOOLS } from '../serving.ts';
 import { sessionServer } from '../sessions/serving.ts';
+import { useFakeTime } from './fake-time.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
-
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+useFakeTime();
 
 test('a stream that lost its bus stays open, reconnects, and receives what it missed once', async () => {
   const { bus, server, stream } = await opened();
