@@ -37,6 +37,7 @@ mod edge;
 mod ending;
 mod era;
 mod event;
+mod events;
 mod exchange;
 mod fanout;
 mod fanout_twins;

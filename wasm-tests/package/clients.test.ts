@@ -95,6 +95,6 @@ const CLIENT = new RegExp(
     'wasm/modules/client-\\w+',
     'wasm/instance-guard',
     'timing/deferred',
-    'model/(error|subscription-error)',
+    'model/(error|events|subscription-error)',
   ].join('|')})\\b|^pkg/client/`,
 );
