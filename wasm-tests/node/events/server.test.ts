@@ -1,7 +1,7 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { defineEvents, eventLog } from 'mcp-listen/events';
 import { expect, test } from 'vitest';
-import { EventReader } from '../host/events.ts';
+import { EventReader } from '../../host/events.ts';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 
