@@ -6,7 +6,7 @@ mod incoming;
 mod request;
 mod stream;
 
-pub use accept::{Accepted, Claim, Verdict, accept, claim, claims_by_header, judge, may_be_listen};
+pub use accept::{Accepted, Claim, Verdict, claim, claims_by_header, judge, may_be_listen};
 pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;
 pub use client::{ClientEnd, ClientStream, Notice};

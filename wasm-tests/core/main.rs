@@ -92,4 +92,5 @@ mod watch;
 mod watch_again;
 mod watch_legacy;
 mod wire;
+mod wire_corpus;
 mod world;

@@ -7,15 +7,16 @@ use mcp_listen::{
 };
 
 use crate::{
+    edge::{
+        options::filter_of,
+        streams::{grant::scope_of, stream::Stream, tally::Tally},
+    },
     error::coded,
     number::millis,
     object::{object, optional},
 };
 
-use super::{
-    answer::Answer, discovered::Discovered, grant::scope_of, options::filter_of, refusal::Refusal,
-    stream::Stream, tally::Tally,
-};
+use super::{answer::Answer, discovered::Discovered, refusal::Refusal};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"

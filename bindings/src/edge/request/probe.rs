@@ -3,9 +3,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{message, probe, stdio};
 
-use crate::object::object;
-
-use super::options::filter_of;
+use crate::{edge::options::filter_of, object::object};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"

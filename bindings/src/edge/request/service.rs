@@ -9,9 +9,9 @@ use mcp_listen::{
     json, session,
 };
 
-use crate::{error::coded, object::object};
+use crate::{edge::options::limits_of, error::coded, object::object};
 
-use super::{answer::Answer, exchange::Exchange, options::limits_of, refusal::Refusal};
+use super::{answer::Answer, exchange::Exchange, refusal::Refusal};
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"

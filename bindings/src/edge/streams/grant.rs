@@ -2,9 +2,7 @@ use wasm_bindgen::JsValue;
 
 use mcp_listen::{clock::Millis, fanout::Tended, scope::Scope};
 
-use crate::{error::coded, number::millis};
-
-use super::options::read_filter;
+use crate::{edge::options::read_filter, error::coded, number::millis};
 
 /// The result of a renewed authorization.
 #[derive(Default)]
