@@ -22,9 +22,8 @@ export const exceptions = {
     rmcp/src/ rmcp/tests/ scripts/bench/ scripts/build/ scripts/faults/ scripts/lanes/
     scripts/lint/ scripts/mutants/ scripts/process/ scripts/release/ scripts/setup/ scripts/start/
     scripts/workerd/ src/http/ src/lib.rs src/message.rs tools/wasm-bindgen/ tower/tests/
-    vitest.config.ts wasm-tests/browser/ wasm-tests/buses/ wasm-tests/conformance/
-    wasm-tests/console/ wasm-tests/core/ wasm-tests/faults/ wasm-tests/fuzz/ wasm-tests/host/
-    wasm-tests/interop/ wasm-tests/model/ wasm-tests/node/ wasm-tests/package/ wasm-tests/workerd/
+    vitest.config.ts wasm-tests/browser/ wasm-tests/core/ wasm-tests/faults/ wasm-tests/fuzz/
+    wasm-tests/host/ wasm-tests/model/ wasm-tests/workerd/
   `),
 };
 
