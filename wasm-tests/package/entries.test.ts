@@ -115,7 +115,12 @@ async function bundled(
   };
 }
 
-const BINDINGS = /^pkg\/(client\/)?mcp_listen(_client)?\.js$/;
+const BINDINGS = /^pkg\/((client|events)\/)?mcp_listen(_client|_events)?\.js$/;
 /** The files that contain or load the module; for browsers, the one that names its URL. */
-const MODULE =
-  /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/wasm\/modules\/(client-)?(browser|node)\.js$/;
+const MODULE = new RegExp(
+  [
+    '_bg\\.wasm$',
+    '^pkg/((client|events)/)?inline\\.js$',
+    '^dist/wasm/modules/(client-|events/)?(browser|node)\\.js$',
+  ].join('|'),
+);
