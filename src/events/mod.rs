@@ -6,9 +6,11 @@
 //! its readers then read the log after their positions.
 
 pub mod cursor;
+pub mod error;
 mod identity;
 mod jcs;
 mod log;
+pub mod matching;
 mod name;
 mod names;
 mod occurrence;
