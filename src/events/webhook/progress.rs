@@ -391,7 +391,7 @@ impl Progress {
         let flights = self.flights();
         let tries = if self.is_throttled() {
             let waits = !self.tries.is_empty() && flights == 0;
-            self.probe_at.filter(|_| waits)
+            waits.then(|| self.probe_at.unwrap_or_default())
         } else {
             let waiting = self.tries.iter().filter(|one| !one.in_flight);
             waiting.map(|one| one.due).min()

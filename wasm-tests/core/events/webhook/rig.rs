@@ -161,6 +161,34 @@ impl Rig {
         self.now = end;
     }
 
+    /// Lets time pass until something is sent.
+    pub(crate) fn pass_until_sent(&mut self) {
+        while self.posts.is_empty() {
+            self.now = self.now.max(self.alarm.expect("an alarm"));
+            self.ring();
+        }
+    }
+
+    /// Lets time pass, in which an endpoint responds at once. Returns what was sent.
+    pub(crate) fn pass_with(&mut self, millis: u64, outcome: &Outcome) -> Vec<Post> {
+        let end = self.now + Millis(millis);
+        let mut done = Vec::new();
+        loop {
+            while !self.posts.is_empty() {
+                let post = self.posts.remove(0);
+                self.settle(&post, outcome);
+                done.push(post);
+            }
+            let Some(at) = self.alarm.filter(|at| *at <= end) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            self.ring();
+        }
+        self.now = end;
+        done
+    }
+
     /// Lets the alarm go off.
     pub(crate) fn ring(&mut self) {
         self.alarm = None;
