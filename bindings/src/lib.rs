@@ -21,6 +21,8 @@ mod edge;
 mod error;
 #[cfg(feature = "events")]
 mod events;
+#[cfg(any(feature = "edge", feature = "events"))]
+mod fan;
 mod number;
 mod object;
 #[cfg(feature = "stdio")]

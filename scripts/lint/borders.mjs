@@ -59,6 +59,10 @@ export const checks = [
     'the built client imports its own bindings only',
     () => foreignImports(join(root, 'pkg', 'client', 'mcp_listen_client_bg.wasm')),
   ],
+  [
+    'the built events core imports its own bindings only',
+    () => foreignImports(join(root, 'pkg', 'events', 'mcp_listen_events_bg.wasm')),
+  ],
   ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
   [
     'no folder of js/, src/, console/ or scripts/ has more than 12 files',
@@ -84,7 +88,7 @@ export const checks = [
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
-const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/(client-)?node\.ts$)/;
+const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/(events\/|client-)?node\.ts$)/;
 const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
 
 /** @param {string} scheme of a module's name */

@@ -191,9 +191,8 @@ impl EventError {
     /// Returns the members that tell clients the specifics, in either set of numbers.
     fn data(&self) -> Option<String> {
         let data = match self {
-            Self::InvalidParams(_) => return None,
+            Self::InvalidParams(_) | Self::Forbidden { reason: None } => return None,
             Self::NotFound(kind) => Data::of("kind", kind),
-            Self::Forbidden { reason: None } => return None,
             Self::Forbidden { reason } => Data::of("reason", reason),
             Self::ResourceExhausted { limit, max } => Data::of("limit", limit).and("max", max),
             Self::Unsupported {

@@ -74,7 +74,10 @@ impl<R: EventRows> EventLog<R> {
         now: Millis,
     ) -> Result<Appended, R::Error> {
         let event_id = draft.id_at(mark);
-        let known = self.rows.find(&draft.name, &event_id)?;
+        let known = match &draft.event_id {
+            Some(event_id) => self.rows.find(&draft.name, event_id)?,
+            None => None,
+        };
         if known.is_none() {
             self.make_room(&draft.name)?;
             self.add(draft, &event_id, mark.position, now)?;
@@ -181,7 +184,7 @@ impl<R: EventRows> EventLog<R> {
             at: now,
             name: &draft.name,
             group: draft.group.as_deref(),
-            event_id,
+            event_id: draft.event_id.as_deref(),
             text: &text,
         })?;
         match self.names.add(&draft.name, text.len() as u64) {

@@ -5,8 +5,10 @@
 //! cue for one group, so a stream of events is followed, healed and drained as any other stream;
 //! its readers then read the log after their positions.
 
+pub mod catalogue;
 pub mod cursor;
 pub mod error;
+pub mod exchange;
 mod identity;
 mod jcs;
 mod log;
@@ -16,6 +18,7 @@ mod names;
 mod occurrence;
 pub mod page;
 mod rows;
+mod streams;
 mod timestamp;
 pub mod webhook;
 mod window;
@@ -26,6 +29,7 @@ pub use log::{Appended, EventLog};
 pub use name::{EventName, EventNameError};
 pub use occurrence::{Draft, MAX_ARGUMENT_BYTES, MAX_DATA_BYTES, MAX_DEPTH, OccurrenceError};
 pub use rows::{EventRows, NameRow, NewRow, Removed, StoredRow};
+pub use streams::{EventStreams, Opening};
 pub use window::Window;
 
 use alloc::{boxed::Box, string::String};

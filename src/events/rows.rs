@@ -19,7 +19,7 @@ pub trait EventRows {
     /// If the write fails; likewise for all functions below if a read or write fails.
     fn append(&mut self, row: &NewRow<'_>) -> Result<(), Self::Error>;
 
-    /// Returns the position of the occurrence of a name with this id.
+    /// Returns the position of the occurrence of a name with this [`NewRow::event_id`].
     #[expect(clippy::missing_errors_doc, reason = "as of append")]
     fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, Self::Error>;
 
@@ -73,8 +73,9 @@ pub struct NewRow<'r> {
     pub name: &'r str,
     /// Its group; `None` if every caller may receive it.
     pub group: Option<&'r str>,
-    /// Its id, unique among the occurrences of the name.
-    pub event_id: &'r str,
+    /// The id that its publisher gave it, unique among the occurrences of the name; `None` if its id
+    /// follows from its position.
+    pub event_id: Option<&'r str>,
     /// The other members as compact JSON, without braces.
     pub text: &'r str,
 }

@@ -28,10 +28,10 @@ use crate::{
 };
 
 use chunks::Chunks;
-use numbers::Numbers;
 use slots::Slots;
 
 pub use fan::Fan;
+pub(crate) use numbers::Numbers;
 pub use published::Published;
 pub use slots::StreamId;
 pub use tended::Tended;

@@ -2,12 +2,12 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     event::ServerEvent,
-    fanout::{self, Fan, StreamId, Tended},
+    fanout::{self, StreamId, Tended},
     isolate::Isolate,
     listen::{Ending, ServerStream},
 };
 
-use crate::{number::millis, number::time, text::event_of};
+use crate::{fan::packed, number::millis, number::time, text::event_of};
 
 use super::{
     grant::{Renewed, expire, renew},
@@ -320,30 +320,8 @@ impl Fanout {
     }
 }
 
-/// Packs a fan as numbers of four bytes, little-endian, followed by the chunks. The numbers are:
-/// their total length in bytes, the number of chunks, the end of each chunk, and for each write the
-/// stream and the index of its chunk.
-pub(crate) fn packed(fan: &Fan) -> Vec<u8> {
-    let head = 4 * (2 + fan.ends.len() + 2 * fan.writes.len());
-    let mut bytes = Vec::with_capacity(head + fan.bytes.len());
-    let mut push = |number: u32| bytes.extend_from_slice(&number.to_le_bytes());
-    push(word(head));
-    push(word(fan.ends.len()));
-    fan.ends.iter().for_each(|end| push(word(*end)));
-    for (stream, chunk) in &fan.writes {
-        push(stream.slot());
-        push(word(*chunk));
-    }
-    bytes.extend_from_slice(&fan.bytes);
-    bytes
-}
-
 pub(crate) fn slots_of(streams: Vec<StreamId>) -> Vec<u32> {
     streams.into_iter().map(StreamId::slot).collect()
-}
-
-fn word(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// The approximate bytes of an idle stream.

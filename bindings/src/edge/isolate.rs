@@ -9,12 +9,13 @@ use mcp_listen::{
 };
 
 use crate::{
+    fan::packed,
     number::{millis, time},
     object::optional,
 };
 
 use super::{
-    fanout::{Fanout, packed, slots_of},
+    fanout::{Fanout, slots_of},
     stream::Stream,
 };
 

@@ -1,4 +1,9 @@
 //! MCP Events.
 
+mod exchange;
 mod log;
 mod rows;
+mod service;
+mod step;
+mod streams;
+mod text;

@@ -21,7 +21,7 @@ const TYPES: &str = r"
 export interface EventRows {
   /** Adds an occurrence after all others. */
   append(row: NewEventRow): void;
-  /** Returns the position of the occurrence of a name with this id. */
+  /** Returns the position of the occurrence of a name with this `eventId`. */
   find(name: string, eventId: string): number | undefined;
   /** Returns the occurrences of a name after a position, in order. */
   after(name: string, position: number): Iterator<EventRow>;
@@ -47,8 +47,8 @@ export interface NewEventRow {
   name: string;
   /** Its group; undefined if every caller may receive it. */
   group: string | undefined;
-  /** Unique among the occurrences of the name. */
-  eventId: string;
+  /** Unique among the occurrences of the name; undefined if it follows from the position. */
+  eventId: string | undefined;
   /** The other members, as the core reads them again. */
   text: string;
 }
@@ -153,7 +153,7 @@ struct NewJsRow<'r> {
     at: f64,
     name: &'r str,
     group: Option<&'r str>,
-    event_id: &'r str,
+    event_id: Option<&'r str>,
     text: &'r str,
 }
 

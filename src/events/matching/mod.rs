@@ -1,17 +1,17 @@
 //! Which occurrences a subscription receives, by its arguments.
 
 mod pick;
-mod value;
 mod verdict;
 
-pub use verdict::{Verdict, verdicts};
+pub use verdict::{Verdict, judged, verdicts};
 
 pub(crate) use pick::{Payloads, Pick, picks};
-pub(crate) use value::comparable;
 
 use alloc::{boxed::Box, string::String, vec::Vec};
 
 use crate::json::{self, Node, Value};
+
+use super::jcs::canonical;
 
 /// How the arguments of a subscription narrow what it receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,13 +135,7 @@ fn is_pointer(text: &str) -> bool {
     (text.is_empty() || text.starts_with('/')) && !escapes.contains('~')
 }
 
-/// Reads the arguments of a request, which have to be an object; returns them as compact JSON, with
-/// their size in canonical form. `None` if they are nested too deeply or are no object.
-pub(crate) fn arguments_of(node: Option<&Node<'_>>) -> Option<(String, usize)> {
-    let Some(node) = node else {
-        return Some((String::from("{}"), 2));
-    };
-    node.as_object()?;
-    json::read(node.raw.as_bytes(), super::MAX_DEPTH).ok()?;
-    Some((json::to_compact(node), comparable(node).len()))
+/// Returns a text that is the same for equal JSON values.
+pub(crate) fn comparable(node: &Node<'_>) -> String {
+    canonical(node).unwrap_or_else(|| json::to_compact(node))
 }

@@ -26,6 +26,18 @@ pub fn verdicts(text: &str) -> Option<Vec<Verdict>> {
     Some(verdicts.map(Verdict::from_node).collect())
 }
 
+/// Reads the verdicts of several classes, `[{"class":N,"verdicts":[...]}]`. `None` if the text is
+/// not such a list.
+pub fn judged(text: &str) -> Option<Vec<(u32, Vec<Verdict>)>> {
+    let document = json::read(text.as_bytes(), MAX_DEPTH + 4).ok()?;
+    let classes = document.root.as_array()?.iter().map(|node| {
+        let class = u32::try_from(node.get("class")?.as_u53()?).ok()?;
+        let verdicts = node.get("verdicts")?.as_array()?.iter();
+        Some((class, verdicts.map(Verdict::from_node).collect()))
+    });
+    classes.collect()
+}
+
 impl Verdict {
     /// Reads one verdict.
     pub(crate) fn from_node(node: &Node<'_>) -> Self {

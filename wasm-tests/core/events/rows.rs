@@ -17,7 +17,7 @@ pub(crate) struct MemoryRows {
 #[derive(Clone, Debug)]
 struct Row {
     name: Box<str>,
-    event_id: Box<str>,
+    event_id: Option<Box<str>>,
     stored: StoredRow,
 }
 
@@ -53,7 +53,7 @@ impl EventRows for MemoryRows {
         };
         let row = Row {
             name: row.name.into(),
-            event_id: row.event_id.into(),
+            event_id: row.event_id.map(Into::into),
             stored,
         };
         self.rows.insert(row.stored.position.0, row);
@@ -61,7 +61,7 @@ impl EventRows for MemoryRows {
     }
 
     fn find(&self, name: &str, event_id: &str) -> Result<Option<Position>, Infallible> {
-        let is_it = |row: &&Row| *row.name == *name && *row.event_id == *event_id;
+        let is_it = |row: &&Row| *row.name == *name && row.event_id.as_deref() == Some(event_id);
         Ok(self
             .rows
             .values()

@@ -98,12 +98,6 @@ impl Flights {
         overdue.map(|(number, _)| *number).collect()
     }
 
-    /// Returns when the first message is overdue.
-    pub(super) fn timeout(&self) -> Option<Millis> {
-        let times = self.flights.values().map(|flight| flight.at + GUARD);
-        times.min()
-    }
-
     pub(super) fn len(&self) -> usize {
         self.flights.len()
     }

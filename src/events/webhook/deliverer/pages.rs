@@ -206,11 +206,6 @@ impl Pages {
         overdue.map(|(number, _)| *number).collect()
     }
 
-    /// Returns when the first thing is overdue.
-    pub(super) fn timeout(&self) -> Option<Millis> {
-        self.reads.values().map(|read| read.at + GUARD).min()
-    }
-
     /// Whether nothing is being read.
     pub(super) fn is_idle(&self) -> bool {
         self.reads.is_empty()
