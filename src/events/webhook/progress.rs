@@ -44,6 +44,9 @@ pub(super) struct Progress {
     /// Whether the client has to learn that occurrences were not delivered.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     is_truncated: bool,
+    /// When it was first told so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    truncated_told_at: Option<Millis>,
     /// Whether more than positions has changed since it was stored.
     #[serde(skip)]
     is_dirty: bool,
@@ -112,6 +115,7 @@ impl Progress {
             probes: 0,
             gap: None,
             is_truncated: false,
+            truncated_told_at: None,
             is_dirty: false,
             are_tries_dirty: false,
         }
@@ -170,10 +174,16 @@ impl Progress {
         self.last_failure
     }
 
-    /// Returns whether occurrences were not delivered since this was last asked.
-    pub(super) fn take_truncated(&mut self) -> bool {
+    /// Returns whether the client has to learn that occurrences were not delivered: an answer may be
+    /// lost, so all those of a minute tell it.
+    pub(super) fn tell_truncated(&mut self, now: Millis) -> bool {
+        let told_at = self.truncated_told_at.filter(|at| *at + TELLING <= now);
         self.is_dirty |= self.is_truncated;
-        core::mem::take(&mut self.is_truncated)
+        if self.is_truncated {
+            self.truncated_told_at.get_or_insert(now);
+        }
+        self.is_truncated &= told_at.is_none();
+        self.is_truncated
     }
 
     /// Returns how many occurrences may be added.
@@ -432,6 +442,7 @@ impl Progress {
     /// Notes that something after `position` is not delivered.
     fn note_gap(&mut self, position: Position, now: Millis) {
         self.is_truncated = true;
+        self.truncated_told_at = None;
         self.is_dirty = true;
         let former = self.gap.take();
         let at = former
@@ -471,6 +482,8 @@ fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
 
+/// How long a client is told that occurrences were not delivered.
+const TELLING: Millis = Millis(60_000);
 /// Maximum number of occurrences of a subscription that are being sent.
 const MAX_FLIGHTS: usize = 4;
 /// Maximum number that are being sent or wait for another attempt.

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::Millis,
     events::{cursor, error::CodeSet, name::EventName, timestamp::iso},
-    json::{self, Raw},
+    json::{self, Node, Raw},
     vocabulary::{position::Mark, scope::Label},
 };
 
 use super::{outcome::Failure, terms::Wish};
 
 /// A request to deliver occurrences to a webhook, with what the host has found out about it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subscribe {
     /// The [id](crate::events::subscription_id) of the subscription.
@@ -47,7 +47,7 @@ pub struct Subscribe {
     #[serde(default)]
     pub max_age_ms: Option<Millis>,
     /// How long it shall last.
-    #[serde(default)]
+    #[serde(skip)]
     pub ttl: Wish,
     /// The text of 32 random bytes with which the endpoint is asked for consent.
     pub challenge: Box<str>,
@@ -96,14 +96,18 @@ struct Status {
 }
 
 impl Subscribe {
-    /// Reads the text form; `None` if it is invalid.
+    /// Reads an object with these members; `None` if it is invalid. `ttlMs` is a number of
+    /// milliseconds of any size and sign, or `"endless"`, or absent.
     pub fn from_json(text: &str) -> Option<Self> {
-        json::from_text(text)
-    }
-
-    /// Returns the text form.
-    pub fn to_json(&self) -> String {
-        json::to_text(self)
+        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
+        let root = &document.root;
+        let ttl = root.get("ttlMs");
+        let ttl = match ttl.and_then(Node::as_str) {
+            Some("endless") => Wish::Endless,
+            _ => Wish::from_node(ttl)?,
+        };
+        let subscribe: Self = json::from_node(root).ok()?;
+        Some(Self { ttl, ..subscribe })
     }
 }
 
@@ -138,3 +142,6 @@ impl fmt::Debug for Subscribe {
         subscribe.field("name", &self.name).finish_non_exhaustive()
     }
 }
+
+/// The depth of a list of groups.
+const MAX_DEPTH: usize = 2;

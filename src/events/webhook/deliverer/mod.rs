@@ -129,7 +129,8 @@ impl<S: Store> Deliverer<S> {
         self.outputs.pop_front()
     }
 
-    /// Returns the names of the event types that have subscriptions.
+    /// Returns the names of the event types that have subscriptions. Have the bus follow them when
+    /// the deliverer is made: an [`Output::Follow`] may have been lost.
     pub fn names(&self) -> impl Iterator<Item = &EventName> {
         self.roster.names().map(|(name, _)| name)
     }
@@ -192,7 +193,8 @@ impl<S: Store> Deliverer<S> {
         Ok(is_live)
     }
 
-    /// Handles that the bus has an occurrence of a name, and ends at `head`.
+    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the bus
+    /// once the outputs are carried out: then the alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_wake(
         &mut self,
@@ -494,7 +496,7 @@ impl<S: Store> Deliverer<S> {
             if let Some(mark) = cursor.filter(|mark| *mark.epoch == *progress.epoch()) {
                 progress.skip(mark.position);
             }
-            is_truncated = progress.take_truncated();
+            is_truncated = progress.tell_truncated(now);
         }
         self.grant(waiting, now)?;
         let granted = self.granted(&subscribe.id, is_truncated, true);

@@ -178,7 +178,14 @@ fn a_gap_is_told_at_the_next_success_and_in_the_next_renewal() {
     rig.respond(&gap, 200);
     assert!(rig.posts.is_empty());
     let reply = |rig: &mut Rig| rig.subscribe(&subscribe(1)).unwrap();
-    assert!(reply(&mut rig).contains("\"truncated\":true"));
+    for _ in 0..2 {
+        assert!(
+            reply(&mut rig).contains("\"truncated\":true"),
+            "a reply may be lost"
+        );
+        rig.pass(59_999);
+    }
+    rig.pass(1);
     assert!(reply(&mut rig).contains("\"truncated\":false"));
 }
 
