@@ -70,9 +70,9 @@ struct Try {
     #[serde(default, skip_serializing_if = "is_never")]
     last: Millis,
     due: Millis,
-    /// Whether its failures were forgiven once, because the endpoint was down.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    is_revived: bool,
+    /// How often its failures were forgiven because the endpoint was down.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    forgiven: u32,
     #[serde(skip)]
     in_flight: bool,
 }
@@ -208,7 +208,7 @@ impl Progress {
             since: Millis(0),
             last: Millis(0),
             due: now,
-            is_revived: false,
+            forgiven: 0,
             in_flight: false,
         });
     }
@@ -347,7 +347,7 @@ impl Progress {
         one.attempts = one.attempts.saturating_add(1);
         if one.attempts < MAX_ATTEMPTS {
             one.due = again_at(one.attempts, one.since, failed.retry_after, now, random);
-        } else if !is_throttled || one.is_revived {
+        } else if !is_throttled || one.forgiven >= MAX_FORGIVEN {
             self.abandon(position, now);
         }
     }
@@ -422,12 +422,13 @@ impl Progress {
         Millis(PROBE.0 / self.tries.len().clamp(1, 2) as u64)
     }
 
-    /// Sends everything again: the endpoint is back. What failed meanwhile is forgiven once.
+    /// Sends everything again: the endpoint is back. What failed meanwhile is forgiven, but not for
+    /// ever: an occurrence that is never accepted has to end.
     fn reopen(&mut self, now: Millis) {
         for one in &mut self.tries {
             one.due = now;
-            if one.attempts > 0 && !one.is_revived {
-                one.is_revived = true;
+            if one.attempts > 0 && one.forgiven < MAX_FORGIVEN {
+                one.forgiven += 1;
                 one.attempts = 0;
                 one.since = Millis(0);
             }
@@ -482,6 +483,8 @@ fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
 
+/// How often the failures of an occurrence are forgiven.
+const MAX_FORGIVEN: u32 = 3;
 /// How long a client is told that occurrences were not delivered.
 const TELLING: Millis = Millis(60_000);
 /// Maximum number of occurrences of a subscription that are being sent.

@@ -42,7 +42,7 @@ impl Endpoints {
         if self.is_calm {
             return accept(post);
         }
-        if (plan.away.0..plan.away.1).contains(&now) {
+        if plan.away.iter().any(|away| (away.0..away.1).contains(&now)) {
             return failed(Outcome::Failure(Failure::ConnectionRefused));
         }
         if self.chance(plan.declines) && post.kind != MessageKind::Verification {

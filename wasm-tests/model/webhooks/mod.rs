@@ -23,6 +23,14 @@ fn ten_thousand_occurrences_outlast_crashes_and_an_hour_without_endpoints() {
 }
 
 #[test]
+fn a_few_occurrences_outlast_outages() {
+    for seed in 0..SEEDS {
+        let told = World::run(&Plan::quiet(seed));
+        assert_eq!((told.lost, told.abandoned), (0, 0), "{told:?}");
+    }
+}
+
+#[test]
 fn what_hostile_endpoints_do_not_accept_is_told_as_a_gap() {
     let mut abandoned = 0;
     for seed in 0..SEEDS {

@@ -36,12 +36,16 @@ pub(super) struct World<'p> {
     deliverer: Option<Deliverer<Disk>>,
     /// How many deliverers there were: what belongs to an earlier one is lost.
     generation: u64,
+    /// Whether the deliverer has found out what its predecessor left behind.
+    is_checked: bool,
     log: Log,
     /// The names that the bus tells the deliverer of.
     followed: BTreeSet<EventName>,
     endpoints: Endpoints,
     subscribers: Vec<Subscriber>,
     calls: u32,
+    called_at: u64,
+    bus_failed_at: u64,
     judge: Judge,
     is_calm: bool,
     rings: u64,
@@ -84,11 +88,14 @@ impl<'p> World<'p> {
             disk: Disk::new(plan.seed, plan.crashes),
             deliverer: None,
             generation: 0,
+            is_checked: true,
             log: Log::default(),
             followed: BTreeSet::new(),
             endpoints: Endpoints::new(plan.seed),
             subscribers: (0..plan.subscribers).map(Subscriber::new).collect(),
             calls: 0,
+            called_at: START,
+            bus_failed_at: START,
             judge: Judge::default(),
             is_calm: false,
             rings: 0,
@@ -197,6 +204,7 @@ impl<'p> World<'p> {
         self.disk.set_alarm(None);
         let crashes = self.judge.told.crashes;
         self.wake_up(Some(Millis(self.now)));
+        self.is_checked = true;
         self.call(|one, now, random| one.handle_alarm(now, random));
         // The platform calls a handler again that did not end.
         if self.judge.told.crashes > crashes && self.disk.alarm().is_none() {
@@ -206,6 +214,7 @@ impl<'p> World<'p> {
 
     fn subscribe(&mut self, number: usize) {
         self.calls += 1;
+        self.called_at = self.now;
         let call = self.calls;
         let replaces = self.choices.below(3) == 0;
         let own = &mut self.subscribers[number];
@@ -236,6 +245,7 @@ impl<'p> World<'p> {
 
     fn read(&mut self, read: u32, question: &Question) {
         if self.chance(self.plan.bus_fails) {
+            self.bus_failed_at = self.now;
             return self.call(|one, now, random| one.handle_read_failed(read, now, random));
         }
         let page = self.log.page(question);
@@ -260,6 +270,21 @@ impl<'p> World<'p> {
             Some(Ok(())) => self.drain(),
             _ => self.crash(),
         }
+        self.check_alarm();
+    }
+
+    /// Checks that no alarm is set while nothing is due.
+    fn check_alarm(&self) {
+        let is_idle = self.deliverer.as_ref().is_some_and(|one| {
+            let counts = one.counts();
+            one.is_idle() && counts.waiting == 0
+        });
+        // Replaced secrets are used for a quarter of an hour; a failed read is repeated.
+        let is_quiet =
+            self.called_at + 920_000 < self.now && self.bus_failed_at + 80_000 < self.now;
+        if is_idle && is_quiet && self.plan.is_gentle() && self.is_checked {
+            assert_eq!(self.disk.alarm(), None, "no alarm when idle");
+        }
     }
 
     /// Makes a deliverer, if there is none, and tells the bus which names it follows.
@@ -278,6 +303,7 @@ impl<'p> World<'p> {
         let deliverer = Deliverer::new(disk, options, Matches::default(), alarm).unwrap();
         self.followed = deliverer.names().cloned().collect();
         self.deliverer = Some(deliverer);
+        self.is_checked = alarm.is_none();
     }
 
     fn drain(&mut self) {

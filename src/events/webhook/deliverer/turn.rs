@@ -339,12 +339,8 @@ impl<S: Store> Deliverer<S> {
             .roster
             .iter()
             .filter_map(|(_, member)| timeout(member, self.roster.named(&member.row.name), now));
-        let names = self.roster.names().map(|(_, named)| named.not_before);
         let rest = !self.queue.is_empty() && self.flights.is_burst_over(now);
-        let later = members
-            .chain(names)
-            .chain(self.guard)
-            .filter(|at| *at > now);
+        let later = members.chain(self.guard).filter(|at| *at > now);
         let former = self.alarm.filter(|_| self.is_unchecked);
         later.chain(rest.then_some(now)).chain(former).min()
     }
@@ -410,10 +406,11 @@ fn timeout(member: &Member, named: Option<&Named>, now: Millis) -> Option<Millis
         let progress = &row.progress;
         let has_more = named.is_some_and(|one| one.has_more(progress.epoch(), progress.read()));
         let more = has_more.then_some(now).filter(|_| progress.room(now) > 0);
-        let due = [progress.timeout(), more].into_iter().flatten().min();
-        due.map(|due| due.max(row.granted_at + PAUSE))
+        let due = progress.timeout().into_iter().chain(more).min();
+        let not_before = named.map_or(Millis(0), |named| named.not_before);
+        due.map(|due| due.max(row.granted_at + PAUSE).max(not_before))
     };
-    [messages, row.timeout(now)].into_iter().flatten().min()
+    messages.into_iter().chain(row.timeout(now)).min()
 }
 
 /// The guard is set again if it is nearer than this.

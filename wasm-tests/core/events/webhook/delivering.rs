@@ -144,6 +144,24 @@ fn a_failed_message_is_sent_again_after_growing_waits_and_then_abandoned() {
     );
 }
 
+#[test]
+fn each_message_waits_for_itself() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    let first = rig.post();
+    rig.respond(&first, 500);
+    rig.pass(3_000);
+    rig.publish("order.paid", "{}");
+    let second = rig.post();
+    rig.respond(&second, 500);
+    for (wait, post) in [(2_000, first), (3_000, second)] {
+        rig.pass(wait - 1);
+        assert!(rig.posts.is_empty());
+        rig.pass(1);
+        assert_eq!(rig.post().message, post.message);
+    }
+}
+
 /// Has an occurrence abandoned, at position 1.
 fn abandoned() -> Rig {
     let mut rig = begun();
