@@ -109,11 +109,8 @@ struct Together(Fanout);
 impl Together {
     fn new(metrics: Option<&Arc<Metrics>>) -> Self {
         let mut fanout = Fanout::default();
-        if let Some(metrics) = metrics {
-            fanout.count_in(metrics.clone());
-        }
         for _ in 0..STREAMS {
-            let stream = fanout.open(stream(), Millis(0));
+            let stream = fanout.open(counted(metrics), Millis(0));
             fanout.handle_attached(stream, Millis(0));
             while fanout.poll(stream, Millis(0)).is_some() {}
         }
@@ -131,13 +128,18 @@ impl Together {
     }
 }
 
-fn attached(bus: &mut Bus, metrics: Option<&Arc<Metrics>>) -> (EdgeId, Isolate) {
-    let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
+/// A stream that counts in `metrics`.
+fn counted(metrics: Option<&Arc<Metrics>>) -> ServerStream {
     let mut stream = stream();
     if let Some(metrics) = metrics {
         stream.count_in(metrics.clone());
     }
-    isolate.open(stream, Millis(0));
+    stream
+}
+
+fn attached(bus: &mut Bus, metrics: Option<&Arc<Metrics>>) -> (EdgeId, Isolate) {
+    let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
+    isolate.open(counted(metrics), Millis(0));
     let Some(UpstreamCall::Attach(text)) = isolate.poll_call(Millis(0)) else {
         panic!("does not attach");
     };

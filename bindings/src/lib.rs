@@ -19,9 +19,13 @@ mod client;
 #[cfg(feature = "edge")]
 mod edge;
 mod error;
+#[cfg(feature = "events")]
+mod events;
 mod number;
 mod object;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(any(feature = "edge", feature = "bus"))]
 mod text;
+#[cfg(any(feature = "edge", feature = "events"))]
+mod write_batch;

@@ -20,9 +20,8 @@ export const exceptions = {
     examples/bun/ examples/deno/ examples/express/ examples/node/ examples/notebook/ examples/stdio/
     js/cli/ js/cloudflare/ scripts/bench/ scripts/build/ scripts/faults/ scripts/lanes/
     scripts/lint/ scripts/mutants/ scripts/process/ scripts/release/ scripts/setup/ scripts/start/
-    scripts/workerd/ tools/wasm-bindgen/ vitest.config.ts wasm-tests/browser/ wasm-tests/buses/
-    wasm-tests/conformance/ wasm-tests/console/ wasm-tests/faults/ wasm-tests/host/
-    wasm-tests/interop/ wasm-tests/node/ wasm-tests/package/ wasm-tests/workerd/
+    scripts/workerd/ tools/wasm-bindgen/ vitest.config.ts wasm-tests/browser/ wasm-tests/faults/
+    wasm-tests/host/ wasm-tests/workerd/
   `),
 };
 

@@ -18,7 +18,6 @@ use crate::{
     bus::Cursor,
     clock::Millis,
     listen::{EndReason, Next, Output, ServerStream, StreamKind},
-    metrics::Metrics,
     vocabulary::{
         filter::SubscriptionFilter,
         position::Position,
@@ -28,9 +27,9 @@ use crate::{
 };
 
 use chunk_cache::ChunkCache;
-use interner::Interner;
 use slab::Slab;
 
+pub(crate) use interner::Interner;
 pub use published::Published;
 pub use slab::StreamId;
 pub use stream_mut::StreamMut;
@@ -61,15 +60,9 @@ pub struct Fanout {
     due: Vec<StreamId>,
     /// The events of the last publish.
     last: Vec<Published>,
-    metrics: Option<Arc<Metrics>>,
 }
 
 impl Fanout {
-    /// Counts events and notifications in `metrics`. Call it before the first stream is opened.
-    pub fn count_in(&mut self, metrics: Arc<Metrics>) {
-        self.metrics = Some(metrics);
-    }
-
     /// Adds a stream. Events that are published from now on are queued for it until
     /// [`Fanout::handle_attached`]. A stream that honors nothing ends at once.
     pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
@@ -98,9 +91,6 @@ impl Fanout {
     }
 
     fn insert(&mut self, mut stream: ServerStream, from: Position) -> StreamId {
-        if let Some(metrics) = &self.metrics {
-            stream.count_in(metrics.clone());
-        }
         let kind_number = self.kinds.intern(stream.kind());
         let honored = self.intern(stream.shared_honored());
         stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);

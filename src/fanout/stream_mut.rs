@@ -1,4 +1,3 @@
-use alloc::sync::Arc;
 use core::ops::Deref;
 
 use crate::{
@@ -30,16 +29,6 @@ impl<'s> StreamMut<'s> {
     /// As [`ServerStream::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Millis) {
         self.0.handle_timeout(now);
-    }
-
-    /// As [`ServerStream::grant_for`].
-    pub fn grant_for(&mut self, span: Millis, now: Millis) {
-        self.0.grant_for(span, now);
-    }
-
-    /// As [`ServerStream::poll_question`].
-    pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
-        self.0.poll_question()
     }
 
     /// As [`ServerStream::handle_granted`].

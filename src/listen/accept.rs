@@ -14,15 +14,13 @@ use crate::{
 use super::{request, stream::ServerStream};
 use crate::http::Headers;
 
-/// The outcome for an HTTP request.
+/// The outcome for a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A listen request that can be served.
+    /// A request that can be served.
     Accepted(Accepted),
-    /// A listen request that is answered with an error.
+    /// A request that is answered with an error.
     Rejected(Rejection),
-    /// Anything else: pass it on to the MCP server.
-    PassThrough,
 }
 
 /// The outcome for a request before its caller is authenticated.
@@ -65,7 +63,7 @@ impl Accepted {
     }
 }
 
-/// Whether the request may be a listen; every other request is [`Verdict::PassThrough`], without
+/// Whether the request may be a listen; every other request is [`Classified::PassThrough`], without
 /// reading its body.
 pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bool {
     let is_readable = headers.declare_json() && !headers.declare_more_than(limits.body_bytes);
@@ -115,17 +113,6 @@ pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict 
     match json::read(body, limits.depth) {
         Ok(document) => validate_document(headers, &document, limits),
         Err(_) => Verdict::Rejected(Rejection::new(Reason::ParseError, None)),
-    }
-}
-
-/// Classifies and validates an HTTP request whose caller needs no authentication: [`classify`],
-/// then [`validate`].
-pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
-    match classify(method, headers, body, limits) {
-        Classified::Unread => validate(headers, body, limits),
-        Classified::Read(verdict) => verdict,
-        Classified::Rejected(rejection) => Verdict::Rejected(rejection),
-        Classified::PassThrough => Verdict::PassThrough,
     }
 }
 

@@ -7,12 +7,12 @@ mod request;
 mod stream;
 
 pub use accept::{
-    Accepted, Classified, Verdict, accept, classify, is_listen_by_header, may_be_listen, validate,
+    Accepted, Classified, Verdict, classify, is_listen_by_header, may_be_listen, validate,
 };
 pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;
 pub use client::{ClientEndReason, ClientStream, Notice};
 pub use incoming::Incoming;
-pub(crate) use request::{check_meta, id_of, names_method, version_of};
+pub(crate) use request::{check_headers, check_meta, check_shape, id_of, names_method, version_of};
 pub(crate) use stream::{Cues, Since};
 pub use stream::{EndReason, Next, Output, ServerStream, StreamKind};

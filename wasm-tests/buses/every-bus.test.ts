@@ -8,7 +8,7 @@ import {
   SURVIVES,
 } from '../../dist/testing/promises.js';
 import { promisesOf } from '../host/bus-list.ts';
-import { channelRig, memoryRig, natsRig, redisRig } from './rigs.ts';
+import { channelRig, memoryRig, natsRig, redisRig } from './brokers/rigs.ts';
 
 promisesOf('InMemoryBus', memoryRig, EVERY);
 promisesOf('broadcastChannelBus', channelRig, [...EVERY, DROPS, CLOSES]);

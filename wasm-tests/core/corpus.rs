@@ -187,24 +187,25 @@ fn run(file: &str) {
 
 impl Case {
     /// Runs the steps of a host: the checks of HTTP alone, the caller, then everything else.
-    fn classify(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
+    /// Returns `None` for a request that is passed on.
+    fn classify(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Option<Verdict> {
         let Options { limits, legacy, .. } = &self.options;
         match listen::classify(method, headers, body, limits) {
-            Classified::Rejected(rejection) => Verdict::Rejected(rejection),
-            Classified::Unread => self.named(|| listen::validate(headers, body, limits)),
-            Classified::Read(verdict) => self.named(|| verdict),
+            Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+            Classified::Unread => Some(self.named(|| listen::validate(headers, body, limits))),
+            Classified::Read(verdict) => Some(self.named(|| verdict)),
             Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
                 self.classify_in_session(legacy::classify(method, headers, body, limits))
             }
-            Classified::PassThrough => Verdict::PassThrough,
+            Classified::PassThrough => None,
         }
     }
 
     /// No session exists that a case could name, so an id is refused before the caller is
     /// authenticated.
-    fn classify_in_session(&self, verdict: legacy::Verdict) -> Verdict {
+    fn classify_in_session(&self, verdict: legacy::Verdict) -> Option<Verdict> {
         let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
-        match verdict {
+        Some(match verdict {
             legacy::Verdict::Rejected(rejection) if rejection.reason.is_transport_level() => {
                 Verdict::Rejected(rejection)
             }
@@ -214,8 +215,8 @@ impl Case {
             legacy::Verdict::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }
-            legacy::Verdict::Legacy(_) | legacy::Verdict::PassThrough => Verdict::PassThrough,
-        }
+            legacy::Verdict::Legacy(_) | legacy::Verdict::PassThrough => return None,
+        })
     }
 
     fn names_session(&self) -> bool {
@@ -240,7 +241,7 @@ impl Case {
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
         match self.classify(method, headers, &body) {
-            Verdict::Accepted(accepted) => {
+            Some(Verdict::Accepted(accepted)) => {
                 let everything = Capabilities {
                     tools_list_changed: true,
                     prompts_list_changed: true,
@@ -258,8 +259,8 @@ impl Case {
                 );
                 assert_eq!(Some(honored.to_json()), text(expect.ack.as_ref()), "{name}");
             }
-            Verdict::Rejected(rejection) => self.check_rejection(&rejection),
-            Verdict::PassThrough => {
+            Some(Verdict::Rejected(rejection)) => self.check_rejection(&rejection),
+            None => {
                 assert!(
                     expect.status.is_none() && expect.ack.is_none(),
                     "{name} passed"

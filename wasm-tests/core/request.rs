@@ -5,7 +5,7 @@ use mcp_listen::{
     http::Headers,
     id::RequestId,
     limits::Limits,
-    listen::{self, Verdict},
+    listen::{self, Classified, Verdict},
 };
 
 pub const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
@@ -17,13 +17,27 @@ pub fn body(id: &str, notifications: &str) -> String {
     )
 }
 
+/// Returns the verdict on a request whose caller needs no authentication; `None` if it is no listen.
+pub fn classified(
+    method: &str,
+    headers: &Headers<'_>,
+    body: &[u8],
+    limits: &Limits,
+) -> Option<Verdict> {
+    match listen::classify(method, headers, body, limits) {
+        Classified::Unread => Some(listen::validate(headers, body, limits)),
+        Classified::Read(verdict) => Some(verdict),
+        Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Classified::PassThrough => None,
+    }
+}
+
+/// Returns the verdict on a request that has to be a listen.
+#[track_caller]
 pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> Verdict {
-    listen::accept(
-        "POST",
-        &Headers::new(headers),
-        body.as_ref(),
-        &Limits::default(),
-    )
+    let headers = Headers::new(headers);
+    let verdict = classified("POST", &headers, body.as_ref(), &Limits::default());
+    verdict.expect("it is a listen")
 }
 
 #[track_caller]

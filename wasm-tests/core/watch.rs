@@ -148,16 +148,16 @@ fn a_dropped_stream_is_reopened_with_a_new_id() {
 #[test]
 fn the_state_of_a_watch_is_reported() {
     let mut host = Host::new(1);
-    assert_eq!(host.watch.state().name(), "connecting");
+    assert_eq!(host.watch.state(), State::Connecting);
     host.open();
     host.acknowledge(&tools());
     assert_eq!(host.reported(), [live(tools(), false)]);
-    assert_eq!(host.watch.state().name(), "live");
+    assert_eq!(host.watch.state(), State::Live);
     host.end();
     host.wait();
-    assert_eq!(host.watch.state().name(), "waiting");
+    assert_eq!(host.watch.state(), State::Waiting);
     host.watch.cancel();
-    assert_eq!(host.watch.state().name(), "stopped");
+    assert_eq!(host.watch.state(), State::Stopped);
     assert_eq!(host.watch.poll_timeout(), None);
     host.sleep(Millis(1_000_000));
     assert_eq!(host.reported(), []);

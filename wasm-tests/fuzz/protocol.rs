@@ -11,7 +11,7 @@ use mcp_listen::{
     http::{Headers, Policy},
     json,
     limits::Limits,
-    listen::{self, Verdict},
+    listen::{self, Classified, Verdict},
     message,
     session::{self, Excess, Reply},
 };
@@ -51,19 +51,35 @@ pub fn filter(bytes: &[u8]) {
 pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
-        match listen::accept("POST", &Headers::new(headers), bytes, &limits) {
-            Verdict::Accepted(accepted) => {
+        match classified("POST", &Headers::new(headers), bytes, &limits) {
+            Some(Verdict::Accepted(accepted)) => {
                 let text = std::str::from_utf8(bytes).unwrap();
                 assert!(text.contains(accepted.id.raw()), "the id is another one");
             }
-            Verdict::Rejected(rejection) => {
+            Some(Verdict::Rejected(rejection)) => {
                 assert!((400..600).contains(&rejection.reason.status()));
                 let reported = message::error(&rejection);
                 // With the verbatim id, which may be an integer beyond a double.
                 assert!(json::read(reported.as_bytes(), 8).is_ok(), "it is no JSON");
             }
-            Verdict::PassThrough => {}
+            None => {}
         }
+    }
+}
+
+/// Returns the verdict on a request whose caller needs no authentication; `None` if it is no
+/// listen.
+fn classified(
+    method: &str,
+    headers: &Headers<'_>,
+    body: &[u8],
+    limits: &Limits,
+) -> Option<Verdict> {
+    match listen::classify(method, headers, body, limits) {
+        Classified::Unread => Some(listen::validate(headers, body, limits)),
+        Classified::Read(verdict) => Some(verdict),
+        Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Classified::PassThrough => None,
     }
 }
 
@@ -153,9 +169,8 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
                 break;
             }
             Step::Listen(accepted) => {
-                let verdict =
-                    listen::accept(method, &Headers::new(headers), body, &Limits::default());
-                assert_eq!(verdict, Verdict::Accepted(accepted.clone()));
+                let verdict = classified(method, &Headers::new(headers), body, &Limits::default());
+                assert_eq!(verdict, Some(Verdict::Accepted(accepted.clone())));
                 break;
             }
             _ => break,

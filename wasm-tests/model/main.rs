@@ -56,6 +56,7 @@ mod table;
 mod visit;
 mod visits;
 mod watching;
+mod webhooks;
 mod wire;
 mod wires;
 mod world;

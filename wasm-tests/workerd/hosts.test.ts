@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../host/bundle.ts';
-import { Heard, typescriptClient } from '../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
 
@@ -23,7 +23,7 @@ describe.each(['worker', 'worker-sdk', 'agents', 'hono'])('the example %s', (exa
   test("tells the SDK's client in one isolate of a tool called in another, each time once", async () => {
     const listener = await typescriptClient(`${workerd.edges[0]}/mcp`);
     const other = await typescriptClient(`${workerd.edges[1]}/mcp`);
-    const heard = new Heard(listener);
+    const heard = new Notifications(listener);
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
     // The SDK acknowledges before its bus has confirmed: what is changed at once may come too
@@ -53,7 +53,7 @@ async function switched(client: Client): Promise<void> {
 }
 
 /** Resolves when one of some changes was heard, and with it all that came before it. */
-async function firstHeard(heard: Heard, client: Client): Promise<void> {
+async function firstHeard(heard: Notifications, client: Client): Promise<void> {
   await expect
     .poll(
       async () => {

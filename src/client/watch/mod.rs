@@ -376,15 +376,3 @@ impl Watch {
         matches!(self.hint, ServerHint::Discover { .. })
     }
 }
-
-impl State {
-    /// A stable name for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Live => "live",
-            Self::Waiting => "waiting",
-            Self::Stopped => "stopped",
-        }
-    }
-}

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{CloseReason, EdgeId},
     clock::Millis,
-    session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply, Sessions},
+    session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::claim;
 
-use super::{rows::Rows, world::*};
+use super::world::*;
 
 #[test]
 fn a_session_belongs_to_its_principal() {
@@ -82,7 +82,7 @@ fn requests_in_quick_succession_are_counted_without_a_write() {
         world.now = world.now + Millis(5);
         assert!(world.is_there("s"));
     }
-    assert_eq!(world.sessions.store().writes, 1);
+    assert_eq!(world.rows.writes(), 1);
     world.now = world.now + IDLE;
     assert!(
         world.is_there("s"),
@@ -150,8 +150,7 @@ fn a_session_is_restored_from_its_record() {
     world.watch("t", "a");
     let stream = world.open("s ann");
     world.joined_shard("t", 4);
-    let stored = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(stored.into_store());
+    world.reset();
     assert_eq!(world.sessions.count(), Ok(2));
     let restored = world.sessions.restore(&stream, EdgeId(9)).unwrap();
     assert_eq!(restored, Some(watching("s 1 ann", &[], true)));
@@ -176,8 +175,7 @@ fn sessions_with_unknown_streams_get_their_idle_time() {
     world.joined("s", 1);
     world.joined("t", 2);
     world.now = world.now + Millis(9_000);
-    let stored = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(stored.into_store());
+    world.reset();
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     let begun = world.now;
     world.sessions.handle_shard_emptied(ROOT, begun).unwrap();
@@ -185,8 +183,7 @@ fn sessions_with_unknown_streams_get_their_idle_time() {
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.sessions.count(), Ok(2));
     // A bus that restarts repeatedly keeps none of them.
-    let stored = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(stored.into_store());
+    world.reset();
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     world
         .sessions

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{CloseReason, EdgeId},
     clock::Millis,
-    session::{Ask, NewSession, Output, Reply, Sessions},
+    session::{Ask, NewSession, Output, Reply},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{claim, uri};
 
-use super::{rows::Rows, world::*};
+use super::world::*;
 
 #[test]
 fn a_client_that_was_not_offered_subscriptions_may_not_subscribe() {
@@ -104,8 +104,7 @@ fn a_call_to_a_shard_is_repeated_until_it_joins() {
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
     assert_eq!(world.outputs(), [changed(true)], "a repeated request waits");
     // The call fails, and the object is reset.
-    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(former.into_store());
+    world.reset();
     for _ in 0..2 {
         world.now = world.now + IDLE + Millis(1);
         world.sessions.sweep(world.now).unwrap();
@@ -194,8 +193,7 @@ fn an_older_stream_does_not_replace_a_newer_one() {
         let open = Ask::Open { resumes: false };
         assert_eq!(world.ask("s", open), Reply::Taken, "the newer one is there");
         assert_eq!(world.outputs(), []);
-        let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-        world.sessions = Sessions::new(former.into_store());
+        world.reset();
         assert_eq!(world.sessions.restore(&older, EdgeId(2)), Ok(None));
         world.sessions.handle_shard_emptied(7, world.now).unwrap();
         assert_eq!(world.joins(&older, 2), None, "its client has given it up");
@@ -252,8 +250,7 @@ fn a_release_is_repeated_until_confirmed() {
     let all = SessionCall::Release(claim("s 3"));
     assert_eq!(world.outputs(), [call(8, all.clone(), true)]);
     // The calls fail, and the object is reset.
-    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(former.into_store());
+    world.reset();
     let again = |world: &mut World| {
         world.sessions.sweep(world.now).unwrap();
         world.outputs()

@@ -3,6 +3,7 @@
 use mcp_listen::{
     bus::{Bus, Cursor, EdgeId, Persist, Position, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
+    topic::{Delta, Topic},
     wire::{FollowAnswer, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
@@ -44,13 +45,15 @@ const EVENT: &str =
 #[test]
 fn additions_are_confirmed_once_the_root_follows_them() {
     let mut shard = shard();
-    let before = shard.registry().operations();
     let received = change(&mut shard, 0, 2, &["a"], &[]);
     let Ok(ShardReceived::Followed { persist: keeps, .. }) = received else {
         panic!("{received:?}");
     };
-    assert!(matches!(keeps, Persist::Delta(_)));
-    assert_eq!(shard.registry().operations() - before, 1);
+    let delta = Delta {
+        add: vec![Topic::Resource(uri("a"))],
+        drop: Vec::new(),
+    };
+    assert_eq!(keeps, Persist::Delta(delta));
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(
@@ -209,10 +212,8 @@ fn a_refusal_of_the_root_reaches_the_waiting_edges() {
         reported[2].1.contains(r#""type":"full","seq":2"#),
         "{reported:?}"
     );
-    assert_eq!(
-        (root.shard_name_bytes(), shard.registry().name_bytes()),
-        (0, 0)
-    );
+    assert_eq!(shard.registry().name_bytes(), 0);
+    assert_eq!(root.wanted().resource_subscriptions, []);
     // Present edges stay, and receive their topics.
     batch(
         &mut shard,
@@ -222,18 +223,16 @@ fn a_refusal_of_the_root_reaches_the_waiting_edges() {
 }
 
 #[test]
-fn the_names_of_shards_are_counted_until_they_close() {
+fn the_topics_of_shards_are_wanted_until_they_close() {
     let (mut root, mut shard) = root(usize::MAX);
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
-    assert_eq!(root.shard_name_bytes(), 2 * 65);
+    assert_eq!(root.wanted().resource_subscriptions, [uri("a"), uri("b")]);
     // A restarted shard has reported nothing.
     let mut restarted = Shard::new(9);
     attach(&mut restarted, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut restarted);
-    assert_eq!(root.shard_name_bytes(), 65);
-    let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
-    assert_eq!(rows, ["resource:b"]);
+    assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
 }
 
 #[test]

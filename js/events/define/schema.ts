@@ -1,0 +1,54 @@
+import { ListenError } from '../../model/error.js';
+import type { StandardSchema } from '../../model/events/standard-schema.js';
+
+/** A JSON Schema, which is validated by draft 2020-12. */
+export type JsonSchema = Record<string, unknown>;
+
+/**
+ * A schema of zod, valibot, arktype or any other library of Standard Schema that also describes it
+ * as JSON Schema (`~standard.jsonSchema`).
+ */
+export interface DescribedSchema<Output = unknown> extends StandardSchema<Output> {
+  /** The interface of Standard Schema. */
+  readonly '~standard': StandardSchema<Output>['~standard'] & {
+    /** Describes the schema as JSON Schema. */
+    readonly jsonSchema?: {
+      /** Returns the JSON Schema of valid values. */
+      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+    };
+  };
+}
+
+/** A schema of an event type. */
+export type EventSchema<Output = unknown> = DescribedSchema<Output> | JsonSchema;
+
+/** The values that a schema describes. */
+export type Described<Schema> =
+  Schema extends DescribedSchema<infer Output> ? Output : Record<string, unknown>;
+
+/** Checks values against a schema. */
+export interface Validator {
+  /** The schema as JSON Schema. */
+  readonly json: JsonSchema;
+  /** Returns what is wrong with a value; undefined: nothing. */
+  problem(value: unknown): Promise<string | undefined>;
+}
+
+/** Returns whether a schema is one of Standard Schema. */
+export function isStandard(schema: EventSchema): schema is DescribedSchema {
+  return typeof schema === 'object' && '~standard' in schema;
+}
+
+/**
+ * Returns the JSON Schema of a schema of Standard Schema.
+ *
+ * @throws ListenError `invalid-options` if it has none.
+ */
+export function jsonSchemaOf(schema: DescribedSchema, place: string): JsonSchema {
+  const { jsonSchema } = schema['~standard'];
+  if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
+  throw new ListenError(
+    'invalid-options',
+    `${place}: this schema has no JSON Schema (~standard.jsonSchema)`,
+  );
+}
