@@ -4,8 +4,9 @@ import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../wasm-tests/host/bundle.ts';
 
 /**
- * Times in a process that has never seen the module; a program that runs scripts, with its
- * arguments.
+ * Milliseconds in a new process.
+ *
+ * @param program - runs scripts, with `args` before the script.
  */
 export async function instantiation(
   program = 'node',
@@ -16,8 +17,8 @@ export async function instantiation(
 }
 
 /**
- * The mean of several instances in a new workerd, which compiles modules before a Worker runs and
- * whose clock tells whole milliseconds.
+ * The mean of several instances in a new workerd, which compiles modules before a Worker runs. Its
+ * clock has a resolution of one millisecond.
  */
 export async function instantiationOnWorkerd(): Promise<Record<string, number>> {
   bundle ??= bundled('bench/workers/instantiate');

@@ -6,15 +6,13 @@
 export const exceptions = {
   /** Others rewrite these pages, or a command writes them from texts elsewhere. */
   words: list(`
-    bench/RESULTS.md docs/mutants.md docs/reliability.md docs/requirements.md
+    docs/mutants.md docs/reliability.md docs/requirements.md
   `),
   markdown: list(`
-    bench/RESULTS.md docs/cost.md docs/mutants.md docs/reliability.md docs/requirements.md
+    docs/mutants.md docs/reliability.md docs/requirements.md
   `),
   code: list(`
-    bench/check.ts bench/core/ bench/cost/ bench/frame.ts bench/harness/ bench/in-process/
-    bench/main.ts bench/names/ bench/over-http/ bench/overhead/ bench/report/ bench/scale/
-    bench/size/ bench/unread/ bench/workers/ bindings/src/ browser/src/ console/act/
+    bindings/src/ browser/src/ console/act/
     console/announcer.ts console/arrivals/ console/clock.ts console/dom.ts console/main.ts
     console/mcp/ console/numbers/ console/repaint.ts console/server/ console/subscriptions/
     console/tabs.ts console/timeline/ examples/agents/ examples/bun/ examples/deno/

@@ -7,11 +7,11 @@ import { CHECKS, checked } from '../../bench/harness/baseline.ts';
 import { compare } from '../../bench/harness/comparison.ts';
 import type { Entrant, Experiment, Metric } from '../../bench/harness/experiment.ts';
 import { type Outcome, pool, ratioAt } from '../../bench/harness/outcome.ts';
-import { Progress } from '../../bench/harness/progress.ts';
-import { verdicts } from '../../bench/harness/promises.ts';
-import { judged, load, loadFrom, merged, save } from '../../bench/harness/results.ts';
+import { verdicts } from '../../bench/harness/promises/verdicts.ts';
+import { judged, load, loadFrom, merged, save } from '../../bench/harness/record/results.ts';
 import { exponent, quantile, summaryOf } from '../../bench/harness/statistics.ts';
-import { processorMs } from '../../bench/over-http/processor.ts';
+import { Progress } from '../../bench/harness/terminal/progress.ts';
+import { processorMs } from '../../bench/over-http/servers/processor.ts';
 import { report } from '../../bench/report/report.ts';
 
 const RATE: Metric = { id: 'rate', title: 'rate', unit: 'frames/s', better: 'more' };
