@@ -20,7 +20,7 @@ const EACH = [
 ];
 const ON_WORKERD = {
   ...{ fileParallelism: true, maxWorkers: 4, testTimeout: 60_000, hookTimeout: 60_000 },
-  globalSetup: 'wasm-tests/host/bundle-fixture.ts',
+  globalSetup: 'wasm-tests/host/fixture/setup.ts',
 };
 
 export default defineConfig({

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { main, onStop } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { startFixture } from '../host/start-fixture.ts';
+import { startFixture } from '../host/fixture/start.ts';
 import { startPlayer } from './player.ts';
 
 /**

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
-import { promisesOf } from '../host/bus-list.ts';
-import { type Ask, BusMembers } from '../host/bus-members.ts';
+import { type Ask, BusMembers } from '../host/bus/members.ts';
+import { promisesOf } from '../host/bus/promises.ts';
 
 promisesOf('broadcastChannelBus between two threads of Deno', threads, [...EVERY, DROPS, CLOSES]);
 

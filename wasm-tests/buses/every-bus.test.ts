@@ -7,7 +7,7 @@ import {
   REPORTS,
   SURVIVES,
 } from '../../dist/testing/promises.js';
-import { promisesOf } from '../host/bus-list.ts';
+import { promisesOf } from '../host/bus/promises.ts';
 import { channelRig, memoryRig, natsRig, redisRig } from './rigs.ts';
 
 promisesOf('InMemoryBus', memoryRig, EVERY);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
-import { promisesOf } from '../host/bus-list.ts';
-import type { BusMember } from '../host/bus-member.ts';
-import { type Ask, BusMembers } from '../host/bus-members.ts';
+import type { BusMember } from '../host/bus/member.ts';
+import { type Ask, BusMembers } from '../host/bus/members.ts';
+import { promisesOf } from '../host/bus/promises.ts';
 import { useChromium } from './browser.ts';
 import { servePages } from './client-pages.ts';
 
@@ -17,7 +17,7 @@ promisesOf('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSE
 async function tabs() {
   const members = new BusMembers();
   const context = await browser().newContext();
-  await servePages(context, ORIGIN, join(root, 'wasm-tests', 'host', 'bus-member.ts'));
+  await servePages(context, ORIGIN, join(root, 'wasm-tests', 'host', 'bus', 'member.ts'));
   await context.exposeFunction('heard', members.heard);
   const open = async (): Promise<Ask> => {
     const page = await context.newPage();

@@ -9,7 +9,7 @@ import { root } from '../../scripts/process/project.mjs';
 export const STDIO_SERVER = join(root, 'examples', 'stdio', 'server.mjs');
 
 /** The same, with a bus that may have lost events at SIGUSR2, and is closed at SIGHUP. */
-export const LOSING_SERVER = join(root, 'wasm-tests', 'host', 'losing-server.mjs');
+export const LOSING_SERVER = join(root, 'wasm-tests', 'host', 'servers', 'losing.mjs');
 
 /** The lines of a stream, one after another. */
 export class LineReader {

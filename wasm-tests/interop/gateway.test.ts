@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../scripts/process/project.mjs';
 import { python } from '../../scripts/setup/python.mjs';
-import { GatewayFixture } from '../host/gateway.ts';
+import { GatewayFixture } from '../host/servers/gateway.ts';
 import { PythonClient } from './python-client.ts';
 import { SessionClient } from './session-client.ts';
 import { Heard, typescriptClient } from './typescript-client.ts';

@@ -3,9 +3,9 @@ import express, { type RequestHandler } from 'express';
 import { type AuthInfo, type AuthorizeContext, createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { describe, expect, test, vi } from 'vitest';
-import { echo } from '../host/behind.ts';
 import { served } from '../host/http-server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, listen, listenBody } from '../host/listen.ts';
+import { echo } from '../host/servers/behind.ts';
 import { CAPABILITIES, serving, TOOLS } from './serving.ts';
 
 describe('a listen stream by Express', () => {

@@ -12,9 +12,9 @@ import { toNodeHandler as sdkNodeHandler } from '@modelcontextprotocol/node';
 import type { ListenHandler } from 'mcp-listen';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
 import { describe, expect, test, vi } from 'vitest';
-import { echo } from '../host/behind.ts';
 import { served } from '../host/http-server.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, listen, listenBody } from '../host/listen.ts';
+import { echo } from '../host/servers/behind.ts';
 import { serving, TOOLS } from './serving.ts';
 import { asking, slowly } from './slow-client.ts';
 

@@ -1,6 +1,6 @@
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { startFixture } from '../host/fixture/start.ts';
 import { listen } from '../host/listen.ts';
-import { startFixture } from '../host/start-fixture.ts';
 
 test.each([
   ['-1', 503],

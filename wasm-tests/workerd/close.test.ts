@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, LISTEN_HEADERS, listChanged, listenBody } from '../host/listen.ts';
 
 const LISTS = { toolsListChanged: true, promptsListChanged: true };

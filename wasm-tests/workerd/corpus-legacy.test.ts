@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
-import { type LegacyCase, legacyCorpusFor, play } from '../host/corpus-legacy.ts';
-import { useFixture } from '../host/fixture.ts';
-import { rawSend } from '../host/raw-send.ts';
+import { type LegacyCase, legacyCorpusFor, play } from '../host/corpus/legacy.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
+import { rawSend } from '../host/wire/raw-send.ts';
 
 const fixture = useFixture();
 

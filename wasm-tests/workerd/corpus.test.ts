@@ -1,7 +1,13 @@
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { type Case, type CaseAnswer, corpusFor, expectAnswer, passedIn } from '../host/corpus.ts';
-import { useFixture } from '../host/fixture.ts';
+import {
+  type Case,
+  type CaseAnswer,
+  corpusFor,
+  expectAnswer,
+  passedIn,
+} from '../host/corpus/corpus.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 
 const fixture = useFixture();
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { socketsOf, useFixture } from '../host/fixture.ts';
+import { socketsOf, useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 
 const fixture = useFixture();

@@ -1,7 +1,7 @@
 import type { BusPlace } from '../../dist/testing/place.js';
 import { EVERY } from '../../dist/testing/promises.js';
-import { promisesOf } from '../host/bus-list.ts';
-import { useFixture } from '../host/fixture.ts';
+import { promisesOf } from '../host/bus/promises.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 
 const fixture = useFixture();
 

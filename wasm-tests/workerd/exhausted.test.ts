@@ -1,6 +1,6 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 
 /** Writes that a request may do for others. */

@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callTool } from '../host/call.ts';
-import { GatewayFixture } from '../host/gateway.ts';
 import { change, heard } from '../host/legacy.ts';
 import {
   acknowledged,
@@ -12,8 +11,9 @@ import {
   updated,
   type WireStream,
 } from '../host/listen.ts';
-import { sdkSessions } from '../host/sdk-sessions.ts';
-import { WatchedServer } from '../host/watched.ts';
+import { GatewayFixture } from '../host/servers/gateway.ts';
+import { WatchedServer } from '../host/servers/watched.ts';
+import { sdkSessions } from '../host/sessions/sdk.ts';
 
 const A = { resourceSubscriptions: ['note://a'] };
 

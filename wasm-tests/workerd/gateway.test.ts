@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../host/call.ts';
-import { GatewayFixture } from '../host/gateway.ts';
 import { change, heard, LegacySession, listChange } from '../host/legacy.ts';
 import { acknowledged, listChanged, updated } from '../host/listen.ts';
 import { portOf } from '../host/port.ts';
+import { GatewayFixture } from '../host/servers/gateway.ts';
 
 /** A server behind that knows one trick for each method of JSON-RPC it is asked. */
 let behind: Server;

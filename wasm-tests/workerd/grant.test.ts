@@ -1,6 +1,6 @@
 import type { ListenStats } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { LegacySession, listChange } from '../host/legacy.ts';
 import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { socketsOf, useFixture } from '../host/fixture.ts';
+import { socketsOf, useFixture } from '../host/fixture/fixture.ts';
 import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, taskState, updated, type WireStream } from '../host/listen.ts';
 

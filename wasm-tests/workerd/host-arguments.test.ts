@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { change, fields, heard, LegacySession, listChange } from '../host/legacy.ts';
 
 const fixture = useFixture();

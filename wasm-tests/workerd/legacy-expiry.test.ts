@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 
 const fixture = useFixture({ SESSION_IDLE_MS: '1000' });
 

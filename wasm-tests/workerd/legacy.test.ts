@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { fields } from '../host/legacy.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
 

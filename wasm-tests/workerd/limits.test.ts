@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
-import { LIMIT_EDGES } from '../host/limit-edges.ts';
+import { LIMIT_EDGES } from '../host/corpus/limit-edges.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { LISTEN_HEADERS } from '../host/listen.ts';
 
 const fixture = useFixture();

@@ -1,7 +1,7 @@
 import type { ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { afterEach, expect, test, vi } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
 
 const fixture = useFixture({ KEPT_APART: 'on' });

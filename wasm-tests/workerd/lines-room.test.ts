@@ -1,7 +1,7 @@
 import type { ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { listChanged, WITH_TASKS } from '../host/listen.ts';
 
 // One socket may hold a 32nd part of it: 10,000 bytes.

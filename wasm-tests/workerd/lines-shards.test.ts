@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, updated } from '../host/listen.ts';
 
 const fixture = useFixture({ EDGES_PER_SHARD: '1' }, 2);

@@ -1,6 +1,6 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { describe, expect, test } from 'vitest';
-import { type Fixture, useFixture } from '../host/fixture.ts';
+import { type Fixture, useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
 
 const FILTER = { toolsListChanged: true };

@@ -1,6 +1,7 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
+import { openWhilePublishing, whilePublishing } from '../host/fixture/publishing.ts';
 import {
   acknowledged,
   LISTEN_HEADERS,
@@ -9,7 +10,6 @@ import {
   updated,
   type WireStream,
 } from '../host/listen.ts';
-import { openWhilePublishing, whilePublishing } from '../host/publishing.ts';
 
 const EDGES = 2;
 const fixture = useFixture({}, EDGES);

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { fields } from '../host/legacy.ts';
 
 const fixture = useFixture({ LOG_AGE_MS: '1500', LOG_EVENTS: '20' });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callRequest } from '../host/call.ts';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
 
 const fixture = useFixture();

@@ -1,7 +1,7 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
 
 const FILTER = { toolsListChanged: true };

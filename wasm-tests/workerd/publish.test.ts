@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { acknowledged, updated } from '../host/listen.ts';
 import { SECRET, signed } from '../host/signing.ts';
 

@@ -1,8 +1,8 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
+import { openWhilePublishing } from '../host/fixture/publishing.ts';
 import { acknowledged, listChanged } from '../host/listen.ts';
-import { openWhilePublishing } from '../host/publishing.ts';
 
 const fixture = useFixture();
 

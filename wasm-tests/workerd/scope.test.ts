@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { fields, LegacySession } from '../host/legacy.ts';
 import { acknowledged, listChanged, type WireStream } from '../host/listen.ts';
 

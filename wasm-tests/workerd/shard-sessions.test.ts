@@ -1,6 +1,6 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { beforeEach, expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import { change, fields, heard, listChange } from '../host/legacy.ts';
 
 const fixture = useFixture({ EDGES_PER_SHARD: '2' }, 4);

@@ -2,9 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
+import { SOCKETS } from '../host/fixture/start.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../host/listen.ts';
-import { SOCKETS } from '../host/start-fixture.ts';
 
 const EDGES = 4;
 /** Sockets of a shard: of as many streams, or one for those of an isolate on a continent. */

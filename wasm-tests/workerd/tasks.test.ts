@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useFixture } from '../host/fixture.ts';
+import { useFixture } from '../host/fixture/fixture.ts';
 import {
   acknowledged,
   LISTEN_HEADERS,

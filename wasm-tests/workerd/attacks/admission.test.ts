@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer, json, type Trick } from '../../host/guarded.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { acknowledged } from '../../host/listen.ts';
-import { sdkSessions } from '../../host/sdk-sessions.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer, json, type Trick } from '../../host/servers/guarded.ts';
+import { sdkSessions } from '../../host/sessions/sdk.ts';
 
 const SECRET = { resourceSubscriptions: ['hr://salaries'] };
 const BOB = { authorization: 'Bearer bob' };

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundled } from '../../host/bundle.ts';
 import { acknowledged, listChanged, listen } from '../../host/listen.ts';
-import { opened, upgradeStatus } from '../../host/upgrade.ts';
+import { opened, upgradeStatus } from '../../host/wire/upgrade.ts';
 
 const ROOT = 'mcp-listen';
 const SHARD = 'mcp-listen/shard-1';

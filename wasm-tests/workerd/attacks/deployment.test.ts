@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
-import { EVERYTHING_ON, shipped } from '../../host/shipped.ts';
+import { EVERYTHING_ON, shipped } from '../../host/servers/deployed.ts';
 import { SECRET } from '../../host/signing.ts';
 
 const WRITE_TOOLS = [

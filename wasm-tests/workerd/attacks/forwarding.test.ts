@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call } from '../../host/call.ts';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer } from '../../host/guarded.ts';
 import { initialize, post } from '../../host/legacy.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer } from '../../host/servers/guarded.ts';
 
 const behind = new GuardedServer({ ann: {} });
 const ANN = { authorization: 'Bearer ann' };

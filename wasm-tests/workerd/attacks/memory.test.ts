@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { heapOf } from '../../faults/heap.ts';
-import { Fixture, useFixture } from '../../host/fixture.ts';
+import { Fixture, useFixture } from '../../host/fixture/fixture.ts';
+import { startFixture } from '../../host/fixture/start.ts';
 import {
   acknowledged,
   LISTEN_HEADERS,
@@ -9,7 +10,6 @@ import {
   updated,
   type WireStream,
 } from '../../host/listen.ts';
-import { startFixture } from '../../host/start-fixture.ts';
 
 describe.each([
   ['each', 1_000],

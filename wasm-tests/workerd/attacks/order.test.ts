@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Drip } from '../../host/drip.ts';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { LISTEN_HEADERS } from '../../host/listen.ts';
+import { Drip } from '../../host/wire/drip.ts';
 
 const { 'mcp-method': _, ...UNNAMED } = LISTEN_HEADERS;
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { SECRET, signed } from '../../host/signing.ts';
 
 const fixture = useFixture();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { SECRET, type Signing, signed } from '../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3', SIGNED_PUBLISHES: '8' });

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { taskState } from '../../host/listen.ts';
 import { SECRET, signed } from '../../host/signing.ts';
 

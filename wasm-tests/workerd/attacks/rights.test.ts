@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer, json } from '../../host/guarded.ts';
+import { startFixture } from '../../host/fixture/start.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { acknowledged, listen, updated, WITH_TASKS, type WireStream } from '../../host/listen.ts';
-import { startFixture } from '../../host/start-fixture.ts';
-import { WatchedServer } from '../../host/watched.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer, json } from '../../host/servers/guarded.ts';
+import { WatchedServer } from '../../host/servers/watched.ts';
 
 const SALARIES = 'hr://salaries';
 const NOTE = 'note://a';

@@ -1,6 +1,6 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { LegacySession } from '../../host/legacy.ts';
 
 const ANN = { 'x-user': 'ann' };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { LegacySession } from '../../host/legacy.ts';
-import { testSessionLimits, type Who } from '../../host/session-limits.ts';
+import { testSessionLimits, type Who } from '../../host/sessions/limits.ts';
 
 const fixture = useFixture();
 

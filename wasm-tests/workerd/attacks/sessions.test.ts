@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { callRequest } from '../../host/call.ts';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer } from '../../host/guarded.ts';
 import { initialize, LegacySession, post, type Send } from '../../host/legacy.ts';
-import { sessionKeeper } from '../../host/session-keeper.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer } from '../../host/servers/guarded.ts';
+import { sessionKeeper } from '../../host/sessions/keeper.ts';
 
 /**
  * The gateway that is deployed, in front of a server that keeps sessions and takes them from

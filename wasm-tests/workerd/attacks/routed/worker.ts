@@ -7,7 +7,7 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
-import { behind } from '../../../host/behind.js';
+import { behind } from '../../../host/servers/behind.js';
 import { counted } from './counted.js';
 
 /** The bus as users deploy it, which a test can reset. */

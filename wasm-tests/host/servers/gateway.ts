@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest';
-import { workerBundle } from '../../scripts/build/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { LegacySession, type Send } from './legacy.ts';
-import { type ListenInit, listen, type WireStream } from './listen.ts';
-import { SECRET, tenantSecret } from './signing.ts';
+import { workerBundle } from '../../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
+import { LegacySession, type Send } from '../legacy.ts';
+import { type ListenInit, listen, type WireStream } from '../listen.ts';
+import { SECRET, tenantSecret } from '../signing.ts';
 
 /** The Worker that is deployed, as a gateway in front of a server. */
 export class GatewayFixture {

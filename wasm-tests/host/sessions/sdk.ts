@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { WebStandardStreamableHTTPServerTransport as Transport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { SubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { serveOnNode } from './node-http.ts';
+import { serveOnNode } from '../node-http.ts';
 
 /** The official SDK of 2025 with sessions, over HTTP on a free port. */
 export async function sdkSessions(factory: () => McpServer | Promise<McpServer> = subscribable) {

@@ -1,6 +1,6 @@
 import { createListenHandler, type ListenError, type ServerEvent } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
-import { declaring } from './options.ts';
+import { declaring } from '../options.ts';
 
 /** What a tab or a thread does that holds streams on a bus of its kind. */
 export interface BusMember {

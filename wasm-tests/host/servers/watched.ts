@@ -1,6 +1,6 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { sdkServer } from '../node/legacy-serving.ts';
-import { type NodeServer, serveOnNode } from './node-http.ts';
+import { sdkServer } from '../../node/legacy-serving.ts';
+import { type NodeServer, serveOnNode } from '../node-http.ts';
 
 /** A server of the TypeScript SDK that speaks 2026-07-28 and counts who listens. */
 export class WatchedServer {

@@ -1,4 +1,4 @@
-import { hostile, type Turn } from './hostile.ts';
+import { hostile, type Turn } from '../servers/hostile.ts';
 
 /** What a scripted server of 2025-11-25 does in place of the usual. */
 export interface SessionScript {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { environment } from '../../scripts/process/command.mjs';
-import { root } from '../../scripts/process/project.mjs';
+import { environment } from '../../../scripts/process/command.mjs';
+import { root } from '../../../scripts/process/project.mjs';
 
 /** What `npm start` serves. */
 export interface Started {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { acknowledged, taskNotification, taskState, updated } from './listen.ts';
-import { portOf } from './port.ts';
+import { acknowledged, taskNotification, taskState, updated } from '../listen.ts';
+import { portOf } from '../port.ts';
 
 /** Whom a guarded server knows, by what they send, and what each may hear. */
 export type Rights = Record<string, { uris?: string[]; taskIds?: string[] }>;

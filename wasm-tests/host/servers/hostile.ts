@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { portOf } from './port.ts';
+import { portOf } from '../port.ts';
 
 /** One request and its answer, as a mode of the hostile server plays them. */
 export class Turn {

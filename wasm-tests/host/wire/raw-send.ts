@@ -1,6 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
-import type { Send } from './legacy.ts';
+import type { Send } from '../legacy.ts';
 
 /**
  * Sends requests to `url` with just the header fields that are given: `fetch` adds some of its own.

@@ -1,7 +1,7 @@
-import type { BusPlace } from '../../dist/testing/place.js';
-import type { ClosableRig, OpenRig } from '../../dist/testing/rig.js';
-import type { BusMember } from './bus-member.ts';
-import { LISTEN_HEADERS, listenBody, WireStream } from './listen.ts';
+import type { BusPlace } from '../../../dist/testing/place.js';
+import type { ClosableRig, OpenRig } from '../../../dist/testing/rig.js';
+import { LISTEN_HEADERS, listenBody, WireStream } from '../listen.ts';
+import type { BusMember } from './member.ts';
 
 /** Has a member do something, wherever it is. */
 export type Ask = <Name extends keyof BusMember>(

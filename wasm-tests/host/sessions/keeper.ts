@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { serveOnNode } from './node-http.ts';
+import { serveOnNode } from '../node-http.ts';
 
 /** One request as it reached the server behind. */
 export interface Reached {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { settled } from '../../dist/testing/promises.js';
-import type { BusPromiseOn, BusRig } from '../../dist/testing/rig.js';
+import { settled } from '../../../dist/testing/promises.js';
+import type { BusPromiseOn, BusRig } from '../../../dist/testing/rig.js';
 
 /** Holds a bus to its promises, one after the other on one rig. */
 export function promisesOf<In extends BusRig>(

@@ -2,11 +2,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServerEvent } from 'mcp-listen';
 import { expect } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
+import { root } from '../../../scripts/process/project.mjs';
+import { initialize, post, type Send } from '../legacy.ts';
+import { WireStream } from '../listen.ts';
 import { expectError, expectPassed, namedForServers, passedIn } from './corpus.ts';
-import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
-import { initialize, post, type Send } from './legacy.ts';
-import { WireStream } from './listen.ts';
+import { bytesOf, type Text, textOf, type WireBody } from './text.ts';
 
 /** One case of the revisions with sessions; see wasm-tests/corpus/README.md. */
 export interface LegacyCase {

@@ -1,7 +1,7 @@
 import type { ListenLimits } from 'mcp-listen';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { initialize, LegacySession, post, type Send } from './legacy.ts';
-import type { WireStream } from './listen.ts';
+import { initialize, LegacySession, post, type Send } from '../legacy.ts';
+import type { WireStream } from '../listen.ts';
 
 /** Who asks, and from where. */
 export interface Who {

@@ -1,4 +1,4 @@
-import { listenBody } from './listen.ts';
+import { listenBody } from '../listen.ts';
 
 /** A limit on a listen request, with a request that has so much of what is limited. */
 export interface LimitEdge {

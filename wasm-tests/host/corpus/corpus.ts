@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ListenCapabilities } from 'mcp-listen';
 import { expect } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
-import { bytesOf, type Text, textOf, type WireBody } from './corpus-text.ts';
-import { acknowledged, LISTEN_HEADERS } from './listen.ts';
-import { declaring } from './options.ts';
+import { root } from '../../../scripts/process/project.mjs';
+import { acknowledged, LISTEN_HEADERS } from '../listen.ts';
+import { declaring } from '../options.ts';
+import { bytesOf, type Text, textOf, type WireBody } from './text.ts';
 
 /** One case of the corpus; see wasm-tests/corpus/README.md. */
 export interface Case {

@@ -3,7 +3,7 @@
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { InMemoryBus, publishChanges } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
-import { notesServer } from '../../examples/stdio/notes.mjs';
+import { notesServer } from '../../../examples/stdio/notes.mjs';
 
 class LosingBus extends InMemoryBus {
   /** Events may have been lost. */

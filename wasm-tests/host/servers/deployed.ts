@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { workerBundle } from '../../scripts/build/build.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { SECRET } from './signing.ts';
+import { workerBundle } from '../../../scripts/build/build.mjs';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
+import { SECRET } from '../signing.ts';
 
 /**
  * Starts the Worker that is deployed, with these variables and no others, for the test that runs.
