@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { useFixture } from '../../../host/fixture/fixture.ts';
+import { SECRET, type Signing, signed } from '../../../host/signing.ts';
+
+const fixture = useFixture({ IDEMPOTENCY_KEYS: '3', SIGNED_PUBLISHES: '8' });
+const TOOLS = JSON.stringify({ kind: 'tools_list_changed' });
+const PROMPTS = JSON.stringify({ kind: 'prompts_list_changed' });
+
+async function post(
+  headers: Record<string, string>,
+  bus: string,
+  body = TOOLS,
+): Promise<[number, unknown]> {
+  const init = { method: 'POST', headers: { ...headers, 'x-tenant': bus }, body };
+  const response = await fixture().request(0, '/endpoint', init);
+  const { error, position } = (await response.json()) as { error?: string; position?: number };
+  return [response.status, error ?? position];
+}
+
+function bearing(secret: string, key: string): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    authorization: `Bearer ${secret}`,
+    'idempotency-key': key,
+  };
+}
+
+function signedFor(bus: string, signing: Partial<Signing> = {}): Record<string, string> {
+  return signed({ body: TOOLS, bus, secret: `${SECRET}-${bus}`, ...signing });
+}
+
+/** Publishes with as many other keys as a bus remembers. */
+async function evict(bus: string): Promise<void> {
+  for (const key of ['x', 'y', 'z']) await post(bearing(`${SECRET}-${bus}`, key), bus);
+}
+
+test('the idempotency key of one publisher is none of another', async () => {
+  expect(await post(bearing(`${SECRET}-lists`, 'todo-44'), 'shared')).toEqual([200, 1]);
+  expect(await post(bearing(`${SECRET}-shared`, 'todo-44'), 'shared', PROMPTS)).toEqual([200, 2]);
+  expect(await post(bearing(`${SECRET}-lists`, 'todo-44'), 'shared')).toEqual([200, 1]);
+  expect(await post(bearing(`${SECRET}-shared`, 'todo-44'), 'shared', PROMPTS)).toEqual([200, 2]);
+});
+
+test('a publisher shares its keys between its bearer and its signatures', async () => {
+  expect(await post(bearing(`${SECRET}-both`, 'k'), 'both')).toEqual([200, 1]);
+  expect(await post(signedFor('both', { key: 'k' }), 'both')).toEqual([200, 1]);
+});
+
+describe('a captured retry', () => {
+  test('that its key answered publishes nothing once the key is forgotten', async () => {
+    const retry = signedFor('retried', { key: 'k' });
+    await post(signedFor('retried', { key: 'k', agoSeconds: 5 }), 'retried');
+    expect(await post(retry, 'retried')).toEqual([200, 1]);
+    await evict('retried');
+    expect(await post(retry, 'retried')).toEqual([200, 1]);
+  });
+
+  test('that was refused for its key stays refused once the key is forgotten', async () => {
+    const other = signedFor('reused', { key: 'k', body: PROMPTS });
+    await post(signedFor('reused', { key: 'k' }), 'reused');
+    expect(await post(other, 'reused', PROMPTS)).toEqual([422, 'idempotency-key-reused']);
+    await evict('reused');
+    expect(await post(other, 'reused', PROMPTS)).toEqual([422, 'idempotency-key-reused']);
+  });
+
+  test('is refused where there is no room to remember it, even if its key is known', async () => {
+    // All of one moment: two that name the same second are one and the same request.
+    const at = Date.now();
+    const signedAgo = (agoSeconds: number) => signedFor('crowded', { at, key: 'k', agoSeconds });
+    for (let ago = 1; ago <= 8; ago += 1) {
+      expect(await post(signedAgo(ago), 'crowded')).toEqual([200, 1]);
+    }
+    const refused = [503, 'too-many-signed-publishes'];
+    expect(await post(signedAgo(0), 'crowded')).toEqual(refused);
+    expect((await post(signedAgo(1), 'crowded'))[0]).toBe(200);
+  });
+});
+
+test('a publish that the disk does not take leaves the positions as they were', async () => {
+  const before = await fixture().bus<{ position: number }>('stats');
+  await fixture().post(1, '/bus/fail?inserts=1');
+  expect((await fixture().post(1, '/bus/publish-all', `[${TOOLS},${TOOLS}]`)).status).toBe(400);
+  const { status } = await fixture().post(1, '/bus/publish-all', `[${TOOLS}]`);
+  const { position } = await fixture().bus<{ position: number }>('stats');
+  expect([status, position]).toEqual([200, before.position + 1]);
+});

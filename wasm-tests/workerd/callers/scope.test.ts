@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { useFixture } from '../../host/fixture/fixture.ts';
+import { fields, LegacySession } from '../../host/legacy.ts';
+import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
+
+const TOOLS = { toolsListChanged: true };
+const CUE = listChanged('1', 'tools');
+
+describe.each([
+  ['a socket each', { SOCKETS: 'each' }],
+  ['a shared socket', { SOCKETS: 'auto' }],
+  ['shards', { SOCKETS: 'each', EDGES_PER_SHARD: '2' }],
+])('with %s', (_, text) => {
+  const fixture = useFixture(text);
+
+  async function opened(edge: number, name: string, ...groups: string[]): Promise<WireStream> {
+    const stream = await fixture().subscribeWith(edge, { principal: { name, groups } }, TOOLS);
+    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+    return stream;
+  }
+
+  function publish(group: string): Promise<number> {
+    return fixture().publish(1, {
+      kind: 'for_group',
+      group,
+      event: { kind: 'tools_list_changed' },
+    });
+  }
+
+  test('what is for one group is heard by its callers alone, in every isolate', async () => {
+    const ann = [
+      await opened(0, 'ann', 'acme'),
+      await opened(0, 'amy', 'acme'),
+      await opened(1, 'ann', 'acme'),
+    ];
+    const ben = await opened(0, 'ben', 'bolt', 'both');
+    expect(await publish('bolt')).toBe(200);
+    expect(await ben.message()).toBe(CUE);
+    expect(await publish('acme')).toBe(200);
+    for (const stream of ann) expect(await stream.message()).toBe(CUE);
+    expect(
+      await fixture().ask(0, { principal: { name: 'ben', groups: ['bolt', 'both'] } }, 'stats'),
+    ).toMatchObject({
+      notifications: 1,
+    });
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    for (const stream of [...ann, ben]) expect(await stream.message()).toBe(CUE);
+  });
+
+  test('so it is on the streams of sessions', async () => {
+    const session = async (edge: number, name: string, group: string) => {
+      const principal = { name, groups: [group] };
+      const begun = await LegacySession.begin((init) =>
+        fixture().sendWith(edge, { principal }, init),
+      );
+      const stream = await begun.open();
+      await stream.event();
+      return stream;
+    };
+    const ann = await session(0, 'gus', 'acme');
+    const ben = await session(0, 'hal', 'bolt');
+    expect(await publish('acme')).toBe(200);
+    expect(fields(await ann.event())).toMatchObject({
+      data: { method: 'notifications/tools/list_changed' },
+    });
+    await fixture().publish(1, { kind: 'prompts_list_changed' });
+    for (const stream of [ann, ben]) {
+      expect(fields(await stream.event())).toMatchObject({
+        data: { method: 'notifications/prompts/list_changed' },
+      });
+      stream.drop();
+    }
+  });
+
+  test('a caller that is disconnected in one isolate has no stream in any', async () => {
+    const streams = [await opened(0, 'cid'), await opened(1, 'cid'), await opened(0, 'cid')];
+    const other = await opened(0, 'dan');
+    const begun = performance.now();
+    expect(await fixture().publish(1, { kind: 'disconnect', principal: 'cid' })).toBe(200);
+    for (const stream of streams) expect(await stream.message()).toBeUndefined();
+    // Two seconds are promised; the machine may be slow.
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await other.message()).toBe(CUE);
+  });
+
+  test('a caller that is disconnected while the bus is away has no stream when it is back', async () => {
+    const stream = await opened(0, 'eve');
+    const other = await opened(0, 'fay');
+    await fixture().post(1, '/bus/shut?ms=2000');
+    await fixture().post(1, '/bus/reset');
+    expect(await fixture().publish(1, { kind: 'disconnect', principal: 'eve' })).toBe(200);
+    await fixture().publish(1, { kind: 'tools_list_changed' });
+    expect(await other.message()).toBe(CUE);
+    expect(await stream.message()).toBeUndefined();
+  });
+});

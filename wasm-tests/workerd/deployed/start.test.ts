@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { root } from '../../../scripts/process/project.mjs';
+import { portOf } from '../../host/port.ts';
+
+describe('npm start', () => {
+  test('says in one line that its port is taken, and does nothing else', async () => {
+    const port = await takenPort();
+    const { code, stdout, stderr } = await start(String(port));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^port ${port} is taken: .*\\n$`));
+  });
+
+  test.each(['x', '65536', '80.5', '-1'])('refuses "%s" as a port', async (port) => {
+    const { code, stderr } = await start(port);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^PORT is ".*": it has to be a number from 0 to 65535\n$/);
+  });
+
+  test('serves the page, and leaves nothing running after SIGTERM', async () => {
+    const child = startScript('0');
+    const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+    const page = new URL('/', endpoint);
+    expect((await fetch(page)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect((await once(child, 'exit'))[0]).toBe(0);
+    await expect(fetch(page)).rejects.toThrow();
+  });
+
+  test('serves no other host than this machine, at any path', async () => {
+    const child = startScript('0');
+    const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+    for (const path of ['/', '/stats', '/publish', '/mcp', '/.well-known/x', '/other']) {
+      expect([path, await statusOf(new URL(path, endpoint), 'evil.example')]).toEqual([path, 403]);
+    }
+    expect(await statusOf(new URL('/stats', endpoint), new URL(endpoint).host)).toBe(200);
+  });
+
+  test.each([
+    [{ TENANTS: 'Path', TENANT_NAMES: 'acme' }, 'TENANTS'],
+    [{ PUBLISH_TOKEN: 'weak' }, 'PUBLISH_TOKEN'],
+  ])('does not start with %o, and says why', async (variables, name) => {
+    const { code, stderr } = await start('0', { UPSTREAM: 'http://127.0.0.1:1/mcp', ...variables });
+    expect(code).toBe(1);
+    expect(stderr).toContain(name);
+  });
+});
+
+/** Asks with a Host of the test's choice, which `fetch` would not send. */
+function statusOf(url: URL, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).once('error', reject);
+  });
+}
+
+function startScript(port: string, variables: Record<string, string> = {}) {
+  const env = { ...process.env, ...variables, PORT: port };
+  const child = spawn(process.execPath, [join(root, 'scripts', 'start', 'start.mjs')], { env });
+  onTestFinished(() => void child.kill());
+  return child;
+}
+
+async function start(port: string, variables: Record<string, string> = {}) {
+  const child = startScript(port, variables);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { code, stdout, stderr };
+}
+
+async function text(stream: AsyncIterable<Buffer>): Promise<string> {
+  let all = '';
+  for await (const part of stream) all += part;
+  return all;
+}
+
+async function until(stream: AsyncIterable<Buffer>, end: string): Promise<string> {
+  let all = '';
+  for await (const part of stream) {
+    all += part;
+    if (all.includes(end)) break;
+  }
+  return all;
+}
+
+async function takenPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return portOf(server);
+}

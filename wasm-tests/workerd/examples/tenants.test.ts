@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
+import { bundled } from '../../host/bundle.ts';
+import { acknowledged, listen, updated } from '../../host/listen.ts';
+import { typescriptClient } from '../../interop/typescript-client.ts';
+
+/** The lamps of both tenants. */
+const LAMPS = { resourceSubscriptions: ['lamp://acme/desk', 'lamp://globex/desk'] };
+let workerd: Workerd;
+
+beforeAll(async () => {
+  const bundle = await bundled('examples/tenants');
+  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
+  workerd = await startWorkerd({ bundle, durableObjects, compatibilityFlags: ['nodejs_compat'] });
+});
+
+afterAll(() => workerd?.stop());
+
+test('what one tenant changes reaches its listeners in every isolate, and no other tenant', async () => {
+  const acme = [await streamOf('acme', 0), await streamOf('acme', 1)];
+  const globex = await streamOf('globex', 0);
+  await switchedBy('acme');
+  for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
+  // The first that the other tenant receives is its own change, and the next of this one again its
+  // own.
+  await switchedBy('globex');
+  expect(await globex.message()).toBe(updated('1', 'lamp://globex/desk'));
+  await switchedBy('acme');
+  for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
+});
+
+test('each tenant has the handler that was made for it', async () => {
+  for (const tenant of ['acme', 'globex']) {
+    const { contents } = await (await clientOf(tenant, 0)).readResource({
+      uri: `lamp://${tenant}/desk`,
+    });
+    expect(contents).toMatchObject([{ text: expect.stringContaining(`A lamp of ${tenant} `) }]);
+  }
+});
+
+test.each(['/initech/mcp', '/acme', '/'])(
+  'a request for %s is left to the Worker',
+  async (path) => {
+    const answer = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
+    expect([answer.status, await answer.text()]).toEqual([
+      404,
+      'The lamps are at /acme/mcp and /globex/mcp.\n',
+    ]);
+  },
+);
+
+/** Opens a stream at a tenant, for the lamps of both. */
+async function streamOf(tenant: string, edge: number) {
+  const stream = await listen(`${workerd.edges[edge]}/${tenant}/mcp`, LAMPS);
+  onTestFinished(() => stream.drop());
+  expect(await stream.message()).toBe(acknowledged('1', LAMPS));
+  return stream;
+}
+
+async function switchedBy(tenant: string): Promise<void> {
+  await (await clientOf(tenant, 1)).callTool({ name: 'switch', arguments: {} });
+}
+
+async function clientOf(tenant: string, edge: number) {
+  const client = await typescriptClient(`${workerd.edges[edge]}/${tenant}/mcp`);
+  onTestFinished(() => client.close());
+  return client;
+}
