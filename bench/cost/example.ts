@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../wasm-tests/host/bundle.ts';
+import { bundleWorker } from '../../wasm-tests/host/bundle.ts';
 import { listenBody } from '../../wasm-tests/host/listen.ts';
 import { Stream } from '../over-http/client/stream.ts';
 import { resourceUri } from '../requests.ts';
@@ -38,7 +38,7 @@ export class Example {
   /** Runs the example, and stops workerd. */
   static async run(sockets: Sockets, sizes: Sizes): Promise<Counted> {
     const workerd = await startWorkerd({
-      bundle: await bundled('bench/workers/cost'),
+      bundle: await bundleWorker('bench/workers/cost'),
       edges: ISOLATES + 1,
       durableObjects: [{ binding: 'COST_BUS', className: 'CountedBus' }],
       text: { SOCKETS: sockets, EDGES_PER_SHARD: String(sizes.streams / SHARDS) },

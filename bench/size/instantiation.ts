@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { run } from '../../scripts/process/command.mjs';
 import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../wasm-tests/host/bundle.ts';
+import { bundleWorker } from '../../wasm-tests/host/bundle.ts';
 
 /**
  * Milliseconds in a new process.
@@ -21,7 +21,7 @@ export async function instantiation(
  * clock has a resolution of one millisecond.
  */
 export async function instantiationOnWorkerd(): Promise<Record<string, number>> {
-  bundle ??= bundled('bench/workers/instantiate');
+  bundle ??= bundleWorker('bench/workers/instantiate');
   const workerd = await startWorkerd({ bundle: await bundle, edges: 1, durableObjects: [] });
   try {
     return (await (await fetch(workerd.edges[0] ?? '')).json()) as Record<string, number>;

@@ -3,7 +3,7 @@ import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
 import type { BusMember } from '../host/bus/member.ts';
 import { type Ask, BusMembers } from '../host/bus/members.ts';
-import { promisesOf } from '../host/bus/promises.ts';
+import { testBusPromises } from '../host/bus/promises.ts';
 import { useChromium } from './browser.ts';
 import { servePages } from './client-pages.ts';
 
@@ -12,13 +12,13 @@ const browser = useChromium();
 // name alone.
 const ORIGIN = 'http://localhost:9';
 
-promisesOf('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
+testBusPromises('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
 
 async function tabs() {
   const members = new BusMembers();
   const context = await browser().newContext();
   await servePages(context, ORIGIN, join(root, 'wasm-tests', 'host', 'bus', 'member.ts'));
-  await context.exposeFunction('heard', members.heard);
+  await context.exposeFunction('received', members.received);
   const open = async (): Promise<Ask> => {
     const page = await context.newPage();
     await page.goto(`${ORIGIN}/pages/`);

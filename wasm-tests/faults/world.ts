@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ListenHandlerOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { bundled } from '../host/bundle.ts';
+import { bundleWorker } from '../host/bundle.ts';
 import { lastingPort } from '../host/port.ts';
 import { OBJECT } from './fixture/object.ts';
 import { type Pieces, Relay } from './relay.ts';
@@ -296,7 +296,7 @@ function startBus(
 
 /** Bundles each fixture once. */
 function bundleOf(fixture: string): Promise<string> {
-  const bundle = bundles.get(fixture) ?? bundled(fixture);
+  const bundle = bundles.get(fixture) ?? bundleWorker(fixture);
   bundles.set(fixture, bundle);
   return bundle;
 }

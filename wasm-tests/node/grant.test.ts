@@ -6,7 +6,7 @@ import {
   type ListenHandlerOptions,
 } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { change, heard, LegacySession } from '../host/legacy.ts';
+import { change, nextMessage, LegacySession } from '../host/legacy.ts';
 import { listChanged, type WireStream } from '../host/listen.ts';
 import { BreakableBus } from './breakable-bus.ts';
 import { sessionServer } from './legacy-serving.ts';
@@ -207,7 +207,7 @@ describe('the stream of a session', () => {
     const { server, stream } = await streaming(rights);
     await vi.advanceTimersByTimeAsync(30_000);
     await server.notify.resourceUpdated('note://a');
-    expect(await heard(stream)).toEqual(change('note://a'));
+    expect(await nextMessage(stream)).toEqual(change('note://a'));
     expect(rights.asked.at(-1)?.requested).toEqual({ ...BOTH, resourcesListChanged: true });
     expect(rights.asked).toHaveLength(3);
   });
@@ -224,6 +224,6 @@ describe('the stream of a session', () => {
     await again.event();
     await server.notify.resourceUpdated('note://a');
     await server.notify.toolsChanged();
-    expect(await heard(again)).toMatchObject({ method: 'notifications/tools/list_changed' });
+    expect(await nextMessage(again)).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
 });

@@ -1,6 +1,6 @@
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { describe, expect, test } from 'vitest';
-import { heard, LegacySession, listChange } from '../host/legacy.ts';
+import { nextMessage, LegacySession, listChange } from '../host/legacy.ts';
 import { listChanged, WireStream } from '../host/listen.ts';
 import { sessionServer } from './legacy-serving.ts';
 import { listenRequest, serving, TOOLS } from './serving.ts';
@@ -77,7 +77,7 @@ test('the stream of a session hears of them, too', async () => {
   await stream.event();
   await server.notify.resourcesChanged({ group: 'bolt' });
   await server.notify.toolsChanged({ group: 'acme' });
-  expect(await heard(stream)).toEqual(listChange('tools'));
+  expect(await nextMessage(stream)).toEqual(listChange('tools'));
 });
 
 test('an option that throws is a 503, and no fault of the token', async () => {

@@ -6,7 +6,7 @@ import {
   type SubscriptionFilter,
 } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
-import { change, fields, heard, LegacySession, listChange } from '../host/legacy.ts';
+import { change, fields, nextMessage, LegacySession, listChange } from '../host/legacy.ts';
 import { declaring } from '../host/options.ts';
 import { sessionServer } from './legacy-serving.ts';
 import { refusal } from './serving.ts';
@@ -25,12 +25,12 @@ describe('a client that has yet to say that it is ready', () => {
     await changeAll(server);
     expect((await session.ready()).status).toBe(202);
     expect(fields(await first).data).toEqual(listChange('tools'));
-    expect(await heard(stream)).toEqual(change('note://a'));
+    expect(await nextMessage(stream)).toEqual(change('note://a'));
     await server.notify.resourcesChanged();
-    expect(await heard(stream)).toEqual(listChange('resources'));
+    expect(await nextMessage(stream)).toEqual(listChange('resources'));
     await session.ready();
     await server.notify.toolsChanged();
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
   });
 
   test('is not sent what a lost place in the log is made up for with either', async () => {
@@ -56,7 +56,7 @@ describe('a client that has yet to say that it is ready', () => {
     const next = await session.open(id);
     await session.ready();
     expect(fields(await next.event())).toEqual({ id, data: '' });
-    expect(await heard(next)).toEqual(listChange('tools'));
+    expect(await nextMessage(next)).toEqual(listChange('tools'));
   });
 });
 
@@ -71,10 +71,10 @@ describe('a session whose stream comes later', () => {
     await server.notify.resourceUpdated('note://b');
     const stream = await session.open();
     await stream.event();
-    expect(await heard(stream)).toEqual(change('note://a'));
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(change('note://a'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
     await server.notify.resourcesChanged();
-    expect(await heard(stream)).toEqual(listChange('resources'));
+    expect(await nextMessage(stream)).toEqual(listChange('resources'));
   });
 
   test('loses nothing either where its client comes back without an event id', async () => {
@@ -87,7 +87,7 @@ describe('a session whose stream comes later', () => {
     await server.notify.toolsChanged();
     const again = await session.open();
     await again.event();
-    expect(await heard(again)).toEqual(listChange('tools'));
+    expect(await nextMessage(again)).toEqual(listChange('tools'));
   });
 
   test('hears of everything where the log does not reach back so far', async () => {
@@ -98,7 +98,7 @@ describe('a session whose stream comes later', () => {
       await bus.publish({ kind: 'prompts_list_changed' });
     const stream = await session.open();
     expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
   });
 
   test('loses nothing on a bus written for the SDK, which is followed from the first session on', async () => {
@@ -121,7 +121,7 @@ describe('a session whose stream comes later', () => {
     await server.notify.toolsChanged();
     const stream = await session.open();
     await stream.event();
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
   });
 });
 
@@ -151,15 +151,15 @@ describe('authorize, asked again for each stream', () => {
     for (const uri of ['a', 'b', 'c']) await server.notify.resourceUpdated(uri);
     await server.notify.resourcesChanged();
     await server.notify.toolsChanged();
-    expect(await heard(stream)).toEqual(change('b'));
-    expect(await heard(stream)).toEqual(change('c'));
+    expect(await nextMessage(stream)).toEqual(change('b'));
+    expect(await nextMessage(stream)).toEqual(change('c'));
     const { id, data } = fields(await stream.event());
     expect(data).toEqual(listChange('tools'));
     permitted = { ...ALL, resourceSubscriptions: ['a', 'b', 'c'] };
     const next = await session.open(id);
     await next.event();
     await server.notify.resourceUpdated('a');
-    expect(await heard(next)).toEqual(change('a'));
+    expect(await nextMessage(next)).toEqual(change('a'));
   });
 
   test('lets a resource be heard that was subscribed to anew since', async () => {
@@ -174,7 +174,7 @@ describe('authorize, asked again for each stream', () => {
     permitted = { resourceSubscriptions: ['a'] };
     await session.ask('resources/subscribe', { uri: 'a' });
     await server.notify.resourceUpdated('a');
-    expect(await heard(stream)).toEqual(change('a'));
+    expect(await nextMessage(stream)).toEqual(change('a'));
   });
 
   test('takes a resource out that is subscribed to once more in vain', async () => {
@@ -187,7 +187,7 @@ describe('authorize, asked again for each stream', () => {
     permitted = { resourceSubscriptions: ['b'] };
     expect(await session.ask('resources/subscribe', { uri: 'a' })).toMatchObject({ result: {} });
     for (const uri of ['a', 'b']) await server.notify.resourceUpdated(uri);
-    expect(await heard(stream)).toEqual(change('b'));
+    expect(await nextMessage(stream)).toEqual(change('b'));
   });
 
   test('that answers with no filter is a 503', async () => {

@@ -7,7 +7,7 @@ import {
   type ListenHandlerOptions,
 } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
-import { heard, LegacySession, listChange } from '../host/legacy.ts';
+import { nextMessage, LegacySession, listChange } from '../host/legacy.ts';
 import { LISTEN_HEADERS, listChanged, listenBody, WireStream } from '../host/listen.ts';
 import { declaring } from '../host/options.ts';
 import { BreakableBus } from './breakable-bus.ts';
@@ -153,14 +153,14 @@ test('the stream of a session is told of its groups, and ends when its caller is
   await stream.event();
   await server.notify.resourcesChanged({ group: 'bolt' });
   await server.notify.toolsChanged({ group: 'acme' });
-  expect(await heard(stream)).toEqual(listChange('tools'));
+  expect(await nextMessage(stream)).toEqual(listChange('tools'));
   await server.disconnect('ann');
   expect(await stream.event()).toBeUndefined();
   // Whoever is let in again is told what comes then, and not that it was disconnected once.
   const again = new WireStream(await session.get(user), new AbortController());
   await again.event();
   await server.notify.toolsChanged();
-  expect(await heard(again)).toEqual(listChange('tools'));
+  expect(await nextMessage(again)).toEqual(listChange('tools'));
 });
 
 test('a server of the SDK on the same bus passes over what is for one group, and what it does not know', async () => {

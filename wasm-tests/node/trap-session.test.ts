@@ -1,6 +1,6 @@
 import type { ServerEvent } from 'mcp-listen';
 import { expect, test } from 'vitest';
-import { change, fields, heard, LegacySession, listChange } from '../host/legacy.ts';
+import { change, fields, nextMessage, LegacySession, listChange } from '../host/legacy.ts';
 import { poison } from '../host/poison.ts';
 import { sessionServer } from './legacy-serving.ts';
 
@@ -19,7 +19,7 @@ test('the stream of a session of 2025 ends at a trap, comes back where it was, a
   expect(again.response.status).toBe(200);
   expect(fields(await again.event())).toMatchObject({ data: '' });
   await bus.publish(CHANGED);
-  const told = [await heard(again), await heard(again), await heard(again), await heard(again)];
+  const told = [await nextMessage(again), await nextMessage(again), await nextMessage(again), await nextMessage(again)];
   // Nobody knows what was missed, so all that it watches is told first.
   expect(told).toEqual([
     listChange('tools'),

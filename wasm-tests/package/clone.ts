@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 
-/**
- * The repository as it would be cloned, changes included; with what is installed, and nothing that
- * is built.
- */
+/** Copies the repository as a clone with its uncommitted changes, its dependencies, and no build. */
 export async function clone(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-clone-'));
   const files = await run('git', [
@@ -18,15 +15,15 @@ export async function clone(): Promise<{ folder: string; remove(): Promise<void>
     '--exclude-standard',
     '--deduplicate',
   ]);
-  for (const file of files.split('\0').filter((name) => name !== '')) await copied(file, folder);
-  // Compiled dependencies are no part of what is tried.
+  for (const file of files.split('\0').filter((name) => name !== '')) await copy(file, folder);
+  // The tests do not cover the installation of dependencies.
   for (const name of ['node_modules', '.tools', 'target'])
     await symlink(join(root, name), join(folder, name));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** A file that was deleted and not committed is listed, and not there. */
-async function copied(file: string, folder: string): Promise<void> {
+/** Copies a file, unless it was deleted without a commit, so that git still lists it. */
+async function copy(file: string, folder: string): Promise<void> {
   await cp(join(root, file), join(folder, file)).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

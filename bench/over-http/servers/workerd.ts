@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../../wasm-tests/host/bundle.ts';
+import { bundleWorker } from '../../../wasm-tests/host/bundle.ts';
 import type { LoadServer } from './server.ts';
 
 /** The measured Workers, by their folder in bench/workers. */
@@ -70,7 +70,7 @@ const LAYOUTS = {
 
 /** Bundles each Worker once. */
 function bundleOf(name: WorkerName): Promise<string> {
-  const known = bundles.get(name) ?? bundled(`bench/workers/${name}`);
+  const known = bundles.get(name) ?? bundleWorker(`bench/workers/${name}`);
   bundles.set(name, known);
   return known;
 }

@@ -2,23 +2,23 @@ import { createListenHandler, type ListenError, type ServerEvent } from 'mcp-lis
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { declaring } from '../options.ts';
 
-/** What a tab or a thread does that holds streams on a bus of its kind. */
+/** A tab or a thread that holds streams on a `BroadcastChannel` bus. */
 export interface BusMember {
-  /** Opens a stream that is counted as `stream`; answers the status. */
+  /** Opens a stream with the number `stream`; resolves with the HTTP status. */
   open(stream: number, headers: Record<string, string>, body: string): Promise<number>;
   drop(stream: number): void;
-  /** Publishes events together; answers the code of what went wrong. */
+  /** Publishes events together; resolves with the code of the error, if any. */
   publish(events: ServerEvent[]): Promise<string | undefined>;
-  /** Says something on the channel that no bus has written. */
-  say(text: string): void;
+  /** Sends a message on the channel that is not of a bus. */
+  sendGarbage(text: string): void;
   stats(): { open: number; away: number; healed: number; resyncs: number; dropped: number };
   close(): Promise<void>;
 }
 
 declare global {
   var member: BusMember;
-  /** Is told what a stream says; null: it has ended. */
-  var heard: (stream: number, text: string | null) => Promise<void>;
+  /** Receives the text of a stream; null at its end. */
+  var received: (stream: number, text: string | null) => Promise<void>;
 }
 
 const onError = () => {};
@@ -42,7 +42,7 @@ globalThis.member = {
     const response = await server.fetch(new Request('http://localhost/mcp', init));
     if (response.status !== 200 || response.body === null) return response.status;
     streams.set(stream, abort);
-    void tell(stream, response.body);
+    void forward(stream, response.body);
     return 200;
   },
   drop(stream) {
@@ -53,7 +53,7 @@ globalThis.member = {
       () => undefined,
       (error: ListenError) => error.code,
     ),
-  say(text) {
+  sendGarbage(text) {
     const channel = new BroadcastChannel('mcp-listen');
     channel.postMessage(text);
     channel.close();
@@ -62,12 +62,12 @@ globalThis.member = {
   close: () => bus.close(),
 };
 
-async function tell(stream: number, body: ReadableStream<Uint8Array>): Promise<void> {
+async function forward(stream: number, body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {
     const { done, value } = await reader.read();
-    await heard(stream, done ? null : decoder.decode(value, { stream: true }));
+    await received(stream, done ? null : decoder.decode(value, { stream: true }));
     if (done) return;
   }
 }

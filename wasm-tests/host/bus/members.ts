@@ -3,26 +3,27 @@ import type { ClosableRig, OpenRig } from '../../../dist/testing/rig.js';
 import { LISTEN_HEADERS, listenBody, WireStream } from '../listen.ts';
 import type { BusMember } from './member.ts';
 
-/** Has a member do something, wherever it is. */
+/** Calls a method of a member in another tab or thread. */
 export type Ask = <Name extends keyof BusMember>(
   name: Name,
   ...args: Parameters<BusMember[Name]>
 ) => Promise<Awaited<ReturnType<BusMember[Name]>>>;
 
-/** Three members of one bus, and their streams as if they were of this process. */
+/** Three members of one bus, with their streams in this process. */
 export class BusMembers {
-  readonly #told = new Map<number, (text: string | null) => void>();
+  readonly #receivers = new Map<number, (text: string | null) => void>();
   #opened = 0;
 
-  /** What a stream said, wherever it is. */
-  readonly heard = (stream: number, text: string | null): void => this.#told.get(stream)?.(text);
+  /** Takes the text of a stream of a member; null at its end. */
+  readonly received = (stream: number, text: string | null): void =>
+    this.#receivers.get(stream)?.(text);
 
-  /** Two of them, and a third one that writes to their channel. */
+  /** A rig of two members, and a third one that writes garbage to their channel. */
   rig(here: Ask, there: Ask, stranger: Ask, stop: () => Promise<unknown>): OpenRig & ClosableRig {
     return {
       here: this.#place(here),
       there: this.#place(there),
-      garbage: (text) => stranger('say', text),
+      garbage: (text) => stranger('sendGarbage', text),
       dropped: async () => (await there('stats')).dropped,
       close: () => there('close'),
       stop,
@@ -46,7 +47,7 @@ export class BusMembers {
     const stream = this.#opened;
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const writer = writable.getWriter();
-    this.#told.set(stream, (text) => {
+    this.#receivers.set(stream, (text) => {
       void (text === null ? writer.close() : writer.write(new TextEncoder().encode(text)));
     });
     const abort = new AbortController();

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { settled } from '../../../dist/testing/promises.js';
 import type { BusPromiseOn, BusRig } from '../../../dist/testing/rig.js';
 
-/** Holds a bus to its promises, one after the other on one rig. */
-export function promisesOf<In extends BusRig>(
+/** Declares a test for each promise of a bus, all on one rig. */
+export function testBusPromises<In extends BusRig>(
   name: string,
   start: () => Promise<In>,
   promises: BusPromiseOn<NoInfer<In>>[],

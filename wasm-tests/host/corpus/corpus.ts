@@ -27,17 +27,17 @@ export interface Case {
   };
 }
 
-/** What a host answered to a case. */
+/** The answer of a host to a case. */
 export interface CaseAnswer {
   status: number;
   headers: Headers;
-  /** The body, or as much of a stream as holds its first event. */
+  /** The body, or the beginning of a stream with its first event. */
   text: string;
-  /** What reached the handler behind, if anything did. */
+  /** The request that reached the handler behind, if any. */
   passed?: Passed | undefined;
 }
 
-/** A request as the handler behind got it. */
+/** A request that reached the handler behind. */
 export interface Passed {
   method: string;
   headers: Record<string, string>;
@@ -45,8 +45,8 @@ export interface Passed {
 }
 
 /**
- * The files of the corpus, each with the cases that `host` can be asked. What a body says is judged by the core, which is the same
- * module on Node and workerd: there it is enough to ask what the HTTP of the host has a part in.
+ * The files of the corpus, each with the cases that run on `host`. The core judges bodies, and it
+ * is the same module on Node and workerd. So workerd runs only the cases that involve its HTTP.
  */
 export function corpusFor(host: 'node' | 'workerd'): { file: string; cases: Case[] }[] {
   return KINDS.flatMap((kind) =>
@@ -65,14 +65,14 @@ function filesOf(kind: string, host: 'node' | 'workerd'): string[] {
   return host === 'node' ? files : files.filter((name) => !OF_THE_CORE.includes(name));
 }
 
-/** What the handler behind says that it got, where it was asked. */
+/** The request that the handler behind reports in its answer, if it answered. */
 export function passedIn(text: string): Passed | undefined {
   if (!text.startsWith('{"method":')) return undefined;
   const { base64, headers, method } = JSON.parse(text);
   return { method, headers, body: Buffer.from(base64, 'base64') };
 }
 
-/** Checks that an answer is the one that the case expects. */
+/** Checks an answer against the case. */
 export function expectAnswer(wanted: Case, answer: CaseAnswer): void {
   const { ack, dropped, headers = {}, status } = wanted.expect;
   for (const [name, value] of Object.entries(headers))
@@ -97,7 +97,7 @@ function expectOurs({ ack, code, data, id, status }: Case['expect'], answer: Cas
   }
 }
 
-/** Checks that an answer is just that JSON-RPC error. */
+/** Checks that an answer is exactly this JSON-RPC error. */
 export function expectError(
   { code, data, id }: { code: number; data?: string | undefined; id?: Text | undefined },
   answer: Pick<CaseAnswer, 'headers' | 'text'>,
@@ -109,10 +109,7 @@ export function expectError(
   expect(answer.text).toBe(`${start}${JSON.stringify(message)}${end}}}`);
 }
 
-/**
- * Checks that a request reached the handler behind as it came, but for the fields that are
- * `dropped`.
- */
+/** Checks that a request reached the handler behind unchanged, without the `dropped` fields. */
 export function expectPassed(
   { body, headers, method }: Pick<Case, 'body' | 'headers' | 'method'>,
   passed: Passed | undefined,
@@ -135,7 +132,7 @@ function caseOf({ body, options = {}, ...rest }: WireCase): Case {
   return { ...DEFAULTS, ...rest, options: namedForServers(options), body: bytesOf(body) };
 }
 
-/** The corpus has the names of the core for options that servers call otherwise. */
+/** Translates option names of the core, which the corpus uses, into those of servers. */
 export function namedForServers({ capabilities, limits, ...others }: CoreOptions): object {
   const { bodyBytes: maxRequestBodySize, ...bounds } = limits ?? {};
   return {
@@ -158,7 +155,7 @@ const DEFAULTS = {
   notOn: {},
   expect: {},
 };
-/** Files whose cases differ in what the body says, and in nothing else. */
+/** Files whose cases differ in their bodies only. */
 const OF_THE_CORE = [
   'filters.json',
   'ids.json',

@@ -18,13 +18,13 @@ export interface LegacyCase {
   steps: Step[];
 }
 
-/** A server that a case is played against. */
+/** The server that plays a case. */
 export interface LegacyHost {
   send: Send;
   publish(event: ServerEvent): unknown;
 }
 
-/** The files of the corpus, each with the cases that `host` can be asked. */
+/** The files of the corpus, each with the cases that run on `host`. */
 export function legacyCorpusFor(host: 'node' | 'workerd'): { file: string; cases: LegacyCase[] }[] {
   return FILES.map((file) => {
     const cases = JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as LegacyCase[];
@@ -41,7 +41,7 @@ export function legacyCorpusFor(host: 'node' | 'workerd'): { file: string; cases
   });
 }
 
-/** Plays a case and checks each answer. */
+/** Plays a case, and checks each answer. */
 export async function play(wanted: LegacyCase, host: LegacyHost): Promise<void> {
   const conversation = new Conversation(host, wanted.session);
   try {
@@ -52,7 +52,7 @@ export async function play(wanted: LegacyCase, host: LegacyHost): Promise<void> 
   }
 }
 
-/** One client and what it holds: a session, and its stream. */
+/** A client with its session and its streams. */
 class Conversation {
   readonly #host: LegacyHost;
   readonly #fields: Field[];
@@ -65,7 +65,7 @@ class Conversation {
     this.#fields = hasSession ? [...IN_SESSION, ...JSON_FIELDS] : JSON_FIELDS;
   }
 
-  /** Begins a session as a client does. */
+  /** Begins a session. */
   async begin(): Promise<void> {
     const response = await post(this.#host.send, initialize('2025-11-25'));
     this.#session = response.headers.get('mcp-session-id') ?? '';
@@ -74,9 +74,10 @@ class Conversation {
 
   async take(step: Step): Promise<void> {
     const { expect: wanted = {}, publish } = step;
-    if (publish === undefined) await this.#ask(step, wanted);
+    if (publish === undefined) await this.#send(step, wanted);
     else await this.#host.publish(publish);
-    for (const event of wanted.events ?? []) this.#hear(event, await this.#streams.at(-1)?.event());
+    for (const event of wanted.events ?? [])
+      this.#expectEvent(event, await this.#streams.at(-1)?.event());
     if (wanted.end === true) expect(await this.#streams.at(-1)?.event()).toBeUndefined();
   }
 
@@ -84,19 +85,19 @@ class Conversation {
     for (const stream of this.#streams) stream.drop();
   }
 
-  async #ask(
+  async #send(
     { body, headers = this.#fields, method = 'POST' }: Step,
     wanted: Expected,
   ): Promise<void> {
-    const fields = headers.map(([name, value]): Field => [name, this.#filled(value)]);
+    const fields = headers.map(([name, value]): Field => [name, this.#fill(value)]);
     const bytes = bytesOf(body);
     const abort = new AbortController();
     const init = { method, headers: fields, signal: abort.signal };
     const response = await this.#host.send(
       method === 'POST' ? { ...init, body: new Uint8Array(bytes) } : init,
     );
-    if (wanted.events !== undefined) this.#opened(new WireStream(response, abort));
-    else if (wanted.status !== undefined) await this.#answered(response, wanted);
+    if (wanted.events !== undefined) this.#expectStream(new WireStream(response, abort));
+    else if (wanted.status !== undefined) await this.#expectAnswer(response, wanted);
     else
       expectPassed(
         { method, headers: fields, body: bytes },
@@ -105,25 +106,28 @@ class Conversation {
       );
   }
 
-  async #answered(response: Response, wanted: Expected): Promise<void> {
+  async #expectAnswer(response: Response, wanted: Expected): Promise<void> {
     const text = await response.text();
     expect({ status: response.status, text }).toEqual({
       status: wanted.status,
       text: expect.anything(),
     });
-    this.#begun(response, wanted.session === true);
+    this.#expectSession(response, wanted.session === true);
     expectWords(text);
     expectOurs(wanted, response.headers, text);
   }
 
-  #opened(stream: WireStream): void {
+  #expectStream(stream: WireStream): void {
     this.#streams.push(stream);
     expect(stream.response.status).toBe(200);
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream');
   }
 
-  /** No answer but that to `initialize` names a session, whose id is visible ASCII (2025-11-25, Session Management). */
-  #begun({ headers }: Response, begins: boolean): void {
+  /**
+   * Only the answer to `initialize` names a session. Its id is visible ASCII (2025-11-25, Session
+   * Management).
+   */
+  #expectSession({ headers }: Response, begins: boolean): void {
     const session = headers.get('mcp-session-id');
     if (!begins) {
       expect(session).toBeNull();
@@ -134,7 +138,7 @@ class Conversation {
     this.#session = session ?? '';
   }
 
-  #hear(wanted: string, event: string | undefined): void {
+  #expectEvent(wanted: string, event: string | undefined): void {
     expectWords(event ?? '');
     const id = event?.match(/^id: (.*)$/m)?.[1];
     if (id !== undefined) this.#event = id;
@@ -142,7 +146,8 @@ class Conversation {
     expect(isAny ? event?.replace(/^id: .*\n/, ANY_ID) : event).toBe(wanted);
   }
 
-  #filled(value: string): string {
+  /** Replaces the placeholders of a header field. */
+  #fill(value: string): string {
     return value.replaceAll('{session}', this.#session).replaceAll('{event}', this.#event);
   }
 }
@@ -157,12 +162,12 @@ function expectOurs(
   expect(text).toContain(message ?? '');
 }
 
-/** The handler behind keeps no sessions, so no session id reaches it. */
+/** No session id reaches the handler behind, which keeps no sessions. */
 function droppedIn({ dropped = [] }: Expected): string[] {
   return [...dropped, 'Mcp-Session-Id'];
 }
 
-/** The words of 2026-07-28 stay off this wire. */
+/** No message of this era has words of 2026-07-28. */
 function expectWords(text: string): void {
   expect(text).not.toMatch(/io\.modelcontextprotocol\/|resultType|ttlMs|cacheScope/);
 }

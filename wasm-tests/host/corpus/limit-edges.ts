@@ -1,16 +1,16 @@
 import { listenBody } from '../listen.ts';
 
-/** A limit on a listen request, with a request that has so much of what is limited. */
+/** A limit on a listen request, with a request of any size. */
 export interface LimitEdge {
   name: string;
   limit: number;
-  /** The body of a request. */
+  /** The body of a request of this size. */
   body: (size: number) => string;
-  /** What answers to one more. */
+  /** The answer to a request beyond the limit. */
   refusal: { status: number; code: number };
 }
 
-/** The limits on listen requests where no options set others. */
+/** The default limits on listen requests. */
 export const LIMIT_EDGES: LimitEdge[] = [
   {
     name: 'bytes of a body',
@@ -24,7 +24,7 @@ export const LIMIT_EDGES: LimitEdge[] = [
   {
     name: 'depth of a body',
     limit: 64,
-    // The request and its parameters are two of them.
+    // The request and its parameters are two levels.
     body: (depth) => {
       const nested = '['.repeat(depth - 2) + ']'.repeat(depth - 2);
       return listenBody(TOOLS).replace('"params":{', `"params":{"x":${nested},`);
@@ -55,7 +55,7 @@ export const LIMIT_EDGES: LimitEdge[] = [
   {
     name: 'bytes of a URI',
     limit: 2_048,
-    // Half of the bytes are those of characters of two.
+    // 1,024 of the bytes are characters of two bytes.
     body: (bytes) =>
       listenBody({ resourceSubscriptions: ['ä'.repeat(512) + 'x'.repeat(bytes - 1_024)] }),
     refusal: { status: 400, code: -32_602 },

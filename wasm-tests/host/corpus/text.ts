@@ -1,10 +1,10 @@
-/** A text of the corpus, or the pieces that it is made of, each once or so many times. */
+/** A text of the corpus, or a list of its pieces, each with an optional number of repetitions. */
 export type Text = string | (string | [text: string, times: number])[];
 
 /** A body of the corpus. */
 export type WireBody = Text | { base64: string };
 
-/** The text as it stands on the wire. */
+/** The text on the wire. */
 export function textOf(text: Text = ''): string {
   if (typeof text === 'string') return text;
   return text

@@ -1,17 +1,14 @@
-/**
- * The handler behind in tests of what passes: answers `initialize` with `text`, and all else with
- * what arrived.
- */
+/** A handler behind that answers `initialize` with `text`, and any other request as `echo` does. */
 export function behind(text: string): (request: Request) => Promise<Response> {
   return async (request) => {
     const body = await request.clone().text();
     return body.includes('"initialize"') && !body.includes('io.modelcontextprotocol/')
-      ? told(text)
+      ? initialized(text)
       : echo(request);
   };
 }
 
-/** Answers what passes through with what arrived. */
+/** Answers a request with its method, header fields and body. */
 export async function echo(request: Request): Promise<Response> {
   const { headers, method } = request;
   const bytes = new Uint8Array(await request.arrayBuffer());
@@ -26,7 +23,7 @@ export async function echo(request: Request): Promise<Response> {
   });
 }
 
-function told(text: string): Response {
+function initialized(text: string): Response {
   const type = text.startsWith('{') ? 'application/json' : 'text/event-stream';
   return new Response(text, { headers: { 'content-type': type } });
 }

@@ -3,10 +3,8 @@ import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { SECRET } from '../signing.ts';
 
-/**
- * Starts the Worker that is deployed, with these variables and no others, for the test that runs.
- */
-export async function shipped(
+/** Starts the deployed Worker with these variables only, and stops it after the test. */
+export async function startDeployed(
   text: Record<string, string> = {},
   stateDir?: string,
 ): Promise<Workerd> {
@@ -20,7 +18,7 @@ export async function shipped(
   return workerd;
 }
 
-/** The variables of `npm start` that switch everything on. */
+/** The variables with which `npm start` enables everything. */
 export const EVERYTHING_ON = {
   CONSOLE: 'on',
   NOTEBOOK_WRITE: 'on',

@@ -5,7 +5,7 @@ import { LegacySession, type Send } from '../legacy.ts';
 import { type ListenInit, listen, type WireStream } from '../listen.ts';
 import { SECRET, tenantSecret } from '../signing.ts';
 
-/** The Worker that is deployed, as a gateway in front of a server. */
+/** The deployed Worker as a gateway in front of a server. */
 export class GatewayFixture {
   readonly #workerd: Workerd;
 
@@ -13,7 +13,7 @@ export class GatewayFixture {
     this.#workerd = workerd;
   }
 
-  /** Starts it in front of the server at `upstream`, with further variables. */
+  /** Starts it in front of the server at `upstream`, with additional variables. */
   static async start(upstream: string, text: Record<string, string> = {}): Promise<GatewayFixture> {
     const variables = { UPSTREAM: upstream, PUBLISH_TOKEN: SECRET, STATS_OPEN: 'on', ...text };
     return new GatewayFixture(
@@ -31,7 +31,7 @@ export class GatewayFixture {
     return `${this.origin(edge)}${tenant}/mcp`;
   }
 
-  /** Opens a subscription for the test that runs. */
+  /** Opens a subscription, and drops it after the test. */
   async subscribe(
     filter: unknown,
     { edge = 0, tenant = '', ...init }: Where & ListenInit = {},
@@ -46,11 +46,11 @@ export class GatewayFixture {
     return LegacySession.begin(this.via({ edge, tenant }));
   }
 
-  /** Opens the stream of a session for the test that runs. */
+  /** Opens the stream of a session, and drops it after the test. */
   async open(session: LegacySession): Promise<WireStream> {
     const stream = await session.open();
     onTestFinished(() => stream.drop());
-    // The event without a message with which it begins.
+    // A session's stream begins with an event without a message.
     await stream.event();
     return stream;
   }
@@ -69,20 +69,12 @@ export class GatewayFixture {
     return ((await response.json()) as { position: number }).position;
   }
 
-  /** How many streams are attached to the default bus. */
-  async attached(): Promise<number> {
-    const stats = (await (await fetch(`${this.origin()}/stats`)).json()) as {
-      bus: { attached: number };
-    };
-    return stats.bus.attached;
-  }
-
-  /** What workerd wrote so far. */
+  /** The output of workerd so far. */
   log(): string {
     return this.#workerd.log();
   }
 
-  /** Ends it. */
+  /** Stops it. */
   stop(): Promise<void> {
     return this.#workerd.stop();
   }
@@ -90,6 +82,6 @@ export class GatewayFixture {
 
 interface Where {
   edge?: number;
-  /** What stands before `/mcp`. */
+  /** The path before `/mcp`. */
   tenant?: string;
 }

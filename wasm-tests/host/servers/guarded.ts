@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { acknowledged, taskNotification, taskState, updated } from '../listen.ts';
 import { portOf } from '../port.ts';
 
-/** Whom a guarded server knows, by what they send, and what each may hear. */
+/** The callers of a guarded server, by their credential, and the topics that each may receive. */
 export type Rights = Record<string, { uris?: string[]; taskIds?: string[] }>;
 
-/** Answers a request in place of the server; false: the server answers. */
+/** Answers a request instead of the server. Returns false to let the server answer. */
 export type Trick = (
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -26,16 +26,16 @@ interface Listener {
 }
 
 /**
- * A server of 2026-07-28 that refuses callers it does not know, and notifies each about tools and
- * what it may read alone.
+ * A server of 2026-07-28 that refuses unknown callers, and honors only tools and what the caller
+ * may receive.
  */
 export class GuardedServer {
   readonly #server: Server;
   readonly #listeners = new Set<Listener>();
   readonly rights: Rights;
-  /** `caller method filter` of each request that was authenticated. */
+  /** `caller method filter` of each authenticated request. */
   readonly log: string[] = [];
-  /** Every request that came, authenticated or not. */
+  /** All requests, authenticated or not. */
   readonly requests: IncomingMessage[] = [];
   trick: Trick = () => false;
 
@@ -50,26 +50,26 @@ export class GuardedServer {
     return `http://127.0.0.1:${portOf(this.#server)}${path}`;
   }
 
-  /** Ends it and its connections. */
+  /** Stops it and its connections. */
   stop(): void {
     this.#server.close().closeAllConnections();
   }
 
-  /** Notifies the streams that may hear of it that a resource changed. */
+  /** Notifies the streams that honor a resource that it changed. */
   update(uri: string): void {
     for (const { honored, id, outgoing } of this.#listeners)
       if (honored.resourceSubscriptions?.includes(uri))
         outgoing.write(`data: ${updated(id, uri)}\n\n`);
   }
 
-  /** Notifies the streams that may hear of it of the state of a task. */
+  /** Sends the state of a task to the streams that honor it. */
   advance(taskId: string): void {
     for (const { honored, id, outgoing } of this.#listeners)
       if (honored.taskIds?.includes(taskId))
         outgoing.write(`data: ${taskNotification(id, taskState(taskId, 'cancelled'))}\n\n`);
   }
 
-  /** How many requests of a caller there were that the log tells so. */
+  /** The number of matching entries of the log. */
   count(entry: string | RegExp): number {
     return this.log.filter((line) => line.match(entry)).length;
   }

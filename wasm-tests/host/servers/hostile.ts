@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { portOf } from '../port.ts';
 
-/** One request and its answer, as a mode of the hostile server plays them. */
+/** One request to the hostile server, and its answer, which the test plays. */
 export class Turn {
-  /** How many requests came before. */
+  /** The number of earlier requests. */
   readonly before: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The id of the request, as it was written. */
+  /** The id of the request as raw JSON text. */
   readonly id: string;
   readonly body: string;
 
@@ -65,7 +65,7 @@ export class Turn {
   }
 }
 
-/** A server that answers each request as `play` does. */
+/** Starts a server whose requests `play` answers. */
 export async function hostile(play: (turn: Turn) => unknown) {
   let count = 0;
   const server = createServer(async (request, response) => {

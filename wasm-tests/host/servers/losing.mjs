@@ -1,17 +1,16 @@
-// The example on stdio, with a bus that may lose events, as one between processes may: at SIGUSR2.
-// At SIGHUP it is closed.
+// The example on stdio, with a bus that reports lost events at SIGUSR2 and closes at SIGHUP.
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { InMemoryBus, publishChanges } from 'mcp-listen';
 import { serveListenStdio } from 'mcp-listen/node';
 import { notesServer } from '../../../examples/stdio/notes.mjs';
 
 class LosingBus extends InMemoryBus {
-  /** Events may have been lost. */
+  /** Reports that events may have been lost. */
   lose() {
     this.gap();
   }
 
-  /** No event comes any more. */
+  /** Ends the bus: no more events come. */
   close() {
     this.end();
   }

@@ -2,33 +2,33 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { sdkServer } from '../../node/legacy-serving.ts';
 import { type NodeServer, serveOnNode } from '../node-http.ts';
 
-/** A server of the TypeScript SDK that speaks 2026-07-28 and counts who listens. */
+/** A server of the TypeScript SDK for 2026-07-28 that counts its listeners. */
 export class WatchedServer {
   readonly #handler = createMcpHandler(() => sdkServer());
   #node: NodeServer | undefined;
   #listening = 0;
-  /** How often it was listened to. */
+  /** The listens so far. */
   listens = 0;
-  /** While set, it refuses to be listened to. */
+  /** While true, it refuses listens. */
   isShut = false;
 
-  /** Starts it on a free port; answers its endpoint. */
+  /** Starts it on a free port; resolves with its endpoint. */
   async start(): Promise<string> {
     this.#node = await serveOnNode((request) => this.#answer(request));
     return `${this.#node.origin}/mcp`;
   }
 
-  /** How many listen now. */
+  /** The open listens. */
   get listening(): number {
     return this.#listening;
   }
 
-  /** Tells those who listen. */
+  /** Notifies the listeners. */
   get notify() {
     return this.#handler.notify;
   }
 
-  /** Ends it, and the connections that it has. */
+  /** Stops it and its connections. */
   async stop(): Promise<void> {
     await this.#node?.stop();
   }
@@ -45,7 +45,7 @@ export class WatchedServer {
     return this.#handler.fetch(request);
   }
 
-  /** Cuts the streams of all who listen. */
+  /** Cuts all connections. */
   cut(): void {
     this.#node?.cut();
   }

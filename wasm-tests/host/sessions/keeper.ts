@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { serveOnNode } from '../node-http.ts';
 
-/** One request as it reached the server behind. */
+/** One request to the server behind. */
 export interface Reached {
   method: string;
-  /** The method of JSON-RPC, where the body names one. */
+  /** The JSON-RPC method, if the body names one. */
   called: string | undefined;
   authorization: string | null;
   session: string | null;
@@ -12,9 +12,8 @@ export interface Reached {
 }
 
 /**
- * A server of 2025 over HTTP on a free port, which keeps sessions and wants a token that begins
- * with `good-`. It reads JSON whatever its charset, and takes a session from each caller that names
- * it. `reached` has what came.
+ * Starts a server of 2025 over HTTP on a free port, which keeps sessions and requires a token that
+ * begins with `good-`. It reads JSON of any charset, and accepts a session id from any caller.
  */
 export async function sessionKeeper() {
   const sessions = new Set<string>();
@@ -28,12 +27,13 @@ export async function sessionKeeper() {
   });
   const keeper = {
     url: `${node.origin}/mcp`,
+    /** The requests so far. */
     reached,
-    /** What it answers to DELETE. */
+    /** The status of its answers to DELETE. */
     ends: 200,
-    /** Whether each answer to a message names a session, as one that was begun. */
+    /** Whether each answer to a message names a new session. */
     namesAlways: false,
-    /** The ids of its sessions, the last one last. */
+    /** The ids of its sessions, the latest last. */
     ids: () => [...sessions],
     stop: () => node.stop(),
   };

@@ -3,27 +3,24 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { initialize, LegacySession, post, type Send } from '../legacy.ts';
 import type { WireStream } from '../listen.ts';
 
-/** Who asks, and from where. */
-export interface Who {
-  /** As `principal` names the caller: the field `X-User`. */
+/** A caller and its address. */
+export interface Caller {
+  /** The name of the caller, in the field `X-User`. */
   user?: string;
-  /** Where the network of the host says that it is. */
+  /** The address according to the network of the host. */
   address?: string;
-  /** Where the client itself says that it is. */
+  /** The address according to the client. */
   claimed?: string;
 }
 
 /** Sends requests of a caller to a server with these limits, in front of one store of sessions. */
-export type Serve = (limits: ListenLimits, who: Who) => Send;
+export type Serve = (limits: ListenLimits, caller: Caller) => Send;
 
-/**
- * Holds a store of sessions to what it promises about callers and how much they take; each test
- * leaves it empty.
- */
+/** Declares tests of the limits of callers on a store of sessions. Each test leaves it empty. */
 export function testSessionLimits(serve: Serve): void {
   const rig = new Rig(serve);
   afterEach(() => rig.clear());
-  describe('one caller', () => testCaller(rig));
+  describe('a caller', () => testCaller(rig));
   describe('callers without a name', () => testUnnamed(rig));
   describe('the URIs of a session', () => testUris(rig));
 }
@@ -37,20 +34,21 @@ class Rig {
     this.#serve = serve;
   }
 
-  async begin(limits: ListenLimits, who: Who): Promise<LegacySession> {
-    const session = await LegacySession.initialize(this.#serve(limits, who));
+  async begin(limits: ListenLimits, caller: Caller): Promise<LegacySession> {
+    const session = await LegacySession.initialize(this.#serve(limits, caller));
     this.#begun.push(session);
     return session;
   }
 
-  async many(count: number, limits: ListenLimits, who: Who): Promise<LegacySession[]> {
+  async many(count: number, limits: ListenLimits, caller: Caller): Promise<LegacySession[]> {
     const sessions: LegacySession[] = [];
-    for (let number = 0; number < count; number += 1) sessions.push(await this.begin(limits, who));
+    for (let number = 0; number < count; number += 1)
+      sessions.push(await this.begin(limits, caller));
     return sessions;
   }
 
-  async refuses(limits: ListenLimits, who: Who): Promise<void> {
-    const response = await post(this.#serve(limits, who), initialize('2025-11-25'));
+  async expectRefusal(limits: ListenLimits, caller: Caller): Promise<void> {
+    const response = await post(this.#serve(limits, caller), initialize('2025-11-25'));
     expect([response.status, response.headers.get('retry-after')]).toEqual([
       503,
       expect.any(String),
@@ -58,9 +56,9 @@ class Rig {
     expect(response.headers.get('mcp-session-id')).toBeNull();
   }
 
-  /** The session, as another caller uses it. */
-  via(session: LegacySession, limits: ListenLimits, who: Who): LegacySession {
-    return session.via(this.#serve(limits, who));
+  /** The same session, used by another caller. */
+  via(session: LegacySession, limits: ListenLimits, caller: Caller): LegacySession {
+    return session.via(this.#serve(limits, caller));
   }
 
   async clear(): Promise<void> {
@@ -69,14 +67,14 @@ class Rig {
 }
 
 function testCaller(rig: Rig): void {
-  test('has sixteen sessions, and none of another one ends for its next', async () => {
+  test('has at most sixteen sessions, and its next one ends no session of another caller', async () => {
     const anns = await rig.begin({}, ANN);
     const bobs = await rig.many(40, {}, BOB);
     expect(await alive(bobs)).toEqual([...Array(24).fill(false), ...Array(16).fill(true)]);
     expect(await alive([anns])).toEqual([true]);
   });
 
-  test('loses the session that it used least recently', async () => {
+  test('loses its least recently used session', async () => {
     const limits = { sessionsPerPrincipal: 3 };
     const sessions = await rig.many(3, limits, ANN);
     await sessions[0]?.post(PING);
@@ -84,7 +82,7 @@ function testCaller(rig: Rig): void {
     expect(await alive(sessions)).toEqual([true, false, true, true]);
   });
 
-  test('keeps those that have a stream, unless all have one', async () => {
+  test('keeps sessions with a stream, unless all of them have one', async () => {
     const limits = { sessionsPerPrincipal: 2 };
     const streaming = await rig.begin(limits, ANN);
     const stream = await open(streaming);
@@ -100,15 +98,15 @@ function testCaller(rig: Rig): void {
     expect(await stream.event()).toBeUndefined();
   });
 
-  test('has none where none is allowed', async () => {
-    await rig.refuses({ sessionsPerPrincipal: 0 }, ANN);
-    await rig.refuses({ sessionsPerPrincipal: 0 }, HERE);
+  test('has no session if the limit is 0', async () => {
+    await rig.expectRefusal({ sessionsPerPrincipal: 0 }, ANN);
+    await rig.expectRefusal({ sessionsPerPrincipal: 0 }, HERE);
     expect(await alive([await rig.begin({ sessionsPerPrincipal: 0 }, {})])).toEqual([true]);
   });
 }
 
 function testUnnamed(rig: Rig): void {
-  test('are counted by the address that the host tells, and found from any other', async () => {
+  test('are counted by the address from the host, and may use a session from any address', async () => {
     const limits = { sessionsPerPrincipal: 2 };
     const there = await rig.begin(limits, THERE);
     const here = await rig.many(3, limits, HERE);
@@ -117,10 +115,10 @@ function testUnnamed(rig: Rig): void {
   });
 
   test.each([
-    ['one that the host tells nothing about', () => ({})],
-    ['one that makes its address up', (number: number) => ({ claimed: `203.0.113.${number}` })],
-    ['one at many addresses', (number: number) => ({ address: `203.0.113.${number}` })],
-  ])('take at most half of the room: %s', async (_name, who) => {
+    ['without an address from the host', () => ({})],
+    ['with an invented address', (number: number) => ({ claimed: `203.0.113.${number}` })],
+    ['at many addresses', (number: number) => ({ address: `203.0.113.${number}` })],
+  ])('use at most half of the room, %s', async (_name, who) => {
     const limits = { sessions: 6, sessionsPerPrincipal: 5 };
     const anns = await rig.begin(limits, ANN);
     const sessions = [
@@ -128,27 +126,27 @@ function testUnnamed(rig: Rig): void {
       await rig.begin(limits, who(2)),
       await rig.begin(limits, who(3)),
     ];
-    await rig.refuses(limits, who(4));
+    await rig.expectRefusal(limits, who(4));
     await rig.many(2, limits, BOB);
     expect(await alive([anns, ...sessions])).toEqual([true, true, true, true]);
-    await rig.refuses(limits, { user: 'eve' });
+    await rig.expectRefusal(limits, { user: 'eve' });
   });
 
-  test('give their room back when their sessions end', async () => {
+  test('free their room when their sessions end', async () => {
     const limits = { sessions: 2 };
     const first = await rig.begin(limits, {});
-    await rig.refuses(limits, {});
+    await rig.expectRefusal(limits, {});
     expect((await first.end()).status).toBe(200);
     expect(await alive([await rig.begin(limits, {})])).toEqual([true]);
   });
 }
 
 function testUris(rig: Rig): void {
-  // 36 bytes, the half of them characters of two, and 64 for each.
+  // 36 bytes, 16 of them in characters of two bytes, and 64 for each URI.
   const uri = (name: string): string => `${name.padEnd(20, 'x')}${'ä'.repeat(8)}`;
   const limits = { sessionUriBytes: 200 };
 
-  test('are bounded in bytes, and give their room back', async () => {
+  test('are bounded in bytes, and free their room when they are unsubscribed', async () => {
     const session = await rig.begin(limits, ANN);
     for (const name of ['a', 'b', 'a'])
       expect(await watch(session, uri(name))).toEqual({ result: {} });
@@ -159,15 +157,15 @@ function testUris(rig: Rig): void {
     expect(await watch(session, uri('b'))).toEqual({ error: tooMany(200) });
   });
 
-  test('of all sessions together are bounded, and of callers without a name by half of that', async () => {
+  test('are bounded over all sessions, and by half of that over callers without a name', async () => {
     const bound = { busUriBytes: 400 };
-    const [anns, bobs, nobodys] = [
+    const [anns, bobs, unnamed] = [
       await rig.begin(bound, ANN),
       await rig.begin(bound, BOB),
       await rig.begin(bound, {}),
     ];
-    for (const name of ['a', 'b']) expect(await watch(nobodys, uri(name))).toEqual({ result: {} });
-    expect(await watch(nobodys, uri('c'))).toEqual({ error: tooMany(200) });
+    for (const name of ['a', 'b']) expect(await watch(unnamed, uri(name))).toEqual({ result: {} });
+    expect(await watch(unnamed, uri('c'))).toEqual({ error: tooMany(200) });
     expect(await watch(anns, uri('a'))).toEqual({ result: {} });
     expect(await watch(bobs, uri('a'))).toEqual({ result: {} });
     expect(await watch(anns, uri('b'))).toEqual({ error: tooMany(400) });
@@ -175,7 +173,7 @@ function testUris(rig: Rig): void {
     expect(await watch(anns, uri('b'))).toEqual({ result: {} });
   });
 
-  test('are as many bytes as a listen may have, where no limit is given', async () => {
+  test('have by default as many bytes as a listen may have', async () => {
     const session = await rig.begin({}, ANN);
     const long = (number: number): string => `note://${number}/`.padEnd(2_048 - 64, 'x');
     for (let number = 0; number < 32; number += 1) await watch(session, long(number));

@@ -1,15 +1,15 @@
 import { hostile, type Turn } from '../servers/hostile.ts';
 
-/** What a scripted server of 2025-11-25 does in place of the usual. */
+/** The behavior of a scripted server of 2025-11-25. */
 export interface SessionScript {
-  /** Plays the GET number `count`, from 1. */
+  /** Answers a GET; `count` is its number, from 1. */
   stream: (turn: Turn, count: number) => unknown;
-  /** Refuses the subscription of these. */
+  /** URIs whose subscription it refuses. */
   refused?: string[];
   capabilities?: object;
 }
 
-/** A server of 2025-11-25 whose streams are scripted; `seen` has what came, one line a request. */
+/** Starts a scripted server of 2025-11-25. `seen` has one line for each request. */
 export async function sessionScript({
   stream,
   refused = [],

@@ -4,7 +4,7 @@ import { WebStandardStreamableHTTPServerTransport as Transport } from '@modelcon
 import { SubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { serveOnNode } from '../node-http.ts';
 
-/** The official SDK of 2025 with sessions, over HTTP on a free port. */
+/** Starts a server of the official SDK of 2025 with sessions, over HTTP on a free port. */
 export async function sdkSessions(factory: () => McpServer | Promise<McpServer> = subscribable) {
   const sessions = new Map<string, { transport: Transport; server: McpServer }>();
   const node = await serveOnNode(async (request) => {
@@ -25,7 +25,7 @@ export async function sdkSessions(factory: () => McpServer | Promise<McpServer> 
     url: `${node.origin}/mcp`,
     stop: () => node.stop(),
     sessions: () => sessions.size,
-    /** Ends all sessions without a word to their clients. */
+    /** Ends all sessions without notifying their clients. */
     async forget() {
       for (const { server } of sessions.values()) await server.close();
       sessions.clear();

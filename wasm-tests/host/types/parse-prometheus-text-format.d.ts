@@ -1,4 +1,4 @@
-/** The little of it that tests use; it has no types of its own. */
+/** The types that tests use: the package has none. */
 declare module 'parse-prometheus-text-format' {
   interface Sample {
     value?: string;

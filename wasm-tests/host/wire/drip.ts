@@ -1,13 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/**
- * A request on a connection of its own whose body is announced and comes byte by byte, as the test
- * says.
- */
+/** A POST on its own connection whose body the test sends piece by piece, or never. */
 export class Drip {
   readonly #socket: Socket;
-  /** The answer up to where the test looks: its bytes as text. */
+  /** The part of the answer that has arrived. */
   #text = '';
 
   private constructor(socket: Socket) {
@@ -15,11 +12,11 @@ export class Drip {
     socket.setEncoding('utf8').on('data', (text) => {
       this.#text += text;
     });
-    // A server may reset the connection of a body that it does not want.
+    // A server may reset the connection instead of reading the body.
     socket.on('error', () => {});
   }
 
-  /** Sends the head of a POST whose body has 1,000 bytes, and `start` of these. */
+  /** Sends the head of a POST with a body of 1,000 bytes, and `start`, its first bytes. */
   static async begin(
     url: string,
     headers: Record<string, string>,
@@ -36,7 +33,7 @@ export class Drip {
     return drip;
   }
 
-  /** The status of the answer, once that begins; undefined: the connection ended without one. */
+  /** The status of the answer; undefined if the connection ends without one. */
   async status(): Promise<number | undefined> {
     while (!this.#text.includes('\r\n') && !this.#socket.closed) {
       await Promise.race([once(this.#socket, 'data'), once(this.#socket, 'close')]);
@@ -45,7 +42,7 @@ export class Drip {
     return status === undefined ? undefined : Number(status);
   }
 
-  /** Resolves when the server has ended the connection. */
+  /** Resolves once the connection is closed. */
   async closed(): Promise<void> {
     if (!this.#socket.closed) await once(this.#socket, 'close');
   }
@@ -55,7 +52,7 @@ export class Drip {
     this.#socket.write(more);
   }
 
-  /** Gives the connection up. */
+  /** Drops the connection. */
   drop(): void {
     this.#socket.destroy();
   }

@@ -2,9 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Send } from '../legacy.ts';
 
-/**
- * Sends requests to `url` with just the header fields that are given: `fetch` adds some of its own.
- */
+/** Sends requests to `url` with exactly these header fields; `fetch` would add some. */
 export function rawSend(url: string): Send {
   return ({ body, headers, method = 'GET', signal }) => {
     const fields = Object.entries(Object.fromEntries(new Headers(headers)));
@@ -26,7 +24,7 @@ export function rawSend(url: string): Send {
 
 function answerOf(response: IncomingMessage): Response {
   const { headers, statusCode = 0 } = response;
-  // A stream that its reader drops ends with an error that nobody waits for.
+  // A dropped stream ends with an error.
   response.on('error', () => {});
   const body = Readable.toWeb(response) as ReadableStream<Uint8Array>;
   return new Response(body, { status: statusCode, headers: headers as Record<string, string> });

@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
 
-/** Asks for a WebSocket with these header fields; resolves with the HTTP status. */
+/** Requests a WebSocket with these header fields; resolves with the HTTP status. */
 export function upgradeStatus(url: string, headers: Record<string, string>): Promise<number> {
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
   const key = { 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' };
@@ -15,8 +15,11 @@ export function upgradeStatus(url: string, headers: Record<string, string>): Pro
 }
 
 /** Opens a WebSocket with these header fields. */
-export async function opened(url: string, headers: Record<string, string>): Promise<WebSocket> {
-  // Node takes header fields for a WebSocket, which the type does not know.
+export async function openWebSocket(
+  url: string,
+  headers: Record<string, string>,
+): Promise<WebSocket> {
+  // Node accepts header fields for a WebSocket; the type does not have them.
   const socket = new WebSocket(url.replace(/^http/, 'ws'), { headers } as unknown as string[]);
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve);

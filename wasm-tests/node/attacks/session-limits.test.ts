@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { initialize, post } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
 import { behind } from '../../host/servers/behind.ts';
-import { testSessionLimits, type Who } from '../../host/sessions/limits.ts';
+import { type Caller, testSessionLimits } from '../../host/sessions/limits.ts';
 import { CAPABILITIES, URL } from '../serving.ts';
 
 const bus = new InMemoryBus();
@@ -51,7 +51,7 @@ function serverOf(limits: ListenLimits) {
   });
 }
 
-function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Who): Request {
+function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Caller): Request {
   const fields = new Headers(headers);
   if (user !== undefined) fields.set('x-user', user);
   const told = address ?? claimed;

@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../host/bundle.ts';
+import { bundleWorker } from '../../host/bundle.ts';
 import { acknowledged, listChanged, listen } from '../../host/listen.ts';
-import { opened, upgradeStatus } from '../../host/wire/upgrade.ts';
+import { openWebSocket, upgradeStatus } from '../../host/wire/upgrade.ts';
 
 const ROOT = 'mcp-listen';
 const SHARD = 'mcp-listen/shard-1';
@@ -22,7 +22,7 @@ let disk: string;
 beforeAll(async () => {
   disk = await mkdtemp(join(tmpdir(), 'mcp-listen-disk-'));
   workerd = await startWorkerd({
-    bundle: await bundled('wasm-tests/workerd/attacks/routed'),
+    bundle: await bundleWorker('wasm-tests/workerd/attacks/routed'),
     durableObjects: [
       { binding: 'MCP_BUS', className: 'RoutedBus' },
       { binding: 'IDLE', className: 'Idle' },
@@ -136,7 +136,7 @@ async function overheard(
   headers: Record<string, string>,
 ): Promise<() => Promise<unknown[]>> {
   const frames: unknown[] = [];
-  const socket = await opened(url, headers).catch(() => undefined);
+  const socket = await openWebSocket(url, headers).catch(() => undefined);
   socket?.addEventListener('message', ({ data }) => frames.push(JSON.parse(data as string)));
   socket?.send('{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}');
   return async () => {

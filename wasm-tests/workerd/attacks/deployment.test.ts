@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
-import { EVERYTHING_ON, shipped } from '../../host/servers/deployed.ts';
+import { EVERYTHING_ON, startDeployed } from '../../host/servers/deployed.ts';
 import { SECRET } from '../../host/signing.ts';
 
 const WRITE_TOOLS = [
@@ -64,10 +64,10 @@ describe('a deployment without variables', () => {
 
 test('a gateway serves no console, unless it is switched on', async () => {
   const variables = { UPSTREAM: 'http://127.0.0.1:1/mcp', UPSTREAM_WATCH: 'off' };
-  const [closed = ''] = (await shipped(variables)).edges;
+  const [closed = ''] = (await startDeployed(variables)).edges;
   for (const path of ['/', '/console.js', '/stats', '/publish'])
     expect((await fetch(closed + path)).status).toBe(404);
-  const [open = ''] = (await shipped({ ...variables, CONSOLE: 'on' })).edges;
+  const [open = ''] = (await startDeployed({ ...variables, CONSOLE: 'on' })).edges;
   expect((await fetch(open)).status).toBe(200);
 });
 
@@ -168,7 +168,7 @@ describe('the page of the console', () => {
 });
 
 test('what npm start switches on works', async () => {
-  const [origin = ''] = (await shipped(EVERYTHING_ON)).edges;
+  const [origin = ''] = (await startDeployed(EVERYTHING_ON)).edges;
   expect(
     await callTool(`${origin}/mcp`, 'edit_note', { name: 'todo', text: 'x' }),
   ).not.toHaveProperty('isError');

@@ -93,7 +93,7 @@ describe('a line of many names', () => {
     expect(await fixture().bus('interests')).toBe(1);
     // What was written at once, in between, and last is there after a hibernation.
     const wakes = await fixture().bus<number>('wakes');
-    await fixture().hibernated();
+    await fixture().hibernate();
     for (const number of [0, 7, 15]) {
       const uri = `note://${number}/9/${'x'.repeat(100)}`;
       await fixture().publish(1, { kind: 'resource_updated', uri });

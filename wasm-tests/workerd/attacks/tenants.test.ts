@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { SECRET, signed, tenantSecret } from '../../host/signing.ts';
+import { SECRET, signedFields, tenantSecret } from '../../host/signing.ts';
 
 const BODY = JSON.stringify({ kind: 'tools_list_changed' });
 const GATEWAY = {
@@ -62,10 +62,10 @@ describe('tenants that are told apart by path', () => {
   });
 
   test('what was signed for one does not publish to another', async () => {
-    const headers = signed({ body: BODY, bus: 'acme', secret: tenantSecret('acme') });
+    const headers = signedFields({ body: BODY, bus: 'acme', secret: tenantSecret('acme') });
     expect((await publish('/acme', headers)).status).toBe(200);
     expect((await publish('/beta', headers)).status).toBe(401);
-    expect((await publish('/acme', signed({ body: BODY, bus: 'acme' }))).status).toBe(401);
+    expect((await publish('/acme', signedFields({ body: BODY, bus: 'acme' }))).status).toBe(401);
   });
 });
 

@@ -5,7 +5,7 @@ import { listChanged, updated } from '../../host/listen.ts';
 
 const fixture = useFixture();
 
-test('an idle bus hibernates, and wakes to deliver to the streams that stayed open', async () => {
+test('an idle bus hibernates, and wakes to deliver to its open streams', async () => {
   const uris = Array.from({ length: 100 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
   const small = await fixture().subscribe(0, { toolsListChanged: true });
   const large = await fixture().subscribe(1, { resourceSubscriptions: uris });
@@ -21,14 +21,14 @@ test('an idle bus hibernates, and wakes to deliver to the streams that stayed op
   expect(await small.message()).toBe(listChanged('1', 'tools'));
   await fixture().publish(0, { kind: 'resource_updated', uri: uris[99] });
   expect(await large.message()).toBe(updated('1', uris[99] ?? ''));
-  // The bus remembered what each was sent last.
+  // The bus has kept the position that it sent last to each stream.
   expect(await fixture().stats(1)).toMatchObject({ healed: 0, gaps: 0 });
-  // Whose filter could not be restored does not go on and hear nothing: it comes back with it.
+  // A stream whose filter cannot be restored attaches again with it.
   await fixture().publish(0, { kind: 'resource_updated', uri: 'note://spoilt' });
   expect(await spoilt.message()).toBe(updated('1', 'note://spoilt'));
 });
 
-test('each publish has its position in the log before it resolves', async () => {
+test('a publish has its position in the log before it resolves', async () => {
   const { position } = await fixture().bus<{ position: number }>('stats');
   for (let count = 1; count <= 3; count += 1) {
     expect(await fixture().publish(count % 2, { kind: 'tools_list_changed' })).toBe(200);
@@ -37,7 +37,7 @@ test('each publish has its position in the log before it resolves', async () => 
   }
 });
 
-test('positions go on after a reset', async () => {
+test('positions continue after a reset', async () => {
   await fixture().publish(0, { kind: 'tools_list_changed' });
   const { position } = await fixture().bus<{ position: number }>('stats');
   await fixture().post(1, '/bus/reset');
@@ -45,7 +45,7 @@ test('positions go on after a reset', async () => {
   expect(await fixture().bus('stats')).toMatchObject({ position: position + 1 });
 });
 
-test('the log is a window: old events leave it in batches', async () => {
+test('the bus trims its log in batches', async () => {
   const event = JSON.stringify({ kind: 'tools_list_changed' });
   await fixture().post(1, '/bus/publish-many?count=12000', event);
   const positions = await fixture().bus<number[]>('positions');
@@ -53,13 +53,13 @@ test('the log is a window: old events leave it in batches', async () => {
   expect(positions.length).toBeLessThan(11_000);
 });
 
-test('a bus accepts sockets only, and only those of edges', async () => {
+test('a bus accepts only WebSockets, and only those of edges', async () => {
   expect((await fixture().post(0, '/bus/socket')).status).toBe(426);
   expect((await fixture().post(0, '/bus/raw-socket')).status).toBe(403);
   expect(await fixture().upgrade(0, '', 'raw-socket')).toBe(403);
 });
 
-test('frames that are not ours are dropped and counted, and the socket is kept', async () => {
+test('the bus drops and counts frames that it cannot read, and keeps the socket', async () => {
   const before = await fixture().bus<{ dropped: number }>('stats');
   const socket = await fixture().rawEdge(0);
   for (const frame of [
@@ -91,10 +91,10 @@ test('frames that are not ours are dropped and counted, and the socket is kept',
   const closed = new Promise((resolve) => socket.addEventListener('close', resolve));
   socket.send('{"v":1,"type":"detach"}');
   await closed;
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
 });
 
-test('an event that is none is refused, and nothing is logged', async () => {
+test('the bus refuses a malformed event, and logs nothing', async () => {
   const { position } = await fixture().bus<{ position: number }>('stats');
   for (const event of [
     {},
@@ -113,5 +113,5 @@ function nextFrame(socket: WebSocket): Promise<string> {
   });
 }
 
-/** Objects hibernate after ten seconds without anything to do. */
+/** Objects hibernate after ten idle seconds. */
 const IDLE_MS = 13_000;

@@ -6,7 +6,7 @@ import { fields } from '../../host/legacy.ts';
 const fixture = useFixture({ LOG_AGE_MS: '1500', LOG_EVENTS: '20' });
 const PROMPTS = JSON.stringify({ kind: 'prompts_list_changed' });
 
-test('the log is a window by count and by age, and knows what it has let go of', async () => {
+test('the log is bounded by count and by age, and does not replay what it has trimmed', async () => {
   await fixture().post(1, `/bus/publish-many?count=50`, PROMPTS);
   const { position } = await fixture().bus<{ position: number }>('stats');
   const held = await fixture().bus<number[]>('positions');
@@ -17,8 +17,7 @@ test('the log is a window by count and by age, and knows what it has let go of',
   expect(await answerTo(epoch, oldest - 1)).toBe(oldest - 1);
   expect(await answerTo(epoch, oldest - 2)).toBe(position);
   await setTimeout(2_000);
-  // What is old is let go of with a publish, but never the last event, which says where the log
-  // ends.
+  // A publish trims old events, but not the last one, which marks the end of the log.
   await fixture().publish(0, { kind: 'prompts_list_changed' });
   expect(await fixture().bus('positions')).toEqual([position + 1]);
   expect(await answerTo(epoch, oldest - 1)).toBe(position + 1);
@@ -29,14 +28,14 @@ test('the log is a window by count and by age, and knows what it has let go of',
   expect(await fixture().bus('stats')).toMatchObject({ position: position + 2 });
 });
 
-/** The name of the log, as the ids of a session's stream tell it. */
+/** The epoch of the log, from an id of a session's stream. */
 async function epochOfLog(): Promise<string> {
-  const stream = await fixture().open(await fixture().session(0), 0);
+  const stream = await fixture().openSession(await fixture().session(0), 0);
   const { id } = fields(await stream.event()) as { id: string };
   return id.slice(id.indexOf('-') + 1);
 }
 
-/** From where the bus goes on for an edge that has heard everything up to `position`. */
+/** The position from which the bus continues for an edge with everything up to `position`. */
 async function answerTo(epoch: string, position: number): Promise<number> {
   const socket = await fixture().rawEdge(0);
   const answer = new Promise<string>((resolve) => {

@@ -6,7 +6,7 @@ import { acknowledged, listChanged } from '../../host/listen.ts';
 
 const FILTER = { toolsListChanged: true };
 const TOOLS = { kind: 'tools_list_changed' };
-/** Milliseconds over which the streams end. */
+/** Milliseconds over which the ends of streams are spread. */
 const SPREAD_MS = 2_000;
 
 describe.each(['auto', 'each'] as const)(
@@ -14,7 +14,7 @@ describe.each(['auto', 'each'] as const)(
   (sockets) => {
     const fixture = useFixture({ SOCKETS: sockets, OUTDATED_MS: String(SPREAD_MS) });
 
-    test('end spread, without a result, and are counted; others come once the bus serves the deployment', async () => {
+    test('end spread over time without a result; new ones open once the bus serves the deployment', async () => {
       const streams = await Promise.all(
         Array.from({ length: 8 }, () => fixture().subscribe(0, FILTER)),
       );
@@ -41,7 +41,7 @@ describe.each(['auto', 'each'] as const)(
       expect(await next.message()).toBe(listChanged('1', 'tools'));
     });
 
-    test('an upgrade that names no version, or one that is unknown, makes no edge', async () => {
+    test('an upgrade without a version, or with an unknown one, makes no edge', async () => {
       await fixture().post(1, '/bus/outdate?is=true');
       const socket = await fixture().rawEdge(0);
       const closed = new Promise<CloseEvent>((resolve) =>

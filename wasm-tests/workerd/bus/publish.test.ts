@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
-import { SECRET, signed } from '../../host/signing.ts';
+import { SECRET, signedFields } from '../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3' });
 const URI = 'note://todo';
@@ -86,10 +86,10 @@ describe('a publisher', () => {
   test('may sign instead of showing the secret', async () => {
     const body = JSON.stringify(updateOf());
     const before = await position();
-    expect(await told(post(body, signed({ body })))).toEqual([200, { position: before + 1 }]);
-    expect((await told(post(body, signed({ body, secret: 'simsim' }))))[0]).toBe(401);
-    expect((await told(post(`${body} `, signed({ body }))))[0]).toBe(401);
-    const { 'mcp-listen-timestamp': _, ...timeless } = signed({ body });
+    expect(await told(post(body, signedFields({ body })))).toEqual([200, { position: before + 1 }]);
+    expect((await told(post(body, signedFields({ body, secret: 'simsim' }))))[0]).toBe(401);
+    expect((await told(post(`${body} `, signedFields({ body }))))[0]).toBe(401);
+    const { 'mcp-listen-timestamp': _, ...timeless } = signedFields({ body });
     expect((await told(post(body, timeless)))[0]).toBe(401);
   });
 
@@ -100,7 +100,7 @@ describe('a publisher', () => {
     [330, 401],
   ])('who signed %d seconds ago gets %d', async (ago, status) => {
     const body = JSON.stringify(updateOf(`note://${ago}`));
-    const [answered, { error }] = await told(post(body, signed({ body, agoSeconds: ago })));
+    const [answered, { error }] = await told(post(body, signedFields({ body, agoSeconds: ago })));
     expect([answered, error]).toEqual([status, status === 401 ? 'stale-timestamp' : undefined]);
   });
 
@@ -178,7 +178,7 @@ describe('the same key again', () => {
 
   test('a signed request that is repeated publishes nothing', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
-    const headers = signed({ body });
+    const headers = signedFields({ body });
     const [, first] = await told(post(body, headers));
     expect(await told(post(body, headers))).toEqual([200, first]);
     const digits = headers['mcp-listen-signature']?.slice(3).toUpperCase();
@@ -190,8 +190,8 @@ describe('the same key again', () => {
 
   test('in a request that is signed again publishes nothing either', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
-    const [, first] = await told(post(body, signed({ body, key: 'signed' })));
-    expect(await told(post(body, signed({ body, key: 'signed', agoSeconds: 5 })))).toEqual([
+    const [, first] = await told(post(body, signedFields({ body, key: 'signed' })));
+    expect(await told(post(body, signedFields({ body, key: 'signed', agoSeconds: 5 })))).toEqual([
       200,
       first,
     ]);
@@ -212,7 +212,7 @@ describe('a body', () => {
     const parts = new Blob([padded]).stream();
     const init = { method: 'POST', headers: BEARER, body: parts, duplex: 'half' } as RequestInit;
     expect((await fixture().request(0, '/endpoint', init)).status).toBe(status);
-    expect((await told(post(padded, signed({ body: padded }))))[0]).toBe(status);
+    expect((await told(post(padded, signedFields({ body: padded }))))[0]).toBe(status);
   });
 
   test.each<[string, number, (size: number) => object]>([

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { acknowledged, listChanged, updated, type WireStream } from '../../host/listen.ts';
 
-/** An object with a timer does not hibernate, and is charged for. */
+/** An object with a timer does not hibernate, and is billed. */
 describe.each(['auto', 'each'])('the bus of streams with sockets: %s', (sockets) => {
   const fixture = useFixture({ SOCKETS: sockets });
 
-  test('sets no timer where a stream opens, adds to what is followed, or leaves', async () => {
+  test('sets no timer when a stream opens, adds topics or leaves', async () => {
     const { set } = await fixture().bus<Timers>('timers');
     const first = await fixture().subscribe(0, NOTE);
     expect(await first.message()).toBe(acknowledged('1', NOTE));
@@ -19,7 +19,7 @@ describe.each(['auto', 'each'])('the bus of streams with sockets: %s', (sockets)
     expect(await fixture().bus('timers')).toEqual({ armed: 0, set });
   });
 
-  test('sets no timer where it publishes', async () => {
+  test('sets no timer for a publish', async () => {
     const stream = await fixture().subscribe(0, NOTE);
     expect(await stream.message()).toBe(acknowledged('1', NOTE));
     const { set } = await fixture().bus<Timers>('timers');
@@ -30,7 +30,7 @@ describe.each(['auto', 'each'])('the bus of streams with sockets: %s', (sockets)
     expect(await fixture().bus('timers')).toEqual({ armed: 0, set });
   });
 
-  test('sets no timer where a stream comes back, and is sent what it missed', async () => {
+  test('sets no timer when a stream attaches again and receives what it missed', async () => {
     const stream = await fixture().subscribe(0, NOTE);
     expect(await stream.message()).toBe(acknowledged('1', NOTE));
     await fixture().post(1, '/bus/reset');
@@ -49,32 +49,32 @@ describe.each([
   const streams: WireStream[] = [];
   afterEach(() => streams.splice(0));
 
-  test('has no timer left once an open is answered, and none soon after a publish', async () => {
+  test('has no timer after it has answered an open, and none soon after a publish', async () => {
     for (let place = 0; place < 12; place += 1) await open(`note://${place}`);
     await expect.poll(away).toBe(0);
     expect((await fixture().bus<BusStats>('stats')).shards.length).toBeGreaterThan(0);
     await expect.poll(armed).toBe(0);
-    // What no stream of its shard wants yet: the shard asks the root.
+    // A topic that the shard does not follow yet, so that it calls the root.
     await open('note://new');
     expect(await armed()).toBe(0);
-    // What is followed already.
+    // A topic that it follows already.
     await open('note://new');
     expect(await armed()).toBe(0);
     await fixture().publish(1, { kind: 'tools_list_changed' });
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
     await expect.poll(armed).toBe(0);
-    // The shard that is behind what is published hears of it with the answer.
+    // A shard that is behind catches up with the answer.
     await fixture().publish(1, { kind: 'prompts_list_changed' });
     await open('note://newer');
     expect(await armed()).toBe(0);
   });
 
-  test('has shards that remember what they sent while they hibernate', {
+  test('has shards that keep the positions that they sent while they hibernate', {
     timeout: 60_000,
   }, async () => {
     for (let place = 0; place < 12; place += 1) await open(`note://asleep/${place}`);
     await expect.poll(away).toBe(0);
-    // All streams are sent the first, and then one of them what only it watches.
+    // The first event goes to all streams, the second to one.
     await publish({ kind: 'tools_list_changed' });
     for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
     await publish({ kind: 'resource_updated', uri: 'note://asleep/3' });
@@ -82,8 +82,8 @@ describe.each([
     const before = await Promise.all([0, 1].map(calm));
     const wakes = await fixture().bus<number>('wakes');
     for (const { shard } of (await fixture().bus<BusStats>('stats')).shards)
-      await fixture().hibernated(shard);
-    await fixture().hibernated();
+      await fixture().hibernate(shard);
+    await fixture().hibernate();
     await publish({ kind: 'resource_updated', uri: 'note://asleep/7' });
     expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
     expect(await streams[7]?.message()).toBe(updated('1', 'note://asleep/7'));
@@ -96,7 +96,7 @@ describe.each([
     return fixture().publish(1, event);
   }
 
-  /** What the streams of an isolate have missed. */
+  /** The losses of the streams of an isolate. */
   async function calm(edge: number): Promise<object> {
     const { gaps, healed, outages, resyncs } = await fixture().stats(edge);
     return { gaps, healed, outages, resyncs };

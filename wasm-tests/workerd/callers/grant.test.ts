@@ -2,37 +2,33 @@ import type { ListenStats } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { LegacySession, listChange } from '../../host/legacy.ts';
-import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
+import { listChanged, type WireStream } from '../../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };
 const CUE = listChanged('1', 'tools');
-/** A grant is old at once, and slow authorizers are given up soon. */
+/** Grants expire at once, and the timeout of authorizers is short. */
 const OPTIONS = {
   asks: true,
   authorizationTtlMs: 1,
   timeouts: { attachMs: 2_000, authorizeMs: 300 },
 };
 
-describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
+describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });
   const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
 
-  async function opened(caller: string): Promise<WireStream> {
-    const stream = await fixture().subscribeWith(0, OPTIONS, TOOLS, {
-      headers: { 'x-user': caller },
-    });
-    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
-    return stream;
+  function open(caller: string): Promise<WireStream> {
+    return fixture().open(0, TOOLS, { options: OPTIONS, headers: { 'x-user': caller } });
   }
 
-  /** Says in both isolates what a caller may hear from now on. */
+  /** Sets in both isolates what a caller may receive from now on. */
   async function allow(caller: string, rights: unknown): Promise<void> {
     for (const edge of [0, 1])
       await fixture().post(edge, `/rights?caller=${caller}`, JSON.stringify(rights));
   }
 
-  test('who may still hear it does, each asked for itself', async () => {
-    const streams = [await opened('ann'), await opened('ben'), await opened('cid')];
+  test('each caller whose rights are renewed receives further events', async () => {
+    const streams = [await open('ann'), await open('ben'), await open('cid')];
     for (let count = 0; count < 3; count += 1) {
       await fixture().publish(1, { kind: 'tools_list_changed' });
       for (const stream of streams) expect(await stream.message()).toBe(CUE);
@@ -41,12 +37,12 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
 
   test.each([
     ['is denied', { denied: 403 }],
-    ['may hear less', {}],
-    ['is not answered about', 'nothing is said'],
-  ])('who %s is told nothing more, and others are', async (_, rights) => {
+    ['may receive less', {}],
+    ['gets no answer', 'no answer'],
+  ])('a caller who %s receives nothing more, and others do', async (_, rights) => {
     const former = (await stats()).ended.denied;
-    const others = await opened('dan');
-    const stream = await opened('eve');
+    const others = await open('dan');
+    const stream = await open('eve');
     await allow('eve', rights);
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await others.message()).toBe(CUE);
@@ -61,7 +57,7 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
 describe('the stream of a session', () => {
   const fixture = useFixture();
 
-  test('ends where it may not be told any more', async () => {
+  test('ends when the rights of its caller end', async () => {
     const send = (init: RequestInit) => fixture().sendWith(0, OPTIONS, init);
     const session = await LegacySession.begin(send);
     const stream = await session.open();

@@ -5,11 +5,11 @@ import { acknowledged, listChanged } from '../../host/listen.ts';
 const TOOLS = { toolsListChanged: true };
 const CUE = listChanged('1', 'tools');
 
-describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
+describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS, UPSTREAM: 'https://behind.example/mcp' });
 
   test.each(['/hosted', '/gated-by-host/mcp'])(
-    'env and ctx name the caller at %s, also when it asks again',
+    'env and ctx name the caller at %s, also when its name is renewed',
     async (path) => {
       const url = fixture().mcp(0).replace('/mcp', path);
       const streams = [];
@@ -20,7 +20,7 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
       }
       await fixture().publish(1, { kind: 'tools_list_changed' });
       for (const stream of streams) expect(await stream.message()).toBe(CUE);
-      // A caller has this group once its stream has asked again.
+      // A caller has this group once its name was renewed.
       const event = { kind: 'for_group', group: 'later', event: { kind: 'tools_list_changed' } };
       await fixture().publish(1, event);
       for (const stream of streams) expect(await stream.message()).toBe(CUE);

@@ -1,22 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { fields, LegacySession } from '../../host/legacy.ts';
-import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
+import { listChanged, type WireStream } from '../../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };
 const CUE = listChanged('1', 'tools');
 
 describe.each([
-  ['a socket each', { SOCKETS: 'each' }],
+  ['one socket for each stream', { SOCKETS: 'each' }],
   ['a shared socket', { SOCKETS: 'auto' }],
   ['shards', { SOCKETS: 'each', EDGES_PER_SHARD: '2' }],
 ])('with %s', (_, text) => {
   const fixture = useFixture(text);
 
-  async function opened(edge: number, name: string, ...groups: string[]): Promise<WireStream> {
-    const stream = await fixture().subscribeWith(edge, { principal: { name, groups } }, TOOLS);
-    expect(await stream.message()).toBe(acknowledged('1', TOOLS));
-    return stream;
+  function open(edge: number, name: string, ...groups: string[]): Promise<WireStream> {
+    return fixture().open(edge, TOOLS, { options: { principal: { name, groups } } });
   }
 
   function publish(group: string): Promise<number> {
@@ -27,13 +25,13 @@ describe.each([
     });
   }
 
-  test('what is for one group is heard by its callers alone, in every isolate', async () => {
+  test('an event for a group reaches the callers of the group in every isolate, and no others', async () => {
     const ann = [
-      await opened(0, 'ann', 'acme'),
-      await opened(0, 'amy', 'acme'),
-      await opened(1, 'ann', 'acme'),
+      await open(0, 'ann', 'acme'),
+      await open(0, 'amy', 'acme'),
+      await open(1, 'ann', 'acme'),
     ];
-    const ben = await opened(0, 'ben', 'bolt', 'both');
+    const ben = await open(0, 'ben', 'bolt', 'both');
     expect(await publish('bolt')).toBe(200);
     expect(await ben.message()).toBe(CUE);
     expect(await publish('acme')).toBe(200);
@@ -47,7 +45,7 @@ describe.each([
     for (const stream of [...ann, ben]) expect(await stream.message()).toBe(CUE);
   });
 
-  test('so it is on the streams of sessions', async () => {
+  test('an event for a group reaches the sessions of its callers, and no others', async () => {
     const session = async (edge: number, name: string, group: string) => {
       const principal = { name, groups: [group] };
       const begun = await LegacySession.begin((init) =>
@@ -72,21 +70,21 @@ describe.each([
     }
   });
 
-  test('a caller that is disconnected in one isolate has no stream in any', async () => {
-    const streams = [await opened(0, 'cid'), await opened(1, 'cid'), await opened(0, 'cid')];
-    const other = await opened(0, 'dan');
+  test('a disconnect in one isolate ends the streams of a caller in all isolates', async () => {
+    const streams = [await open(0, 'cid'), await open(1, 'cid'), await open(0, 'cid')];
+    const other = await open(0, 'dan');
     const begun = performance.now();
     expect(await fixture().publish(1, { kind: 'disconnect', principal: 'cid' })).toBe(200);
     for (const stream of streams) expect(await stream.message()).toBeUndefined();
-    // Two seconds are promised; the machine may be slow.
+    // Two seconds are documented; the machine may be slow.
     expect(performance.now() - begun).toBeLessThan(10_000);
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await other.message()).toBe(CUE);
   });
 
-  test('a caller that is disconnected while the bus is away has no stream when it is back', async () => {
-    const stream = await opened(0, 'eve');
-    const other = await opened(0, 'fay');
+  test('a disconnect while the bus is away ends the streams of the caller when it is back', async () => {
+    const stream = await open(0, 'eve');
+    const other = await open(0, 'fay');
     await fixture().post(1, '/bus/shut?ms=2000');
     await fixture().post(1, '/bus/reset');
     expect(await fixture().publish(1, { kind: 'disconnect', principal: 'eve' })).toBe(200);

@@ -4,16 +4,16 @@ import { expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { listChanged, WITH_TASKS } from '../../host/listen.ts';
 
-// One socket may hold a 32nd part of it: 10,000 bytes.
+// One socket may use a 32nd part of it: 10,000 bytes.
 const fixture = useFixture({ NAMES_BYTES: '320000' });
-/** An answer of principal is old at once. */
+/** Answers of `principal` expire at once. */
 const OPTIONS = { names: true, authorizationTtlMs: 1 };
 const TOOLS = { kind: 'tools_list_changed' };
 const CUE = listChanged('1', 'tools');
 const GROUP = 'x'.repeat(600);
 const TASK = { taskId: 't', status: 'working', createdAt: '', lastUpdatedAt: '', ttl: null };
 
-test('a stream that grows beyond the room of its shared socket goes on alone: it stays, and misses nothing', async () => {
+test('a stream that outgrows its shared socket gets its own, and misses nothing', async () => {
   const filler = Array.from({ length: 5 }, (_, place) => `note://${place}/`.padEnd(1_850, 'x'));
   const wanted = { toolsListChanged: true, resourceSubscriptions: filler };
   const others = await fixture().subscribeWith(0, OPTIONS, wanted, {
@@ -22,12 +22,12 @@ test('a stream that grows beyond the room of its shared socket goes on alone: it
   expect(others.response.status).toBe(200);
   expect(await others.message()).toContain('acknowledged');
   const filter = { toolsListChanged: true, taskIds: ['t'] };
-  await named({ name: 'fay' });
+  await setPrincipal({ name: 'fay' });
   const init = { headers: { 'x-user': 'fay' }, capabilities: WITH_TASKS };
   const stream = await fixture().subscribeWith(0, OPTIONS, filter, init);
   expect(await stream.message()).toContain('acknowledged');
   expect(await fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 1 });
-  await named({ name: 'fay', groups: [GROUP] });
+  await setPrincipal({ name: 'fay', groups: [GROUP] });
   await fixture().publish(1, TOOLS);
   for (const open of [stream, others]) expect(await open.message()).toBe(CUE);
   await fixture().publish(1, { kind: 'for_group', group: GROUP, event: TOOLS });
@@ -35,7 +35,7 @@ test('a stream that grows beyond the room of its shared socket goes on alone: it
   await fixture().publish(1, { kind: 'task_status', task: TASK });
   expect(await stream.message()).toContain('"taskId":"t"');
   expect(await fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 2 });
-  // Where the shared socket has room again, it does not know what the stream has received.
+  // The shared socket has room again, but does not have the position of the stream.
   others.drop();
   await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 1 });
   await fixture().post(1, '/bus/reset');
@@ -45,8 +45,8 @@ test('a stream that grows beyond the room of its shared socket goes on alone: it
   expect(stats).toMatchObject({ open: 1, resyncs: 0, ended: { lost: 0, aborted: 0 } });
 });
 
-/** Says in both isolates what principal answers for fay from now on. */
-async function named(answer: object): Promise<void> {
+/** Sets in both isolates what `principal` answers for fay from now on. */
+async function setPrincipal(answer: object): Promise<void> {
   for (const edge of [0, 1])
     await fixture().post(edge, '/names?caller=fay', JSON.stringify(answer));
 }

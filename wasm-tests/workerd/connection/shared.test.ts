@@ -4,6 +4,7 @@ import { useFixture } from '../../host/fixture/fixture.ts';
 import { openWhilePublishing, whilePublishing } from '../../host/fixture/publishing.ts';
 import {
   acknowledged,
+  distinctMessages,
   LISTEN_HEADERS,
   listChanged,
   listenBody,
@@ -17,8 +18,8 @@ const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 const TOOLS = { kind: 'tools_list_changed' };
 const NOTE = { kind: 'resource_updated', uri: 'note://a' };
 
-test('the streams of an isolate share one socket, and each hears what it wants', async () => {
-  const streams = await opened(20);
+test('the streams of an isolate share one socket, and each receives its own topics', async () => {
+  const streams = await open(20);
   expect(await fixture().bus('stats')).toMatchObject({ attached: EDGES, sockets: EDGES });
   const other = await fixture().subscribe(
     0,
@@ -35,20 +36,20 @@ test('the streams of an isolate share one socket, and each hears what it wants',
       expect(await stream.message()).toBe(listChanged('1', 'tools'));
     }
     await fixture().publish(edge, { kind: 'resource_updated', uri: 'note://b' });
-    // Nothing else was written in between.
+    // The other stream has received nothing in between.
     expect(await other.message()).toBe(updated('"b"', 'note://b'));
   }
 });
 
-test('when the client leaves whose request has the socket, another request opens the next, and nothing is lost', async () => {
-  const streams = await opened(8);
+test('when the client of the owner leaves, another request opens a socket, without loss', async () => {
+  const streams = await open(8);
   while (streams.length > 2) {
     streams.shift()?.drop();
     await fixture().publish(0, NOTE);
     await fixture().publish(1, TOOLS);
-    for (const stream of streams) await both(stream);
+    for (const stream of streams) await expectBoth(stream);
   }
-  // What remains has signs of life of its own.
+  // Each remaining stream has its own keep-alives.
   for (const stream of streams) {
     for (let count = 0; count < 3; count += 1) expect(await stream.block()).toMatch(/^:/);
   }
@@ -56,8 +57,8 @@ test('when the client leaves whose request has the socket, another request opens
   expect(await fixture().stats(0)).toMatchObject({ gaps: 0, resyncs: 0 });
 });
 
-test('whoever leaves while events come, the others hear the last state of everything', async () => {
-  const streams = await opened(12);
+test('while clients leave during events, the other streams receive the last change', async () => {
+  const streams = await open(12);
   await whilePublishing(
     (turn) => fixture().publish(turn % 2, NOTE),
     async () => {
@@ -75,8 +76,8 @@ test('whoever leaves while events come, the others hear the last state of everyt
   }
 });
 
-test('after thousands of streams, the request that has the socket still asks the bus for what others open', async () => {
-  const [holder] = await opened(1);
+test('the owner still sends follows for new streams after thousands of them', async () => {
+  const [holder] = await open(1);
   const body = listenBody({ resourceSubscriptions: ['note://'] });
   for (let round = 0; round < 10; round += 1) {
     const { status } = await fixture().request(0, '/age', {
@@ -90,8 +91,8 @@ test('after thousands of streams, the request that has the socket still asks the
   expect(await holder?.message()).toBe(updated('1', 'note://a'));
 });
 
-test('a reset of the bus breaks no stream: what is published right after is heard', async () => {
-  const streams = await opened(20);
+test('streams stay open when the bus is reset, and receive what is published right after', async () => {
+  const streams = await open(20);
   for (let round = 0; round < 3; round += 1) {
     await fixture().post(1, '/bus/reset');
     expect(await fixture().publish(round % 2, NOTE)).toBe(200);
@@ -104,25 +105,22 @@ test('a reset of the bus breaks no stream: what is published right after is hear
   expect(stats.healed).toBeGreaterThanOrEqual(20);
 });
 
-test('a frame that was lost on the socket is missed at the next one, by all', async () => {
-  const streams = await opened(4);
+test('all streams of an isolate recover a lost frame of their socket at the next frame', async () => {
+  const streams = await open(4);
   await fixture().post(1, `/bus/mute?frames=${EDGES}`);
   await fixture().publish(1, TOOLS);
   await fixture().publish(1, NOTE);
-  for (const stream of streams) {
-    const heard = new Set<string | undefined>();
-    while (heard.size < 2) heard.add(await stream.message());
-    expect([...heard].sort()).toEqual([listChanged('1', 'tools'), updated('1', 'note://a')].sort());
-  }
+  const both = new Set([listChanged('1', 'tools'), updated('1', 'note://a')]);
+  for (const stream of streams) expect(await distinctMessages(stream, 2)).toEqual(both);
 });
 
-test('publishing while streams open loses nothing after the ack, and nothing comes before it', async () => {
-  const [last] = await opened(1);
+test('streams that open during publishes receive everything after the acknowledgment', async () => {
+  const [last] = await open(1);
   await openWhilePublishing(fixture(), () => 0);
   last?.drop();
 });
 
-test('a large filter of a line outlives the hibernation of the bus as it was adjusted', async () => {
+test('the changed filter of a shared connection survives hibernation of the bus', async () => {
   const names = Array.from({ length: 40 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
   const streams = await Promise.all(
     names.map((uri) => fixture().subscribe(0, { resourceSubscriptions: [uri] })),
@@ -130,7 +128,7 @@ test('a large filter of a line outlives the hibernation of the bus as it was adj
   for (const stream of streams) expect(await stream.message()).toContain('acknowledged');
   expect(await fixture().bus('interests')).toBe(1);
   const wakes = await fixture().bus<number>('wakes');
-  await fixture().hibernated();
+  await fixture().hibernate();
   for (const [place, uri] of names.entries()) {
     await fixture().publish(1, { kind: 'resource_updated', uri });
     expect(await streams[place]?.message()).toBe(updated('1', uri));
@@ -138,11 +136,11 @@ test('a large filter of a line outlives the hibernation of the bus as it was adj
   expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
 });
 
-test('sessions have sockets of their own beside a line', async () => {
-  const [stream] = await opened(1);
+test('the stream of a session has its own socket beside a shared connection', async () => {
+  const [stream] = await open(1);
   const session = await fixture().session(0);
   await session.ask('resources/subscribe', { uri: 'note://a' });
-  const own = await fixture().open(session, 0);
+  const own = await fixture().openSession(session, 0);
   await own.event();
   expect(await fixture().bus('stats')).toMatchObject({ sockets: 2 });
   await fixture().publish(1, NOTE);
@@ -150,7 +148,7 @@ test('sessions have sockets of their own beside a line', async () => {
   expect(await stream?.message()).toBe(updated('1', 'note://a'));
 });
 
-test('a client that goes away before the ack leaves nothing behind', async () => {
+test('a client that leaves before the acknowledgment does not affect the next stream', async () => {
   await fixture().post(1, '/bus/delay?ms=1000');
   const opening = fixture().subscribe(0, FILTER);
   await expect.poll(() => fixture().bus<BusStats>('stats')).toMatchObject({ sockets: 1 });
@@ -162,9 +160,9 @@ test('a client that goes away before the ack leaves nothing behind', async () =>
   expect(await (await second).message()).toBe(listChanged('1', 'tools'));
 });
 
-// Closing cannot be undone: what follows would find the isolate closed.
-test('close, called in another request of the isolate, drains and ends each stream with the result', async () => {
-  const streams = await opened(6);
+// A closed server stays closed, so this is the last test.
+test('close in another request of the isolate ends each stream with the result', async () => {
+  const streams = await open(6);
   const closed = fixture().post(0, '/close');
   const ending = streams.filter((_, place) => place % 2 === 0);
   for (const stream of ending) {
@@ -175,22 +173,16 @@ test('close, called in another request of the isolate, drains and ends each stre
   await expect.poll(() => fixture().bus('stats')).toMatchObject({ sockets: 1 });
 });
 
-/** So many streams that are acknowledged, at the isolates in turn. */
-async function opened(count: number): Promise<WireStream[]> {
+/** Opens streams at the isolates in turn. */
+async function open(count: number): Promise<WireStream[]> {
   const streams: WireStream[] = [];
-  for (let place = 0; place < count; place += 1) {
-    const stream = await fixture().subscribe(place % EDGES, FILTER);
-    expect(await stream.message()).toBe(acknowledged('1', FILTER));
-    streams.push(stream);
-  }
+  for (let place = 0; place < count; place += 1)
+    streams.push(await fixture().open(place % EDGES, FILTER));
   return streams;
 }
 
-/**
- * Both were published; while a socket is replaced, the order of what is made up for is that of the
- * log.
- */
-async function both(stream: WireStream): Promise<void> {
+/** Checks that the stream receives both changes, in the order of the log. */
+async function expectBoth(stream: WireStream): Promise<void> {
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => workerd?.stop());
 
 describe('POST /publish', () => {
-  test('answers where the events stand, and listeners in another isolate hear of them', async () => {
+  test('answers the positions of the events, which reach streams in another isolate', async () => {
     const stream = await listen(`${workerd.edges[1]}/mcp`, {
       resourceSubscriptions: ['note://todo', 'note://x'],
     });
@@ -34,13 +34,13 @@ describe('POST /publish', () => {
     expect(await stream.message()).toBe(updated('1', 'note://x'));
   });
 
-  test('is refused to whoever does not bear the secret', async () => {
+  test('refuses a publisher without the secret', async () => {
     expect((await publish(todo(), { 'content-type': 'application/json' })).status).toBe(401);
   });
 });
 
 describe('GET /stats', () => {
-  test('tells of its isolate and of the bus, to whoever bears the secret', async () => {
+  test('shows the counts of the isolate and of the bus to a caller with the secret', async () => {
     expect((await fetch(`${origin}/stats`)).status).toBe(401);
     const [here, there] = [await statsOf(origin), await statsOf(workerd.edges[1] ?? '')];
     expect(here).toMatchObject({
@@ -51,7 +51,7 @@ describe('GET /stats', () => {
     expect((await statsOf(origin)).isolate).toBe(here.isolate);
   });
 
-  test('is open to everybody where the Worker says so', async () => {
+  test('is public with STATS_OPEN', async () => {
     const open = await startWorkerd({ bundle: workerBundle, edges: 1, text: { STATS_OPEN: 'on' } });
     onTestFinished(() => open.stop());
     expect((await fetch(`${open.edges[0]}/stats`)).status).toBe(200);
@@ -59,7 +59,7 @@ describe('GET /stats', () => {
 });
 
 describe('GET /metrics', () => {
-  test('tells Prometheus the numbers of its isolate and of the bus, to whoever bears its token', async () => {
+  test('shows the metrics of the isolate and of the bus to a caller with the token', async () => {
     const stream = await listen(`${origin}/mcp`, { resourceSubscriptions: ['note://metered'] });
     onTestFinished(() => stream.drop());
     await stream.message();
@@ -79,7 +79,7 @@ describe('GET /metrics', () => {
     expect(text).not.toContain('note:');
   });
 
-  test('is no path where there is no token', async () => {
+  test('does not exist without METRICS_TOKEN', async () => {
     const without = await startWorkerd({ bundle: workerBundle, edges: 1 });
     onTestFinished(() => without.stop());
     const headers = { authorization: 'Bearer ' };
@@ -88,26 +88,27 @@ describe('GET /metrics', () => {
 });
 
 describe('the console', () => {
-  test('has a script, a style and a core, each named by what it holds', async () => {
+  test('has a script, a style and a core, each versioned by its content', async () => {
     const html = await (await fetch(origin)).text();
-    const script = await fetched(html.match(/\/console\.js\?v=\w+/)?.[0]);
+    const script = await fetchCached(html.match(/\/console\.js\?v=\w+/)?.[0]);
     expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
     expect(
-      (await fetched(html.match(/\/console\.css\?v=\w+/)?.[0])).headers.get('content-type'),
+      (await fetchCached(html.match(/\/console\.css\?v=\w+/)?.[0])).headers.get('content-type'),
     ).toContain('text/css');
-    const core = await fetched((await script.text()).match(/\/console\.wasm\?v=\w+/)?.[0]);
+    const core = await fetchCached((await script.text()).match(/\/console\.wasm\?v=\w+/)?.[0]);
     expect(core.headers.get('content-type')).toBe('application/wasm');
     expect(WebAssembly.validate(await core.arrayBuffer())).toBe(true);
   });
 
-  test('may run no script but its own, and be framed by nobody', async () => {
+  test('may run only its own script, and may not be framed', async () => {
     const policy = (await fetch(origin)).headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';");
     expect(policy).toContain("frame-ancestors 'none'");
   });
 });
 
-async function fetched(path: string | undefined): Promise<Response> {
+/** Fetches a path of the console, and checks that it may be cached. */
+async function fetchCached(path: string | undefined): Promise<Response> {
   const response = await fetch(new URL(path ?? '/missing', origin));
   expect([response.status, response.headers.get('cache-control')]).toEqual([
     200,

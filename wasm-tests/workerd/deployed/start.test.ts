@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { get } from 'node:http';
+
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { portOf } from '../../host/port.ts';
+import { statusAt } from '../../host/wire/status.ts';
 
 describe('npm start', () => {
-  test('says in one line that its port is taken, and does nothing else', async () => {
+  test('reports in one line that its port is taken, and exits', async () => {
     const port = await takenPort();
     const { code, stdout, stderr } = await start(String(port));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -21,9 +22,8 @@ describe('npm start', () => {
     expect(stderr).toMatch(/^PORT is ".*": it has to be a number from 0 to 65535\n$/);
   });
 
-  test('serves the page, and leaves nothing running after SIGTERM', async () => {
-    const child = startScript('0');
-    const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+  test('serves the page, and leaves no process after SIGTERM', async () => {
+    const { child, endpoint } = await serve();
     const page = new URL('/', endpoint);
     expect((await fetch(page)).status).toBe(200);
     child.kill('SIGTERM');
@@ -31,33 +31,31 @@ describe('npm start', () => {
     await expect(fetch(page)).rejects.toThrow();
   });
 
-  test('serves no other host than this machine, at any path', async () => {
-    const child = startScript('0');
-    const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+  test('refuses any host but this machine, at every path', async () => {
+    const { endpoint } = await serve();
+    const statusOf = (path: string, host: string) =>
+      statusAt(new URL(path, endpoint), { headers: { host } });
     for (const path of ['/', '/stats', '/publish', '/mcp', '/.well-known/x', '/other']) {
-      expect([path, await statusOf(new URL(path, endpoint), 'evil.example')]).toEqual([path, 403]);
+      expect([path, await statusOf(path, 'evil.example')]).toEqual([path, 403]);
     }
-    expect(await statusOf(new URL('/stats', endpoint), new URL(endpoint).host)).toBe(200);
+    expect(await statusOf('/stats', new URL(endpoint).host)).toBe(200);
   });
 
   test.each([
     [{ TENANTS: 'Path', TENANT_NAMES: 'acme' }, 'TENANTS'],
     [{ PUBLISH_TOKEN: 'weak' }, 'PUBLISH_TOKEN'],
-  ])('does not start with %o, and says why', async (variables, name) => {
+  ])('does not start with %o, and names the variable', async (variables, name) => {
     const { code, stderr } = await start('0', { UPSTREAM: 'http://127.0.0.1:1/mcp', ...variables });
     expect(code).toBe(1);
     expect(stderr).toContain(name);
   });
 });
 
-/** Asks with a Host of the test's choice, which `fetch` would not send. */
-function statusOf(url: URL, host: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers: { host } }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    }).once('error', reject);
-  });
+/** Starts the script on a free port; resolves once it serves. */
+async function serve() {
+  const child = startScript('0');
+  const [endpoint = ''] = (await until(child.stdout, 'Ctrl-C')).match(/http:\S+\/mcp/) ?? [];
+  return { child, endpoint };
 }
 
 function startScript(port: string, variables: Record<string, string> = {}) {

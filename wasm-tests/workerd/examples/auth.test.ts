@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../host/bundle.ts';
+import { bundleWorker } from '../../host/bundle.ts';
 import { acknowledged, listen, updated } from '../../host/listen.ts';
 import { lastingPort } from '../../host/port.ts';
 
@@ -16,14 +16,14 @@ describe("the example oauth, with Cloudflare's OAuth provider", () => {
     const port = await lastingPort();
     origin = `http://127.0.0.1:${port}`;
     workerd = await startWorkerd({
-      ...{ bundle: await bundled('examples/oauth'), durableObjects: DURABLE_OBJECTS, port },
+      ...{ bundle: await bundleWorker('examples/oauth'), durableObjects: DURABLE_OBJECTS, port },
       ...{ kvNamespaces: ['OAUTH_KV'], text: { RESOURCE: `${origin}/mcp` } },
     });
   });
 
   afterAll(() => workerd?.stop());
 
-  test('a listen without a token, or with one that was not issued, is denied by the provider', async () => {
+  test('the provider denies a listen without a token, or with a token that it did not issue', async () => {
     for (const headers of [{}, { authorization: 'Bearer a:b:c' }]) {
       const { response } = await listen(`${origin}/mcp`, BOTH, { headers });
       expect(response.status).toBe(401);
@@ -31,7 +31,7 @@ describe("the example oauth, with Cloudflare's OAuth provider", () => {
     }
   });
 
-  test('the props of a token name its caller, who hears of its own lamp alone', async () => {
+  test('the props of a token name its caller, who receives changes of its own lamp only', async () => {
     const streams = [];
     const tokens = [];
     for (const user of ['ann', 'bob']) {
@@ -50,7 +50,7 @@ describe("the example oauth, with Cloudflare's OAuth provider", () => {
       [0, 'ann'],
       [1, 'bob'],
     ] as const) {
-      await switched(`${origin}/mcp`, { authorization: `Bearer ${tokens[turn]}` });
+      await switchLamp(`${origin}/mcp`, { authorization: `Bearer ${tokens[turn]}` });
       expect(await streams[turn]?.message()).toBe(updated('1', `lamp://${user}`));
     }
     for (const stream of streams) stream.drop();
@@ -62,14 +62,14 @@ describe('the example hono', () => {
 
   beforeAll(async () => {
     workerd = await startWorkerd({
-      bundle: await bundled('examples/hono'),
+      bundle: await bundleWorker('examples/hono'),
       durableObjects: DURABLE_OBJECTS,
     });
   });
 
   afterAll(() => workerd?.stop());
 
-  test('what middleware has set names the caller, who has as many streams as one caller may', async () => {
+  test('middleware names the caller, who may have as many streams as one caller', async () => {
     const open = (user: string) =>
       listen(`${workerd.edges[0]}/mcp`, BOTH, { headers: { 'x-user': user } });
     const streams = [];
@@ -81,10 +81,7 @@ describe('the example hono', () => {
   });
 });
 
-/**
- * A token for a user, as a client gets it: it registers itself, the user allows it, and it takes
- * the code to the provider.
- */
+/** Gets a token for a user: registers a client, authorizes it as the user, and redeems the code. */
 async function tokenOf(origin: string, user: string): Promise<string> {
   const redirect = 'http://localhost:1/callback';
   const registration = {
@@ -145,8 +142,8 @@ async function answer<T>(asked: Promise<Response>): Promise<T> {
   return JSON.parse(text) as T;
 }
 
-/** Calls the tool that switches the lamp of whoever has these credentials. */
-async function switched(url: string, credentials: Record<string, string>): Promise<void> {
+/** Calls the tool that switches the lamp of the caller with these credentials. */
+async function switchLamp(url: string, credentials: Record<string, string>): Promise<void> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},

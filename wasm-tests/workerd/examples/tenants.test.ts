@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../host/bundle.ts';
+import { bundleWorker } from '../../host/bundle.ts';
 import { acknowledged, listen, updated } from '../../host/listen.ts';
 import { typescriptClient } from '../../interop/typescript-client.ts';
 
@@ -9,27 +9,26 @@ const LAMPS = { resourceSubscriptions: ['lamp://acme/desk', 'lamp://globex/desk'
 let workerd: Workerd;
 
 beforeAll(async () => {
-  const bundle = await bundled('examples/tenants');
+  const bundle = await bundleWorker('examples/tenants');
   const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
   workerd = await startWorkerd({ bundle, durableObjects, compatibilityFlags: ['nodejs_compat'] });
 });
 
 afterAll(() => workerd?.stop());
 
-test('what one tenant changes reaches its listeners in every isolate, and no other tenant', async () => {
+test('a change of one tenant reaches its streams in every isolate, and no other tenant', async () => {
   const acme = [await streamOf('acme', 0), await streamOf('acme', 1)];
   const globex = await streamOf('globex', 0);
-  await switchedBy('acme');
+  await switchLamp('acme');
   for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
-  // The first that the other tenant receives is its own change, and the next of this one again its
-  // own.
-  await switchedBy('globex');
+  // Each tenant receives its own change next.
+  await switchLamp('globex');
   expect(await globex.message()).toBe(updated('1', 'lamp://globex/desk'));
-  await switchedBy('acme');
+  await switchLamp('acme');
   for (const stream of acme) expect(await stream.message()).toBe(updated('1', 'lamp://acme/desk'));
 });
 
-test('each tenant has the handler that was made for it', async () => {
+test('each tenant has its own handler', async () => {
   for (const tenant of ['acme', 'globex']) {
     const { contents } = await (await clientOf(tenant, 0)).readResource({
       uri: `lamp://${tenant}/desk`,
@@ -39,7 +38,7 @@ test('each tenant has the handler that was made for it', async () => {
 });
 
 test.each(['/initech/mcp', '/acme', '/'])(
-  'a request for %s is left to the Worker',
+  'the Worker answers a request for %s itself',
   async (path) => {
     const answer = await fetch(`${workerd.edges[0]}${path}`, { method: 'POST' });
     expect([answer.status, await answer.text()]).toEqual([
@@ -49,7 +48,7 @@ test.each(['/initech/mcp', '/acme', '/'])(
   },
 );
 
-/** Opens a stream at a tenant, for the lamps of both. */
+/** Opens a stream at a tenant for the lamps of both tenants. */
 async function streamOf(tenant: string, edge: number) {
   const stream = await listen(`${workerd.edges[edge]}/${tenant}/mcp`, LAMPS);
   onTestFinished(() => stream.drop());
@@ -57,7 +56,7 @@ async function streamOf(tenant: string, edge: number) {
   return stream;
 }
 
-async function switchedBy(tenant: string): Promise<void> {
+async function switchLamp(tenant: string): Promise<void> {
   await (await clientOf(tenant, 1)).callTool({ name: 'switch', arguments: {} });
 }
 

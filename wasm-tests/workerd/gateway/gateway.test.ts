@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../../host/call.ts';
-import { change, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { change, LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { portOf } from '../../host/port.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 
-/** A server behind that knows one trick for each method of JSON-RPC it is asked. */
+/** A server behind that answers `x-own` requests as the test says, and all others by itself. */
 let behind: Server;
 let gate: GatewayFixture;
 let requests: IncomingMessage[] = [];
-let onAsk: (incoming: IncomingMessage, outgoing: ServerResponse) => void = () => {};
+let onRequest: (incoming: IncomingMessage, outgoing: ServerResponse) => void = () => {};
 
 const BEARER = { authorization: 'Bearer good' };
 const CAPABILITIES = { tools: {}, resources: { listChanged: false }, logging: {} };
@@ -21,7 +21,7 @@ beforeAll(async () => {
   behind = createServer((incoming, outgoing) => void answer(incoming, outgoing));
   await once(behind.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${portOf(behind)}/mcp`;
-  // The server has no subscriptions/listen that could acknowledge anything.
+  // The server does not serve subscriptions/listen.
   const text = {
     TENANTS: 'path',
     TENANT_NAMES: 'acme,other',
@@ -38,7 +38,7 @@ afterAll(async () => {
 async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   requests.push(incoming);
   if (incoming.headers['x-own'] !== undefined || incoming.url?.startsWith('/.well-known/'))
-    return onAsk(incoming, outgoing);
+    return onRequest(incoming, outgoing);
   if (incoming.headers.authorization === 'Bearer bad') {
     outgoing.writeHead(401, { 'www-authenticate': 'Bearer realm="behind"' }).end();
     return;
@@ -70,10 +70,10 @@ function own(init: RequestInit, path = '/acme/mcp'): Promise<Response> {
   });
 }
 
-describe('what is forwarded', () => {
+describe('a forwarded request', () => {
   test('streams in both directions', async () => {
     const first = Promise.withResolvers<void>();
-    onAsk = (incoming, outgoing) => {
+    onRequest = (incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
       incoming.once('data', () => first.resolve());
       incoming.on('data', (part: Buffer) => outgoing.write(`data: ${part.length > 0}\n\n`));
@@ -83,7 +83,7 @@ describe('what is forwarded', () => {
     const writer = parts.writable.getWriter();
     const headers = { 'content-type': 'application/json' };
     const asked = own({ headers, body: parts.readable, duplex: 'half' } as RequestInit);
-    // More than is read to tell what it is, and less than all of it.
+    // More than the gateway reads to classify the request, and less than all of it.
     await writer.write(new Uint8Array(100_000).fill(0x20));
     await first.promise;
     const reader = (await asked).body?.getReader();
@@ -97,11 +97,11 @@ describe('what is forwarded', () => {
   });
 
   test.each([[false], [true]])(
-    'ends upstream when its client leaves (within an answer: %s)',
+    'ends upstream when its client leaves (during the answer: %s)',
     async (isAnswered) => {
       const gone = Promise.withResolvers<void>();
       const arrived = Promise.withResolvers<void>();
-      onAsk = (_incoming, outgoing) => {
+      onRequest = (_incoming, outgoing) => {
         if (isAnswered)
           outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
         outgoing.once('close', () => gone.resolve());
@@ -112,18 +112,17 @@ describe('what is forwarded', () => {
         `POST /acme/mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Own: yes\r\nContent-Length: 2\r\n\r\n{}`,
       );
       await (isAnswered ? once(client, 'data') : arrived.promise);
-      // workerd notices at once that a connection was reset, and that one was closed when it next
-      // writes.
+      // workerd notices a reset at once, and an end only when it next writes.
       client.resetAndDestroy();
       await gone.promise;
     },
   );
 });
 
-describe('the only place that is asked', () => {
-  test('is the server behind', async () => {
+describe('a gateway', () => {
+  test('forwards to the server behind and to no other', async () => {
     requests = [];
-    onAsk = (_incoming, outgoing) =>
+    onRequest = (_incoming, outgoing) =>
       outgoing.writeHead(307, { location: 'http://127.0.0.1:1/stolen' }).end();
     const redirected = await own({ body: '{}', redirect: 'manual' });
     expect([redirected.status, redirected.headers.get('location')]).toEqual([502, null]);
@@ -143,8 +142,8 @@ describe('the only place that is asked', () => {
     expect(requests.filter(({ url }) => url !== '/mcp')).toEqual([]);
   });
 
-  test('beside the endpoint is only what says who authorizes its clients', async () => {
-    onAsk = (incoming, outgoing) => outgoing.end(incoming.url);
+  test('serves the metadata of the protected resource beside its endpoint, and no other path', async () => {
+    onRequest = (incoming, outgoing) => outgoing.end(incoming.url);
     const known = '/.well-known/oauth-protected-resource/mcp';
     expect(await (await fetch(gate.origin() + known)).text()).toBe(known);
     for (const path of [
@@ -160,9 +159,9 @@ describe('the only place that is asked', () => {
   });
 });
 
-describe('what the server behind offers', () => {
-  test('is told of at the edge, in both eras', async () => {
-    const told = {
+describe('the capabilities of the server behind', () => {
+  test('are answered at the edge in both eras, with subscriptions added', async () => {
+    const offered = {
       tools: { listChanged: true },
       resources: { listChanged: true, subscribe: true },
       logging: {},
@@ -171,10 +170,10 @@ describe('what the server behind offers', () => {
       gate.mcp(0, '/acme'),
       'server/discover',
     );
-    expect(result?.capabilities).toEqual(told);
+    expect(result?.capabilities).toEqual(offered);
     const session = await gate.session({ tenant: '/acme' });
     expect(session.initialized.result).toMatchObject({
-      capabilities: told,
+      capabilities: offered,
       serverInfo: { name: 'behind' },
     });
     const everything = {
@@ -188,7 +187,7 @@ describe('what the server behind offers', () => {
     );
   });
 
-  test('is not told to whom it refuses: the answer to a listen is its own', async () => {
+  test('are kept from a caller whom it refuses: its own answer goes to the listen', async () => {
     const filter = { toolsListChanged: true };
     const stream = await gate.subscribe(filter, {
       tenant: '/acme',
@@ -207,7 +206,7 @@ describe('what the server behind offers', () => {
 describe('tenants', () => {
   const watched = { resourceSubscriptions: ['note://a'] };
 
-  test('do not hear each other, in either era', async () => {
+  test('receive their own events only, in both eras', async () => {
     const [acme, other] = await Promise.all(
       ['/acme', '/other'].map((tenant) => gate.subscribe(watched, { tenant, edge: 0 })),
     );
@@ -218,7 +217,7 @@ describe('tenants', () => {
     for (const session of sessions) await session.ask('resources/subscribe', { uri: 'note://a' });
     const [old, oldOther] = await Promise.all(sessions.map((session) => gate.open(session)));
     await gate.publish({ kind: 'resource_updated', uri: 'note://a' }, { tenant: '/acme' });
-    // What each hears first is its own.
+    // Each receives its own event first.
     await gate.publish(
       [{ kind: 'tools_list_changed' }, { kind: 'resource_updated', uri: 'note://a' }],
       {
@@ -226,15 +225,15 @@ describe('tenants', () => {
       },
     );
     expect(await acme?.message()).toBe(updated('1', 'note://a'));
-    expect(await heard(old as never)).toEqual(change('note://a'));
-    expect(await heard(oldOther as never)).toEqual(listChange('tools'));
+    expect(await nextMessage(old as never)).toEqual(change('note://a'));
+    expect(await nextMessage(oldOther as never)).toEqual(listChange('tools'));
     expect(await other?.message()).toBe(updated('1', 'note://a'));
-    expect(await heard(oldOther as never)).toEqual(change('note://a'));
+    expect(await nextMessage(oldOther as never)).toEqual(change('note://a'));
     await gate.publish({ kind: 'tools_list_changed' }, { tenant: '/acme' });
-    expect(await heard(old as never)).toEqual(listChange('tools'));
+    expect(await nextMessage(old as never)).toEqual(listChange('tools'));
   });
 
-  test('know nothing of sessions of another', async () => {
+  test('cannot use a session of another tenant', async () => {
     const session = await gate.session({ tenant: '/acme' });
     const elsewhere = session.via(gate.via({ tenant: '/other' }));
     expect((await elsewhere.get()).status).toBe(404);
@@ -245,19 +244,19 @@ describe('tenants', () => {
     expect(await session.ask('tools/list')).toMatchObject({ result: { echoed: 'tools/list' } });
   });
 
-  test('that there are none of are a 404', async () => {
+  test('that do not exist are a 404', async () => {
     const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
     for (const path of ['/mcp', '/a%20b/mcp', '/acme/shard-1/mcp', '/unknown/mcp']) {
       expect([path, (await fetch(gate.origin() + path, init)).status]).toEqual([path, 404]);
     }
-    // A publisher is not told whether there is a tenant, or whether its secret is wrong.
+    // The answer to a publisher does not reveal whether a tenant exists.
     for (const path of ['/acme/publish', '/acme/more/publish', '/unknown/publish']) {
       expect([path, (await fetch(gate.origin() + path, init)).status]).toEqual([path, 401]);
     }
   });
 });
 
-test('where nothing is behind, requests are a 502 and listens a 503', async () => {
+test('without a server behind, requests are a 502 and listens a 503', async () => {
   const lonely = await GatewayFixture.start('http://127.0.0.1:1/mcp');
   const { error, status } = await call(lonely.mcp(), 'tools/list');
   expect([status, error]).toEqual([
@@ -268,17 +267,14 @@ test('where nothing is behind, requests are a 502 and listens a 503', async () =
   await lonely.stop();
 });
 
-test('a stream is told of a change in another isolate', async () => {
+test('a stream receives a change from another isolate', async () => {
   const stream = await gate.subscribe({ toolsListChanged: true }, { tenant: '/acme', edge: 0 });
   await stream.message();
   await gate.publish({ kind: 'tools_list_changed' }, { tenant: '/acme', edge: 1 });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-/**
- * Sends a request for a target that `fetch` would make sense of first; resolves when it is
- * answered.
- */
+/** Sends a request with a target that `fetch` would normalize; resolves once it is answered. */
 async function raw(target: string): Promise<void> {
   const socket = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
   socket.end(

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callTool } from '../../host/call.ts';
-import { change, heard } from '../../host/legacy.ts';
+import { change, nextMessage } from '../../host/legacy.ts';
 import {
   acknowledged,
   LISTEN_HEADERS,
@@ -29,55 +29,50 @@ describe('a server of 2026-07-28 behind', () => {
     await behind.stop();
   });
 
-  /**
-   * Opens a stream, and takes what it is told because nobody knows what was missed before the
-   * watch.
-   */
-  async function watching(filter: object, edge: number, cues: string[]): Promise<WireStream> {
+  /** Opens a stream, and reads the cues for everything that the watch did not follow before. */
+  async function open(filter: object, edge: number, cues: string[]): Promise<WireStream> {
     const stream = await gate.subscribe(filter, { edge });
     expect(await stream.message()).toBe(acknowledged('1', filter));
     for (const cue of cues) expect(await stream.message()).toBe(cue);
     return stream;
   }
 
-  test('is asked as it would be without a gateway', async () => {
+  test('receives requests through the gateway', async () => {
     const { content } = await callTool(gate.mcp(), 'hello');
     expect(content).toMatchObject([{ text: 'Hello.' }]);
   });
 
-  test('is listened to once for all, whatever isolate they are in', async () => {
-    const one = await watching(A, 0, [updated('1', 'note://a')]);
-    const two = await watching(A, 1, []);
+  test('has one listen for the streams of all isolates', async () => {
+    const one = await open(A, 0, [updated('1', 'note://a')]);
+    const two = await open(A, 1, []);
     expect(behind.listening).toBe(1);
     behind.notify.resourceUpdated('note://a');
     expect(await one.message()).toBe(updated('1', 'note://a'));
     expect(await two.message()).toBe(updated('1', 'note://a'));
   });
 
-  test('is listened to for more when more is wanted, and only what is new is cued', async () => {
+  test('gets a larger listen for a new topic, and only that topic is cued', async () => {
     const many = { toolsListChanged: true, resourceSubscriptions: ['note://c'] };
-    const one = await watching(many, 0, [listChanged('1', 'tools'), updated('1', 'note://c')]);
-    const two = await watching({ resourceSubscriptions: ['note://b'] }, 1, [
-      updated('1', 'note://b'),
-    ]);
+    const one = await open(many, 0, [listChanged('1', 'tools'), updated('1', 'note://c')]);
+    const two = await open({ resourceSubscriptions: ['note://b'] }, 1, [updated('1', 'note://b')]);
     behind.notify.resourceUpdated('note://b');
     expect(await two.message()).toBe(updated('1', 'note://b'));
     behind.notify.resourceUpdated('note://c');
-    // No cue for the tools, which it listened to all the while.
+    // No cue for the tools, which the watch has followed all the time.
     expect(await one.message()).toBe(updated('1', 'note://c'));
     await expect.poll(() => behind.listening).toBe(1);
   });
 
-  test('that breaks off is listened to again, and all that may have been missed is cued', async () => {
+  test('gets a new listen after its stream breaks, and everything is cued', async () => {
     const stream = await gate.subscribe({ toolsListChanged: true, ...A });
     await stream.message();
     await expect.poll(() => behind.listening).toBeGreaterThan(0);
-    await settled(stream);
+    await settle(stream);
     const { listens } = behind;
     behind.isShut = true;
     behind.cut();
     await new Promise((resolve) => setTimeout(resolve, 500));
-    // Nobody hears of this one.
+    // The watch misses this change.
     behind.notify.resourceUpdated('note://a');
     behind.isShut = false;
     expect([await stream.message(), await stream.message()]).toEqual([
@@ -87,8 +82,8 @@ describe('a server of 2026-07-28 behind', () => {
     expect(behind.listens).toBeGreaterThan(listens);
   });
 
-  /** Takes what a stream was told because of those before it: then a change is told at once. */
-  async function settled(stream: WireStream): Promise<void> {
+  /** Reads the cues that earlier tests caused, so that the next change comes first. */
+  async function settle(stream: WireStream): Promise<void> {
     await gate.publish({ kind: 'resource_updated', uri: 'note://a' });
     while ((await stream.message()) !== updated('1', 'note://a'));
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -100,7 +95,7 @@ describe('a server of 2026-07-28 behind', () => {
   }
 });
 
-test('a server behind is left alone when nobody listens', async () => {
+test('the watch of a server ends with the last stream of the gateway', async () => {
   const behind = new WatchedServer();
   const gate = await GatewayFixture.start(await behind.start());
   const client = connect(Number(new URL(gate.origin()).port), '127.0.0.1');
@@ -135,7 +130,7 @@ describe('a server of 2025-11-25 with sessions behind', () => {
     await behind?.stop();
   });
 
-  test('keeps its sessions, each for one of ours', async () => {
+  test('keeps one session for each session of the gateway', async () => {
     const session = await gate.session();
     expect(behind.sessions()).toBe(1);
     const response = await session.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -147,22 +142,22 @@ describe('a server of 2025-11-25 with sessions behind', () => {
     expect((await session.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(404);
   });
 
-  test('that forgets a session ends it here, too', async () => {
+  test('ends a session of the gateway by forgetting its own', async () => {
     const session = await gate.session();
     await behind.forget();
     expect((await session.post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(404);
     expect((await session.get()).status).toBe(404);
   });
 
-  test('is subscribed to once for all sessions', async () => {
+  test('has one subscription for all sessions', async () => {
     const sessions = [await gate.session({ edge: 0 }), await gate.session({ edge: 1 })];
     for (const session of sessions) await session.ask('resources/subscribe', { uri: 'note://a' });
     const streams = await Promise.all(sessions.map((session) => gate.open(session)));
-    // Nobody knows what was missed before the watch.
+    // The watch cues what may have changed before it began.
     for (const stream of streams)
-      while (!isDeepStrictEqual(await heard(stream), change('note://a')));
+      while (!isDeepStrictEqual(await nextMessage(stream), change('note://a')));
     expect(behind.sessions()).toBe(3);
     await behind.update('note://a');
-    for (const stream of streams) expect(await heard(stream)).toEqual(change('note://a'));
+    for (const stream of streams) expect(await nextMessage(stream)).toEqual(change('note://a'));
   });
 });

@@ -12,18 +12,19 @@ import { useFixture } from '../../host/fixture/fixture.ts';
 const fixture = useFixture();
 
 describe.each(corpusFor('workerd'))('$file', ({ cases }) => {
-  test.each(cases)('$name', async (wanted) => expectAnswer(wanted, await ask(wanted)));
+  test.each(cases)('$name', async (wanted) => expectAnswer(wanted, await send(wanted)));
 });
 
-test('what was refused has registered nothing', async () => {
+test('refused requests have registered nothing', async () => {
   await expect.poll(() => fixture().bus('stats')).toMatchObject({ sockets: 0 });
 });
 
-/** Sends a case over the network, every header field as it stands. */
-function ask({ body, headers, method, options, url }: Case): Promise<CaseAnswer> {
+/** Sends a case over the network, with exactly its header fields. */
+function send({ body, headers, method, options, url }: Case): Promise<CaseAnswer> {
   const { hostname, port } = new URL(fixture().mcp(0));
-  // The corpus passes requests of earlier revisions on; a bus that all isolates share would answer them.
-  const path = `/with?behind=&options=${encodeURIComponent(JSON.stringify({ legacy: 'stateless', ...options }))}`;
+  // The corpus forwards requests of earlier revisions, which a bus that isolates share would answer.
+  const written = JSON.stringify({ legacy: 'stateless', ...options });
+  const path = `/with?behind=&options=${encodeURIComponent(written)}`;
   const { host } = new URL(url);
   const has = (name: string) => headers.some(([field]) => field.toLowerCase() === name);
   const fields = [...headers];
@@ -40,7 +41,7 @@ function ask({ body, headers, method, options, url }: Case): Promise<CaseAnswer>
   });
 }
 
-/** Takes a stream until its first event is there, and the whole of any other body. */
+/** Reads a stream up to its first event, and any other body whole. */
 async function answerOf(response: IncomingMessage): Promise<CaseAnswer> {
   const headers = new Headers(response.headers as Record<string, string>);
   const isStream = headers.get('content-type') === 'text/event-stream';

@@ -6,7 +6,7 @@ import { LISTEN_HEADERS } from '../../host/listen.ts';
 const fixture = useFixture();
 const TOOLS = { toolsListChanged: true };
 
-test.each(LIMIT_EDGES)('$name: $limit, and not one more', async ({ body, limit, refusal }) => {
+test.each(LIMIT_EDGES)('a listen has at most $limit $name', async ({ body, limit, refusal }) => {
   const abort = new AbortController();
   for (const beyond of [-1, 0, 1]) {
     const init = {
@@ -26,15 +26,15 @@ test.each(LIMIT_EDGES)('$name: $limit, and not one more', async ({ body, limit, 
 test.each([
   ['streams', { limits: { maxSubscriptions: 3 } }, 3, 503],
   ['streams of a caller', { principal: { name: 'ann' } }, 16, 429],
-])('an isolate holds so many %s and not one more', async (_what, options, limit, status) => {
+])('an isolate bounds the number of %s', async (_what, options, limit, status) => {
   for (let count = 0; count <= limit; count += 1) {
     const stream = await fixture().subscribeWith(0, options, TOOLS);
     expect(stream.response.status).toBe(count < limit ? 200 : status);
   }
 });
 
-test('an authorizer that never answers has two seconds, and then the caller is denied', async () => {
-  await fixture().post(0, '/rights?caller=ann', JSON.stringify('nothing is said'));
+test('an authorizer that does not answer within two seconds denies the caller', async () => {
+  await fixture().post(0, '/rights?caller=ann', JSON.stringify('no answer'));
   const begun = performance.now();
   const stream = await fixture().subscribeWith(0, { asks: true }, TOOLS, {
     headers: { 'x-user': 'ann' },

@@ -11,7 +11,7 @@ const LISTEN = {
 };
 const NOT_FOUND = { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'Method not found' } };
 
-test('a listen that is refused because no streams are held does not wake the bus', async () => {
+test("a listen that listen: 'off' refuses does not wake the bus", async () => {
   const { attached } = await fixture().bus<{ attached: number }>('stats');
   const wakes = await fixture().bus<number>('wakes');
   for (let count = 0; count < 3; count += 1) {
@@ -23,7 +23,7 @@ test('a listen that is refused because no streams are held does not wake the bus
   expect(await fixture().bus<number>('wakes')).toBe(wakes);
 });
 
-test('a gateway that holds no streams asks neither the bus nor the server behind about a listen', async () => {
+test("a gateway with listen: 'off' refuses a listen without the bus and the server behind", async () => {
   const url = fixture()
     .mcp(0)
     .replace(/\/mcp$/, '/gated-off/mcp');

@@ -9,9 +9,9 @@ const fixture = useFixture();
 test.each([
   ['a tool call', '{ "jsonrpc" : "2.0", "id":1,\n"method":"tools/call" }'],
   ['nonsense', 'not json'],
-  ['nothing', ''],
+  ['an empty body', ''],
   ['a body larger than a listen may be', `"${'é'.repeat(400_000)}"`],
-])('%s reaches the handler as it came', async (_name, body) => {
+])('%s reaches the handler unchanged', async (_name, body) => {
   const headers = {
     'content-type': 'application/json',
     'x-custom': 'a, b',
@@ -22,13 +22,13 @@ test.each([
 });
 
 test.each([
-  ['announced as such', (text: string) => ({ body: text })],
+  ['with a content-length', (text: string) => ({ body: text })],
   [
-    'that nobody announced',
+    'without a content-length',
     (text: string) => ({ body: new Blob([text]).stream(), duplex: 'half' }),
   ],
 ])(
-  'a large body %s reaches the handler whole, though the caller of its session was named',
+  'a large body %s reaches the handler whole in a session with a named caller',
   async (_name, init) => {
     const session = await fixture().session(0, { 'x-user': 'ann' });
     const text = JSON.stringify({
@@ -51,7 +51,7 @@ test.each([
   },
 );
 
-test('a listen that cannot be served is answered here', async () => {
+test('the library answers a listen that it cannot serve', async () => {
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(fixture().mcp(0), { method: 'POST', headers: { ...LISTEN_HEADERS, ...headers }, body });
   const broken = await post('{');
@@ -68,7 +68,7 @@ test('a listen that cannot be served is answered here', async () => {
   expect(await fixture().bus('stats')).toMatchObject({ sockets: 0 });
 });
 
-test('a listen whose body is too large is answered before its body ends', async () => {
+test('a listen with a body that is too large is answered before its body ends', async () => {
   const asked = request(fixture().mcp(0), {
     method: 'POST',
     headers: LISTEN_HEADERS,

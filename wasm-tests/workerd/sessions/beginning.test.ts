@@ -1,14 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
-import { change, fields, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { change, fields, LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 
 const fixture = useFixture();
 
-test('a client that has yet to say that it is ready is sent nothing, whichever isolate hears that it is', async () => {
+test('a stream is silent until its client is ready, in whatever isolate', async () => {
   const session = await LegacySession.initialize(fixture().via(0));
   await changeAll(1);
-  const stream = await fixture().open(session, 1);
+  const stream = await fixture().openSession(session, 1);
   expect(fields(await stream.event()).data).toBe('');
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const first = stream.event();
@@ -17,17 +17,17 @@ test('a client that has yet to say that it is ready is sent nothing, whichever i
   await changeAll(1);
   expect((await session.ready()).status).toBe(202);
   expect(fields(await first).data).toEqual(listChange('tools'));
-  expect(await heard(stream)).toEqual(change('note://a'));
+  expect(await nextMessage(stream)).toEqual(change('note://a'));
   await fixture().publish(1, { kind: 'prompts_list_changed' });
-  expect(await heard(stream)).toEqual(listChange('prompts'));
+  expect(await nextMessage(stream)).toEqual(listChange('prompts'));
 });
 
-test('whether a client is ready outlives the hibernation of the bus, and a reset', async () => {
+test('the bus remembers after hibernation and reset whether a client is ready', async () => {
   const session = await LegacySession.initialize(fixture().via(0));
-  const stream = await fixture().open(session, 1);
+  const stream = await fixture().openSession(session, 1);
   const { id } = fields(await stream.event());
   const wakes = await fixture().bus<number>('wakes');
-  await fixture().hibernated();
+  await fixture().hibernate();
   await session.ask('resources/subscribe', { uri: 'note://a' });
   expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
   const first = stream.event();
@@ -35,30 +35,30 @@ test('whether a client is ready outlives the hibernation of the bus, and a reset
   expect(await Promise.race([first, setTimeout(500, 'silence')])).toBe('silence');
   await session.ready();
   expect(fields(await first).data).toEqual(change('note://a'));
-  expect(await heard(stream)).toEqual(listChange('tools'));
+  expect(await nextMessage(stream)).toEqual(listChange('tools'));
   await fixture().post(1, '/bus/reset');
   stream.drop();
-  const next = await fixture().open(session, 0, id);
+  const next = await fixture().openSession(session, 0, id);
   await next.event();
-  expect(await heard(next)).toEqual(change('note://a'));
+  expect(await nextMessage(next)).toEqual(change('note://a'));
 });
 
-test('a session hears on its first stream what changed since it began, in whatever isolate, after a reset too', async () => {
+test('the first stream of a session receives what changed since it began, after a reset too', async () => {
   await fixture().publish(0, { kind: 'prompts_list_changed' });
   const session = await fixture().session(0);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   await changeAll(1);
   await fixture().post(1, '/bus/reset');
   await changeAll(1);
-  const stream = await fixture().open(session, 1);
+  const stream = await fixture().openSession(session, 1);
   await stream.event();
-  expect(await heard(stream)).toEqual(change('note://a'));
-  expect(await heard(stream)).toEqual(listChange('tools'));
+  expect(await nextMessage(stream)).toEqual(change('note://a'));
+  expect(await nextMessage(stream)).toEqual(listChange('tools'));
   await fixture().publish(0, { kind: 'resources_list_changed' });
-  expect(await heard(stream)).toEqual(listChange('resources'));
+  expect(await nextMessage(stream)).toEqual(listChange('resources'));
 });
 
-test('sessions of a bus that kept them otherwise are over, and new ones begin', async () => {
+test('sessions that the bus stored in an older format are over, and new ones begin', async () => {
   const session = await fixture().session(0);
   await fixture().post(1, '/bus/age');
   await fixture().post(1, '/bus/reset');
@@ -66,9 +66,9 @@ test('sessions of a bus that kept them otherwise are over, and new ones begin', 
   expect((await session.get()).status).toBe(404);
   const next = await fixture().session(1);
   await changeAll(1);
-  const other = await fixture().open(next, 0);
+  const other = await fixture().openSession(next, 0);
   await other.event();
-  expect(await heard(other)).toEqual(listChange('tools'));
+  expect(await nextMessage(other)).toEqual(listChange('tools'));
 });
 
 /** Changes the resource `note://a`, then the list of tools. */

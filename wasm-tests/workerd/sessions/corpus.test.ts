@@ -6,11 +6,11 @@ import { rawSend } from '../../host/wire/raw-send.ts';
 const fixture = useFixture();
 
 describe.each(legacyCorpusFor('workerd'))('$file', ({ cases }) => {
-  // In a name that `test.each` fills in, vitest cuts long texts off.
-  for (const wanted of cases) test(wanted.name, () => playThere(wanted));
+  // vitest cuts long texts off in a name that `test.each` formats.
+  for (const wanted of cases) test(wanted.name, () => playOnWorkerd(wanted));
 });
 
-async function playThere(wanted: LegacyCase): Promise<void> {
+async function playOnWorkerd(wanted: LegacyCase): Promise<void> {
   const { behind, options } = wanted;
   const url = new URL('/with', fixture().mcp(0));
   url.search = new URLSearchParams({ behind, options: JSON.stringify(options) }).toString();

@@ -3,9 +3,9 @@ import { useFixture } from '../../host/fixture/fixture.ts';
 
 const fixture = useFixture({ SESSION_IDLE_MS: '1000' });
 
-test('a session that nobody uses is forgotten by the alarm of the bus, one with a stream is not', async () => {
+test('the alarm of the bus removes an unused session, but not one with a stream', async () => {
   const streaming = await fixture().session(0);
-  const stream = await fixture().open(streaming, 1);
+  const stream = await fixture().openSession(streaming, 1);
   await stream.event();
   const idle = await fixture().session(0);
   expect(await fixture().bus('stats')).toMatchObject({ sessions: 2 });

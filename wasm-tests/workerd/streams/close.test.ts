@@ -7,8 +7,8 @@ const LISTS = { toolsListChanged: true, promptsListChanged: true };
 describe.each(['each', 'shared', 'auto'])('with sockets: %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });
 
-  // Closing cannot be undone, so there is one test of it.
-  test('requests that read only after close find what was published before it, and the result', async () => {
+  // A closed server stays closed, so there is one test.
+  test('a reader that begins after close gets the earlier events, and the result', async () => {
     const late = Array.from({ length: 3 }, (_, place) => readLate(`${place}`));
     await expect.poll(() => fixture().stats(0)).toMatchObject({ open: 3 });
     await fixture().publish(1, { kind: 'tools_list_changed' });
@@ -20,7 +20,7 @@ describe.each(['each', 'shared', 'auto'])('with sockets: %s', (SOCKETS) => {
       expect(messages).toContain(listChanged(`${place}`, 'tools'));
       expect(messages.at(-1)).toContain('"resultType":"complete"');
     }
-    await fixture().attached(0);
+    await fixture().untilAttached(0);
   });
 
   async function readLate(id: string): Promise<string[]> {

@@ -20,7 +20,7 @@ test('clients that disconnect leave no socket behind', async () => {
   await fixture().dropAll();
 });
 
-test('a client that goes away before the ack leaves no socket behind', async () => {
+test('a client that leaves before the acknowledgment leaves no socket behind', async () => {
   await fixture().post(1, '/bus/delay?ms=300');
   const abort = new AbortController();
   const opening = fetch(fixture().mcp(0), {
@@ -33,10 +33,10 @@ test('a client that goes away before the ack leaves no socket behind', async () 
   abort.abort();
   await expect(opening).rejects.toThrow();
   await fixture().post(1, '/bus/delay?ms=0');
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
 });
 
-test('nothing honored: an acknowledgment, the result, the end, and no socket', async () => {
+test('a stream with nothing honored is acknowledged and ends, without a socket', async () => {
   const stream = await fixture().subscribe(
     0,
     { toolsListChanged: false, unheardOf: true },
@@ -48,8 +48,8 @@ test('nothing honored: an acknowledgment, the result, the end, and no socket', a
   expect(await fixture().bus('stats')).toMatchObject({ sockets: 0 });
 });
 
-// Closing cannot be undone: what follows would find the isolate closed.
-test('close, called in another request of the isolate, drains and ends each stream with the result', async () => {
+// A closed server stays closed, so this is the last test.
+test('close in another request of the isolate ends each stream with the result', async () => {
   const one = await fixture().subscribe(0, { toolsListChanged: true }, { id: '"one"' });
   const two = await fixture().subscribe(0, { toolsListChanged: true }, { id: '2' });
   await one.message();
@@ -60,7 +60,7 @@ test('close, called in another request of the isolate, drains and ends each stre
   expect(await two.message()).toBe(result('2'));
   expect(await two.message()).toBeUndefined();
   expect((await closed).status).toBe(200);
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
   const { response } = await fixture().subscribe(0, { toolsListChanged: true });
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toBe('2');

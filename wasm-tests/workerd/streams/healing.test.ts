@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { socketsOf, useFixture } from '../../host/fixture/fixture.ts';
 import { fields, LegacySession } from '../../host/legacy.ts';
 import {
-  acknowledged,
+  distinctMessages,
   listChanged,
   taskState,
   updated,
@@ -12,8 +12,8 @@ import {
 const fixture = useFixture();
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
-test('a reset of the bus breaks no stream: what is published right after is heard', async () => {
-  const streams = await Promise.all(Array.from({ length: 20 }, (_, place) => opened(place % 2)));
+test('streams stay open when the bus is reset, and receive what is published right after', async () => {
+  const streams = await Promise.all(Array.from({ length: 20 }, (_, place) => open(place % 2)));
   for (let round = 0; round < 3; round += 1) {
     await fixture().post(1, '/bus/reset');
     const uri = 'note://a';
@@ -21,16 +21,16 @@ test('a reset of the bus breaks no stream: what is published right after is hear
     for (const stream of streams) expect(await stream.message()).toBe(updated('1', uri));
   }
   await fixture().publish(0, { kind: 'tools_list_changed' });
-  // Nothing else was written in between: each cue came once.
+  // Nothing was written in between, so each cue came once.
   for (const stream of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
-  await fixture().attached(socketsOf(20, 2));
+  await fixture().untilAttached(socketsOf(20, 2));
   const stats = await fixture().stats(0);
   expect(stats).toMatchObject({ open: 10, away: 0, gaps: 0, resyncs: 0 });
   expect(stats.healed).toBeGreaterThanOrEqual(20);
 });
 
-test('a stream hears once what changed while its bus was away for seconds', async () => {
-  const stream = await opened(0);
+test('a stream receives each change once that its bus took while it was away', async () => {
+  const stream = await open(0);
   await fixture().post(1, '/bus/shut?ms=4000');
   await fixture().post(1, '/bus/reset');
   await expect.poll(async () => (await fixture().stats(0)).away).toBe(1);
@@ -39,7 +39,7 @@ test('a stream hears once what changed while its bus was away for seconds', asyn
     await fixture().publish(1, TOOLS);
   }
   for (let count = 0; count < 3; count += 1) expect(await stream.block()).toMatch(/^:/);
-  // A client that comes now is told to come back.
+  // A new stream is refused meanwhile.
   const { response } = await fixture().subscribe(1, FILTER);
   expect(response.status).toBe(503);
   expect(await stream.message()).toBe(updated('1', 'note://a'));
@@ -47,41 +47,36 @@ test('a stream hears once what changed while its bus was away for seconds', asyn
   expect((await fixture().stats(0)).away).toBe(0);
 });
 
-test('what a stream was sent last outlives the hibernation of the bus', async () => {
-  const stream = await opened(0);
+test('a frame that was lost before the bus hibernated is sent again after it wakes', async () => {
+  const stream = await open(0);
   await fixture().publish(1, { kind: 'resource_updated', uri: 'note://a' });
   expect(await stream.message()).toBe(updated('1', 'note://a'));
   await fixture().post(1, '/bus/mute?frames=1');
   await fixture().publish(1, { kind: 'resource_updated', uri: 'note://a' });
   const wakes = await fixture().bus<number>('wakes');
   const { gaps } = await fixture().stats(0);
-  await fixture().hibernated();
+  await fixture().hibernate();
   await fixture().publish(1, TOOLS);
   expect(await fixture().bus<number>('wakes')).toBe(wakes + 1);
-  // What was lost before is missed after.
-  const heard = new Set<string | undefined>();
-  while (heard.size < 2) heard.add(await stream.message());
-  expect([...heard].sort()).toEqual([listChanged('1', 'tools'), updated('1', 'note://a')].sort());
+  // The bus has kept the position that it sent last, so the edge notices the gap.
+  expect(await distinctMessages(stream, 2)).toEqual(BOTH);
   expect(await fixture().stats(0)).toMatchObject({ gaps: gaps + 1, resyncs: 0 });
 });
 
-test('a frame that was lost on an open socket is missed at the next one', async () => {
-  const stream = await opened(0);
+test('an edge notices a frame that was lost on an open socket at the next frame', async () => {
+  const stream = await open(0);
   const { gaps } = await fixture().stats(0);
   await fixture().post(1, '/bus/mute?frames=1');
   await fixture().publish(1, { kind: 'tools_list_changed' });
   await fixture().publish(1, { kind: 'resource_updated', uri: 'note://a' });
-  const heard = new Set<string | undefined>();
-  while (heard.size < 2) heard.add(await stream.message());
-  expect([...heard].sort()).toEqual([listChanged('1', 'tools'), updated('1', 'note://a')].sort());
+  expect(await distinctMessages(stream, 2)).toEqual(BOTH);
   expect(await fixture().stats(0)).toMatchObject({ gaps: gaps + 1, resyncs: 0 });
 });
 
 test.each([false, true])(
-  'a stream that asks its bus misses nothing for long (forgetful bus: %s)',
+  'with busProbeIntervalMs a stream recovers a lost frame without another one (forgetful bus: %s)',
   async (isForgetful) => {
-    const stream = await fixture().subscribeWith(0, { busProbeIntervalMs: 500 }, FILTER);
-    expect(await stream.message()).toBe(acknowledged('1', FILTER));
+    const stream = await fixture().open(0, FILTER, { options: { busProbeIntervalMs: 500 } });
     await fixture().post(1, `/bus/forgetful?is=${isForgetful}`);
     await fixture().post(1, '/bus/mute?frames=1');
     await fixture().publish(1, TOOLS);
@@ -90,7 +85,7 @@ test.each([false, true])(
   },
 );
 
-test('a large interest is kept once, however often its stream asks', async () => {
+test('a large filter is stored once, however often its stream attaches', async () => {
   const uris = Array.from({ length: 100 }, (_, place) => `note://${place}/${'x'.repeat(200)}`);
   const stream = await fixture().subscribeWith(
     0,
@@ -106,9 +101,9 @@ test('a large interest is kept once, however often its stream asks', async () =>
   expect(await fixture().bus('interests')).toBe(0);
 });
 
-test('the stream of a session that asks its bus stays the one that it is', async () => {
-  const asking = (init: RequestInit) => fixture().sendWith(0, { busProbeIntervalMs: 100 }, init);
-  const session = await LegacySession.begin(asking);
+test('the stream of a session stays open when it attaches by busProbeIntervalMs', async () => {
+  const probing = (init: RequestInit) => fixture().sendWith(0, { busProbeIntervalMs: 100 }, init);
+  const session = await LegacySession.begin(probing);
   await session.ask('resources/subscribe', { uri: 'note://a' });
   const stream = await session.open();
   await stream.event();
@@ -119,9 +114,9 @@ test('the stream of a session that asks its bus stays the one that it is', async
   stream.drop();
 });
 
-test('a bus that forgets what it sent is followed through a reset all the same', async () => {
+test('a stream survives the reset of a bus that sends no previous position', async () => {
   await fixture().post(1, '/bus/forgetful?is=true');
-  const stream = await opened(0);
+  const stream = await open(0);
   await fixture().post(1, '/bus/reset');
   await fixture().publish(1, TOOLS);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -131,16 +126,16 @@ test('a bus that forgets what it sent is followed through a reset all the same',
 });
 
 test.each([
-  ['that may be tried again is tried again', { failures: 2, retryable: true }, undefined, 3],
-  ['that keeps failing is given up', { failures: 9, retryable: true }, 'bus-unavailable', 3],
-  ['that is no use to try again is not', { failures: 1 }, 'bus-unavailable', 1],
+  ['with retryable is tried up to three times', { failures: 2, retryable: true }, undefined, 3],
+  ['that persists fails the publish', { failures: 9, retryable: true }, 'bus-unavailable', 3],
+  ['without retryable is not tried again', { failures: 1 }, 'bus-unavailable', 1],
   [
-    'that is overloaded is left alone',
+    'with overloaded is not tried again',
     { failures: 1, retryable: true, overloaded: true },
     'bus-overloaded',
     1,
   ],
-])('a publish %s', async (_name, flaw, code, calls) => {
+])('an error %s', async (_name, flaw, code, calls) => {
   const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event: TOOLS, flaw }));
   expect(await answer.json()).toEqual({ ...(code !== undefined && { code }), calls });
 });
@@ -151,7 +146,7 @@ test.each([
   ['for everybody', TASK_STATUS],
   ['for a group', { kind: 'for_group', group: 'acme', event: TASK_STATUS }],
 ])(
-  'the state of a task %s is published once: tried again, it might come after the next',
+  'the state of a task %s is not published again, because it might come after the next state',
   async (_for, event) => {
     const flaw = { failures: 1, retryable: true };
     const answer = await fixture().post(0, '/flaky/publish', JSON.stringify({ event, flaw }));
@@ -160,15 +155,15 @@ test.each([
 );
 
 test.each([
-  ['moved', { failures: 1, retryable: true }, 200],
-  ['overloaded', { failures: 1, retryable: true, overloaded: true }, 503],
-])('a stream that opens while the bus is %s', async (_name, flaw, status) => {
+  ['moved', 200, { failures: 1, retryable: true }],
+  ['overloaded', 503, { failures: 1, retryable: true, overloaded: true }],
+])('a stream that opens while the bus is %s gets %i', async (_name, status, flaw) => {
   const { response } = await fixture().subscribeFlakily(0, flaw, FILTER);
   expect(response.status).toBe(status);
 });
 
-test('events are published together or not at all, and each stream hears its own in order', async () => {
-  const stream = await opened(0);
+test('several events are published all or none, and each stream receives its own in order', async () => {
+  const stream = await open(0);
   const { position } = await fixture().bus<{ position: number }>('stats');
   const events = [
     { kind: 'resource_updated', uri: 'note://a' },
@@ -187,7 +182,7 @@ test('events are published together or not at all, and each stream hears its own
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('a listener hears what it missed while the bus was away', async () => {
+test('a listener of the bus receives what it missed while the bus was away', async () => {
   const listening = await fixture().post(0, '/subscribe?until=note://end');
   const lines = listening.body?.pipeThrough(new TextDecoderStream()).getReader();
   expect((await lines?.read())?.value).toBe('listening\n');
@@ -197,11 +192,11 @@ test('a listener hears what it missed while the bus was away', async () => {
   for (const uri of ['note://a', 'note://a', 'note://b', 'note://end']) {
     await fixture().publish(1, { kind: 'resource_updated', uri });
   }
-  let heard = '';
+  let received = '';
   for (let read = await lines?.read(); read?.done === false; read = await lines?.read())
-    heard += read.value;
-  // What is published while it comes back may be heard twice.
-  expect([...new Set(heard.trim().split('\n'))]).toEqual([
+    received += read.value;
+  // An event that is published while the listener attaches may arrive twice.
+  expect([...new Set(received.trim().split('\n'))]).toEqual([
     'tools_list_changed',
     'note://a',
     'note://b',
@@ -212,7 +207,7 @@ test('a listener hears what it missed while the bus was away', async () => {
 test('the stream of a session misses nothing when its bus is reset', async () => {
   const session = await fixture().session(0);
   await session.ask('resources/subscribe', { uri: 'note://a' });
-  const stream = await fixture().open(session, 1);
+  const stream = await fixture().openSession(session, 1);
   const first = fields(await stream.event());
   for (let round = 0; round < 3; round += 1) {
     await fixture().post(1, '/bus/reset');
@@ -222,12 +217,10 @@ test('the stream of a session misses nothing when its bus is reset', async () =>
   expect(first.id).toMatch(/^\d+-/);
 });
 
-/** A stream that is attached and acknowledged. */
-async function opened(edge: number): Promise<WireStream> {
-  const stream = await fixture().subscribe(edge, FILTER);
-  expect(stream.response.status).toBe(200);
-  expect(await stream.message()).toBe(acknowledged('1', FILTER));
-  return stream;
+function open(edge: number): Promise<WireStream> {
+  return fixture().open(edge, FILTER);
 }
 
 const TOOLS = { kind: 'tools_list_changed' };
+/** The cues of both topics of the filter. */
+const BOTH = new Set([listChanged('1', 'tools'), updated('1', 'note://a')]);

@@ -4,7 +4,7 @@ import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 
 const fixture = useFixture();
 
-test('a change published in one isolate reaches a stream held by another, frame for frame', async () => {
+test('a change published in one isolate reaches a stream of another, byte for byte', async () => {
   const honored = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
   const stream = await fixture().subscribe(0, honored);
   expect(stream.response.status).toBe(200);
@@ -18,7 +18,7 @@ test('a change published in one isolate reaches a stream held by another, frame 
   expect(await stream.event()).toBe(`event: message\ndata: ${updated('1', 'note://a')}`);
 });
 
-test('a narrow filter stays silent about everything else', async () => {
+test('a stream receives nothing outside its filter', async () => {
   const stream = await fixture().subscribe(0, { promptsListChanged: true });
   expect(await stream.message()).toBe(acknowledged('1', { promptsListChanged: true }));
   await fixture().publish(1, { kind: 'tools_list_changed' });
@@ -29,7 +29,7 @@ test('a narrow filter stays silent about everything else', async () => {
 });
 
 test.each(['1', '"1"', '0', '""', '12345678901234567890'])(
-  'the id %s is stamped as it was written',
+  'notifications carry the id %s unchanged',
   async (id) => {
     const stream = await fixture().subscribe(0, { toolsListChanged: true }, { id });
     expect(await stream.message()).toBe(acknowledged(id, { toolsListChanged: true }));
@@ -48,12 +48,12 @@ test('two streams with the same id are independent', async () => {
   expect(await one.message()).toBe(listChanged('"same"', 'tools'));
   expect(await other.message()).toBe(listChanged('"same"', 'prompts'));
   one.drop();
-  await fixture().attached(1);
+  await fixture().untilAttached(1);
   await fixture().publish(0, { kind: 'prompts_list_changed' });
   expect(await other.message()).toBe(listChanged('"same"', 'prompts'));
 });
 
-test('a publish that nobody awaits goes on after its response was sent', async () => {
+test('a publish that is not awaited completes after the response', async () => {
   const stream = await fixture().subscribe(0, { toolsListChanged: true });
   await stream.message();
   await fixture().post(1, '/bus/hold?ms=500');
@@ -66,7 +66,7 @@ test('a publish that nobody awaits goes on after its response was sent', async (
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('a filter too large for a socket attachment is honored and heard', async () => {
+test('a filter that exceeds a socket attachment is honored', async () => {
   const uris = Array.from({ length: 200 }, (_, index) => `note://${index}/${'x'.repeat(200)}`);
   const stream = await fixture().subscribe(0, { resourceSubscriptions: uris });
   expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: uris }));

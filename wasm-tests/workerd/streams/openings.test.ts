@@ -5,16 +5,13 @@ import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs
 import { callTool } from '../../host/call.ts';
 import { listen, type WireStream } from '../../host/listen.ts';
 
-/** One opening, in milliseconds. */
+/** The times of one opening, in milliseconds. */
 interface Opening {
-  /** The stream before it leaves once this one is acknowledged, and not while it opens. */
+  /** Whether the former stream leaves after this one is acknowledged, not while it opens. */
   stays: boolean;
-  /**
-   * The stream before it leaves before the change already: its server may notice by the change
-   * alone.
-   */
+  /** Whether the former stream leaves before the change, by which its server may notice. */
   leavesFirst: boolean;
-  /** From the change to the end of the stream before it. */
+  /** From the change to the end of the former stream. */
   leavesAfter: number;
   /** From the change to the request. */
   opensAfter: number;
@@ -22,7 +19,7 @@ interface Opening {
   rests: number;
 }
 
-/** How many openings are tried: `OPENINGS=500 npm run check:openings`. */
+/** The number of openings; `OPENINGS=500 npm run check:openings` sets it. */
 const RUNS = Number(process.env['OPENINGS'] ?? 20);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -39,12 +36,12 @@ beforeAll(async () => {
 afterAll(() => workerd?.stop());
 
 test(
-  `a stream that waits for the bus hears nothing from before its acknowledgment (seed ${SEED})`,
+  `a stream that waits for the bus receives nothing from before its acknowledgment (seed ${SEED})`,
   async () => {
     const openings = fc.sample(anyOpening, { numRuns: RUNS, seed: SEED });
     let former: WireStream | undefined;
     for (const [place, opening] of openings.entries()) {
-      const stream: WireStream = await opened(`n${place}`, opening, former);
+      const stream: WireStream = await open(`n${place}`, opening, former);
       await edit('bell', `${place}`);
       expect(await updatesUntil(stream, 'note://bell'), `opening ${place}`).toEqual([]);
       former = stream;
@@ -62,8 +59,8 @@ const anyOpening = fc.record({
   rests: fc.nat(40),
 });
 
-/** Opens a stream that watches a note which was just written, while the former stream leaves. */
-async function opened(name: string, opening: Opening, former?: WireStream): Promise<WireStream> {
+/** Opens a stream that follows a note which was just written, while the former stream leaves. */
+async function open(name: string, opening: Opening, former?: WireStream): Promise<WireStream> {
   if (opening.leavesFirst) former?.drop();
   await edit(name, 'new');
   const left = pause(opening.leavesAfter).then(() => {
@@ -81,7 +78,7 @@ async function opened(name: string, opening: Opening, former?: WireStream): Prom
   return stream;
 }
 
-/** What the stream is told before the first cue for `uri`. */
+/** The messages of the stream before the first cue for `uri`. */
 async function updatesUntil(stream: WireStream, uri: string): Promise<string[]> {
   const before: string[] = [];
   for (;;) {

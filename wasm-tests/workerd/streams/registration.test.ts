@@ -6,7 +6,7 @@ import { acknowledged, listChanged } from '../../host/listen.ts';
 
 const fixture = useFixture();
 
-test('the ack waits for the bus, and what is published after it is delivered', async () => {
+test('the acknowledgment waits for the bus, and what is published after it is delivered', async () => {
   await fixture().post(1, '/bus/delay?ms=1000');
   const opening = fixture().subscribe(0, { toolsListChanged: true });
   await expect
@@ -20,15 +20,15 @@ test('the ack waits for the bus, and what is published after it is delivered', a
   await fixture().post(1, '/bus/delay?ms=0');
 });
 
-test('a bus that does not confirm in time is a 503, and nothing stays registered', async () => {
+test('a stream whose bus does not confirm in time is a 503, and leaves nothing registered', async () => {
   await fixture().post(1, '/bus/delay?ms=4000');
   const { response } = await fixture().subscribe(0, { toolsListChanged: true });
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toBe('2');
   await fixture().post(1, '/bus/delay?ms=0');
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
 });
 
-test('publishing while streams open loses nothing after the ack, and nothing comes before it', async () => {
+test('streams that open during publishes receive everything after the acknowledgment', async () => {
   await openWhilePublishing(fixture(), (round) => round % 2);
 });

@@ -7,7 +7,7 @@ const fixture = useFixture();
 const TOOLS = { toolsListChanged: true };
 const ack = acknowledged('1', TOOLS);
 
-/** The messages of a stream up to its end. */
+/** Reads a stream to its end. */
 async function rest(stream: WireStream): Promise<string[]> {
   const messages: string[] = [];
   for (
@@ -20,18 +20,18 @@ async function rest(stream: WireStream): Promise<string[]> {
   return messages;
 }
 
-test('a stream ends at its age without a result, and leaves no socket behind', async () => {
+test('a stream ends at maxConnectionAgeMs without a result, and leaves no socket behind', async () => {
   const options = { maxConnectionAgeMs: 300 };
   const stream = await fixture().subscribeWith(0, options, TOOLS);
   expect(await rest(stream)).toEqual([ack]);
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
   expect(await fixture().ask<ListenStats>(0, options, 'stats')).toMatchObject({
     open: 0,
     ended: { rotated: 1 },
   });
 });
 
-test('a drain, asked for in another request of the isolate, ends the streams without a result', async () => {
+test('a drain in another request of the isolate ends the streams without a result', async () => {
   const options = {
     server: {
       info: { name: 'drained', version: '1' },
@@ -48,10 +48,10 @@ test('a drain, asked for in another request of the isolate, ends the streams wit
   const { response } = await fixture().subscribeWith(0, options, TOOLS);
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toBe('2');
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
 });
 
-test('a drain of so many ends the oldest streams, and the others hear on', async () => {
+test('a drain with a count ends the oldest streams, and the others receive further events', async () => {
   const options = {
     server: {
       info: { name: 'shed', version: '1' },
@@ -68,7 +68,7 @@ test('a drain of so many ends the oldest streams, and the others hear on', async
   expect(await streams[2]?.message()).toBe(listChanged('1', 'tools'));
 });
 
-test('a client that reads nothing for writeMs is given up, and its socket with it', async () => {
+test('the stream of a client that reads nothing for writeMs ends, with its socket', async () => {
   const options = { timeouts: { writeMs: 700 }, limits: { maxRequestBodySize: 1_000_000 } };
   const uris = Array.from({ length: 250 }, (_, place) => `note://${place}/${'x'.repeat(2_000)}`);
   await fixture().subscribeWith(0, options, { resourceSubscriptions: uris });
@@ -80,5 +80,5 @@ test('a client that reads nothing for writeMs is given up, and its socket with i
   await expect
     .poll(stats, { timeout: 60_000, interval: 10 })
     .toMatchObject({ open: 0, ended: { stalled: 1 } });
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
 }, 90_000);

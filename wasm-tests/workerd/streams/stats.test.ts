@@ -5,9 +5,9 @@ import { listChanged } from '../../host/listen.ts';
 const fixture = useFixture({ EDGES_PER_SHARD: '1' });
 const TOOLS = { toolsListChanged: true };
 
-test('how long a notification took from its publish in another isolate is counted, at the bus and at shards', async () => {
+test('written counts the delay of a notification from another isolate, at the bus and at shards', async () => {
   for (const opened of [1, 2, 3, 4]) {
-    // The bus has opened shards once another isolate has a stream, too.
+    // The stream of another isolate makes the bus open shards.
     if (opened === 3) await (await fixture().subscribe(1, TOOLS)).message();
     const stream = await fixture().subscribe(0, TOOLS);
     await stream.message();

@@ -14,7 +14,7 @@ import {
 const fixture = useFixture();
 const DECLARED = { capabilities: WITH_TASKS };
 
-test('the state of a task published in one isolate reaches a stream held by another, frame for frame', async () => {
+test('the state of a task published in one isolate reaches a stream of another, byte for byte', async () => {
   const honored = { resourceSubscriptions: ['note://a'], taskIds: ['t', 'u'] };
   const stream = await fixture().subscribe(0, honored, DECLARED);
   expect(await stream.event()).toBe(`event: message\ndata: ${acknowledged('1', honored)}`);
@@ -33,17 +33,17 @@ test('the state of a task published in one isolate reaches a stream held by anot
   expect(await stream.event()).toBe(`event: message\ndata: ${updated('1', 'note://a')}`);
 });
 
-test('a client that has not declared the extension gets no task, and nothing is registered', async () => {
+test('a client without the Tasks extension gets no task, and nothing is registered', async () => {
   const request = { method: 'POST', headers: LISTEN_HEADERS, body: listenBody({ taskIds: ['t'] }) };
   const response = await fetch(fixture().mcp(0), request);
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({
     error: { code: -32021, data: { requiredCapabilities: WITH_TASKS } },
   });
-  await fixture().attached(0);
+  await fixture().untilAttached(0);
 });
 
-test('what is no task is refused and not logged, and the next event finds its way', async () => {
+test('the bus refuses a malformed task, and delivers the next event', async () => {
   const stream = await fixture().subscribe(0, { toolsListChanged: true, taskIds: ['t'] }, DECLARED);
   await stream.message();
   const { position } = await fixture().bus<{ position: number }>('stats');

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { taskState } from '../../../host/listen.ts';
-import { SECRET, signed } from '../../../host/signing.ts';
+import { SECRET, signedFields } from '../../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3', IDEMPOTENCY_MS: '1', SIGNED_PUBLISHES: '8' });
 const BODY = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
@@ -29,7 +29,7 @@ async function position(): Promise<number> {
 
 describe('a captured signature', () => {
   const twin = (bus: string) => ({
-    ...signed({ body: BODY, bus, secret: `${SECRET}-twin` }),
+    ...signedFields({ body: BODY, bus, secret: `${SECRET}-twin` }),
     'x-tenant': bus,
   });
 
@@ -41,11 +41,11 @@ describe('a captured signature', () => {
   });
 
   test('does not publish under another key, without its key, or as another method', async () => {
-    const headers = signed({ body: BODY, key: 'one' });
+    const headers = signedFields({ body: BODY, key: 'one' });
     const { 'idempotency-key': _, ...keyless } = headers;
     expect((await post({ ...headers, 'idempotency-key': 'two' })).status).toBe(401);
     expect((await post(keyless)).status).toBe(401);
-    expect((await post(signed({ body: BODY, method: 'PUT' }))).status).toBe(401);
+    expect((await post(signedFields({ body: BODY, method: 'PUT' }))).status).toBe(401);
     expect((await post(headers)).status).toBe(200);
   });
 
@@ -65,7 +65,7 @@ describe('a captured signature', () => {
   test('publishes nothing again, however many publishes came since', async () => {
     const tenant = { 'x-tenant': 'busy' };
     const secret = `${SECRET}-busy`;
-    const headers = { ...signed({ body: BODY, bus: 'busy', secret }), ...tenant };
+    const headers = { ...signedFields({ body: BODY, bus: 'busy', secret }), ...tenant };
     expect(await answered(post(headers))).toEqual([200, { position: 1 }]);
     for (let turn = 0; turn < 5; turn += 1) {
       await post({ ...bearing(secret), ...tenant, 'idempotency-key': `key-${turn}` });
@@ -78,7 +78,7 @@ describe('a captured signature', () => {
     const secret = `${SECRET}-full`;
     const send = (turn: number) => {
       const body = JSON.stringify({ kind: 'resource_updated', uri: `note://${turn}` });
-      return post({ ...signed({ body, bus: 'full', secret }), 'x-tenant': 'full' }, body);
+      return post({ ...signedFields({ body, bus: 'full', secret }), 'x-tenant': 'full' }, body);
     };
     for (let turn = 1; turn <= 8; turn += 1)
       expect(await answered(send(turn))).toEqual([200, { position: turn }]);
@@ -120,7 +120,7 @@ describe('a guesser', () => {
     for (const tenant of ['unknown', 'secretless', 'acme', '', 'acme/shard-1', 'a'.repeat(257)]) {
       for (const headers of [
         bearing('not-the-secret-of-it'),
-        signed({ body: BODY, secret: 'x' }),
+        signedFields({ body: BODY, secret: 'x' }),
         JSON_TYPE,
       ]) {
         const response = await post({ ...headers, 'x-tenant': tenant });
@@ -140,8 +140,8 @@ describe('a body', () => {
       { 'mcp-listen-timestamp': '1', 'mcp-listen-signature': 'nonsense' },
       401,
     ],
-    ['whose signature is too old', signed({ body: BODY, agoSeconds: 330 }), 401],
-    ['whose signature is of the future', signed({ body: BODY, agoSeconds: -330 }), 401],
+    ['whose signature is too old', signedFields({ body: BODY, agoSeconds: 330 }), 401],
+    ['whose signature is of the future', signedFields({ body: BODY, agoSeconds: -330 }), 401],
     ['whose bearer is wrong', bearing('not-the-secret-of-it'), 401],
     ['whose key is malformed', { ...bearing(), 'idempotency-key': 'two words' }, 400],
     ['of another type', { 'content-type': 'text/plain' }, 415],
@@ -151,7 +151,7 @@ describe('a body', () => {
 
   test.each([
     ['a bearer', bearing()],
-    ['a signature', signed({ body: BODY })],
+    ['a signature', signedFields({ body: BODY })],
   ])('that never comes is given up, with %s', async (_what, headers) => {
     expect(await statusOf(headers)).toBe(408);
   });
@@ -253,7 +253,7 @@ describe('a publisher with narrowed rights', () => {
   test('has them with a signature, too', async () => {
     const body = JSON.stringify(note('note://todo'));
     const [status, { error }] = await answered(
-      post(signed({ body, secret: `${SECRET}-lists` }), body),
+      post(signedFields({ body, secret: `${SECRET}-lists` }), body),
     );
     expect([status, error]).toEqual([403, 'not-allowed']);
   });

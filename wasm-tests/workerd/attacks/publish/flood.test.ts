@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useFixture } from '../../../host/fixture/fixture.ts';
-import { SECRET, signed } from '../../../host/signing.ts';
+import { SECRET, signedFields } from '../../../host/signing.ts';
 
 const fixture = useFixture();
 const BODY = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 function forged(): Record<string, string> {
-  return signed({ body: BODY, secret: 'not-the-secret-of-it' });
+  return signedFields({ body: BODY, secret: 'not-the-secret-of-it' });
 }
 
 async function post(headers: Record<string, string>): Promise<number> {
@@ -61,7 +61,7 @@ describe('where the host tells no address', () => {
   ])('40 %s do not lock out a publisher', async (what, headers) => {
     for (let turn = 0; turn < 40; turn += 1) expect([401, 429]).toContain(await post(headers));
     expect(await post(BEARER)).toBe(200);
-    expect(await post(signed({ body: BODY, key: what.replace(' ', '-') }))).toBe(200);
+    expect(await post(signedFields({ body: BODY, key: what.replace(' ', '-') }))).toBe(200);
   });
 
   test('of 100 signed bodies that never come 16 are waited for, and a bearer is served meanwhile', async () => {
@@ -69,7 +69,7 @@ describe('where the host tells no address', () => {
     await Promise.any(answers);
     expect(await post(BEARER)).toBe(200);
     expect(await counted(answers)).toEqual({ 503: 84, 408: 16 });
-    expect(await post(signed({ body: BODY, key: 'after-a-flood' }))).toBe(200);
+    expect(await post(signedFields({ body: BODY, key: 'after-a-flood' }))).toBe(200);
   });
 
   test('bodies whose senders leave make room', async () => {
@@ -77,7 +77,7 @@ describe('where the host tells no address', () => {
     for (const answer of answers) answer.catch(() => {});
     expect(await Promise.any(answers)).toBe(503);
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => post(signed({ body: BODY })), { timeout: 5_000 }).toBe(200);
+    await expect.poll(() => post(signedFields({ body: BODY })), { timeout: 5_000 }).toBe(200);
   });
 });
 
@@ -87,9 +87,9 @@ describe('at an address', () => {
     for (let turn = 0; turn < 30; turn += 1) expect(await post({ ...forged(), ...at })).toBe(401);
     expect(await post({ ...WRONG, ...at })).toBe(429);
     expect(await post({ ...BEARER, ...at })).toBe(200);
-    expect(await post({ ...signed({ body: BODY }), ...at })).toBe(429);
+    expect(await post({ ...signedFields({ body: BODY }), ...at })).toBe(429);
     expect(
-      await post({ ...signed({ body: BODY, key: 'elsewhere' }), 'x-address': '192.0.2.21' }),
+      await post({ ...signedFields({ body: BODY, key: 'elsewhere' }), 'x-address': '192.0.2.21' }),
     ).toBe(200);
   });
 
@@ -103,14 +103,14 @@ describe('at an address', () => {
     const answers = many(20, () => stalled({ ...forged(), 'x-address': '192.0.2.50' }));
     expect(await Promise.any(answers)).toBe(503);
     expect(
-      await post({ ...signed({ body: BODY, key: 'next-door' }), 'x-address': '192.0.2.51' }),
+      await post({ ...signedFields({ body: BODY, key: 'next-door' }), 'x-address': '192.0.2.51' }),
     ).toBe(200);
     expect(await counted(answers)).toEqual({ 503: 4, 408: 16 });
   });
 
   test('a signed publish that is right does not count', async () => {
     const send = (turn: number) =>
-      post({ ...signed({ body: BODY, key: `k${turn}` }), 'x-address': '192.0.2.40' });
+      post({ ...signedFields({ body: BODY, key: `k${turn}` }), 'x-address': '192.0.2.40' });
     for (let turn = 0; turn < 40; turn += 1) expect(await send(turn)).toBe(200);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useFixture } from '../../../host/fixture/fixture.ts';
-import { SECRET, type Signing, signed } from '../../../host/signing.ts';
+import { SECRET, type Signing, signedFields } from '../../../host/signing.ts';
 
 const fixture = useFixture({ IDEMPOTENCY_KEYS: '3', SIGNED_PUBLISHES: '8' });
 const TOOLS = JSON.stringify({ kind: 'tools_list_changed' });
@@ -26,7 +26,7 @@ function bearing(secret: string, key: string): Record<string, string> {
 }
 
 function signedFor(bus: string, signing: Partial<Signing> = {}): Record<string, string> {
-  return signed({ body: TOOLS, bus, secret: `${SECRET}-${bus}`, ...signing });
+  return signedFields({ body: TOOLS, bus, secret: `${SECRET}-${bus}`, ...signing });
 }
 
 /** Publishes with as many other keys as a bus remembers. */

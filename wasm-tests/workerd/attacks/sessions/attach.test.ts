@@ -24,7 +24,7 @@ describe.each([
 
   test("a stream that is attached for another principal than the session's, or was not opened, is released, and is sent nothing", async () => {
     const session = await LegacySession.begin(fixture().via(0, ANN));
-    const stream = await fixture().open(session, 0, undefined, ANN);
+    const stream = await fixture().openSession(session, 0, undefined, ANN);
     await stream.event();
     for (const claim of ['1 bob', '1', '1 ', '1  ann', '0 ann'].map(
       (rest) => `${session.id} ${rest}`,

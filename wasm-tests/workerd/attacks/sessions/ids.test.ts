@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../../host/bundle.ts';
+import { bundleWorker } from '../../../host/bundle.ts';
 import { LegacySession } from '../../../host/legacy.ts';
 
 let workerd: Workerd;
 
 beforeAll(async () => {
   workerd = await startWorkerd({
-    bundle: await bundled('wasm-tests/workerd/attacks/routed'),
+    bundle: await bundleWorker('wasm-tests/workerd/attacks/routed'),
     durableObjects: [
       { binding: 'MCP_BUS', className: 'RoutedBus' },
       { binding: 'IDLE', className: 'Idle' },

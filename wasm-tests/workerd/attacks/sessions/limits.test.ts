@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { LegacySession } from '../../../host/legacy.ts';
-import { testSessionLimits, type Who } from '../../../host/sessions/limits.ts';
+import { type Caller, testSessionLimits } from '../../../host/sessions/limits.ts';
 
 const fixture = useFixture();
 
-testSessionLimits((limits, who) => (init) => {
-  const headers = { ...(init.headers as object), ...fieldsOf(who) };
+testSessionLimits((limits, caller) => (init) => {
+  const headers = { ...(init.headers as object), ...fieldsOf(caller) };
   return fixture().sendWith(0, { limits }, { ...init, headers });
 });
 
-test('what a caller has taken is known to a bus object that was reset, and in every isolate', async () => {
+test('the usage of a caller is known in every isolate, and survives a reset of the bus object', async () => {
   const limits = { sessionsPerPrincipal: 2, sessionUriBytes: 100 };
   const send = (edge: number) => (init: RequestInit) => {
     const headers = { ...(init.headers as object), 'x-user': 'ann' };
@@ -29,15 +29,12 @@ test('what a caller has taken is known to a bus object that was reset, and in ev
   for (const session of [second, third]) await session.end();
 });
 
-/**
- * The fixture takes the field of a continent for a request that came through the network of the
- * host.
- */
-function fieldsOf({ address, claimed, user }: Who): Record<string, string> {
-  const told = address ?? claimed;
+/** The fixture treats a request with a continent as one from the network of the host. */
+function fieldsOf({ address, claimed, user }: Caller): Record<string, string> {
+  const connecting = address ?? claimed;
   return {
     ...(user !== undefined && { 'x-user': user }),
-    ...(told !== undefined && { 'cf-connecting-ip': told }),
+    ...(connecting !== undefined && { 'cf-connecting-ip': connecting }),
     ...(address !== undefined && { 'x-continent': 'EU' }),
   };
 }
