@@ -18,6 +18,17 @@ export async function startDeployed(
   return workerd;
 }
 
+/** Starts the deployed Worker; resolves with the message of its error, '' if it starts. */
+export async function startError(text: Record<string, string>): Promise<string> {
+  return startWorkerd({ bundle: workerBundle, edges: 1, text }).then(
+    async (workerd) => {
+      await workerd.stop();
+      return '';
+    },
+    (error: Error) => error.message,
+  );
+}
+
 /** The variables with which `npm start` enables everything. */
 export const EVERYTHING_ON = {
   CONSOLE: 'on',

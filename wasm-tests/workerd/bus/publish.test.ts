@@ -16,36 +16,37 @@ function post(body: unknown, headers: Record<string, string> = BEARER): Promise<
   return fixture().request(0, '/endpoint', { method: 'POST', headers, body: text });
 }
 
-async function told(answer: Promise<Response>): Promise<[number, Record<string, unknown>]> {
+/** The status and the body of an answer. */
+async function answerOf(answer: Promise<Response>): Promise<[number, Record<string, unknown>]> {
   const response = await answer;
   return [response.status, (await response.json()) as Record<string, unknown>];
 }
 
-async function position(): Promise<number> {
-  return (await fixture().bus<{ position: number }>('stats')).position;
+function position(): Promise<number> {
+  return fixture().position();
 }
 
-describe('what is published', () => {
-  test('is heard in another isolate, and its position is the answer', async () => {
+describe('a publish', () => {
+  test('reaches another isolate, and its answer is the position', async () => {
     const stream = await fixture().subscribe(1, { resourceSubscriptions: [URI] });
     expect(await stream.message()).toBe(acknowledged('1', { resourceSubscriptions: [URI] }));
     const before = await position();
-    expect(await told(post(updateOf()))).toEqual([200, { position: before + 1 }]);
+    expect(await answerOf(post(updateOf()))).toEqual([200, { position: before + 1 }]);
     expect(await stream.message()).toBe(updated('1', URI));
   });
 
-  test('as an array is one transaction, and tells the position of each', async () => {
+  test('of an array is one transaction, and its answer has the position of each event', async () => {
     const before = await position();
     const batch = [updateOf('note://a'), updateOf('note://b')];
     const positions = [before + 1, before + 2];
-    expect(await told(post(batch))).toEqual([200, { position: before + 2, positions }]);
-    expect(await told(post([updateOf()]))).toEqual([
+    expect(await answerOf(post(batch))).toEqual([200, { position: before + 2, positions }]);
+    expect(await answerOf(post([updateOf()]))).toEqual([
       200,
       { position: before + 3, positions: [before + 3] },
     ]);
   });
 
-  test('may be written as the notification that tells of it, and as the Python SDK names it', async () => {
+  test('may have the form of the notification, or the event names of the Python SDK', async () => {
     const stream = await fixture().subscribe(1, { resourceSubscriptions: [URI] });
     await stream.message();
     await post({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI } });
@@ -55,21 +56,21 @@ describe('what is published', () => {
   });
 });
 
-/** Lists in lists, so many. */
+/** Arrays nested to this depth. */
 function nested(depth: number): unknown[] {
   return depth === 1 ? [] : [nested(depth - 1)];
 }
 
 describe('a publisher', () => {
   test.each([
-    ['nothing', {}],
+    ['no credentials', {}],
     ['another secret', { authorization: 'Bearer simsim' }],
-    ['the beginning of it', { authorization: `Bearer ${SECRET.slice(0, -1)}` }],
-    ['nothing after the scheme', { authorization: 'Bearer' }],
-    ['it under another scheme', { authorization: `Basic ${SECRET}` }],
-    ['a signature that is none', { 'mcp-listen-timestamp': '1', 'mcp-listen-signature': SECRET }],
+    ['the beginning of the secret', { authorization: `Bearer ${SECRET.slice(0, -1)}` }],
+    ['a scheme only', { authorization: 'Bearer' }],
+    ['the secret under another scheme', { authorization: `Basic ${SECRET}` }],
+    ['a malformed signature', { 'mcp-listen-timestamp': '1', 'mcp-listen-signature': SECRET }],
     [
-      'the secret, but a bad signature',
+      'the secret and a wrong signature',
       { ...BEARER, 'mcp-listen-signature': `v2=${'0'.repeat(64)}` },
     ],
   ])('with %s is refused', async (_what, headers) => {
@@ -83,14 +84,17 @@ describe('a publisher', () => {
     expect(await position()).toBe(before);
   });
 
-  test('may sign instead of showing the secret', async () => {
+  test('may sign instead of sending the secret', async () => {
     const body = JSON.stringify(updateOf());
     const before = await position();
-    expect(await told(post(body, signedFields({ body })))).toEqual([200, { position: before + 1 }]);
-    expect((await told(post(body, signedFields({ body, secret: 'simsim' }))))[0]).toBe(401);
-    expect((await told(post(`${body} `, signedFields({ body }))))[0]).toBe(401);
+    expect(await answerOf(post(body, signedFields({ body })))).toEqual([
+      200,
+      { position: before + 1 },
+    ]);
+    expect((await answerOf(post(body, signedFields({ body, secret: 'simsim' }))))[0]).toBe(401);
+    expect((await answerOf(post(`${body} `, signedFields({ body }))))[0]).toBe(401);
     const { 'mcp-listen-timestamp': _, ...timeless } = signedFields({ body });
-    expect((await told(post(body, timeless)))[0]).toBe(401);
+    expect((await answerOf(post(body, timeless)))[0]).toBe(401);
   });
 
   test.each([
@@ -98,21 +102,25 @@ describe('a publisher', () => {
     [290, 200],
     [-330, 401],
     [330, 401],
-  ])('who signed %d seconds ago gets %d', async (ago, status) => {
+  ])('with a signature of %d seconds ago gets %d', async (ago, status) => {
     const body = JSON.stringify(updateOf(`note://${ago}`));
-    const [answered, { error }] = await told(post(body, signedFields({ body, agoSeconds: ago })));
+    const [answered, { error }] = await answerOf(
+      post(body, signedFields({ body, agoSeconds: ago })),
+    );
     expect([answered, error]).toEqual([status, status === 401 ? 'stale-timestamp' : undefined]);
   });
 
-  test('of one tenant does not publish to another, and is not heard there', async () => {
+  test('of one tenant cannot publish to another tenant', async () => {
     const stream = await fixture().subscribe(1, { resourceSubscriptions: [URI] });
     await stream.message();
     const headers = { ...BEARER, authorization: `Bearer ${SECRET}-acme`, 'x-tenant': 'acme' };
-    expect(await told(post(updateOf(), headers))).toEqual([200, { position: 1 }]);
-    expect((await told(post(updateOf(), { ...headers, 'x-tenant': 'other' })))[0]).toBe(401);
-    expect((await told(post(updateOf(), { ...headers, 'x-tenant': 'mcp-listen' })))[0]).toBe(401);
+    expect(await answerOf(post(updateOf(), headers))).toEqual([200, { position: 1 }]);
+    expect((await answerOf(post(updateOf(), { ...headers, 'x-tenant': 'other' })))[0]).toBe(401);
+    expect((await answerOf(post(updateOf(), { ...headers, 'x-tenant': 'mcp-listen' })))[0]).toBe(
+      401,
+    );
     for (const name of ['', 'acme/shard-1', 'a'.repeat(257)]) {
-      expect(await told(post(updateOf(), { ...headers, 'x-tenant': name }))).toMatchObject([
+      expect(await answerOf(post(updateOf(), { ...headers, 'x-tenant': name }))).toMatchObject([
         401,
         { error: 'unauthorized' },
       ]);
@@ -123,79 +131,77 @@ describe('a publisher', () => {
   });
 });
 
-describe('the same key again', () => {
+describe('a repeated idempotency key', () => {
   const keyed = (key: string) => ({ ...BEARER, 'idempotency-key': key });
 
-  test('answers the same position and publishes nothing', async () => {
+  test('gets the same position, and publishes nothing', async () => {
     const before = await position();
     const batch = [updateOf('note://a'), updateOf('note://b')];
     const answers = await Promise.all([
-      told(post(batch, keyed('one'))),
-      told(post(batch, keyed('one'))),
+      answerOf(post(batch, keyed('one'))),
+      answerOf(post(batch, keyed('one'))),
     ]);
-    answers.push(await told(post(batch, keyed('one'))));
+    answers.push(await answerOf(post(batch, keyed('one'))));
     const answer = { position: before + 2, positions: [before + 1, before + 2] };
     expect(answers).toEqual([200, 200, 200].map((status) => [status, answer]));
     expect(await position()).toBe(before + 2);
   });
 
-  test('is kept over a reset of the bus', async () => {
-    const [, first] = await told(post(updateOf(), keyed('kept')));
+  test('is known after a reset of the bus', async () => {
+    const [, first] = await answerOf(post(updateOf(), keyed('kept')));
     await fixture().post(0, '/bus/reset');
-    expect(await told(post(updateOf(), keyed('kept')))).toEqual([200, first]);
+    expect(await answerOf(post(updateOf(), keyed('kept')))).toEqual([200, first]);
   });
 
-  test('with other events is refused', async () => {
+  test('is refused with other events', async () => {
     await post(updateOf(), keyed('other'));
     const before = await position();
-    expect(await told(post(updateOf('note://x'), keyed('other')))).toMatchObject([
+    expect(await answerOf(post(updateOf('note://x'), keyed('other')))).toMatchObject([
       422,
       { error: 'idempotency-key-reused' },
     ]);
     expect(await position()).toBe(before);
   });
 
-  test('is forgotten after so many others', async () => {
-    const [, first] = await told(post(updateOf(), keyed('1')));
+  test('is new again after idempotencyKeys others', async () => {
+    const [, first] = await answerOf(post(updateOf(), keyed('1')));
     for (const key of ['2', '3']) await post(updateOf(), keyed(key));
-    expect(await told(post(updateOf(), keyed('1')))).toEqual([200, first]);
+    expect(await answerOf(post(updateOf(), keyed('1')))).toEqual([200, first]);
     await post(updateOf(), keyed('4'));
-    const [, again] = await told(post(updateOf(), keyed('1')));
+    const [, again] = await answerOf(post(updateOf(), keyed('1')));
     expect(again['position']).toBe((first['position'] as number) + 4);
   });
 
-  test('that is none is refused', async () => {
+  test('is refused if it is malformed', async () => {
     for (const key of ['a'.repeat(257), 'two words']) {
-      expect(await told(post(updateOf(), keyed(key)))).toMatchObject([
+      expect(await answerOf(post(updateOf(), keyed(key)))).toMatchObject([
         400,
         { error: 'invalid-idempotency-key' },
       ]);
     }
     for (const length of [1, 255, 256]) {
-      expect((await told(post(updateOf(), keyed('a'.repeat(length)))))[0]).toBe(200);
+      expect((await answerOf(post(updateOf(), keyed('a'.repeat(length)))))[0]).toBe(200);
     }
   });
 
-  test('a signed request that is repeated publishes nothing', async () => {
+  test('is not needed by a signed request, which publishes nothing when it is repeated', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
     const headers = signedFields({ body });
-    const [, first] = await told(post(body, headers));
-    expect(await told(post(body, headers))).toEqual([200, first]);
+    const [, first] = await answerOf(post(body, headers));
+    expect(await answerOf(post(body, headers))).toEqual([200, first]);
     const digits = headers['mcp-listen-signature']?.slice(3).toUpperCase();
-    expect(await told(post(body, { ...headers, 'mcp-listen-signature': `v2=${digits}` }))).toEqual([
-      200,
-      first,
-    ]);
+    expect(
+      await answerOf(post(body, { ...headers, 'mcp-listen-signature': `v2=${digits}` })),
+    ).toEqual([200, first]);
   });
 
-  test('in a request that is signed again publishes nothing either', async () => {
+  test('publishes nothing in a request with a new signature', async () => {
     const body = JSON.stringify(updateOf('note://signed'));
-    const [, first] = await told(post(body, signedFields({ body, key: 'signed' })));
-    expect(await told(post(body, signedFields({ body, key: 'signed', agoSeconds: 5 })))).toEqual([
-      200,
-      first,
-    ]);
-    expect(await told(post(body, keyed('signed')))).toEqual([200, first]);
+    const [, first] = await answerOf(post(body, signedFields({ body, key: 'signed' })));
+    expect(
+      await answerOf(post(body, signedFields({ body, key: 'signed', agoSeconds: 5 }))),
+    ).toEqual([200, first]);
+    expect(await answerOf(post(body, keyed('signed')))).toEqual([200, first]);
   });
 });
 
@@ -207,12 +213,12 @@ describe('a body', () => {
   ])('of %d bytes gets %d', async (bytes, status) => {
     const body = JSON.stringify(updateOf());
     const padded = body + ' '.repeat(bytes - body.length);
-    expect((await told(post(padded)))[0]).toBe(status);
-    // Without a length that it could be judged by.
+    expect((await answerOf(post(padded)))[0]).toBe(status);
+    // The same without a content-length.
     const parts = new Blob([padded]).stream();
     const init = { method: 'POST', headers: BEARER, body: parts, duplex: 'half' } as RequestInit;
     expect((await fixture().request(0, '/endpoint', init)).status).toBe(status);
-    expect((await told(post(padded, signedFields({ body: padded }))))[0]).toBe(status);
+    expect((await answerOf(post(padded, signedFields({ body: padded }))))[0]).toBe(status);
   });
 
   test.each<[string, number, (size: number) => object]>([
@@ -223,25 +229,26 @@ describe('a body', () => {
     ],
     ['a group of %d bytes', 2_048, (bytes) => ({ ...updateOf(), group: 'x'.repeat(bytes) })],
     ['a depth of %d', 64, (depth) => ({ ...updateOf(), x: nested(depth - 1) })],
-  ])('with %s is taken up to the limit', async (_what, limit, bodyOf) => {
-    for (const beyond of [-1, 0]) expect((await told(post(bodyOf(limit + beyond))))[0]).toBe(200);
-    expect((await told(post(bodyOf(limit + 1))))[0]).toBe(400);
+  ])('with %s is accepted up to the limit', async (_what, limit, bodyOf) => {
+    for (const beyond of [-1, 0])
+      expect((await answerOf(post(bodyOf(limit + beyond))))[0]).toBe(200);
+    expect((await answerOf(post(bodyOf(limit + 1))))[0]).toBe(400);
   });
 
   test.each([
-    ['nothing', '', 'malformed-body', undefined],
-    ['no JSON', '{', 'malformed-body', undefined],
-    ['a key twice', '{"kind":"tools_list_changed","kind":"x"}', 'malformed-body', undefined],
+    ['no bytes', '', 'malformed-body', undefined],
+    ['malformed JSON', '{', 'malformed-body', undefined],
+    ['a duplicate key', '{"kind":"tools_list_changed","kind":"x"}', 'malformed-body', undefined],
     ['no events', [], 'no-events', undefined],
-    ['another kind', { kind: 'roots_list_changed' }, 'unknown-event-kind', 0],
+    ['an unknown kind', { kind: 'roots_list_changed' }, 'unknown-event-kind', 0],
     ['an empty URI', updateOf(''), 'invalid-uri', 0],
     ['a control character', updateOf('a\nb'), 'invalid-uri', 0],
     ['a URI of 2,049 bytes', updateOf(`${'ä'.repeat(1_024)}a`), 'invalid-uri', 0],
-    ['a batch with one that is no event', [updateOf(), 7], 'malformed-event', 1],
+    ['a malformed event in a batch', [updateOf(), 7], 'malformed-event', 1],
     ['a task without a state', [updateOf(), { kind: 'task_status' }], 'invalid-task', 1],
     ['a disconnect', { kind: 'disconnect', principal: 'ann' }, 'disconnect-not-allowed', 0],
     [
-      'one among changes',
+      'a disconnect in a batch',
       [updateOf(), { kind: 'disconnect', principal: 'ann' }],
       'disconnect-not-allowed',
       1,
@@ -257,32 +264,31 @@ describe('a body', () => {
     });
     expect(await position()).toBe(before);
   });
+});
 
+describe('the media type of a publish', () => {
   test.each([
-    ['no type', { authorization: `Bearer ${SECRET}` }],
+    ['a missing type', { authorization: `Bearer ${SECRET}` }],
     ['plain text', { ...BEARER, 'content-type': 'text/plain' }],
-    [
-      'another encoding of characters',
-      { ...BEARER, 'content-type': 'application/json; charset=utf-16' },
-    ],
+    ['another charset', { ...BEARER, 'content-type': 'application/json; charset=utf-16' }],
     ['a compression', { ...BEARER, 'content-encoding': 'gzip' }],
-  ])('with %s is refused before its sender is looked at', async (_what, headers) => {
-    expect(await told(post(updateOf(), headers))).toMatchObject([
+  ])('is checked before credentials: %s is refused', async (_what, headers) => {
+    expect(await answerOf(post(updateOf(), headers))).toMatchObject([
       415,
       { error: 'unsupported-media-type' },
     ]);
   });
 
-  test('in UTF-8 that says so is taken', async () => {
+  test('may name UTF-8', async () => {
     for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) {
-      expect((await told(post(updateOf(), { ...BEARER, 'content-type': type })))[0]).toBe(200);
+      expect((await answerOf(post(updateOf(), { ...BEARER, 'content-type': type })))[0]).toBe(200);
     }
   });
+});
 
-  test('is posted, or refused', async () => {
-    for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
-      const response = await fixture().request(0, '/endpoint', { method });
-      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
-    }
-  });
+test('the publish endpoint accepts POST only', async () => {
+  for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+    const response = await fixture().request(0, '/endpoint', { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  }
 });

@@ -1,21 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { useFixture } from '../../host/fixture/fixture.ts';
+import { type Fixture, useFixture } from '../../host/fixture/fixture.ts';
 import { fields, LegacySession } from '../../host/legacy.ts';
 import { listChanged, type WireStream } from '../../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };
 const CUE = listChanged('1', 'tools');
 
-describe.each([
+const CONFIGURATIONS: [name: string, text: Record<string, string>][] = [
   ['one socket for each stream', { SOCKETS: 'each' }],
   ['a shared socket', { SOCKETS: 'auto' }],
   ['shards', { SOCKETS: 'each', EDGES_PER_SHARD: '2' }],
-])('with %s', (_, text) => {
-  const fixture = useFixture(text);
+];
 
-  function open(edge: number, name: string, ...groups: string[]): Promise<WireStream> {
-    return fixture().open(edge, TOOLS, { options: { principal: { name, groups } } });
-  }
+describe.each(CONFIGURATIONS)('an event for a group, with %s', (_, text) => {
+  const fixture = useFixture(text);
+  const open = opener(fixture);
 
   function publish(group: string): Promise<number> {
     return fixture().publish(1, {
@@ -25,7 +24,7 @@ describe.each([
     });
   }
 
-  test('an event for a group reaches the callers of the group in every isolate, and no others', async () => {
+  test('reaches the callers of the group in every isolate, and no others', async () => {
     const ann = [
       await open(0, 'ann', 'acme'),
       await open(0, 'amy', 'acme'),
@@ -36,16 +35,13 @@ describe.each([
     expect(await ben.message()).toBe(CUE);
     expect(await publish('acme')).toBe(200);
     for (const stream of ann) expect(await stream.message()).toBe(CUE);
-    expect(
-      await fixture().ask(0, { principal: { name: 'ben', groups: ['bolt', 'both'] } }, 'stats'),
-    ).toMatchObject({
-      notifications: 1,
-    });
+    const principal = { name: 'ben', groups: ['bolt', 'both'] };
+    expect(await fixture().ask(0, { principal }, 'stats')).toMatchObject({ notifications: 1 });
     await fixture().publish(1, { kind: 'tools_list_changed' });
     for (const stream of [...ann, ben]) expect(await stream.message()).toBe(CUE);
   });
 
-  test('an event for a group reaches the sessions of its callers, and no others', async () => {
+  test('reaches the sessions of its callers, and no others', async () => {
     const session = async (edge: number, name: string, group: string) => {
       const principal = { name, groups: [group] };
       const begun = await LegacySession.begin((init) =>
@@ -69,8 +65,13 @@ describe.each([
       stream.drop();
     }
   });
+});
 
-  test('a disconnect in one isolate ends the streams of a caller in all isolates', async () => {
+describe.each(CONFIGURATIONS)('a disconnect, with %s', (_, text) => {
+  const fixture = useFixture(text);
+  const open = opener(fixture);
+
+  test('in one isolate ends the streams of a caller in all isolates', async () => {
     const streams = [await open(0, 'cid'), await open(1, 'cid'), await open(0, 'cid')];
     const other = await open(0, 'dan');
     const begun = performance.now();
@@ -82,7 +83,7 @@ describe.each([
     expect(await other.message()).toBe(CUE);
   });
 
-  test('a disconnect while the bus is away ends the streams of the caller when it is back', async () => {
+  test('while the bus is away ends the streams of the caller when it is back', async () => {
     const stream = await open(0, 'eve');
     const other = await open(0, 'fay');
     await fixture().post(1, '/bus/shut?ms=2000');
@@ -93,3 +94,9 @@ describe.each([
     expect(await stream.message()).toBeUndefined();
   });
 });
+
+/** Opens a stream at an isolate for a caller of these groups. */
+function opener(fixture: () => Fixture) {
+  return (edge: number, name: string, ...groups: string[]): Promise<WireStream> =>
+    fixture().open(edge, TOOLS, { options: { principal: { name, groups } } });
+}

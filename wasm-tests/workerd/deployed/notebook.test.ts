@@ -4,13 +4,13 @@ import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs
 import { call, callTool, type ToolResult } from '../../host/call.ts';
 import { listen, type WireStream } from '../../host/listen.ts';
 
-// A change that never comes must not hold the lane for a minute.
+// A missing change must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 10_000 });
 
 let workerd: Workerd;
-/** Where changes are made. */
+/** The endpoint that makes changes. */
 let here: string;
-/** Where they are seen: an isolate that has no part in making them. */
+/** The endpoint that streams listen at, in another isolate. */
 let there: string;
 let streams: WireStream[] = [];
 let rung = 0;
@@ -40,9 +40,9 @@ async function ring(): Promise<void> {
 }
 
 /**
- * Listens in the other isolate to all lists, the bell and `uris`, and to a note that no other
- * stream names: so the acknowledgment waits for the bus, and the stream receives nothing that was
- * published before.
+ * Listens in the other isolate to all lists, the bell and `uris`. It also listens to a note that no
+ * other stream names, so the acknowledgment waits for the bus, and the stream receives nothing that
+ * was published before.
  */
 async function watch(...uris: string[]): Promise<WireStream> {
   opened += 1;
@@ -57,8 +57,8 @@ async function watch(...uris: string[]): Promise<WireStream> {
   return stream;
 }
 
-/** Everything that the stream heard so far: rings the bell and reads until it sounds. */
-async function heard(stream: WireStream): Promise<string[]> {
+/** Everything that the stream has received so far: changes the bell, and reads up to its cue. */
+async function received(stream: WireStream): Promise<string[]> {
   await ring();
   const all: string[] = [];
   for (;;) {
@@ -89,7 +89,7 @@ async function read(uri: string): Promise<string | number | undefined> {
   return result?.contents[0]?.text ?? error?.code;
 }
 
-function says({ content }: ToolResult): string {
+function textOf({ content }: ToolResult): string {
   return content.map(({ text }) => text).join('\n');
 }
 
@@ -108,7 +108,7 @@ describe('the catalogue', () => {
     expect(await listed('prompts')).toEqual([]);
   });
 
-  test('opens with two notes and a template for more', async () => {
+  test('has two notes at first, and a template', async () => {
     expect(await uris()).toEqual(expect.arrayContaining(['note://todo', 'note://journal']));
     expect(await read('note://todo')).toBe('buy milk');
     expect(await read('note://journal')).toBe('day one');
@@ -119,41 +119,44 @@ describe('the catalogue', () => {
     expect(result?.resourceTemplates).toMatchObject([{ uriTemplate: 'note://{name}' }]);
   });
 
-  test('a note that does not exist is not a resource', async () => {
+  test('does not have a note that does not exist', async () => {
     expect(await read('note://nobody')).toBe(-32602);
   });
 });
 
 describe('notes', () => {
-  test('a changed note is announced to those who watch it', async () => {
+  test('a changed note is announced to the streams that follow it', async () => {
     const stream = await watch('note://todo');
     await callTool(here, 'edit_note', { name: 'todo', text: 'buy oat milk' });
-    expect(await heard(stream)).toEqual(['resources/updated note://todo']);
+    expect(await received(stream)).toEqual(['resources/updated note://todo']);
     expect(await read('note://todo')).toBe('buy oat milk');
   });
 
   test('a new note changes the resource list too', async () => {
     const stream = await watch('note://new');
     await callTool(here, 'edit_note', { name: 'new', text: '' });
-    expect(await heard(stream)).toEqual(['resources/list_changed', 'resources/updated note://new']);
+    expect(await received(stream)).toEqual([
+      'resources/list_changed',
+      'resources/updated note://new',
+    ]);
     expect(await uris()).toContain('note://new');
     expect(await read('note://new')).toBe('');
   });
 
-  test('writing what is there already announces nothing', async () => {
+  test('writing the same text announces nothing', async () => {
     await callTool(here, 'edit_note', { name: 'same', text: 'as ever' });
     const stream = await watch('note://same');
     const result = await callTool(here, 'edit_note', { name: 'same', text: 'as ever' });
-    expect(says(result)).toBe('note://same already says that. Nothing changed.');
+    expect(textOf(result)).toBe('note://same already says that. Nothing changed.');
     expect(result.structuredContent).toEqual({ changes: [] });
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
   });
 
-  test('a deleted note leaves the list, and those who watched it hear of it', async () => {
+  test('a deleted note leaves the list, and is announced to the streams that follow it', async () => {
     await callTool(here, 'edit_note', { name: 'brief', text: 'gone soon' });
     const stream = await watch('note://brief');
     await callTool(here, 'delete_note', { name: 'brief' });
-    expect(await heard(stream)).toEqual([
+    expect(await received(stream)).toEqual([
       'resources/list_changed',
       'resources/updated note://brief',
     ]);
@@ -161,39 +164,39 @@ describe('notes', () => {
     expect(await read('note://brief')).toBe(-32602);
   });
 
-  test('deleting what is not there announces nothing', async () => {
+  test('deleting a missing note announces nothing', async () => {
     const stream = await watch('note://nobody');
-    expect(says(await callTool(here, 'delete_note', { name: 'nobody' }))).toContain(
+    expect(textOf(await callTool(here, 'delete_note', { name: 'nobody' }))).toContain(
       'Nothing changed.',
     );
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
   });
 });
 
 describe('search', () => {
-  test('comes and goes as a tool', async () => {
+  test('is a tool that can be enabled and disabled', async () => {
     const stream = await watch();
     expect(await toolNames()).not.toContain('search');
     await callTool(here, 'enable_search');
-    expect(await heard(stream)).toEqual(['tools/list_changed']);
+    expect(await received(stream)).toEqual(['tools/list_changed']);
     expect(await toolNames()).toContain('search');
     await callTool(here, 'disable_search');
-    expect(await heard(stream)).toEqual(['tools/list_changed']);
+    expect(await received(stream)).toEqual(['tools/list_changed']);
     expect(await toolNames()).not.toContain('search');
   });
 
-  test('enabling or disabling it twice announces nothing', async () => {
+  test('announces nothing when it is enabled or disabled twice', async () => {
     await callTool(here, 'enable_search');
     const stream = await watch();
-    expect(says(await callTool(here, 'enable_search'))).toContain('Nothing changed.');
-    expect(await heard(stream)).toEqual([]);
+    expect(textOf(await callTool(here, 'enable_search'))).toContain('Nothing changed.');
+    expect(await received(stream)).toEqual([]);
     await callTool(here, 'disable_search');
-    expect(await heard(stream)).toEqual(['tools/list_changed']);
-    expect(says(await callTool(here, 'disable_search'))).toContain('Nothing changed.');
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual(['tools/list_changed']);
+    expect(textOf(await callTool(here, 'disable_search'))).toContain('Nothing changed.');
+    expect(await received(stream)).toEqual([]);
   });
 
-  test('finds the notes that hold the words, whatever their case', async () => {
+  test('finds notes without regard to case', async () => {
     await callTool(here, 'enable_search');
     await callTool(here, 'edit_note', {
       name: 'menu',
@@ -210,7 +213,7 @@ describe('analysis', () => {
     const stream = await watch('analysis://latest-result');
     expect(await uris()).not.toContain('analysis://latest-result');
     await callTool(here, 'run_analysis', { text: 'to be or not to be' });
-    expect(await heard(stream)).toEqual([
+    expect(await received(stream)).toEqual([
       'resources/list_changed',
       'resources/updated analysis://latest-result',
     ]);
@@ -226,24 +229,24 @@ describe('analysis', () => {
       ],
     });
     await callTool(here, 'run_analysis', { text: 'something else' });
-    expect(await heard(stream)).toEqual(['resources/updated analysis://latest-result']);
-    expect(says(await callTool(here, 'run_analysis', { text: 'something else' }))).toContain(
+    expect(await received(stream)).toEqual(['resources/updated analysis://latest-result']);
+    expect(textOf(await callTool(here, 'run_analysis', { text: 'something else' }))).toContain(
       'Nothing changed.',
     );
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
   });
 });
 
 describe('databases', () => {
-  test('each connection adds its query tool, once', async () => {
+  test('a connection adds its query tool once', async () => {
     const stream = await watch();
     await callTool(here, 'connect_database', { name: 'archive' });
-    expect(await heard(stream)).toEqual(['tools/list_changed']);
+    expect(await received(stream)).toEqual(['tools/list_changed']);
     expect(await toolNames()).toContain('query_archive');
-    expect(says(await callTool(here, 'connect_database', { name: 'archive' }))).toContain(
+    expect(textOf(await callTool(here, 'connect_database', { name: 'archive' }))).toContain(
       'Nothing changed.',
     );
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
   });
 
   test.each([
@@ -283,10 +286,10 @@ describe('databases', () => {
 });
 
 describe('prompts', () => {
-  test('a prompt is listed and can be got', async () => {
+  test('a new prompt is listed and readable', async () => {
     const stream = await watch();
     await callTool(here, 'add_prompt', { name: 'greet', text: 'Say hello.' });
-    expect(await heard(stream)).toEqual(['prompts/list_changed']);
+    expect(await received(stream)).toEqual(['prompts/list_changed']);
     expect(await listed('prompts')).toMatchObject([{ name: 'greet', description: 'Say hello.' }]);
     const { result } = await call<{ messages: unknown[] }>(there, 'prompts/get', { name: 'greet' });
     expect(result?.messages).toEqual([
@@ -294,15 +297,15 @@ describe('prompts', () => {
     ]);
   });
 
-  test('its text can be replaced, and the same text announces nothing', async () => {
+  test('a new text of a prompt is announced, and the same text is not', async () => {
     await callTool(here, 'add_prompt', { name: 'bye', text: 'Say goodbye.' });
     const stream = await watch();
     await callTool(here, 'add_prompt', { name: 'bye', text: 'Wave.' });
-    expect(await heard(stream)).toEqual(['prompts/list_changed']);
-    expect(says(await callTool(here, 'add_prompt', { name: 'bye', text: 'Wave.' }))).toContain(
+    expect(await received(stream)).toEqual(['prompts/list_changed']);
+    expect(textOf(await callTool(here, 'add_prompt', { name: 'bye', text: 'Wave.' }))).toContain(
       'Nothing changed.',
     );
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
   });
 });
 
@@ -325,7 +328,7 @@ describe('bad input', () => {
     const before = [await uris(), await toolNames(), await listed('prompts')];
     expect(await callTool(here, tool, args)).toMatchObject({ isError: true });
     expect([await uris(), await toolNames(), await listed('prompts')]).toEqual(before);
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
   });
 
   test('the hundred and first prompt is refused', async () => {
@@ -339,12 +342,12 @@ describe('bad input', () => {
     expect(await callTool(here, 'add_prompt', { name: 'one-more', text: 'x' })).toMatchObject({
       isError: true,
     });
-    expect(await heard(stream)).toEqual([]);
+    expect(await received(stream)).toEqual([]);
     expect(await listed('prompts')).toHaveLength(100);
   });
 });
 
-test('a change that cannot be announced is written, and its caller is told', async () => {
+test('a change that cannot be announced is written, and its caller gets an error', async () => {
   const durableObjects = [{ binding: 'NOTEBOOK', className: 'Notebook' }];
   const text = { NOTEBOOK_WRITE: 'on' };
   const busless = await startWorkerd({ bundle: workerBundle, durableObjects, edges: 1, text });
@@ -352,13 +355,13 @@ test('a change that cannot be announced is written, and its caller is told', asy
   const url = `${busless.edges[0]}/mcp`;
   const result = await callTool(url, 'edit_note', { name: 'todo', text: 'buy oat milk' });
   expect(result).toMatchObject({ isError: true });
-  expect(says(result)).toBe('Changed note://todo. It could not be announced.');
+  expect(textOf(result)).toBe('Changed note://todo. It could not be announced.');
   const { result: read } = await call(url, 'resources/read', { uri: 'note://todo' });
   expect(read).toMatchObject({ contents: [{ text: 'buy oat milk' }] });
 });
 
 describe('the page', () => {
-  test('is at the root and names its own endpoint', async () => {
+  test('is at the root, and names the endpoint', async () => {
     const response = await fetch(new URL('/', there));
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -367,7 +370,7 @@ describe('the page', () => {
     expect(html).not.toContain('{{');
   });
 
-  test('is only read, and nothing else is served', async () => {
+  test('is read-only, and other paths are a 404', async () => {
     const posted = await fetch(new URL('/', there), { method: 'POST' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect((await fetch(new URL('/elsewhere', there))).status).toBe(404);

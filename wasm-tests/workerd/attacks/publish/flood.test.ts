@@ -1,24 +1,25 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useFixture } from '../../../host/fixture/fixture.ts';
 import { SECRET, signedFields } from '../../../host/signing.ts';
+import { Drip } from '../../../host/wire/drip.ts';
 
 const fixture = useFixture();
 const BODY = JSON.stringify({ kind: 'resource_updated', uri: 'note://todo' });
 const BEARER = { 'content-type': 'application/json', authorization: `Bearer ${SECRET}` };
 const WRONG = { ...BEARER, authorization: 'Bearer not-the-secret-of-it' };
-let sockets: Socket[] = [];
+const drips: Drip[] = [];
 
-afterEach(() => {
-  for (const socket of sockets) socket.destroy();
-  sockets = [];
-});
+afterEach(dropAll);
+
+function dropAll(): void {
+  for (const drip of drips.splice(0)) drip.drop();
+}
 
 function forged(): Record<string, string> {
   return signedFields({ body: BODY, secret: 'not-the-secret-of-it' });
 }
 
+/** Posts the event; resolves with the status. */
 async function post(headers: Record<string, string>): Promise<number> {
   const { status } = await fixture().request(0, '/endpoint', {
     method: 'POST',
@@ -28,23 +29,15 @@ async function post(headers: Record<string, string>): Promise<number> {
   return status;
 }
 
-/** Posts a request whose body never comes; resolves with the status of its answer. */
-async function stalled(headers: Record<string, string>): Promise<number> {
-  const { hostname, port } = new URL(fixture().mcp(0));
-  const socket = connect(Number(port), hostname);
-  sockets.push(socket);
-  const fields = Object.entries({
-    host: hostname,
-    'content-length': String(BODY.length),
-    ...headers,
-  });
-  const lines = fields.map((field) => field.join(': ')).join('\r\n');
-  socket.write(`POST /endpoint HTTP/1.1\r\n${lines}\r\n\r\n`);
-  const [head] = (await once(socket, 'data', { signal: AbortSignal.timeout(8_000) })) as [Buffer];
-  return Number(/^HTTP\/1.1 (\d+)/.exec(head.toString())?.[1]);
+/** Posts a request without sending its body; resolves with the status. */
+async function postStalled(headers: Record<string, string>): Promise<number> {
+  const drip = await Drip.begin(fixture().urlOf(0, '/endpoint'), headers, '');
+  drips.push(drip);
+  return (await drip.status()) ?? 0;
 }
 
-async function counted(answers: Promise<number>[]): Promise<Record<number, number>> {
+/** The number of answers by their status. */
+async function countByStatus(answers: Promise<number>[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (const status of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
@@ -54,7 +47,7 @@ function many(count: number, send: () => Promise<number>): Promise<number>[] {
   return Array.from({ length: count }, send);
 }
 
-describe('where the host tells no address', () => {
+describe('without an address from the host', () => {
   test.each([
     ['wrong bearers', WRONG],
     ['wrong signatures', forged()],
@@ -64,25 +57,23 @@ describe('where the host tells no address', () => {
     expect(await post(signedFields({ body: BODY, key: what.replace(' ', '-') }))).toBe(200);
   });
 
-  test('of 100 signed bodies that never come 16 are waited for, and a bearer is served meanwhile', async () => {
-    const answers = many(100, () => stalled(forged()));
+  test('16 of 100 requests without their signed body may wait, and a bearer is served meanwhile', async () => {
+    const answers = many(100, () => postStalled(forged()));
     await Promise.any(answers);
     expect(await post(BEARER)).toBe(200);
-    expect(await counted(answers)).toEqual({ 503: 84, 408: 16 });
+    expect(await countByStatus(answers)).toEqual({ 503: 84, 408: 16 });
     expect(await post(signedFields({ body: BODY, key: 'after-a-flood' }))).toBe(200);
   });
 
-  test('bodies whose senders leave make room', async () => {
-    const answers = many(20, () => stalled(forged()));
-    for (const answer of answers) answer.catch(() => {});
-    expect(await Promise.any(answers)).toBe(503);
-    for (const socket of sockets) socket.destroy();
+  test('requests whose clients leave free their places', async () => {
+    expect(await Promise.any(many(20, () => postStalled(forged())))).toBe(503);
+    dropAll();
     await expect.poll(() => post(signedFields({ body: BODY })), { timeout: 5_000 }).toBe(200);
   });
 });
 
-describe('at an address', () => {
-  test('a right bearer is served after failures, and a signature is not', async () => {
+describe('with an address from the host', () => {
+  test('a correct bearer is served after failures, and a signature is not', async () => {
     const at = { 'x-address': '192.0.2.20' };
     for (let turn = 0; turn < 30; turn += 1) expect(await post({ ...forged(), ...at })).toBe(401);
     expect(await post({ ...WRONG, ...at })).toBe(429);
@@ -93,22 +84,22 @@ describe('at an address', () => {
     ).toBe(200);
   });
 
-  test('a signed body counts as a failure before it comes', async () => {
+  test('a signed request counts as a failure until its body arrives', async () => {
     const headers = { ...forged(), 'x-address': '192.0.2.30' };
     for (let turn = 0; turn < 20; turn += 1) await post(headers);
-    expect(await counted(many(15, () => stalled(headers)))).toEqual({ 408: 10, 429: 5 });
+    expect(await countByStatus(many(15, () => postStalled(headers)))).toEqual({ 408: 10, 429: 5 });
   });
 
-  test('bodies that never come leave room for those of other addresses', async () => {
-    const answers = many(20, () => stalled({ ...forged(), 'x-address': '192.0.2.50' }));
+  test('requests without their body leave places for other addresses', async () => {
+    const answers = many(20, () => postStalled({ ...forged(), 'x-address': '192.0.2.50' }));
     expect(await Promise.any(answers)).toBe(503);
     expect(
       await post({ ...signedFields({ body: BODY, key: 'next-door' }), 'x-address': '192.0.2.51' }),
     ).toBe(200);
-    expect(await counted(answers)).toEqual({ 503: 4, 408: 16 });
+    expect(await countByStatus(answers)).toEqual({ 503: 4, 408: 16 });
   });
 
-  test('a signed publish that is right does not count', async () => {
+  test('a correct signed publish does not count as a failure', async () => {
     const send = (turn: number) =>
       post({ ...signedFields({ body: BODY, key: `k${turn}` }), 'x-address': '192.0.2.40' });
     for (let turn = 0; turn < 40; turn += 1) expect(await send(turn)).toBe(200);

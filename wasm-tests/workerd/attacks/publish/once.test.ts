@@ -29,25 +29,25 @@ function signedFor(bus: string, signing: Partial<Signing> = {}): Record<string, 
   return signedFields({ body: TOOLS, bus, secret: `${SECRET}-${bus}`, ...signing });
 }
 
-/** Publishes with as many other keys as a bus remembers. */
+/** Publishes with as many other keys as a bus keeps. */
 async function evict(bus: string): Promise<void> {
   for (const key of ['x', 'y', 'z']) await post(bearing(`${SECRET}-${bus}`, key), bus);
 }
 
-test('the idempotency key of one publisher is none of another', async () => {
+test('two publishers may use the same idempotency key', async () => {
   expect(await post(bearing(`${SECRET}-lists`, 'todo-44'), 'shared')).toEqual([200, 1]);
   expect(await post(bearing(`${SECRET}-shared`, 'todo-44'), 'shared', PROMPTS)).toEqual([200, 2]);
   expect(await post(bearing(`${SECRET}-lists`, 'todo-44'), 'shared')).toEqual([200, 1]);
   expect(await post(bearing(`${SECRET}-shared`, 'todo-44'), 'shared', PROMPTS)).toEqual([200, 2]);
 });
 
-test('a publisher shares its keys between its bearer and its signatures', async () => {
+test('the bearer and the signatures of a publisher share their idempotency keys', async () => {
   expect(await post(bearing(`${SECRET}-both`, 'k'), 'both')).toEqual([200, 1]);
   expect(await post(signedFor('both', { key: 'k' }), 'both')).toEqual([200, 1]);
 });
 
 describe('a captured retry', () => {
-  test('that its key answered publishes nothing once the key is forgotten', async () => {
+  test('publishes nothing after its idempotency key was forgotten', async () => {
     const retry = signedFor('retried', { key: 'k' });
     await post(signedFor('retried', { key: 'k', agoSeconds: 5 }), 'retried');
     expect(await post(retry, 'retried')).toEqual([200, 1]);
@@ -55,7 +55,7 @@ describe('a captured retry', () => {
     expect(await post(retry, 'retried')).toEqual([200, 1]);
   });
 
-  test('that was refused for its key stays refused once the key is forgotten', async () => {
+  test('with a reused key stays refused after the key was forgotten', async () => {
     const other = signedFor('reused', { key: 'k', body: PROMPTS });
     await post(signedFor('reused', { key: 'k' }), 'reused');
     expect(await post(other, 'reused', PROMPTS)).toEqual([422, 'idempotency-key-reused']);
@@ -63,8 +63,8 @@ describe('a captured retry', () => {
     expect(await post(other, 'reused', PROMPTS)).toEqual([422, 'idempotency-key-reused']);
   });
 
-  test('is refused where there is no room to remember it, even if its key is known', async () => {
-    // All of one moment: two that name the same second are one and the same request.
+  test('is refused beyond signedPublishes, even if its key is known', async () => {
+    // One moment for all: two requests of the same second are the same request.
     const at = Date.now();
     const signedAgo = (agoSeconds: number) => signedFor('crowded', { at, key: 'k', agoSeconds });
     for (let ago = 1; ago <= 8; ago += 1) {
@@ -76,7 +76,7 @@ describe('a captured retry', () => {
   });
 });
 
-test('a publish that the disk does not take leaves the positions as they were', async () => {
+test('a publish that the disk refuses does not change the positions', async () => {
   const before = await fixture().bus<{ position: number }>('stats');
   await fixture().post(1, '/bus/fail?inserts=1');
   expect((await fixture().post(1, '/bus/publish-all', `[${TOOLS},${TOOLS}]`)).status).toBe(400);

@@ -24,7 +24,7 @@ export class RoutedBus extends SubscriptionBus {
   }
 }
 
-/** An object that does nothing, to see what the runtime itself writes. */
+/** An object that does nothing, which shows what the runtime itself writes. */
 export class Idle extends DurableObject {
   override fetch(): Response {
     return new Response(null, { status: 403 });

@@ -14,7 +14,7 @@ describe.each([
     perShard === undefined ? {} : { SOCKETS: 'each', EDGES_PER_SHARD: perShard },
   );
 
-  // With these, streams are at shards. Streams of sessions have a socket each in any case.
+  // With these streams, the bus has shards. Streams of sessions have a socket each in any case.
   beforeEach(async () => {
     if (perShard === undefined) return;
     for (let edge = 0; edge < 5; edge += 1)
@@ -22,28 +22,28 @@ describe.each([
     await expect.poll(async () => (await fixture().bus<BusStats>('stats')).sockets).toBe(0);
   });
 
-  test("a stream that is attached for another principal than the session's, or was not opened, is released, and is sent nothing", async () => {
+  test("a stream with a claim that is not the session's is released without an event", async () => {
     const session = await LegacySession.begin(fixture().via(0, ANN));
     const stream = await fixture().openSession(session, 0, undefined, ANN);
     await stream.event();
     for (const claim of ['1 bob', '1', '1 ', '1  ann', '0 ann'].map(
       (rest) => `${session.id} ${rest}`,
     ))
-      expect(await attached(claim)).toEqual({ code: RELEASED, frames: [] });
+      expect(await attach(claim)).toEqual({ code: RELEASED, frames: [] });
     const own = await LegacySession.begin(fixture().via(0));
-    expect(await attached(`${own.id} 1 ann`)).toEqual({ code: RELEASED, frames: [] });
-    // The owner's stream goes on, also where it is attached on another socket meanwhile.
+    expect(await attach(`${own.id} 1 ann`)).toEqual({ code: RELEASED, frames: [] });
+    // The owner's stream stays open, also if another socket attaches for it.
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await stream.event()).toContain('tools/list_changed');
-    const { frames } = await attached(`${session.id} 1 ann`);
+    const { frames } = await attach(`${session.id} 1 ann`);
     expect(frames.join()).toContain('"type":"followed"');
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await stream.event()).toContain('tools/list_changed');
   });
 
-  /** What a socket was sent that attached with this claim, up to its end or to the answer. */
-  async function attached(claim: string): Promise<{ code: number; frames: string[] }> {
-    const socket = await vi.waitFor(connected, { timeout: 20_000 });
+  /** Attaches a socket with this claim; resolves with its frames, up to its end or the answer. */
+  async function attach(claim: string): Promise<{ code: number; frames: string[] }> {
+    const socket = await vi.waitFor(connect, { timeout: 20_000 });
     const frames: string[] = [];
     return new Promise((resolve) => {
       socket.addEventListener('close', ({ code }) => resolve({ code, frames }));
@@ -56,8 +56,8 @@ describe.each([
     });
   }
 
-  /** A socket to the root or, where the bus has shards, to one of them that has room. */
-  async function connected(): Promise<WebSocket> {
+  /** Opens a socket to the root, or to a shard with room if the bus has shards. */
+  async function connect(): Promise<WebSocket> {
     const { shards } = await fixture().bus<BusStats>('stats');
     const places = perShard === undefined ? [''] : shards.map(({ shard }) => `?shard=${shard}`);
     for (const place of places) {

@@ -1,31 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorkerd, type Workerd } from '../../../../scripts/workerd/workerd.mjs';
-import { bundleWorker } from '../../../host/bundle.ts';
+import type { Workerd } from '../../../../scripts/workerd/workerd.mjs';
 import { LegacySession } from '../../../host/legacy.ts';
+import { callsOf, startRouted } from '../../../host/servers/routed.ts';
 
 let workerd: Workerd;
 
 beforeAll(async () => {
-  workerd = await startWorkerd({
-    bundle: await bundleWorker('wasm-tests/workerd/attacks/routed'),
-    durableObjects: [
-      { binding: 'MCP_BUS', className: 'RoutedBus' },
-      { binding: 'IDLE', className: 'Idle' },
-    ],
-    compatibilityFlags: ['nodejs_compat'],
-  });
+  workerd = await startRouted();
 });
 
 afterAll(() => workerd?.stop());
 
-test('session ids that are made up never reach the bus object', async () => {
+test('forged session ids do not reach the bus object', async () => {
   for (const id of ['nonsense', randomUUID()]) expect(await status('GET', id)).toBe(404);
-  expect(await calls()).toEqual({});
+  expect(await callsOf(workerd.edges[0])).toEqual({});
   const session = await LegacySession.begin(via('mcp'));
   const [random = '', mac = ''] = session.id.split('.');
   const other = await LegacySession.begin(via('other'));
-  await calls();
+  await callsOf(workerd.edges[0]);
   const forged = [
     'nonsense',
     random,
@@ -42,26 +35,26 @@ test('session ids that are made up never reach the bus object', async () => {
   for (const id of forged) {
     for (const method of ['POST', 'GET', 'DELETE']) expect(await status(method, id)).toBe(404);
   }
-  // At most once in ten seconds it is asked whether the object has another key.
-  const { connectionKey = 0, ...others } = await calls();
+  // The edge gets the key of the object at most once in ten seconds.
+  const { connectionKey = 0, ...others } = await callsOf(workerd.edges[0]);
   expect(others).toEqual({});
   expect(connectionKey).toBeLessThanOrEqual(2);
 });
 
-test('an id of the bus object is known in an isolate that has never asked for its key', async () => {
+test('a session id is valid in an isolate that does not have the key yet', async () => {
   const session = await LegacySession.begin(via('mcp'));
   expect(
     await session.via((init) => fetch(`${workerd.edges[1]}/mcp`, init)).ask('ping'),
   ).toMatchObject({ result: {} });
 });
 
-test('an id is taken that was made with a key that the isolate has yet to hear of', async () => {
+test('a session id of a new key is valid in an isolate with the former key', async () => {
   const [first, second] = [
     via('lost'),
     (init: RequestInit) => fetch(`${workerd.edges[1]}/lost`, init),
   ];
   for (const send of [first, second]) await LegacySession.begin(send);
-  // The storage of the object is gone, with its key and its sessions.
+  // Deletes the storage of the object, with its key and its sessions.
   await fetch(`${workerd.edges[0]}/wipe/lost`);
   const session = await LegacySession.begin(first);
   for (const send of [first, second]) {
@@ -86,9 +79,4 @@ async function status(method: string, id: string): Promise<number> {
   const answer = await via('mcp')({ method, headers, body });
   await answer.body?.cancel();
   return answer.status;
-}
-
-/** How often each method of the object was called by the isolate since this was asked. */
-async function calls(): Promise<Record<string, number>> {
-  return (await (await via('calls?clear')({})).json()) as Record<string, number>;
 }

@@ -5,16 +5,13 @@ import { GatewayFixture } from '../../../host/servers/gateway.ts';
 import { GuardedServer } from '../../../host/servers/guarded.ts';
 import { sessionKeeper } from '../../../host/sessions/keeper.ts';
 
-/**
- * The gateway that is deployed, in front of a server that keeps sessions and takes them from
- * everybody.
- */
+/** The deployed gateway in front of a server that accepts a session id from any caller. */
 let behind: Awaited<ReturnType<typeof sessionKeeper>>;
 let gate: GatewayFixture;
 
 beforeAll(async () => {
   behind = await sessionKeeper();
-  // The server has no subscriptions/listen that could acknowledge anything.
+  // The server does not serve subscriptions/listen.
   const text = {
     TENANTS: 'path',
     TENANT_NAMES: 'acme,other',
@@ -32,14 +29,14 @@ beforeEach(() => {
   behind.namesAlways = false;
 });
 
-/** Sends requests with the token of a caller; undefined: with none. */
+/** Sends requests with the token of a caller; undefined: without a token. */
 function as(name: string | undefined, tenant = '/acme'): Send {
   const own = name === undefined ? {} : { authorization: `Bearer good-${name}` };
   return ({ headers, ...init }) =>
     gate.via({ tenant })({ ...init, headers: { ...(headers as object), ...own } });
 }
 
-/** Begins a session of ann; `behind` is the id that the server behind knows it by. */
+/** Begins a session of ann; `known` is its id at the server behind. */
 async function annsSession() {
   const session = await LegacySession.begin(as('ann'));
   const known = behind.ids().at(-1) ?? '';
@@ -47,17 +44,17 @@ async function annsSession() {
   return { session, known };
 }
 
-describe('with the session of another, by the id of the gateway and by that of the server behind', () => {
+describe('a request with the session id of another caller, at the gateway or behind it', () => {
   test.each(['application/json; charset=latin1', 'application/json; charset=utf-16', 'text/plain'])(
-    'a message of the type %s is looked up, and does not reach the server behind',
+    'is a 404 with the media type %s, and does not reach the server behind',
     async (type) => {
       const { known, session } = await annsSession();
-      const asked = [
+      const ids = [
         ['/acme', known],
         ['/other', known],
         ['/other', session.id],
       ] as const;
-      for (const [tenant, id] of asked) {
+      for (const [tenant, id] of ids) {
         const response = await post(as('bob', tenant), CALL, {
           'content-type': type,
           'mcp-session-id': id,
@@ -69,7 +66,7 @@ describe('with the session of another, by the id of the gateway and by that of t
   );
 
   test.each(['/acme', '/other'])(
-    'a request of 2026-07-28 at %s is one of no session',
+    'is forwarded without the session id if it is of 2026-07-28, at %s',
     async (tenant) => {
       const { known, session } = await annsSession();
       for (const id of [session.id, known]) {
@@ -92,7 +89,7 @@ describe('with the session of another, by the id of the gateway and by that of t
     },
   );
 
-  test('no method is passed on with it, at no path', async () => {
+  test('is a 404 with any method, at any path', async () => {
     const { known, session } = await annsSession();
     for (const tenant of ['/acme', '/other'])
       for (const method of ['GET', 'DELETE', 'OPTIONS'])
@@ -111,8 +108,10 @@ describe('with the session of another, by the id of the gateway and by that of t
     expect(named(known)).toEqual([]);
     expect(await session.ask('tools/list')).toMatchObject({ result: { session: known } });
   });
+});
 
-  test('what says who authorizes clients is asked for in no session', async () => {
+describe('the session of another caller', () => {
+  test('is not named in a request for the metadata of the protected resource', async () => {
     const { known } = await annsSession();
     const headers = {
       authorization: 'Bearer good-bob',
@@ -123,7 +122,7 @@ describe('with the session of another, by the id of the gateway and by that of t
     expect(behind.reached).toMatchObject([{ method: 'GET', session: null, lastEvent: null }]);
   });
 
-  test('plain messages, streams and ends are answered as in an unknown session', async () => {
+  test('is a 404 for messages, streams and DELETE', async () => {
     const { known, session } = await annsSession();
     const bobs = session.via(as('bob'));
     const latin1 = { 'content-type': 'application/json; charset=latin1' };
@@ -139,7 +138,7 @@ describe('with the session of another, by the id of the gateway and by that of t
   });
 });
 
-test('without credentials nothing of a session is served', async () => {
+test('a request in a session without credentials is a 401', async () => {
   const { known, session } = await annsSession();
   const stranger = session.via(as(undefined));
   const answers = [
@@ -157,7 +156,7 @@ test('without credentials nothing of a session is served', async () => {
 });
 
 test.each([401, 403, 429, 500])(
-  'a server behind that answers %s to DELETE keeps the session alive',
+  'a session stays if the server behind answers %s to DELETE',
   async (status) => {
     const { session } = await annsSession();
     behind.ends = status;
@@ -167,7 +166,7 @@ test.each([401, 403, 429, 500])(
 );
 
 test.each([200, 404, 405])(
-  'a server behind that answers %s to DELETE ends the session',
+  'a session ends if the server behind answers %s to DELETE',
   async (status) => {
     const { session } = await annsSession();
     behind.ends = status;
@@ -176,7 +175,7 @@ test.each([200, 404, 405])(
   },
 );
 
-test('the id of a session says nothing about that of the server behind', async () => {
+test('the id of a session does not contain the id at the server behind', async () => {
   const { known, session } = await annsSession();
   const parts = [session.id, ...session.id.split(/[^\w-]/), ...session.id.split(/[^0-9a-f]/)];
   const read = parts.flatMap((part) =>
@@ -187,7 +186,7 @@ test('the id of a session says nothing about that of the server behind', async (
   for (const text of read) expect(text).not.toContain(known.slice('UP-'.length));
 });
 
-test('an id of the server behind reaches no client', async () => {
+test('no session id of the server behind reaches a client', async () => {
   behind.namesAlways = true;
   const { session } = await annsSession();
   const inSession = await session.post(CALL);
@@ -202,7 +201,7 @@ test('an id of the server behind reaches no client', async () => {
   for (const response of outside) expect(response.headers.get('mcp-session-id')).toBeNull();
 });
 
-test('a caller that begins sessions without end has sixteen, and another keeps its own', async () => {
+test('a caller has at most sixteen sessions, and ends none of another caller', async () => {
   const { session } = await annsSession();
   const bobs: LegacySession[] = [];
   for (let count = 0; count < 40; count += 1) bobs.push(await LegacySession.initialize(as('bob')));
@@ -212,7 +211,7 @@ test('a caller that begins sessions without end has sixteen, and another keeps i
   expect((await session.post(PING)).status).toBe(200);
 });
 
-describe('before a server that keeps no sessions', () => {
+describe('a gateway in front of a server without sessions', () => {
   const stateless = new GuardedServer({ ann: {} });
   const ANN = { authorization: 'Bearer ann' };
   let gate: GatewayFixture;
@@ -224,7 +223,7 @@ describe('before a server that keeps no sessions', () => {
     stateless.stop();
   });
 
-  test('the id of a session reaches nobody but its client', async () => {
+  test('sends the id of a session to its client only', async () => {
     const session = await LegacySession.begin(gate.via(), ANN);
     const latin1 = { 'content-type': 'application/json; charset=latin1' };
     for (const fields of [{}, latin1, { mcp_session_id: session.id }])
@@ -235,7 +234,7 @@ describe('before a server that keeps no sessions', () => {
     expect(JSON.stringify(fields)).not.toContain(session.id);
   });
 
-  test('session ids that are made up cost that server nothing', async () => {
+  test('answers forged session ids without a request to the server', async () => {
     const { id } = await LegacySession.begin(gate.via(), ANN);
     const forged = [
       crypto.randomUUID(),
@@ -259,14 +258,14 @@ describe('before a server that keeps no sessions', () => {
     expect(stateless.requests).toEqual([]);
   });
 
-  test('a caller that it denies is denied with the id of a session, too', async () => {
+  test('denies a caller that the server denies, also with the id of a session', async () => {
     const session = await LegacySession.begin(gate.via(), ANN);
     expect((await session.post(PING, { authorization: 'Bearer eve' })).status).toBe(401);
     expect((await session.post(PING, ANN)).status).toBe(200);
   });
 });
 
-/** What reached the server behind with this session in the name of somebody else than ann. */
+/** The requests to the server behind with this session of a caller other than ann. */
 function named(session: string): unknown[] {
   const isAnns = ({ authorization }: { authorization: string | null }) =>
     authorization === 'Bearer good-ann';
