@@ -1,5 +1,5 @@
-import { spread } from './heal.ts';
-import { boundOf, reasonsOf, violationsOf } from './judgement.ts';
+import { spread } from './judgement/heal.ts';
+import { boundOf, reasonsOf, violationsOf } from './judgement/judgement.ts';
 import type { Result, Scenario } from './scenario.ts';
 import { Stage } from './stage.ts';
 import { World } from './world.ts';

@@ -1,4 +1,4 @@
-import type { Spread } from './heal.ts';
+import type { Spread } from './judgement/heal.ts';
 import type { Stage } from './stage.ts';
 import type { Holding, WorldOptions } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { healing, type Spread, spread } from './heal.ts';
-import { Listener, type Watched } from './listener.ts';
-import { Publisher } from './publisher.ts';
+import { Listener, type Watched } from './clients/listener.ts';
+import { Publisher } from './clients/publisher.ts';
+import { healing, type Spread, spread } from './judgement/heal.ts';
 import type { Scenario } from './scenario.ts';
 import type { Holding, World } from './world.ts';
 

@@ -7,8 +7,8 @@ import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../host/bundle.ts';
 import { lastingPort } from '../host/port.ts';
 import { OBJECT } from './fixture/object.ts';
-import { type Pieces, Relay } from './relay.ts';
-import { Wire } from './wire.ts';
+import { type Pieces, Relay } from './wire/relay.ts';
+import { Wire } from './wire/wire.ts';
 
 /** How a world is made. */
 export interface WorldOptions {

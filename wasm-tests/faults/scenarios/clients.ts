@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { buffering, merging, type Pieces, Relay, splitting } from '../relay.ts';
+import * as strangers from '../clients/strangers.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import * as strangers from '../strangers.ts';
+import { buffering, merging, type Pieces, Relay, splitting } from '../wire/relay.ts';
 
 /** What clients do, and what is between them and their edges. */
 export const CLIENTS: Scenario[] = [

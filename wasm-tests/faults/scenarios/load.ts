@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { listen } from '../../host/listen.ts';
+import type { Listener } from '../clients/listener.ts';
 import { heapOf } from '../heap.ts';
-import type { Listener } from '../listener.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { isText, textOf } from '../frames.ts';
-import { Listener } from '../listener.ts';
-import type { Publisher } from '../publisher.ts';
-import { seeded } from '../rules.ts';
+import { Listener } from '../clients/listener.ts';
+import type { Publisher } from '../clients/publisher.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import type { Rule } from '../wire.ts';
+import { isText, textOf } from '../wire/frames.ts';
+import { seeded } from '../wire/rules.ts';
+import type { Rule } from '../wire/wire.ts';
 
 /** Streams that open while what they watch changes, by what their streams share. */
 export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { Listener } from '../listener.ts';
-import { Order } from '../order.ts';
-import { seeded } from '../rules.ts';
+import { Listener } from '../clients/listener.ts';
+import { Order } from '../judgement/order.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
+import { seeded } from '../wire/rules.ts';
 
 /** Many changes: of one subject, and of many in an order that is known. */
 export const STORMS: Scenario[] = [

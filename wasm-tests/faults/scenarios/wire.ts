@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
+import type { Scenario } from '../scenario.ts';
 import {
   closed,
   delayed,
@@ -10,9 +11,8 @@ import {
   swapped,
   swappedFar,
   truncated,
-} from '../rules.ts';
-import type { Scenario } from '../scenario.ts';
-import type { Faults, Rule } from '../wire.ts';
+} from '../wire/rules.ts';
+import type { Faults, Rule } from '../wire/wire.ts';
 
 /**
  * A bus that says it is overloaded is left alone for up to 30 s, and P1 has 1.8 s of these already.

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
+import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
 
 /** What a client does that is no good one. It resolves when it has done it. */
 export type Manner = (socket: Socket) => void | Promise<void>;

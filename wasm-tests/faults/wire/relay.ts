@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { portOf } from '../host/port.ts';
+import { portOf } from '../../host/port.ts';
 
 /** Makes what writes chunks to `out`, in other pieces. */
 export type Pieces = (out: Socket) => (chunk: Buffer) => void;

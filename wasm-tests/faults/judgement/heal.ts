@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Listener } from './listener.ts';
-import type { Publisher } from './publisher.ts';
+import type { Listener } from '../clients/listener.ts';
+import type { Publisher } from '../clients/publisher.ts';
 
 /** Milliseconds of many measurements. */
 export interface Spread {

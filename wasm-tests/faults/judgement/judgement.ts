@@ -1,5 +1,5 @@
+import type { Allowance, Result, Scenario } from '../scenario.ts';
 import type { Spread } from './heal.ts';
-import type { Allowance, Result, Scenario } from './scenario.ts';
 
 /** What was measured, before it is judged. */
 export type Measured = Omit<Result, 'violations'>;

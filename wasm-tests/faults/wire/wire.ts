@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { portOf } from '../host/port.ts';
+import { portOf } from '../../host/port.ts';
 import { closeFrame, FrameSplitter } from './frames.ts';
 
 /** What happens to a frame: the rule passes it on, or another one, or none. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Result, Scenario } from '../scenario.ts';
 import { violationsOf } from './judgement.ts';
-import type { Result, Scenario } from './scenario.ts';
 
 const SCENARIO: Scenario = {
   name: 'a fault',

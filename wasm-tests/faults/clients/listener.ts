@@ -1,5 +1,5 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { LISTEN_HEADERS, listenBody, WITH_TASKS } from '../host/listen.ts';
+import { LISTEN_HEADERS, listenBody, WITH_TASKS } from '../../host/listen.ts';
 
 /** What one stream is to hear. */
 export interface Watched {
