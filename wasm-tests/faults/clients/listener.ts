@@ -1,42 +1,42 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { LISTEN_HEADERS, listenBody, WITH_TASKS } from '../../host/listen.ts';
 
-/** What one stream is to hear. */
+/** The filter of a stream. */
 export interface Watched {
   toolsListChanged?: boolean;
   resourceSubscriptions?: string[];
   taskIds?: string[];
 }
 
-/** One client's stream: cheap enough for thousands of them, and it remembers when it heard what. */
+/** The stream of one client, with the time of the last cue of each key; cheap enough for thousands. */
 export class Listener {
-  /** The HTTP status; 0 while there is none, and where there never was one. */
+  /** The HTTP status; 0 without an answer. */
   status = 0;
-  /** When the acknowledgment came, as `performance.now` tells; 0 before it. */
+  /** The time of the acknowledgment by `performance.now`; 0 before it. */
   acknowledgedAt = 0;
   isOver = false;
   /** Whether the stream ended with a result. */
   hasResult = false;
-  /** When it ended, as `performance.now` tells. */
+  /** The time of its end by `performance.now`. */
   endedAt = 0;
   /** Messages before the acknowledgment. */
   early = 0;
-  /** Messages about what is not watched. */
+  /** Messages outside the filter. */
   foreign = 0;
-  /** States of a task that came after a later one. */
+  /** States of a task that arrived after a later one. */
   inversions = 0;
   /** All notifications. */
   cues = 0;
-  /** When each key was last heard of. */
-  readonly heardAt = new Map<string, number>();
+  /** The time of the last cue of each key. */
+  readonly receivedAt = new Map<string, number>();
   /** The last state of each task. */
   readonly states = new Map<string, number>();
   readonly keys: ReadonlySet<string>;
-  /** Settles when the stream is acknowledged, refused or over. */
+  /** Resolves once the stream is acknowledged, refused or over. */
   readonly begun: Promise<void>;
-  /** Called at the very moment the acknowledgment is read. */
+  /** Called as soon as the acknowledgment is read. */
   onAck: (() => void) | undefined;
-  /** Told of every cue. */
+  /** Called for each cue. */
   onCue: ((key: string, at: number) => void) | undefined;
   readonly #request: ClientRequest;
   #response: IncomingMessage | undefined;
@@ -51,26 +51,28 @@ export class Listener {
     const body = listenBody(watched, '1', watched.taskIds === undefined ? {} : WITH_TASKS);
     const headers = { ...LISTEN_HEADERS, 'content-length': Buffer.byteLength(body) };
     this.#request = request(url, { method: 'POST', headers, agent: AGENT });
-    this.#request.on('response', (response) => this.#hear(response)).on('error', () => this.#end());
+    this.#request
+      .on('response', (response) => this.#receive(response))
+      .on('error', () => this.#end());
     this.#request.end(body);
   }
 
-  /** Whether the bus has confirmed. */
+  /** Whether the stream was acknowledged. */
   get isAcknowledged(): boolean {
     return this.acknowledgedAt > 0;
   }
 
-  /** Whether the stream is there. */
+  /** Whether the stream is acknowledged and not over. */
   get isOpen(): boolean {
     return this.isAcknowledged && !this.isOver;
   }
 
-  /** Stops to read. */
+  /** Stops reading. */
   pause(): void {
     this.#response?.pause();
   }
 
-  /** Reads on. */
+  /** Continues reading. */
   resume(): void {
     this.#response?.resume();
   }
@@ -81,7 +83,7 @@ export class Listener {
     this.#end();
   }
 
-  #hear(response: IncomingMessage): void {
+  #receive(response: IncomingMessage): void {
     this.status = response.statusCode ?? 0;
     this.#response = response;
     response.setEncoding('utf8').on('data', (text: string) => this.#read(text));
@@ -117,7 +119,7 @@ export class Listener {
     const now = performance.now();
     this.cues += 1;
     if (!this.keys.has(key)) this.foreign += 1;
-    this.heardAt.set(key, now);
+    this.receivedAt.set(key, now);
     if (state !== undefined) this.#state(key, Number(state));
     this.onCue?.(key, now);
   }

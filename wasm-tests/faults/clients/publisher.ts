@@ -1,18 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Listener } from './listener.ts';
 
-/** Publishes through edges, and knows what everybody who listens must have heard. */
+/** Publishes through edges, and records which cues each stream must have received. */
 export class Publisher {
-  /** Publishes that the bus took, and those of which nobody knows. */
+  /** Publishes that the bus accepted, and those that were refused or not answered. */
   readonly counts = { taken: 0, refused: 0 };
-  /** What the bus took of each key, in the order in which it said so. */
+  /** The accepted publishes of each key, in the order of the answers. */
   readonly #taken = new Map<string, Taken[]>();
   readonly #origins: () => string[];
   #turn = 0;
   #state = 0;
   #stating = Promise.resolve(true);
-  #spinning: Promise<void> | undefined;
-  #isSpinning = false;
+  #publishing: Promise<void> | undefined;
+  #isPublishing = false;
 
   /** @param origins - the edges that publish, in turn. */
   constructor(origins: () => string[]) {
@@ -20,9 +20,9 @@ export class Publisher {
   }
 
   /**
-   * Publishes a change of each key, all in one call; answers whether the bus took them. States of
-   * tasks wait for those before them: of two that are under way at once the bus may take the later
-   * one first.
+   * Publishes a change of each key in one call; resolves with whether the bus accepted them. A state
+   * of a task waits for the state before it, because the bus may receive concurrent ones in any
+   * order.
    */
   publish(...keys: string[]): Promise<boolean> {
     if (!keys.some(isTask)) return this.#publish(keys);
@@ -35,18 +35,16 @@ export class Publisher {
     const events = keys.map((key) => this.#event(key));
     const isTaken = await this.#post(events);
     this.counts[isTaken ? 'taken' : 'refused'] += keys.length;
-    if (isTaken) for (const [place, key] of keys.entries()) this.#took(key, began, events[place]);
+    if (isTaken) for (const [place, key] of keys.entries()) this.#accept(key, began, events[place]);
     return isTaken;
   }
 
-  /**
-   * Publishes one key after the other, `everyMs`, until `stop`: some at once where the bus is slow.
-   */
-  spin(everyMs: number, next: (count: number) => string): void {
-    this.#isSpinning = true;
-    this.#spinning = (async () => {
+  /** Publishes one key every `everyMs` until `stop`, up to {@link AT_ONCE} of them concurrently. */
+  publishEvery(everyMs: number, next: (count: number) => string): void {
+    this.#isPublishing = true;
+    this.#publishing = (async () => {
       const flying = new Map<string, Promise<unknown>>();
-      for (let count = 0; this.#isSpinning; count += 1) {
+      for (let count = 0; this.#isPublishing; count += 1) {
         const key = next(count);
         if (flying.size < AT_ONCE && !flying.has(key)) {
           flying.set(
@@ -60,13 +58,13 @@ export class Publisher {
     })();
   }
 
-  /** Stops to spin. */
+  /** Stops {@link publishEvery}. */
   async stop(): Promise<void> {
-    this.#isSpinning = false;
-    await this.#spinning;
+    this.#isPublishing = false;
+    await this.#publishing;
   }
 
-  /** What open streams have missed so far: pairs of a stream and a key. */
+  /** The number of missing cues: pairs of an open stream and a key. */
   missing(listeners: Iterable<Listener>): number {
     let missing = 0;
     for (const listener of listeners)
@@ -74,8 +72,8 @@ export class Publisher {
     return missing;
   }
 
-  /** Resolves with what is still missing once nothing is, or when time is over. */
-  async settled(listeners: Iterable<Listener>, ms = 30_000): Promise<number> {
+  /** Waits up to `ms` until no cue is missing; resolves with the number that still is. */
+  async settle(listeners: Iterable<Listener>, ms = 30_000): Promise<number> {
     const until = performance.now() + ms;
     for (;;) {
       const missing = this.missing(listeners);
@@ -85,24 +83,23 @@ export class Publisher {
   }
 
   /**
-   * The keys of which a stream has missed the last change that the bus had taken at `until`; what
-   * began before the acknowledgment was read is not asked for. Exact for tasks, whose cues carry a
-   * state. A cue of anything else that is heard after the last publish began may be that of the
-   * publish before it: which of the two it is, no client can tell.
+   * The keys of which a stream misses the last change that the bus had accepted at `until`. Publishes
+   * that began before the acknowledgment do not count. Exact for tasks, whose cues have a state. Any
+   * other cue after the beginning of the last publish may be that of the publish before it.
    */
   missingOf(
-    { acknowledgedAt, heardAt, keys, states }: Listener,
+    { acknowledgedAt, receivedAt, keys, states }: Listener,
     until = Number.POSITIVE_INFINITY,
   ): string[] {
     return [...keys].filter((key) => {
       const last = this.#taken.get(key)?.findLast(({ resolved }) => resolved <= until);
       if (last === undefined || last.began < acknowledgedAt) return false;
       if (last.state !== undefined) return (states.get(key) ?? 0) < last.state;
-      return (heardAt.get(key) ?? 0) < last.began;
+      return (receivedAt.get(key) ?? 0) < last.began;
     });
   }
 
-  /** The publisher knows of a change that another one published. */
+  /** Records a change that another publisher has published. */
   knows(key: string, state?: number): void {
     const now = performance.now();
     this.#record(key, { began: now, resolved: now, state });
@@ -124,13 +121,13 @@ export class Publisher {
     }
   }
 
-  #took(key: string, began: number, event: object | undefined): void {
+  #accept(key: string, began: number, event: object | undefined): void {
     const { task } = event as { task?: { statusMessage: string } };
     const state = task === undefined ? undefined : Number(task.statusMessage);
     this.#record(key, { began, resolved: performance.now(), state });
   }
 
-  /** A publish that another one overtook asks for no more than that one does. */
+  /** Records a publish; one that was overtaken requires no more than the other. */
   #record(key: string, taken: Taken): void {
     const all = this.#taken.get(key) ?? [];
     const last = all.at(-1);
@@ -155,11 +152,11 @@ function isTask(key: string): boolean {
   return key.startsWith('task');
 }
 
-/** A publish that the bus took. */
+/** A publish that the bus accepted. */
 interface Taken {
-  /** When it began. */
+  /** The time of its beginning. */
   began: number;
-  /** When the bus had taken it. */
+  /** The time of its answer. */
   resolved: number;
   /** The state of a task. */
   state: number | undefined;
@@ -167,7 +164,7 @@ interface Taken {
 
 const AT = '2026-11-21T10:00:00Z';
 const STATE = { status: 'working', createdAt: AT, lastUpdatedAt: AT, ttlMs: 60_000 };
-/** After so long nobody knows whether the bus took an event. */
+/** Milliseconds after which a publish without an answer counts as refused. */
 const PATIENCE_MS = 15_000;
-/** Publishes that are under way together. */
+/** Concurrent publishes. */
 const AT_ONCE = 8;

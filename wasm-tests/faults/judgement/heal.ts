@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Listener } from '../clients/listener.ts';
 import type { Publisher } from '../clients/publisher.ts';
 
-/** Milliseconds of many measurements. */
+/** Milliseconds of several measurements. */
 export interface Spread {
   median: number;
   p99: number;
@@ -10,11 +10,11 @@ export interface Spread {
 }
 
 /**
- * Publishes a change of every key that these streams watch, and resolves with how many milliseconds
- * after `since` each open stream received a cue for each of its keys: one number for each pair.
- * A pair whose cue does not arrive counts with the time that was waited for it.
+ * Publishes a change of every key of these streams. Resolves with the milliseconds from `since` to
+ * the cue of each key on each open stream, one number for each pair. A cue that does not arrive
+ * counts with the time of the wait.
  */
-export async function healing(
+export async function measureHealing(
   publisher: Publisher,
   listeners: readonly Listener[],
   since: number,
@@ -26,8 +26,8 @@ export async function healing(
       if (keys.delete(key)) times.push(at - since);
     };
   }
-  for (const keys of batches(listeners)) await published(publisher, keys, waiting);
-  await emptied(waiting);
+  for (const keys of batches(listeners)) await publishBatch(publisher, keys, waiting);
+  await untilEmpty(waiting);
   for (const [listener, keys] of waiting) {
     listener.onCue = undefined;
     if (listener.isOpen) for (const _ of keys) times.push(performance.now() - since);
@@ -35,14 +35,14 @@ export async function healing(
   return times;
 }
 
-/** The middle, the greatest of 99 in 100, and the greatest. */
+/** The median, the 99th percentile and the maximum. */
 export function spread(times: readonly number[]): Spread {
   const sorted = [...times].sort((one, other) => one - other);
   const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
   return { median: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-/** Keys that many streams watch first, then those of single streams, in calls of some hundreds. */
+/** The keys in batches, those of many streams first. */
 function batches(listeners: readonly Listener[]): string[][] {
   const watched = new Map<string, number>();
   for (const { keys } of listeners) {
@@ -53,8 +53,8 @@ function batches(listeners: readonly Listener[]): string[][] {
   return Array.from({ length: count }, (_, at) => keys.slice(at * BATCH, (at + 1) * BATCH));
 }
 
-/** Only a cue that comes after the publish began counts, whoever published meanwhile. */
-async function published(
+/** Publishes until the bus accepts it. Only cues after the beginning of the publish count. */
+async function publishBatch(
   publisher: Publisher,
   keys: readonly string[],
   waiting: ReadonlyMap<Listener, Set<string>>,
@@ -65,7 +65,7 @@ async function published(
   while (!(await publisher.publish(...keys))) await setTimeout(AGAIN_MS);
 }
 
-async function emptied(waiting: ReadonlyMap<Listener, ReadonlySet<string>>): Promise<void> {
+async function untilEmpty(waiting: ReadonlyMap<Listener, ReadonlySet<string>>): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   const isWaiting = () => [...waiting].some(([{ isOpen }, keys]) => isOpen && keys.size > 0);
   while (isWaiting() && performance.now() < until) await setTimeout(20);

@@ -26,7 +26,7 @@ const WELL: Omit<Result, 'violations'> = {
   ...{ heal: { median: 2_000, p99: 4_000, max: 9_000 }, calm: CALM },
 };
 
-test('a run that keeps every promise has no violation', () => {
+test('a run that keeps all promises has no violation', () => {
   expect(violationsOf(SCENARIO, WELL)).toEqual([]);
 });
 
@@ -34,7 +34,7 @@ test.each<[string, Partial<Result>, string[]]>([
   [
     'streams refused at the start',
     { streams: 951, refusals: { 503: 49 } },
-    ['let in: 951 of 1000', 'refused streams: 49 x 503'],
+    ['acknowledged: 951 of 1000', 'refused streams: 49 x 503'],
   ],
   ['one 5xx', { refusals: { 500: 1 } }, ['refused streams: 1 x 500']],
   ['one stream that ends', { open: 999, ended: 1 }, ['ended without cause: 1']],
@@ -54,15 +54,15 @@ test.each<[string, Partial<Result>, string[]]>([
   expect(violationsOf(SCENARIO, { ...WELL, ...result })).toEqual(violations);
 });
 
-test('times of which nothing is known without the fault are a violation, not passed over', () => {
+test('times without a measurement before the fault are a violation', () => {
   const { calm: _, ...result } = WELL;
   expect(violationsOf(SCENARIO, result)).toEqual([
-    'times not judged: nothing was measured without the fault',
+    'times not judged: no measurement without the fault',
   ]);
 });
 
-test('what a scenario allows is allowed up to its number, and publishes only while the fault is there', () => {
-  const ends = { most: () => 500, why: 'half of the streams are at the edge that is killed' };
+test('a scenario may allow a number of ends, and refused publishes during the fault', () => {
+  const ends = { most: () => 500, why: 'half of the streams are at the killed edge' };
   const scenario = { ...SCENARIO, ends, losesPublishes: 'the bus is away' };
   expect(violationsOf(scenario, { ...WELL, ended: 500, refused: 300 })).toEqual([]);
   expect(violationsOf(scenario, { ...WELL, ended: 501, refused: 300, refusedLater: 2 })).toEqual([
@@ -71,14 +71,14 @@ test('what a scenario allows is allowed up to its number, and publishes only whi
   ]);
 });
 
-test('what the machine took moves both bounds', () => {
+test('the time without a processor raises both bounds', () => {
   const heal = { median: 2_060, p99: 4_110, max: 4_110 };
   expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);
   expect(violationsOf(SCENARIO, { ...WELL, heal, machineMs: 10 })).toEqual([]);
 });
 
-test('a documented ceiling moves both bounds', () => {
-  const ceiling = { ms: 1_000, why: 'an attempt that is not answered fails after attachMs' };
+test('a documented ceiling raises both bounds', () => {
+  const ceiling = { ms: 1_000, why: 'an attempt without an answer fails after attachMs' };
   const heal = { median: 3_050, p99: 5_100, max: 5_100 };
   expect(violationsOf({ ...SCENARIO, ceiling }, { ...WELL, heal })).toEqual([]);
   expect(violationsOf(SCENARIO, { ...WELL, heal })).toHaveLength(2);

@@ -1,10 +1,10 @@
 import type { Allowance, Result, Scenario } from '../scenario.ts';
 import type { Spread } from './heal.ts';
 
-/** What was measured, before it is judged. */
+/** The measurements of a run. */
 export type Measured = Omit<Result, 'violations'>;
 
-/** What a result must not say: each violation in words. */
+/** The violations of a run, as texts. */
 export function violationsOf(scenario: Scenario, result: Measured): string[] {
   const { early, foreign, hibernates, inversions, left, missing, refusedLater } = result;
   const { refused, ...rest } = {
@@ -28,8 +28,8 @@ export function violationsOf(scenario: Scenario, result: Measured): string[] {
 }
 
 /**
- * Median and p99 that a run is held to: those of P1, the documented ceiling, and what the machine
- * takes anyway.
+ * The bounds of the median and the 99th percentile: those of P1, plus the documented ceiling, plus
+ * the time without the fault and without a processor.
  */
 export function boundOf(
   { ceiling }: Scenario,
@@ -40,7 +40,7 @@ export function boundOf(
   return { median: MEDIAN_MS + more + calm.median, p99: P99_MS + more + calm.p99 };
 }
 
-/** Why what would be a violation elsewhere is none in this scenario. */
+/** The reasons of the allowances of a scenario. */
 export function reasonsOf({ ceiling, ends, losesPublishes, refusals }: Scenario): string[] {
   return [
     ceiling === undefined ? [] : [`bound ${ceiling.ms} ms later: ${ceiling.why}`],
@@ -55,7 +55,7 @@ function streamsOf(scenario: Scenario, { asked, ended, refusals, streams }: Meas
   const refused = Object.values(refusals).reduce((all, count) => all + count, 0);
   const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
   return [
-    ...(streams < asked ? [`let in: ${streams} of ${asked}`] : []),
+    ...(streams < asked ? [`acknowledged: ${streams} of ${asked}`] : []),
     ...(refused > allowed(refusable, asked) ? [`refused streams: ${statuses.join(', ')}`] : []),
     ...(ended > allowed(ends, asked) ? [`ended without cause: ${ended}`] : []),
   ];
@@ -67,7 +67,7 @@ function publishesOf({ losesPublishes }: Scenario, { refused }: Measured): strin
 
 function timesOf(scenario: Scenario, { calm, heal, machineMs }: Measured): string[] {
   if (heal === undefined) return [];
-  if (calm === undefined) return ['times not judged: nothing was measured without the fault'];
+  if (calm === undefined) return ['times not judged: no measurement without the fault'];
   const bound = boundOf(scenario, calm, machineMs);
   return (['median', 'p99'] as const).flatMap((which) =>
     heal[which] > bound[which]
@@ -80,9 +80,6 @@ function allowed(allowance: Allowance | undefined, asked: number): number {
   return allowance?.most(asked) ?? 0;
 }
 
-/**
- * Milliseconds after the return of the bus within which half of all cues arrive, and 99 in 100
- * (P1).
- */
+/** Bounds of the milliseconds from the return of the bus to a cue (P1). */
 const MEDIAN_MS = 2_000;
 const P99_MS = 4_000;

@@ -1,22 +1,22 @@
 /**
- * Judges the order in which one stream cues: that in which its topics first became pending. A cue
- * stands for a publish after the one that the cue before it stood for; where the log holds none,
- * the cue came out of order.
+ * Checks the order of the cues of one stream, which is the order in which its topics became pending.
+ * A cue stands for a publish after that of the previous cue. A cue without such a publish is out of
+ * order.
  */
 export class Order {
-  /** Cues that came out of order. */
+  /** Cues out of order. */
   inversions = 0;
   #log: readonly string[] = [];
   #at = 0;
 
-  /** Nothing is pending: what comes next is of these keys, which are published in this order. */
+  /** Begins with nothing pending; `log` has the keys of the next publishes, in their order. */
   next(log: readonly string[]): void {
     this.#log = log;
     this.#at = 0;
   }
 
-  /** The stream has cued this. */
-  heard(key: string): void {
+  /** Takes a cue of the stream. */
+  receive(key: string): void {
     const place = this.#log.indexOf(key, this.#at);
     if (place < 0) this.inversions += 1;
     else this.#at = place + 1;

@@ -1,4 +1,4 @@
-/** Cuts the bytes of one direction of a WebSocket into whole frames. */
+/** Splits the bytes of one direction of a WebSocket into frames. */
 export class FrameSplitter {
   #bytes: Buffer = Buffer.alloc(0);
 
@@ -29,20 +29,20 @@ export function textOf(frame: Buffer): string {
   ).toString('utf8');
 }
 
-/** A frame of a server with this text. */
+/** An unmasked frame with this text. */
 export function textFrame(text: string): Buffer {
   const body = Buffer.from(text);
   return Buffer.concat([header(TEXT, body.length), body]);
 }
 
-/** A frame of a server that closes the socket with this code. */
+/** An unmasked frame that closes the socket with this code. */
 export function closeFrame(code: number): Buffer {
   const body = Buffer.alloc(2);
   body.writeUInt16BE(code);
   return Buffer.concat([header(CLOSE, 2), body]);
 }
 
-/** Where the first frame ends; never, while its head is not complete. */
+/** The end of the first frame; infinity while its head is incomplete. */
 function frameEnd(bytes: Buffer): number {
   if (bytes.length < 2) return Number.POSITIVE_INFINITY;
   const { at, length } = headOf(bytes);

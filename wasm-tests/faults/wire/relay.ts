@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { portOf } from '../../host/port.ts';
 
-/** Makes what writes chunks to `out`, in other pieces. */
+/** Makes a function that writes chunks to `out` in other pieces. */
 export type Pieces = (out: Socket) => (chunk: Buffer) => void;
 
-/** A proxy that knows only bytes, and passes them on in other pieces than they came in. */
+/** A proxy for bytes that forwards them in other pieces. */
 export class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -14,7 +14,7 @@ export class Relay {
     this.#server = server;
   }
 
-  /** Leads to an origin on this machine. */
+  /** Starts a relay to an origin on this machine. */
   static async start(origin: string, pieces: Pieces): Promise<Relay> {
     const server = createServer({ noDelay: true });
     const relay = new Relay(server);
@@ -25,12 +25,12 @@ export class Relay {
     return relay;
   }
 
-  /** Where it listens. */
+  /** The origin of the relay. */
   get origin(): string {
     return `http://127.0.0.1:${portOf(this.#server)}`;
   }
 
-  /** Ends the relay and all connections through it. */
+  /** Stops the relay and its connections. */
   stop(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
@@ -54,12 +54,12 @@ export class Relay {
   }
 }
 
-/** Every byte by itself. */
+/** Writes each byte separately. */
 export const splitting: Pieces = (out) => (chunk) => {
   for (let at = 0; at < chunk.length; at += 1) out.write(chunk.subarray(at, at + 1));
 };
 
-/** All that comes within `ms` at once. */
+/** Merges the chunks of `ms` milliseconds. */
 export function merging(ms: number): Pieces {
   return (out) => {
     let held: Buffer[] = [];
@@ -74,7 +74,7 @@ export function merging(ms: number): Pieces {
   };
 }
 
-/** Blocks of so many bytes, and nothing before one is full; the first chunk, a head, passes. */
+/** Writes full blocks of `bytes` only; the first chunk, a head, passes. */
 export function buffering(bytes: number): Pieces {
   return (out) => {
     let held: Buffer | undefined;

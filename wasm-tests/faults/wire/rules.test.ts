@@ -3,27 +3,27 @@ import { textFrame, textOf } from './frames.ts';
 import { swapped, swappedFar } from './rules.ts';
 import type { Rule, Tunnel } from './wire.ts';
 
-test('a swapped event comes after the frame that follows it', () => {
-  expect(passed(swapped(1), ['a', 'b', 'c'])).toEqual(['b', 'a']);
+test('a swapped event arrives after the next frame', () => {
+  expect(received(swapped(1), ['a', 'b', 'c'])).toEqual(['b', 'a']);
 });
 
-test('one swapped far comes after the next event that is chosen, however many there are between them', () => {
+test('an event that is swapped far arrives after the next chosen event', () => {
   const chances = [0, 1, 1, 0, 1];
   expect(
-    passed(
+    received(
       swappedFar(0.5, () => chances.shift() ?? 1),
       ['a', 'b', 'c', 'd', 'e'],
     ),
   ).toEqual(['b', 'c', 'd', 'a', 'e']);
 });
 
-/** What an edge receives of these events, in order. */
-function passed(rule: Rule, events: string[]): string[] {
-  const heard: string[] = [];
+/** The events that an edge receives, in order. */
+function received(rule: Rule, events: string[]): string[] {
+  const names: string[] = [];
   const toEdge = (frame: Buffer) =>
-    heard.push((JSON.parse(textOf(frame)) as { name: string }).name);
+    names.push((JSON.parse(textOf(frame)) as { name: string }).name);
   const tunnel = { memory: new Map(), toEdge } as unknown as Tunnel;
   for (const name of events)
     rule(textFrame(JSON.stringify({ type: 'batch', name }).replace(' ', '')), tunnel);
-  return heard;
+  return names;
 }

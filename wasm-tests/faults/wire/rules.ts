@@ -1,7 +1,7 @@
 import { isText, textFrame, textOf } from './frames.ts';
 import type { Rule, Tunnel } from './wire.ts';
 
-/** A source of chance that is the same in each run. */
+/** A pseudo-random source, the same in each run. */
 export function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -12,7 +12,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Spoils this share of the events, passes all other frames. */
+/** Applies `spoil` to this share of the events, and passes all other frames. */
 export function some(share: number, spoil: Rule, chance = seeded(1)): Rule {
   return (frame, tunnel) => {
     if (isEvent(frame) && chance() < share) spoil(frame, tunnel);
@@ -35,14 +35,12 @@ export const truncated: Rule = (frame, tunnel) => {
   tunnel.toEdge(textFrame(text.slice(0, text.length / 2)));
 };
 
-/**
- * Passes the frame so much later: some frames after those that follow them, all frames in order.
- */
+/** Passes the frame `ms` later. */
 export function delayed(ms: number): Rule {
   return (frame, tunnel) => void setTimeout(() => tunnel.toEdge(frame), ms);
 }
 
-/** Passes this share of the events after the frame that follows them. */
+/** Passes this share of the events after the next frame. */
 export function swapped(share: number, chance = seeded(1)): Rule {
   return (frame, tunnel) => {
     const held = tunnel.memory.get('held') as Buffer | undefined;
@@ -56,10 +54,7 @@ export function swapped(share: number, chance = seeded(1)): Rule {
   };
 }
 
-/**
- * Passes this share of the events only after the next event that is chosen on the same socket,
- * however long that takes.
- */
+/** Passes this share of the events after the next chosen event of the same socket. */
 export function swappedFar(share: number, chance = seeded(1)): Rule {
   return (frame, tunnel) => {
     const isChosen = isEvent(frame) && chance() < share;
@@ -75,16 +70,13 @@ export function swappedFar(share: number, chance = seeded(1)): Rule {
   };
 }
 
-/** Ends the tunnel instead. */
+/** Ends the tunnel instead of passing the frame. */
 export function closed(code?: number): Rule {
   return (_, tunnel) => tunnel.cut(code);
 }
 
-/**
- * A bus's messages as one sends them that has forgotten what it sent before: without the position
- * where that ended.
- */
-export const forgetfulBusSays: Rule = (frame, tunnel: Tunnel) => {
+/** Removes the previous position from the batches of the bus. */
+export const withoutPrevious: Rule = (frame, tunnel: Tunnel) => {
   if (!isText(frame)) return tunnel.toEdge(frame);
   tunnel.toEdge(textFrame(textOf(frame).replace(/"previous":\d+,?/, '')));
 };

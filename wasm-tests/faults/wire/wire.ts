@@ -11,29 +11,25 @@ import { connect, type Socket } from 'node:net';
 import { portOf } from '../../host/port.ts';
 import { closeFrame, FrameSplitter } from './frames.ts';
 
-/** What happens to a frame: the rule passes it on, or another one, or none. */
+/** Handles a frame: passes it, another frame, or none. */
 export type Rule = (frame: Buffer, tunnel: Tunnel) => void;
 
-/** What the wire does to what crosses it; nothing where a member is missing. */
+/** The faults of the wire. Default: none. */
 export interface Faults {
   /** Frames of the bus. */
   toEdge?: Rule;
   /** Frames of edges. */
   toBus?: Rule;
-  /** Answers upgrades by itself, as a bus in trouble does. */
+  /** The answer to upgrades, instead of that of the bus. */
   upgrade?: { status: number; headers?: Record<string, string> };
-  /** Leaves upgrades without any answer for so long. */
+  /** Milliseconds for which upgrades hang before their connection is closed. */
   hangMs?: number;
 }
 
-/**
- * The wire between the processes of edges and the process of the bus: it passes everything, or
- * spoils it.
- */
+/** The wire between the processes of edges and the process of the bus, with faults. */
 export class Wire {
-  /** What is done to frames and upgrades from now on. */
   faults: Faults = {};
-  /** Requests that were no upgrades, and upgrades, so far. */
+  /** Upgrades, and other requests, so far. */
   readonly counts = { requests: 0, upgrades: 0 };
   readonly tunnels = new Set<Tunnel>();
   readonly #server: Server;
@@ -46,26 +42,24 @@ export class Wire {
     this.#server.on('upgrade', (incoming, socket) => this.#upgrade(incoming, socket as Socket));
   }
 
-  /** Listens on any port, and leads to the one that `bus` names at the time. */
+  /** Starts a wire to the port that `bus` returns for each connection. */
   static async start(bus: () => number): Promise<Wire> {
     const wire = new Wire(bus);
     await once(wire.#server.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }), 'listening');
     return wire;
   }
 
-  /** Where edges find it. */
+  /** The origin for edges. */
   get origin(): string {
     return `http://127.0.0.1:${portOf(this.#server)}`;
   }
 
-  /**
-   * Ends every tunnel: with a code as a bus closes sockets, without one as a network loses them.
-   */
+  /** Ends all tunnels: with a close frame if there is a code, otherwise without one. */
   cut(code?: number): void {
     for (const tunnel of this.tunnels) tunnel.cut(code);
   }
 
-  /** Ends the wire and all that crosses it. */
+  /** Stops the wire and its connections. */
   stop(): void {
     this.cut();
     this.#agent.destroy();
@@ -112,9 +106,9 @@ export class Wire {
   }
 }
 
-/** One socket of an edge to the bus. */
+/** One WebSocket of an edge to the bus. */
 export class Tunnel {
-  /** For rules that must remember something of each tunnel. */
+  /** The state of rules for this tunnel. */
   readonly memory = new Map<string, unknown>();
   readonly #edge: Socket;
   readonly #bus: Socket;
@@ -127,7 +121,7 @@ export class Tunnel {
     edge.setNoDelay(true);
     const toBus = new FrameSplitter();
     edge.on('data', (chunk: Buffer) => this.#apply('toBus', toBus.push(chunk)));
-    this.#hearBus();
+    this.#readBus();
     edge.on('close', () => bus.destroy());
     bus.on('error', () => edge.destroy());
     bus.on('close', () => edge.destroy());
@@ -143,20 +137,20 @@ export class Tunnel {
     if (!this.#bus.destroyed) this.#bus.write(frame);
   }
 
-  /** Ends the tunnel, with a code or as a network does. */
+  /** Ends the tunnel, with a close frame if there is a code. */
   cut(code?: number): void {
     if (code === undefined) this.#edge.destroy();
     else this.#edge.end(closeFrame(code));
     this.#bus.destroy();
   }
 
-  /** Ends the tunnel at the bus alone: the edge goes on believing in it. */
+  /** Ends the tunnel at the bus only; the edge does not notice. */
   forget(): void {
     this.#bus.removeAllListeners('close').destroy();
   }
 
-  /** The head of the answer passes as it is; what follows the switch are frames. */
-  #hearBus(): void {
+  /** Passes the head of the answer, and applies the rule to the frames after it. */
+  #readBus(): void {
     const frames = new FrameSplitter();
     let head: Buffer | undefined = Buffer.alloc(0);
     this.#bus.on('data', (chunk: Buffer) => {
@@ -180,7 +174,7 @@ export class Tunnel {
   }
 }
 
-/** Without the offer to compress, which would hide what frames say. */
+/** The head of the request without the offer to compress, so that rules can read frames. */
 function requestHead({ method, url, rawHeaders }: IncomingMessage): string {
   const lines = rawHeaders.flatMap((name, place) =>
     place % 2 === 0 && name.toLowerCase() !== 'sec-websocket-extensions'
