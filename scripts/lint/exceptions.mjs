@@ -6,7 +6,7 @@
 export const exceptions = {
   /** Others rewrite these pages, or a command writes them from texts elsewhere. */
   words: list(`
-    docs/reliability.md docs/requirements.md
+    docs/reliability.md
   `),
   markdown: list(`
     docs/reliability.md docs/requirements.md
