@@ -3,6 +3,7 @@ import { element, found, write } from '../dom.js';
 import type { Endpoint, List, Server } from '../mcp/endpoint.js';
 import { type Item, itemsOf, LISTS, tellsOf, tellsOfResources, tellsOfTasks } from './catalogue.js';
 import { ListGroup } from './list-group.js';
+import { nameForm } from './name-form.js';
 import { TaskGroup } from './task-group.js';
 
 /** Receives the events of the view of the server. */
@@ -87,31 +88,11 @@ export class ServerView {
 
   /** A field for URIs that are not listed. */
   #others(): HTMLFormElement {
-    const input = element('input', {
-      type: 'text',
-      placeholder: 'note://shopping',
-      spellcheck: 'false',
-      required: true,
-    });
-    const field = element(
-      'label',
-      { class: 'field grows' },
-      element('span', {}, 'A URI that is not listed'),
-      input,
-    );
-    const form = element(
-      'form',
-      { class: 'row' },
-      field,
-      element('button', { type: 'submit' }, 'Add'),
-    );
-    form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      this.#resources?.add(input.value);
-      input.value = '';
+    const placeholder = 'note://shopping';
+    return nameForm({ label: 'A URI that is not listed', button: 'Add', placeholder }, (uri) => {
+      this.#resources?.add(uri);
       this.#sum();
     });
-    return form;
   }
 
   #sum(): void {

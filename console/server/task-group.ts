@@ -1,4 +1,5 @@
 import { element } from '../dom.js';
+import { nameForm } from './name-form.js';
 
 /**
  * The tasks of a server that a subscription is to ask for. No request lists them: each is named by
@@ -23,7 +24,12 @@ export class TaskGroup {
       head,
       this.#items,
     );
-    this.group.append(this.#form());
+    const texts = { label: 'The id of a task', button: 'Add the task' };
+    const form = nameForm(texts, (id) => {
+      this.#add(id);
+      this.#changed();
+    });
+    this.group.append(form);
   }
 
   /** The ids that are ticked. */
@@ -31,29 +37,6 @@ export class TaskGroup {
     return [...this.#items.querySelectorAll('input')]
       .filter(({ checked }) => checked)
       .map(({ value }) => value);
-  }
-
-  #form(): HTMLFormElement {
-    const input = element('input', { type: 'text', spellcheck: 'false', required: true });
-    const field = element(
-      'label',
-      { class: 'field grows' },
-      element('span', {}, 'The id of a task'),
-      input,
-    );
-    const form = element(
-      'form',
-      { class: 'row' },
-      field,
-      element('button', { type: 'submit' }, 'Add the task'),
-    );
-    form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      this.#add(input.value);
-      input.value = '';
-      this.#changed();
-    });
-    return form;
   }
 
   /** Adds a task, ticked; one that is there is ticked again. */

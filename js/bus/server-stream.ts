@@ -15,6 +15,14 @@ export interface Retiring {
 export interface ServerStream {
   /** Returns the response whose body is this stream. */
   response(): Response;
+  /** Passes the output to `take`, a chunk at a time, in place of a response. */
+  into(take: (chunk: Uint8Array) => void): void;
+  /** Handles the disconnection of the client. */
+  cancel(): void;
+  /** Runs an action in the request context of the stream. */
+  inContext(action: () => void): void;
+  /** What holds the stream. The streams of one holder may write to the bodies of each other. */
+  readonly holder: object;
   /**
    * Resolves once the bus has confirmed the subscriptions of the stream; undefined: it has.
    *

@@ -24,9 +24,12 @@ import {
   Refusal,
   Retirement,
   type Stream,
+  type Tally,
 } from '../wasm/server/bindings.js';
+import { continentOf, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
+import type { InnerStream } from './inner/inner-stream.js';
 import { PrincipalQuota, type Seat } from './principal-quota.js';
 import { SETTLE_MS, StreamRegistry } from './registry.js';
 
@@ -129,15 +132,56 @@ export class StreamManager {
     permit: string | undefined,
     asker: CallerContext,
   ): Promise<Response | Refusal> {
-    const names = core.names(scopeOf(asker));
+    const opened = await this.#openFor(asker, core.names(scopeOf(asker)), (request, rest) =>
+      this.#options.discovery.use(request, rest, (known) =>
+        this.#openingOf(core, known, permit, asker),
+      ),
+    );
+    return typeof opened === 'number' ? opened : opened.response();
+  }
+
+  /**
+   * Opens a stream whose output stays in this process: `into` takes it. `known` says what it may
+   * subscribe to, and `scope` which restricted events it receives, as JSON text.
+   */
+  async openInto(
+    core: Exchange,
+    { ended, grant, known, scope, take }: InnerStream,
+    asker: CallerContext,
+  ): Promise<ServerStream | Refusal> {
+    const owner: StreamOwner = {
+      ...this.#owner,
+      ended: (stream, ending) => {
+        this.#owner.ended(stream, ending);
+        ended(ending);
+      },
+    };
+    const made = (): Stream =>
+      core.open(known, undefined, scope, this.#keepAliveMs(), performance.now(), this.#tally);
+    const opened = await this.#openFor(asker, core.names(scope), async () =>
+      this.#openingFor(calling(made), asker, owner, grant),
+    );
+    if (typeof opened !== 'number') opened.into(take);
+    return opened;
+  }
+
+  /**
+   * Opens a stream for a caller, once the bus has confirmed it. `names` is the number of bytes that
+   * its names count; `make` returns the stream of the core and what belongs to it.
+   */
+  async #openFor(
+    asker: CallerContext,
+    names: number,
+    make: (request: Request, rest: unknown[]) => Promise<Opening>,
+  ): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(asker, names);
     if (refusal !== undefined) return refusal;
     this.#opening += 1;
     const seat = this.#callers.enter(asker, names);
     try {
-      const stream = await this.#opened(core, permit, asker);
+      const stream = await this.#opened(asker, make);
       this.#hold(stream, seat, this.#options.witness.opened('listen', asker.request));
-      return stream.response();
+      return stream;
     } catch (error) {
       this.#callers.leave(seat);
       // A client that disconnected while its stream was opening is not an error, and receives no
@@ -169,18 +213,14 @@ export class StreamManager {
   }
 
   async #opened(
-    core: Exchange,
-    permit: string | undefined,
-    asker: CallerContext,
+    { args, request }: CallerContext,
+    make: (request: Request, rest: unknown[]) => Promise<Opening>,
   ): Promise<ServerStream> {
-    const { bus, discovery, intervals, timeouts } = this.#options;
-    const { args, request } = asker;
+    const { bus, intervals, timeouts } = this.#options;
     const { attachMs } = timeouts;
     if (bus.hold === undefined)
       await withTimeout(patienceOf(attachMs), bus.ready?.(), attachTimeout);
-    const opening = await discovery.use(request, args, (known) =>
-      this.#openingOf(core, known, permit, asker),
-    );
+    const opening = await make(request, args);
     const joining = {
       attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
@@ -239,26 +279,28 @@ export class StreamManager {
     asker: CallerContext,
   ): Opening {
     const made = (): Stream =>
-      core.open(
-        known,
-        permit,
-        scopeOf(asker),
-        this.#keepAliveMs(),
-        performance.now(),
-        this.#streams.tally,
-      );
+      core.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#tally);
     return this.#ownOpening(calling(made), asker);
   }
 
   #ownOpening(stream: Stream, asker: CallerContext): Opening {
+    return this.#openingFor(stream, asker, this.#owner, this.#grant(asker));
+  }
+
+  #openingFor(
+    stream: Stream,
+    asker: CallerContext,
+    owner: StreamOwner,
+    grant: Reauthorizer | undefined,
+  ): Opening {
     const { intervals, timeouts } = this.#options;
     return {
       stream,
-      owner: this.#owner,
+      owner,
       writeMs: timeouts.writeMs,
       maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
       expiresAt: asker.expiresAt,
-      grant: this.#grant(asker),
+      grant,
       signal: asker.request.signal,
     };
   }
@@ -302,6 +344,10 @@ export class StreamManager {
     return streams;
   }
 
+  get #tally(): Tally {
+    return this.#streams.tally;
+  }
+
   get #granting(): ReauthorizeOptions {
     const { authorizing, intervals, naming } = this.#options;
     return { authorizing, naming, ms: intervals.authorizationTtlMs };
@@ -341,18 +387,4 @@ function lateAnswer(): ListenError {
 
 function attachTimeout(): ListenError {
   return new ListenError('attach-timeout', 'the bus did not answer in time');
-}
-
-/**
- * Returns the groups and the principal of a stream as JSON text: which restricted events it
- * receives.
- */
-function scopeOf({ groups, principal }: CallerContext): string {
-  return JSON.stringify({ groups, ...(principal !== undefined && { principals: [principal] }) });
-}
-
-/** Returns the client's continent, on Workers. */
-function continentOf(request: Request): string | undefined {
-  const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
-  return typeof continent === 'string' ? continent : undefined;
 }

@@ -52,7 +52,7 @@ export function isCoreBuilt() {
 async function buildCore() {
   await compileSides();
   await emptied('pkg');
-  await Promise.all([bindSide(server), bindSide(client)]);
+  await Promise.all(sides.map(bindSide));
 }
 
 async function coreParts() {
@@ -61,13 +61,13 @@ async function coreParts() {
 }
 
 /**
- * Each has its own profile, and so its own folder: the two do not wait for one another. What
+ * Each has its own profile, and so its own folder: they do not wait for one another. What
  * crosses to JavaScript is read and written once, so the bindings are compiled for size; what is
  * done for each event and stream is the core's.
  */
 async function compileSides() {
   const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
-  await Promise.all([server, client].map((side) => compileSide(side, env)));
+  await Promise.all(sides.map((side) => compileSide(side, env)));
 }
 
 /**
@@ -173,7 +173,7 @@ async function emptied(folder) {
 }
 
 /**
- * The server and the client are modules of their own, so that a page loads no server.
+ * Each side is a module: a page loads no server, and a server without MCP Events loads none of it.
  * @typedef {object} Side
  * @property {string} features of the crate `bindings` that it has
  * @property {string} profile of Cargo.toml
@@ -195,6 +195,14 @@ const client = {
   folder: 'pkg/client',
   name: 'mcp_listen_client',
 };
+/** @type {Side} */
+const events = {
+  features: 'events',
+  profile: 'events',
+  folder: 'pkg/events',
+  name: 'mcp_listen_events',
+};
+const sides = [server, client, events];
 
 /** @type {import('../process/estimate.mjs').Cost} */
 const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80, least: 45 };

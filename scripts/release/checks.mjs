@@ -171,6 +171,7 @@ const places = [
   place('package.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   place('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
+  place('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
   place('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
   ...['', '-bindings', '-browser'].map((name) =>
     place('Cargo.lock', inLockOf(`mcp-listen${name}`)),

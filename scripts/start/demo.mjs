@@ -15,8 +15,8 @@ const folder = join('.build', 'start');
 export const demoBundle = join(root, folder, 'worker');
 
 /**
- * What `npm start` has yet to build. The core is compiled once and unoptimised, with the server's
- * and the client's side in one module, and the Worker is bundled from the sources: nothing of it is
+ * What `npm start` has yet to build. The core is compiled once and unoptimised, with all
+ * sides in one module, and the Worker is bundled from the sources: nothing of it is
  * what ships, and it lies apart.
  * @returns {Promise<Part[]>}
  */
@@ -61,7 +61,7 @@ function compileCore() {
 }
 
 async function buildWorker() {
-  await unlessFresh('start-core', corePaths, bindBoth);
+  await unlessFresh('start-core', corePaths, bindAll);
   await unlessFresh('start-worker', workerPaths, async () => {
     await copySources();
     await buildConsole(join(root, folder));
@@ -71,21 +71,22 @@ async function buildWorker() {
   });
 }
 
-/** Both sides are the same module; each is a separate instance, as in what ships. */
-async function bindBoth() {
+/** All sides are the same module; each is a separate instance, as in what ships. */
+async function bindAll() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });
-  await mkdir(join(root, pkg, 'client'), { recursive: true });
+  await mkdir(join(root, pkg), { recursive: true });
   await writeBindings(
     'target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm',
     pkg,
     'mcp_listen',
   );
-  for (const file of ['.js', '_bg.wasm'])
-    await cp(
-      join(root, pkg, `mcp_listen${file}`),
-      join(root, pkg, 'client', `mcp_listen_client${file}`),
-    );
+  for (const side of ['client', 'events'])
+    for (const file of ['.js', '_bg.wasm'])
+      await cp(
+        join(root, pkg, `mcp_listen${file}`),
+        join(root, pkg, side, `mcp_listen_${side}${file}`),
+      );
 }
 
 /** The sources beside the bindings that they import, as a package whose entries are the sources. */

@@ -68,16 +68,7 @@ impl Streams {
         most: usize,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
-        let now = self.now();
-        let mut shared = self.lock();
-        if shared.is_closing {
-            return Err(Full::Closing);
-        }
-        if shared.outlets.len() >= most {
-            return Err(Full::TooMany);
-        }
-        let id = shared.fanout.open(make(now), now);
-        self.hold(&mut shared, id, now);
+        let id = self.hold(most, |fanout, now| fanout.open(make(now), now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -86,17 +77,25 @@ impl Streams {
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamId, Full> {
+        self.hold(usize::MAX, |fanout, now| {
+            fanout.open_polled(make(now), now)
+        })
+    }
+
+    fn hold(
+        self: &Arc<Self>,
+        most: usize,
+        open: impl FnOnce(&mut Fanout, Millis) -> StreamId,
+    ) -> Result<StreamId, Full> {
         let now = self.now();
         let mut shared = self.lock();
         if shared.is_closing {
             return Err(Full::Closing);
         }
-        let id = shared.fanout.open_polled(make(now), now);
-        self.hold(&mut shared, id, now);
-        Ok(id)
-    }
-
-    fn hold(self: &Arc<Self>, shared: &mut Shared, id: StreamId, now: Millis) {
+        if shared.outlets.len() >= most {
+            return Err(Full::TooMany);
+        }
+        let id = open(&mut shared.fanout, now);
         // The bus is in this object, so the stream is registered at once.
         shared.fanout.handle_attached(id, now);
         shared.outlets.insert(id, Outlet::default());
@@ -105,6 +104,7 @@ impl Streams {
             shared.timer = Some(tokio::spawn(keeping));
         }
         self.planned.notify_one();
+        Ok(id)
     }
 
     /// Publishes changes to every stream that honors them. The cost depends on the streams that

@@ -10,7 +10,7 @@ import {
 import { errors, type NatsConnection } from '@nats-io/transport-node';
 import type { BrokerListener } from '../../bus/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
-import { type Deferred, deferred } from '../../timing/deferred.js';
+import { Thresholds } from '../../timing/thresholds.js';
 
 /** How much the stream of a {@link JetStreamLog} keeps, if the log creates it. */
 export interface JetStreamLogOptions {
@@ -23,8 +23,7 @@ export class JetStreamLog {
   readonly #name: string;
   readonly #options: JetStreamLogOptions;
   #place: Place | undefined;
-  /** The sequences that callers of `heardAll` wait for. */
-  readonly #awaited = new Map<Deferred<void>, number>();
+  readonly #sequences = new Thresholds(() => this.#place?.sequence ?? 0);
 
   constructor(name: string, options: JetStreamLogOptions) {
     this.#name = name;
@@ -87,18 +86,7 @@ export class JetStreamLog {
   /** Resolves when everything that the stream contains at the time of the call was received. */
   async heardAll(manager: JetStreamManager): Promise<void> {
     const { state } = await manager.streams.info(this.#name);
-    const heard = deferred();
-    this.#awaited.set(heard, state.last_seq);
-    this.#tellAwaited();
-    await heard.promise;
-  }
-
-  #tellAwaited(): void {
-    for (const [heard, sequence] of this.#awaited) {
-      if (sequence > (this.#place?.sequence ?? 0)) continue;
-      this.#awaited.delete(heard);
-      heard.resolve();
-    }
+    await this.#sequences.reached(state.last_seq);
   }
 
   #resume({ created, state }: StreamInfo): { isWhole: boolean; place: Place } {
@@ -115,7 +103,7 @@ export class JetStreamLog {
     if (message.seq !== place.sequence + 1) ear.onGap();
     place.sequence = message.seq;
     ear.onEvents(message.string());
-    this.#tellAwaited();
+    this.#sequences.check();
   }
 }
 

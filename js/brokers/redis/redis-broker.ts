@@ -1,6 +1,6 @@
 import type { createClient } from 'redis';
 import type { Broker, BrokerListener } from '../../bus/broker.js';
-import { type Deferred, deferred } from '../../timing/deferred.js';
+import { Thresholds } from '../../timing/thresholds.js';
 
 /** The part of a client of the package `redis` that is used. */
 export interface RedisClient {
@@ -21,8 +21,7 @@ export class RedisBroker implements Broker {
   readonly #window: string;
   #writer: Connection | undefined;
   #place: Place | undefined;
-  /** The entry numbers that callers of `settle` wait for. */
-  readonly #awaited = new Map<Deferred<void>, number>();
+  readonly #numbers = new Thresholds(() => this.#place?.number ?? 0);
 
   /** @param window - the least number of entries that the stream keeps. */
   constructor(client: RedisClient, name: string, window: number) {
@@ -55,18 +54,7 @@ export class RedisBroker implements Broker {
 
   async settle(): Promise<void> {
     this.#writer ??= this.#openWriter();
-    const heard = deferred();
-    this.#awaited.set(heard, Number((await this.#writer.get(this.#counter)) ?? 0));
-    this.#tellAwaited();
-    await heard.promise;
-  }
-
-  #tellAwaited(): void {
-    for (const [heard, number] of this.#awaited) {
-      if (number > (this.#place?.number ?? 0)) continue;
-      this.#awaited.delete(heard);
-      heard.resolve();
-    }
+    await this.#numbers.reached(Number((await this.#writer.get(this.#counter)) ?? 0));
   }
 
   async close(): Promise<void> {
@@ -115,7 +103,7 @@ export class RedisBroker implements Broker {
       place.id = id;
       this.#take(place, message, ear);
     }
-    this.#tellAwaited();
+    this.#numbers.check();
   }
 
   /** Handles an entry. Entries of other writers have no number and are not counted. */

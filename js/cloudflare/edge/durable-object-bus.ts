@@ -9,6 +9,13 @@ import type {
 } from '../../bus/attachable-bus.js';
 import type { ListenBus } from '../../bus/bus.js';
 import { eventText } from '../../bus/event-text.js';
+import {
+  type EmitOptions,
+  type EventPublisher,
+  type EventReceipt,
+  type EventSource,
+  occurrenceText,
+} from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
@@ -19,7 +26,8 @@ import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
 import type { SubscriptionBus } from '../object/subscription-bus.js';
 import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
-import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
+import { acceptedEvent, type RefusedEvent } from '../wire/refused-event.js';
+import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
@@ -80,18 +88,25 @@ export interface DurableObjectBusOptions {
 export function durableObjectBus(
   namespace: BusNamespace,
   options: DurableObjectBusOptions = {},
-): ListenBus {
+): ListenBus & EventPublisher {
   return new DurableObjectBus(namespace, options);
 }
 
 interface BusStub extends SocketStub, SessionStub {
   publish(event: string): Promise<number>;
   publishAll(events: string[]): Promise<number>;
+  emit(event: string): Promise<EventReceipt | RefusedEvent>;
+  readEvents(question: string): Promise<string>;
 }
 
-class DurableObjectBus implements AttachableBus {
+class DurableObjectBus implements AttachableBus, EventPublisher {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
+  readonly events: EventSource = {
+    modes: ['poll', 'push'],
+    page: (question) => this.#page(question),
+  };
+
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #doors: BusConnector;
@@ -131,6 +146,14 @@ class DurableObjectBus implements AttachableBus {
     return published;
   }
 
+  emit(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt> {
+    // The log accepts an occurrence with an id once, however often it is sent.
+    const attempts = options?.id === undefined ? 1 : MAX_ATTEMPTS;
+    const published = this.#emit(occurrenceText(name, data, options), attempts);
+    waitUntil(published.catch(this.#onError));
+    return published;
+  }
+
   hold(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
     return this.#lines.open(opening, joining);
   }
@@ -162,6 +185,23 @@ class DurableObjectBus implements AttachableBus {
     const onEvent = listener as (event: ServerEvent) => void;
     const follower = new BusSubscriber({ connect, onEvent, onError: this.#onError });
     return () => follower.leave();
+  }
+
+  async #emit(event: string, attempts: number): Promise<EventReceipt> {
+    const answer = await this.#call(attempts, (stub) => stub.emit(event));
+    return acceptedEvent(answer);
+  }
+
+  #page(question: string): Promise<string> {
+    return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(question));
+  }
+
+  async #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
+    try {
+      return await retrying(attempts, () => call(this.#stub()));
+    } catch (cause) {
+      throw unavailable('the bus did not answer', cause);
+    }
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {

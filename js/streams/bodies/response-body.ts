@@ -1,5 +1,11 @@
 import { deferred } from '../../timing/deferred.js';
 
+/** Takes chunks: the controller of a body, or what stands in its place. */
+export type ChunkSink = Pick<
+  ReadableStreamDefaultController<Uint8Array>,
+  'close' | 'desiredSize' | 'enqueue'
+>;
+
 /** Handles the events of a body. */
 export interface BodyListener {
   /** Called when the body can be read. */
@@ -16,7 +22,7 @@ export interface BodyListener {
  */
 export class ResponseBody {
   readonly #ends: BodyListener;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #controller: ChunkSink | undefined;
   /**
    * Resolves the pending call of `pull`, which lasts as long as there is room: one call for each
    * chunk would cost more than the write.
@@ -43,6 +49,12 @@ export class ResponseBody {
       cancel: () => this.#ends.left(),
     });
     return sseResponse(body);
+  }
+
+  /** Gives the chunks to a sink, which takes every chunk at once, in place of a response. */
+  into(sink: ChunkSink): void {
+    this.#controller = sink;
+    this.#ends.begun();
   }
 
   /** Whether the body can be read. */
