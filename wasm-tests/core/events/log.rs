@@ -17,7 +17,7 @@ use super::rows::MemoryRows;
 
 /// A bus with a log of occurrences: each publish takes the next position, as cues do.
 struct Log {
-    log: EventLog<MemoryRows>,
+    occurrences: EventLog<MemoryRows>,
     head: u64,
     now: u64,
 }
@@ -27,14 +27,10 @@ const T0: u64 = 1_764_057_600_000;
 impl Log {
     fn new(window: Window) -> Self {
         Self {
-            log: EventLog::open(MemoryRows::default(), window).unwrap(),
+            occurrences: EventLog::open(MemoryRows::default(), window).unwrap(),
             head: 0,
             now: T0,
         }
-    }
-
-    fn mark(&self, position: u64) -> Mark {
-        mark("e", position)
     }
 
     fn publish(&mut self, name: &str, members: &str) -> Appended {
@@ -44,22 +40,24 @@ impl Log {
         );
         let draft = Draft::from_json(text.as_bytes()).unwrap();
         self.head += 1;
-        let mark = self.mark(self.head);
-        self.log.append(&draft, &mark, Millis(self.now)).unwrap()
+        let mark = mark("e", self.head);
+        self.occurrences
+            .append(&draft, &mark, Millis(self.now))
+            .unwrap()
     }
 
     fn has_room(&self, name: &str) -> bool {
-        self.log.has_room(&EventName::new(name).unwrap())
+        self.occurrences.has_room(&EventName::new(name).unwrap())
     }
 
     fn page(&self, question: &Question) -> Page {
-        self.log
-            .page(question, &self.mark(self.head), Millis(self.now))
+        self.occurrences
+            .page(question, &mark("e", self.head), Millis(self.now))
             .unwrap()
     }
 
     fn read(&self, name: &str, after: u64) -> Page {
-        self.page(&question(name, Some(&cursor::to_text(&self.mark(after)))))
+        self.page(&question(name, Some(&cursor::to_text(&mark("e", after)))))
     }
 }
 
@@ -217,7 +215,7 @@ fn the_window_ends_by_age_and_by_bytes_too() {
     log.publish("a", "");
     log.now += 1_001;
     log.publish("b", "");
-    assert_eq!(log.log.rows().positions(), [2]);
+    assert_eq!(log.occurrences.rows().positions(), [2]);
     assert!(log.read("a", 0).trimmed);
 
     let window = Window {
@@ -229,7 +227,7 @@ fn the_window_ends_by_age_and_by_bytes_too() {
     for name in ["a", "b", "a", "b", "a"] {
         log.publish(name, "");
     }
-    let kept = log.log.rows().positions();
+    let kept = log.occurrences.rows().positions();
     assert!(kept.len() < 4 && kept.ends_with(&[5]), "{kept:?}");
     assert!(log.read("b", 0).trimmed);
 }
@@ -263,7 +261,7 @@ fn a_log_that_is_opened_again_goes_on() {
         log.publish("a", "");
     }
     let before = log.read("a", 0);
-    log.log = EventLog::open(log.log.rows().clone(), window).unwrap();
+    log.occurrences = EventLog::open(log.occurrences.rows().clone(), window).unwrap();
     assert_eq!(log.read("a", 0), before);
     log.publish("a", "");
     assert_eq!(positions(&log.read("a", 20)), [21]);
