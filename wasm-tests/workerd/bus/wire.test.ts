@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { Fixture } from '../../host/fixture/fixture.ts';
-import { startFixture } from '../../host/fixture/start.ts';
-import { LegacySession, post } from '../../host/legacy.ts';
-import { SECRET } from '../../host/signing.ts';
 import {
   allVersionsOf,
   CHANGED,
   casesOf,
+  placeholderFor,
   ROWS,
   versionsOf,
   type WireCall,
   type WireTable,
-  placeholderFor,
 } from '../../host/corpus/wire.ts';
+import { Fixture } from '../../host/fixture/fixture.ts';
+import { startFixture } from '../../host/fixture/start.ts';
+import { LegacySession, post } from '../../host/legacy.ts';
+import { SECRET } from '../../host/signing.ts';
 
 const FILTER = { toolsListChanged: true };
 /** The shard of the rows is in Europe. */
@@ -54,7 +54,10 @@ describe.each(versionsOf('edge/calls'))('calls of edges of wire %i', (version) =
   test('get the answers of that version', async () => {
     await restore(version);
     for (const { answer, call, name, object } of casesOf<WireCall>('edge/calls', version)) {
-      expect([name, placeholderFor(await callObject(object, call))], CHANGED).toEqual([name, answer]);
+      expect([name, placeholderFor(await callObject(object, call))], CHANGED).toEqual([
+        name,
+        answer,
+      ]);
     }
   });
 });
@@ -69,7 +72,9 @@ describe('a new object', () => {
       const role = object === BUS ? BUS : SHARD;
       const created = latest.filter((table) => table.object === role);
       const expected = created.flatMap(({ create }) => create).sort();
-      expect(((await callObject(object, ['tables'])) as string[]).sort(), CHANGED).toEqual(expected);
+      expect(((await callObject(object, ['tables'])) as string[]).sort(), CHANGED).toEqual(
+        expected,
+      );
     }
   });
 });
@@ -108,7 +113,11 @@ async function restore(version: number): Promise<WireTable[]> {
   const tables = ROWS.flatMap((kind) => casesOf<WireTable>(kind, version));
   for (const object of [SHARD, BUS]) {
     const own = tables.filter((table) => table.object === object);
-    const { status } = await fixture.post(1, `/bus/create-tables${at(object)}`, JSON.stringify(own));
+    const { status } = await fixture.post(
+      1,
+      `/bus/create-tables${at(object)}`,
+      JSON.stringify(own),
+    );
     expect(status).toBe(200);
   }
   return tables;
