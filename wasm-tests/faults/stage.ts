@@ -82,8 +82,9 @@ export class Stage {
   }
 
   /**
-   * Opens streams at the edges in turn, a hundred at a time. The first one of each edge opens before
-   * the others, because it owns the shared connection. The second one of each edge runs the trial.
+   * Opens streams at the edges in turn, a hundred at a time. The first one of each edge opens
+   * before the others, because it owns the shared connection. The second one of each edge runs the
+   * trial.
    */
   async addStreams(count: number): Promise<void> {
     const first = this.listeners.length === 0 ? [2, 2] : [];

@@ -8,7 +8,7 @@ export interface Watched {
   taskIds?: string[];
 }
 
-/** The stream of one client, with the time of the last cue of each key; cheap enough for thousands. */
+/** The stream of one client, with the time of the last cue of each key; cheap, for thousands. */
 export class Listener {
   /** The HTTP status; 0 without an answer. */
   status = 0;

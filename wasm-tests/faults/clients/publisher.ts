@@ -20,8 +20,8 @@ export class Publisher {
   }
 
   /**
-   * Publishes a change of each key in one call; resolves with whether the bus accepted them. A state
-   * of a task waits for the state before it, because the bus may receive concurrent ones in any
+   * Publishes a change of each key in one call; resolves with whether the bus accepted them. A task
+   * state waits for the state before it, because the bus may receive concurrent ones in any
    * order.
    */
   publish(...keys: string[]): Promise<boolean> {
@@ -83,9 +83,9 @@ export class Publisher {
   }
 
   /**
-   * The keys of which a stream misses the last change that the bus had accepted at `until`. Publishes
-   * that began before the acknowledgment do not count. Exact for tasks, whose cues have a state. Any
-   * other cue after the beginning of the last publish may be that of the publish before it.
+   * The keys of which a stream misses the last change that the bus had accepted at `until`, apart
+   * from publishes that began before the acknowledgment. Exact for tasks, whose cues have a state.
+   * Any other cue after the beginning of the last publish may be that of the publish before it.
    */
   missingOf(
     { acknowledgedAt, receivedAt, keys, states }: Listener,

@@ -1,5 +1,5 @@
 /**
- * Checks the order of the cues of one stream, which is the order in which its topics became pending.
+ * Checks the order of the cues of a stream: its topics are cued in the order of their changes.
  * A cue stands for a publish after that of the previous cue. A cue without such a publish is out of
  * order.
  */

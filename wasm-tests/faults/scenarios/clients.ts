@@ -50,7 +50,7 @@ export const CLIENTS: Scenario[] = [
   },
 ];
 
-/** Misbehaving clients connect a hundred at a time beside other streams, and leave nothing behind. */
+/** Misbehaving clients connect a hundred at a time beside other streams, and leave nothing. */
 function misbehave(what: string, behave: misbehaving.Behavior, count: number): Scenario {
   return {
     name: `clients that ${what}`,

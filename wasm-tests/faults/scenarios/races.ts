@@ -90,8 +90,8 @@ function batched({ publisher }: Stage): (key: string) => Promise<void> {
 }
 
 /**
- * Delays every frame of an edge, so that publishes overtake it. Some are very late, lost or doubled,
- * and all are out of order.
+ * Delays every frame of an edge, so that publishes overtake it. Some are very late, lost or
+ * doubled, and all are out of order.
  */
 function asking(chance: () => number): Rule {
   return (frame, tunnel) => {

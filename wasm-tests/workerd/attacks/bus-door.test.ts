@@ -155,7 +155,7 @@ function calls(edge: number): Promise<Record<string, number>> {
   return callsOf(workerd.edges[edge]);
 }
 
-/** The databases of the objects of a class: their tables, and the bytes of their write-ahead log. */
+/** The tables, and the bytes of the write-ahead log, of each database of a class. */
 async function databases(
   className: string,
 ): Promise<{ file: string; tables: unknown[]; log: number }[]> {

@@ -43,13 +43,13 @@ describe('tenants by path', () => {
     const before = await objects(state);
     const session = { 'mcp-session-id': `${crypto.randomUUID()}.eA` };
     for (let turn = 0; turn < 5; turn += 1) {
-      const path = `${workerd.edges[0]}/nobody-${turn}/mcp`;
+      const path = `${workerd.edges[0]}/unknown-${turn}/mcp`;
       expect((await fetch(path, { method: 'DELETE', headers: session })).status).toBe(404);
       expect(
         (await fetch(path, { headers: { ...session, accept: 'text/event-stream' } })).status,
       ).toBe(404);
       expect(
-        (await publish(`/nobody-${turn}`, bearing(tenantSecret(`nobody-${turn}`)))).status,
+        (await publish(`/unknown-${turn}`, bearing(tenantSecret(`unknown-${turn}`)))).status,
       ).toBe(401);
     }
     expect(await objects(state)).toEqual(before);

@@ -30,7 +30,7 @@ test('a publish calls only the shards whose streams follow its topic', async () 
     await fixture().publish(1, { kind: 'resource_updated', uri });
     expect(await stream.message()).toBe(updated('1', uri));
   }
-  await fixture().publish(2, { kind: 'resource_updated', uri: 'note://nobody' });
+  await fixture().publish(2, { kind: 'resource_updated', uri: 'note://unknown' });
   await fixture().publish(3, TOOLS);
   // No stream has received anything else in between.
   for (const { stream } of streams) expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -164,7 +164,7 @@ function stats(): Promise<ListenStats[]> {
   return Promise.all(Array.from({ length: EDGES }, (_, edge) => fixture().stats(edge)));
 }
 
-/** Resolves once no stream is away from its bus, and checks that the bus could replay everything. */
+/** Resolves once no stream is away from its bus, and checks that the bus replayed everything. */
 async function untilWhole(): Promise<void> {
   const away = async () => sum((await stats()).map(({ away }) => away));
   await expect.poll(away, { timeout: 10_000 }).toBe(0);

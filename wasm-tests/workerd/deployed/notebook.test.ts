@@ -50,7 +50,7 @@ async function watch(...uris: string[]): Promise<WireStream> {
     toolsListChanged: true,
     promptsListChanged: true,
     resourcesListChanged: true,
-    resourceSubscriptions: ['note://bell', `note://nobody-else-${opened}`, ...uris],
+    resourceSubscriptions: ['note://bell', `note://unwatched-${opened}`, ...uris],
   });
   streams.push(stream);
   expect(await stream.message()).toContain('notifications/subscriptions/acknowledged');
@@ -120,7 +120,7 @@ describe('the catalogue', () => {
   });
 
   test('does not have a note that does not exist', async () => {
-    expect(await read('note://nobody')).toBe(-32602);
+    expect(await read('note://unknown')).toBe(-32602);
   });
 });
 
@@ -165,8 +165,8 @@ describe('notes', () => {
   });
 
   test('deleting a missing note announces nothing', async () => {
-    const stream = await watch('note://nobody');
-    expect(textOf(await callTool(here, 'delete_note', { name: 'nobody' }))).toContain(
+    const stream = await watch('note://unknown');
+    expect(textOf(await callTool(here, 'delete_note', { name: 'unknown' }))).toContain(
       'Nothing changed.',
     );
     expect(await received(stream)).toEqual([]);
