@@ -1,5 +1,5 @@
 import type { BusStats } from 'mcp-listen/cloudflare';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { useFixture } from '../../host/fixture/fixture.ts';
 import { change, fields, listChange, nextMessage } from '../../host/legacy.ts';
 
@@ -60,14 +60,7 @@ test('a session may have a new stream once the old one was lost with its shard',
   const stream = await fixture().openSession(session, 0);
   await stream.event();
   stream.drop();
-  await expect
-    .poll(async () =>
-      (await fixture().bus<BusStats>('stats')).shards.map(({ attached }) => attached),
-    )
-    .toContain(1);
-  const { shards } = await fixture().bus<BusStats>('stats');
-  const { shard } = shards.find(({ attached }) => attached === 1) ?? { shard: 0 };
-  const lost = await fixture().rawEdge(0, `?shard=${shard}`);
+  const { shard, socket: lost } = await vi.waitFor(attachToShard, { timeout: 10_000 });
   lost.send(
     `{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"],"joined":["${session.id} 1"]}`,
   );
@@ -114,5 +107,13 @@ test('the stream of a session misses nothing when its shard or the root is reset
   expect(await nextMessage(stream)).toEqual(change('note://b'));
   expect((await session.via(fixture().via(3)).get()).status).toBe(409);
 });
+
+/** Opens a socket at a shard with one edge; rejects if there is none, or if it closes meanwhile. */
+async function attachToShard(): Promise<{ shard: number; socket: WebSocket }> {
+  const { shards } = await fixture().bus<BusStats>('stats');
+  const { shard } = shards.find(({ attached }) => attached === 1) ?? {};
+  if (shard === undefined) throw new Error('no shard has one edge');
+  return { shard, socket: await fixture().rawEdge(0, `?shard=${shard}`) };
+}
 
 const EMPTY = { jsonrpc: '2.0', id: 7, result: {} };
