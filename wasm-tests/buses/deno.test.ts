@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
-import { promisesOf } from '../host/bus-list.ts';
-import { type Ask, BusMembers } from '../host/bus-members.ts';
+import { type Ask, BusMembers } from '../host/bus/members.ts';
+import { testBusPromises } from '../host/bus/promises.ts';
 
-promisesOf('broadcastChannelBus between two threads of Deno', threads, [...EVERY, DROPS, CLOSES]);
+testBusPromises('broadcastChannelBus between two threads of Deno', threads, [
+  ...EVERY,
+  DROPS,
+  CLOSES,
+]);
 
 async function threads() {
   const members = new BusMembers();
@@ -21,7 +25,7 @@ async function threads() {
   const ended = once(child, 'exit');
   createInterface({ input: child.stdout }).on('line', (line) => {
     const { answer, number, place, stream, text } = JSON.parse(line);
-    if (stream !== undefined) members.heard(stream, text);
+    if (stream !== undefined) members.received(stream, text);
     else if (number === undefined) ready[place]?.resolve();
     else answers.get(number)?.(answer as never);
   });

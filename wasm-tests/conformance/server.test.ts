@@ -1,6 +1,6 @@
 import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bundled } from '../host/bundle.ts';
+import { bundleWorker } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './fixture/sessions.ts';
@@ -57,7 +57,7 @@ const SKIPPED = ['tasks-status-notifications'];
 let bundle: string;
 
 beforeAll(async () => {
-  bundle = await bundled('wasm-tests/conformance/fixture');
+  bundle = await bundleWorker('wasm-tests/conformance/fixture');
 });
 
 describe('a Worker of two isolates, by 2026-07-28', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { npmStart, type Started } from '../host/start.ts';
+import { npmStart, type Started } from '../host/servers/npm-start.ts';
 import { useBrowser } from './browser.ts';
 import { type Elsewhere, serveElsewhere } from './guarded-server.ts';
 

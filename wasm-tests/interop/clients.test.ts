@@ -1,7 +1,7 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
-import { npmStart, type Started } from '../host/start.ts';
+import { npmStart, type Started } from '../host/servers/npm-start.ts';
 import { PythonClient } from './clients/python.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';
 

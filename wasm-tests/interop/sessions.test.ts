@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { npmStart, type Started } from '../host/start.ts';
+import { npmStart, type Started } from '../host/servers/npm-start.ts';
 import { PythonClient } from './clients/python.ts';
 import { SessionClient } from './clients/session.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';

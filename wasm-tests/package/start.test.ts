@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { clone } from '../host/clone.ts';
 import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
+import { clone } from './clone.ts';
 
 let folder: string;
 let remove: () => Promise<void>;

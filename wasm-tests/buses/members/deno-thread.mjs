@@ -1,6 +1,6 @@
 // A member of a bus in a worker of Deno, driven by messages.
-globalThis.heard = async (stream, text) => postMessage({ stream, text });
-await import('../../host/bus-member.ts');
+globalThis.received = async (stream, text) => postMessage({ stream, text });
+await import('../../host/bus/member.ts');
 
 globalThis.addEventListener('message', async ({ data: { args, name, number } }) => {
   postMessage({ number, answer: (await globalThis.member[name](...args)) ?? null });

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { CLOSES, DROPS, EVERY } from '../../../dist/testing/promises.js';
 import { root } from '../../../scripts/process/project.mjs';
-import { promisesOf } from '../../host/bus-list.ts';
-import type { BusMember } from '../../host/bus-member.ts';
-import { type Ask, BusMembers } from '../../host/bus-members.ts';
+import type { BusMember } from '../../host/bus/member.ts';
+import { type Ask, BusMembers } from '../../host/bus/members.ts';
+import { testBusPromises } from '../../host/bus/promises.ts';
 import { useChromium } from '../browser.ts';
 import { servePages } from './pages.ts';
 
@@ -11,13 +11,13 @@ const browser = useChromium();
 // No server is there: pages come from the test. Chromium enables what buses need on localhost only.
 const ORIGIN = 'http://localhost:9';
 
-promisesOf('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
+testBusPromises('broadcastChannelBus between two tabs', tabs, [...EVERY, DROPS, CLOSES]);
 
 async function tabs() {
   const members = new BusMembers();
   const context = await browser().newContext();
-  await servePages(context, ORIGIN, join(root, 'wasm-tests', 'host', 'bus-member.ts'));
-  await context.exposeFunction('heard', members.heard);
+  await servePages(context, ORIGIN, join(root, 'wasm-tests', 'host', 'bus', 'member.ts'));
+  await context.exposeFunction('received', members.received);
   const open = async (): Promise<Ask> => {
     const page = await context.newPage();
     await page.goto(`${ORIGIN}/pages/`);

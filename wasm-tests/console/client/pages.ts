@@ -67,7 +67,7 @@ export async function servePages(
   origin: string,
   script: string,
 ): Promise<void> {
-  const body = await bundled(script);
+  const body = await bundleWorker(script);
   await context.route(`${origin}/pages/`, (route) =>
     route.fulfill({ contentType: 'text/html', body: PAGE }),
   );
@@ -79,7 +79,7 @@ export async function servePages(
   await context.route(`${origin}/${core}`, (route) => route.fulfill({ path: join(root, core) }));
 }
 
-async function bundled(script: string): Promise<string> {
+async function bundleWorker(script: string): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [script],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveOnNode } from '../../host/node-http.ts';
-import { sessionScript } from '../../host/session-script.ts';
+import { sessionScript } from '../../host/sessions/script.ts';
 import { useChromium } from '../browser.ts';
 import { serveElsewhere } from '../guarded-server.ts';
 import { clientPages, documentedPage } from './pages.ts';

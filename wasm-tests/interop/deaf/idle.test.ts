@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { npmStart, type Started } from '../../host/start.ts';
+import { npmStart, type Started } from '../../host/servers/npm-start.ts';
 import { typescriptClient } from '../clients/typescript.ts';
 import { CLIENTS } from './all.ts';
 import type { DeafClient } from './client.ts';

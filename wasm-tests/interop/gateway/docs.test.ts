@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
-import { GatewayFixture } from '../../host/gateway.ts';
 import { listChanged, updated } from '../../host/listen.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { WatchedServer } from '../../host/servers/watched.ts';
 import { SECRET, tenantSecret } from '../../host/signing.ts';
-import { WatchedServer } from '../../host/watched.ts';
 
 const exec = promisify(execFile);
 const FOLDER = join(root, '.build', 'gateway-docs');

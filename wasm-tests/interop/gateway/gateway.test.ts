@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { GatewayFixture } from '../../host/gateway.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { PythonClient } from '../clients/python.ts';
 import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';

@@ -3,7 +3,6 @@ import express, { type RequestHandler } from 'express';
 import { type AuthInfo, type AuthorizeContext, createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { describe, expect, test, vi } from 'vitest';
-import { echo } from '../../host/behind.ts';
 import { served } from '../../host/http-server.ts';
 import {
   acknowledged,
@@ -12,6 +11,7 @@ import {
   listen,
   listenBody,
 } from '../../host/listen.ts';
+import { echo } from '../../host/servers/behind.ts';
 import { CAPABILITIES, serving, TOOLS } from '../serving.ts';
 
 describe('a listen stream under Express', () => {

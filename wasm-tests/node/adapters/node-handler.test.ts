@@ -12,7 +12,6 @@ import { toNodeHandler as sdkNodeHandler } from '@modelcontextprotocol/node';
 import type { ListenHandler } from 'mcp-listen';
 import { toNodeHandler, type WebHandler } from 'mcp-listen/node';
 import { describe, expect, test, vi } from 'vitest';
-import { echo } from '../../host/behind.ts';
 import { served } from '../../host/http-server.ts';
 import {
   acknowledged,
@@ -21,6 +20,7 @@ import {
   listen,
   listenBody,
 } from '../../host/listen.ts';
+import { echo } from '../../host/servers/behind.ts';
 import { serving, TOOLS } from '../serving.ts';
 import { asking, readLate } from './slow-client.ts';
 

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import { InMemoryBus, type ListenHandlerOptions, type Principal } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Drip } from '../../host/drip.ts';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
 import { portOf } from '../../host/port.ts';
+import { Drip } from '../../host/wire/drip.ts';
 import { serving, TOOLS, URL } from '../serving.ts';
 
 const { 'mcp-method': _, ...UNNAMED } = LISTEN_HEADERS;

@@ -1,6 +1,6 @@
 import { type ClientListenOptions, type ListenTarget, listen, watch } from 'mcp-listen/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hostile, type Turn } from '../../host/hostile.ts';
+import { hostile, type Turn } from '../../host/servers/hostile.ts';
 
 const TOOLS = { toolsListChanged: true };
 const CREDENTIALS: [kind: string, options: ClientListenOptions][] = [

@@ -1,9 +1,9 @@
 import { createListenHandler, InMemoryBus, type ListenLimits } from 'mcp-listen';
 import { expect, test } from 'vitest';
-import { behind } from '../../host/behind.ts';
 import { initialize, post } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
-import { testSessionLimits, type Who } from '../../host/session-limits.ts';
+import { behind } from '../../host/servers/behind.ts';
+import { type Caller, testSessionLimits } from '../../host/sessions/limits.ts';
 import { CAPABILITIES, URL } from '../serving.ts';
 
 const bus = new InMemoryBus();
@@ -51,7 +51,7 @@ function serverOf(limits: ListenLimits) {
   });
 }
 
-function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Who): Request {
+function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Caller): Request {
   const fields = new Headers(headers);
   if (user !== undefined) fields.set('x-user', user);
   const stated = address ?? claimed;

@@ -1,6 +1,6 @@
 import type { Authorization, AuthorizeContext, ListenBus, ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { change, heard, LegacySession } from '../../host/legacy.ts';
+import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { listChanged, type WireStream } from '../../host/listen.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
 import { open, serving, TOOLS } from '../serving.ts';
@@ -203,7 +203,7 @@ describe('the stream of a session', () => {
     const { server, stream } = await streaming(rights);
     await vi.advanceTimersByTimeAsync(30_000);
     await server.notify.resourceUpdated('note://a');
-    expect(await heard(stream)).toEqual(change('note://a'));
+    expect(await nextMessage(stream)).toEqual(change('note://a'));
     expect(rights.asked.at(-1)?.requested).toEqual({ ...BOTH, resourcesListChanged: true });
     expect(rights.asked).toHaveLength(3);
   });
@@ -220,6 +220,6 @@ describe('the stream of a session', () => {
     await again.event();
     await server.notify.resourceUpdated('note://a');
     await server.notify.toolsChanged();
-    expect(await heard(again)).toMatchObject({ method: 'notifications/tools/list_changed' });
+    expect(await nextMessage(again)).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
 });

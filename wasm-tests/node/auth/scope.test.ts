@@ -6,7 +6,7 @@ import {
   type ListenHandlerOptions,
 } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
-import { heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { listChanged, WireStream } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
 import { BUSES } from '../bus/breakable-bus.ts';
@@ -141,14 +141,14 @@ test('the stream of a session receives the events of its groups, and ends on dis
   await stream.event();
   await server.notify.resourcesChanged({ group: 'bolt' });
   await server.notify.toolsChanged({ group: 'acme' });
-  expect(await heard(stream)).toEqual(listChange('tools'));
+  expect(await nextMessage(stream)).toEqual(listChange('tools'));
   await server.disconnect('ann');
   expect(await stream.event()).toBeUndefined();
   // A stream that opens again receives later events, and not the earlier disconnect.
   const again = new WireStream(await session.get(user), new AbortController());
   await again.event();
   await server.notify.toolsChanged();
-  expect(await heard(again)).toEqual(listChange('tools'));
+  expect(await nextMessage(again)).toEqual(listChange('tools'));
 });
 
 test('a server of the SDK on the same bus ignores events for a group, and disconnects', async () => {

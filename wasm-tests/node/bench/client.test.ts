@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Audience } from '../../../bench/over-http/audience.ts';
-import { ChunkedResponse } from '../../../bench/over-http/chunked.ts';
+import { ChunkedResponse } from '../../../bench/over-http/client/chunked.ts';
+import { Readers } from '../../../bench/over-http/client/readers.ts';
 import { portOf } from '../../host/port.ts';
 
 const HEAD = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -27,8 +27,8 @@ describe('an audience over the network', () => {
   test.each(['\n', '\r\n'])(
     'counts events and skips comments where lines end with %j',
     async (end) => {
-      const audience = await opened(end, [event('a'), ': alive', event('b')]);
-      expect(() => audience.verify(2, 'b')).not.toThrow();
+      const readers = await opened(end, [event('a'), ': alive', event('b')]);
+      expect(() => readers.verify(2, 'b')).not.toThrow();
     },
   );
 
@@ -38,16 +38,16 @@ describe('an audience over the network', () => {
     ['the last event is a different one', [event('b'), event('a')], 'not with b'],
     ['the last event is incomplete', [event('a'), event('b').slice(0, -1)], 'not with b'],
   ])('fails where %s', async (_, events, complaint) => {
-    const audience = await opened('\n', events);
-    expect(() => audience.verify(2, 'b')).toThrow(complaint);
+    const readers = await opened('\n', events);
+    expect(() => readers.verify(2, 'b')).toThrow(complaint);
   });
 });
 
 let stop = (): void => {};
 afterEach(() => stop());
 
-/** An audience of one stream, whose server acknowledges and then sends just `blocks`. */
-async function opened(end: string, blocks: string[]): Promise<Audience> {
+/** Opens one stream at a server that acknowledges it and then sends these blocks. */
+async function opened(end: string, blocks: string[]): Promise<Readers> {
   const framed = (text: string) => `${text.replaceAll('\n', end)}${end}${end}`;
   const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
   const server = createServer((socket) => {
@@ -58,14 +58,14 @@ async function opened(end: string, blocks: string[]): Promise<Audience> {
     );
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const audience = new Audience();
+  const readers = new Readers();
   stop = () => {
-    audience.drop();
+    readers.drop();
     server.close();
   };
-  await audience.open(new URL(`http://127.0.0.1:${portOf(server)}/mcp`), '{}', 1);
-  await audience.until(({ last }) => !last.includes('ack'));
-  return audience;
+  await readers.open(new URL(`http://127.0.0.1:${portOf(server)}/mcp`), '{}', 1);
+  await readers.until(({ last }) => !last.includes('ack'));
+  return readers;
 }
 
 function event(uri: string): string {

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { listenFor, listenRequest, resourceUri } from '../../../bench/frame.ts';
 import { PATIENCE_MS } from '../../../bench/harness/patience.ts';
 import { FanOut } from '../../../bench/in-process/fan-out.ts';
 import { listenOf, matches, type Scenario } from '../../../bench/in-process/scenario.ts';
-import type { Server } from '../../../bench/in-process/server.ts';
-import { serverOf } from '../../../bench/in-process/servers.ts';
+import { listenFor, listenRequest, resourceUri } from '../../../bench/requests.ts';
+import type { Server } from '../../../bench/servers/server.ts';
+import { serverOf } from '../../../bench/servers/servers.ts';
 
 const SCENARIO: Scenario = { streams: 6, ids: 2, uris: 2, matching: 6, events: 4 };
 

@@ -4,10 +4,10 @@ import { CHECKS, checked } from '../../../bench/harness/baseline.ts';
 import { compare } from '../../../bench/harness/comparison.ts';
 import type { Entrant, Experiment } from '../../../bench/harness/experiment.ts';
 import { type Outcome, pool, ratioAt } from '../../../bench/harness/outcome.ts';
-import { Progress } from '../../../bench/harness/progress.ts';
-import { merged } from '../../../bench/harness/results.ts';
+import { merged } from '../../../bench/harness/record/results.ts';
 import { exponent, quantile, summaryOf } from '../../../bench/harness/statistics.ts';
-import { processorMs } from '../../../bench/over-http/processor.ts';
+import { Progress } from '../../../bench/harness/terminal/progress.ts';
+import { processorMs } from '../../../bench/over-http/servers/processor.ts';
 import { dense, RATE } from './outcomes.ts';
 
 describe('statistics', () => {

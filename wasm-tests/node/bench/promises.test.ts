@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Metric } from '../../../bench/harness/experiment.ts';
 import type { Outcome } from '../../../bench/harness/outcome.ts';
-import { verdicts } from '../../../bench/harness/promises.ts';
+import { verdicts } from '../../../bench/harness/promises/verdicts.ts';
 import { CPU, dense } from './outcomes.ts';
 
 describe('a promise', () => {

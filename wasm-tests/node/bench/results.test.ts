@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../../../bench/harness/outcome.ts';
-import { judged, load, loadFrom, save } from '../../../bench/harness/results.ts';
+import { judged, load, loadFrom, save } from '../../../bench/harness/record/results.ts';
 import { report } from '../../../bench/report/report.ts';
 import { dense } from './outcomes.ts';
 

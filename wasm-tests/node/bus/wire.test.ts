@@ -6,7 +6,7 @@ import { shardAddress, shardName } from '../../../dist/cloudflare/wire/names.js'
 import { isMaced, macedId } from '../../../dist/cloudflare/wire/signed-session-id.js';
 import { WIRE } from '../../../dist/cloudflare/wire/upgrade.js';
 import { root } from '../../../scripts/process/project.mjs';
-import { CHANGED, casesOf, versionsOf } from '../../host/wire-corpus.ts';
+import { CHANGED, casesOf, versionsOf } from '../../host/corpus/wire.ts';
 
 test('every file of the corpus is of a version up to that of the wire, and read by a test', () => {
   const read = READERS.map(textIn).join('');
@@ -64,6 +64,6 @@ function textIn(path: string): string {
 const FOLDER = join(root, 'wasm-tests/corpus/wire');
 const READERS = [
   ...['messages', 'sessions', 'texts'].map((file) => `core/wire_corpus/${file}.rs`),
-  ...['host/wire-corpus.ts', 'node/bus/wire.test.ts', 'workerd/wire.test.ts'],
+  ...['host/corpus/wire.ts', 'node/bus/wire.test.ts', 'workerd/bus/wire.test.ts'],
 ];
 const RAISE = 'raise WIRE in js/cloudflare/wire/upgrade.ts';

@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { listen, type Subscription, watch } from 'mcp-listen/client';
 import { stdio } from 'mcp-listen/client/stdio';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { sdkSessions } from '../../host/sdk-sessions.ts';
+import { sdkSessions } from '../../host/sessions/sdk.ts';
 import { STDIO_SERVER } from '../../host/stdio.ts';
 import { typescriptClient } from '../../interop/clients/typescript.ts';
 import { served } from './serving.ts';

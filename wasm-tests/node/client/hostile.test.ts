@@ -13,7 +13,7 @@ import {
   type Turn,
   toolsChanged,
   updated,
-} from '../../host/hostile.ts';
+} from '../../host/servers/hostile.ts';
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 

@@ -1,7 +1,7 @@
 import { listen, type Subscription, SubscriptionsNotSupported, watch } from 'mcp-listen/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sdkSessions } from '../../host/sdk-sessions.ts';
-import { type SessionScript, sessionScript } from '../../host/session-script.ts';
+import { type SessionScript, sessionScript } from '../../host/sessions/script.ts';
+import { sdkSessions } from '../../host/sessions/sdk.ts';
 import { served } from './serving.ts';
 
 const FILTER = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };

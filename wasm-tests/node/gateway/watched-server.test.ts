@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { listen } from '../../host/listen.ts';
-import { WatchedServer } from '../../host/watched.ts';
+import { WatchedServer } from '../../host/servers/watched.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

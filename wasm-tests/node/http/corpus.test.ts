@@ -6,7 +6,7 @@ import {
   corpusFor,
   expectAnswer,
   type Passed,
-} from '../../host/corpus.ts';
+} from '../../host/corpus/corpus.ts';
 import { declaring, optionsOf } from '../../host/options.ts';
 import { CAPABILITIES } from '../serving.ts';
 

@@ -1,6 +1,6 @@
 import { createListenHandler, InMemoryBus } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { LIMIT_EDGES } from '../../host/limit-edges.ts';
+import { LIMIT_EDGES } from '../../host/corpus/limit-edges.ts';
 import { LISTEN_HEADERS } from '../../host/listen.ts';
 import { listenRequest, refusal, serving, TOOLS, URL } from '../serving.ts';
 

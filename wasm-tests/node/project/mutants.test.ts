@@ -122,7 +122,7 @@ test('the page names what each mutation breaks, and the test that fails', () => 
   };
   const written = pageOf(page, run);
   expect(written).toContain('on 2026-11-01, at abc: 1 of 1 mutants killed.');
-  expect(written).toContain('| `m` | a \\| b | P6 | x.test.ts > works |');
+  expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` |');
   expect(written).toContain('| P6 | It stays. | `m` |\n| P7 | It sleeps. | none yet: soon |');
   expect(written).not.toContain('old');
   expect(pageOf(written, run)).toBe(written);

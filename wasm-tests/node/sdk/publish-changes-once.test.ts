@@ -6,7 +6,7 @@ import { serveListenStdio } from 'mcp-listen/node';
 import { expect, test } from 'vitest';
 import { initialize } from '../../host/legacy.ts';
 import { acknowledged, listChanged, listenBody } from '../../host/listen.ts';
-import { sdkSessions, subscribable } from '../../host/sdk-sessions.ts';
+import { sdkSessions, subscribable } from '../../host/sessions/sdk.ts';
 import { LineReader, requestLine } from '../../host/stdio.ts';
 import { TOOLS } from '../serving.ts';
 import { changingServer, recording } from './changing-server.ts';

@@ -1,6 +1,6 @@
 import type { AuthorizeContext, SubscriptionFilter } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
-import { change, fields, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { change, fields, LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { refusal } from '../serving.ts';
 import { sessionServer } from './serving.ts';
 
@@ -30,15 +30,15 @@ describe('authorize, called for each stream', () => {
     for (const uri of ['a', 'b', 'c']) await server.notify.resourceUpdated(uri);
     await server.notify.resourcesChanged();
     await server.notify.toolsChanged();
-    expect(await heard(stream)).toEqual(change('b'));
-    expect(await heard(stream)).toEqual(change('c'));
+    expect(await nextMessage(stream)).toEqual(change('b'));
+    expect(await nextMessage(stream)).toEqual(change('c'));
     const { id, data } = fields(await stream.event());
     expect(data).toEqual(listChange('tools'));
     permitted = { ...ALL, resourceSubscriptions: ['a', 'b', 'c'] };
     const next = await session.open(id);
     await next.event();
     await server.notify.resourceUpdated('a');
-    expect(await heard(next)).toEqual(change('a'));
+    expect(await nextMessage(next)).toEqual(change('a'));
   });
 
   test('with an invalid filter gives 503', async () => {
@@ -65,7 +65,7 @@ describe('authorize, called for each subscribe,', () => {
     permitted = { resourceSubscriptions: ['a'] };
     await session.ask('resources/subscribe', { uri: 'a' });
     await server.notify.resourceUpdated('a');
-    expect(await heard(stream)).toEqual(change('a'));
+    expect(await nextMessage(stream)).toEqual(change('a'));
   });
 
   test('removes a resource that it denies at a second subscribe', async () => {
@@ -78,6 +78,6 @@ describe('authorize, called for each subscribe,', () => {
     permitted = { resourceSubscriptions: ['b'] };
     expect(await session.ask('resources/subscribe', { uri: 'a' })).toMatchObject({ result: {} });
     for (const uri of ['a', 'b']) await server.notify.resourceUpdated(uri);
-    expect(await heard(stream)).toEqual(change('b'));
+    expect(await nextMessage(stream)).toEqual(change('b'));
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { InMemoryBus, type ListenHandler } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
-import { change, fields, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { change, fields, LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
 import { PlainBus } from '../bus/plain-bus.ts';
 import { sessionServer } from './serving.ts';
@@ -20,12 +20,12 @@ describe('a client before notifications/initialized', () => {
     await changeAll(server);
     expect((await session.ready()).status).toBe(202);
     expect(fields(await first).data).toEqual(listChange('tools'));
-    expect(await heard(stream)).toEqual(change('note://a'));
+    expect(await nextMessage(stream)).toEqual(change('note://a'));
     await server.notify.resourcesChanged();
-    expect(await heard(stream)).toEqual(listChange('resources'));
+    expect(await nextMessage(stream)).toEqual(listChange('resources'));
     await session.ready();
     await server.notify.toolsChanged();
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
   });
 
   test('receives no cues for an unknown event id either', async () => {
@@ -51,7 +51,7 @@ describe('a client before notifications/initialized', () => {
     const next = await session.open(id);
     await session.ready();
     expect(fields(await next.event())).toEqual({ id, data: '' });
-    expect(await heard(next)).toEqual(listChange('tools'));
+    expect(await nextMessage(next)).toEqual(listChange('tools'));
   });
 });
 
@@ -66,10 +66,10 @@ describe('a session whose stream opens later', () => {
     await server.notify.resourceUpdated('note://b');
     const stream = await session.open();
     await stream.event();
-    expect(await heard(stream)).toEqual(change('note://a'));
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(change('note://a'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
     await server.notify.resourcesChanged();
-    expect(await heard(stream)).toEqual(listChange('resources'));
+    expect(await nextMessage(stream)).toEqual(listChange('resources'));
   });
 
   test('loses nothing where its client reconnects without an event id', async () => {
@@ -82,7 +82,7 @@ describe('a session whose stream opens later', () => {
     await server.notify.toolsChanged();
     const again = await session.open();
     await again.event();
-    expect(await heard(again)).toEqual(listChange('tools'));
+    expect(await nextMessage(again)).toEqual(listChange('tools'));
   });
 
   test('is cued for everything where the log does not reach back far enough', async () => {
@@ -93,7 +93,7 @@ describe('a session whose stream opens later', () => {
       await bus.publish({ kind: 'prompts_list_changed' });
     const stream = await session.open();
     expect(fields(await stream.event())).toEqual({ id: 'unknown', data: '' });
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
   });
 
   test('loses nothing on a bus written for the SDK, subscribed to from the first session on', async () => {
@@ -107,7 +107,7 @@ describe('a session whose stream opens later', () => {
     await server.notify.toolsChanged();
     const stream = await session.open();
     await stream.event();
-    expect(await heard(stream)).toEqual(listChange('tools'));
+    expect(await nextMessage(stream)).toEqual(listChange('tools'));
   });
 });
 

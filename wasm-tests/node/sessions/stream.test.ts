@@ -1,6 +1,6 @@
 import { createListenHandler, InMemoryBus, type ServerEvent } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
-import { change, fields, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { change, fields, LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, listChanged, updated } from '../../host/listen.ts';
 import { declaring } from '../../host/options.ts';
 import { PlainBus } from '../bus/plain-bus.ts';
@@ -25,8 +25,8 @@ test('one publish reaches a listen stream and a session once, each in its form',
   await server.notify.toolsChanged();
   expect(await modern.message()).toBe(updated('1', 'note://a'));
   expect(await modern.message()).toBe(listChanged('1', 'tools'));
-  expect(await heard(legacy)).toEqual(change('note://a'));
-  expect(await heard(legacy)).toEqual(TOOLS);
+  expect(await nextMessage(legacy)).toEqual(change('note://a'));
+  expect(await nextMessage(legacy)).toEqual(TOOLS);
   await server.close();
   expect(await legacy.event()).toBeUndefined();
 });
@@ -41,8 +41,8 @@ test('a stream that is not read yields its pending cues when its server closes',
   await server.notify.toolsChanged();
   await server.close();
   expect(server.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
-  expect(await heard(stream)).toEqual(change('note://a'));
-  expect(await heard(stream)).toEqual(TOOLS);
+  expect(await nextMessage(stream)).toEqual(change('note://a'));
+  expect(await nextMessage(stream)).toEqual(TOOLS);
   expect(await stream.event()).toBeUndefined();
 });
 
@@ -73,12 +73,12 @@ test('a stream that resumes receives a cue per subject that changed meanwhile, a
   const note = fields(await next.event());
   expect(note.data).toEqual(change('note://a'));
   await server.notify.toolsChanged();
-  expect(await heard(next)).toEqual(TOOLS);
+  expect(await nextMessage(next)).toEqual(TOOLS);
   const from = await session.open(tools.id);
   expect(await next.event()).toBeUndefined();
   await from.event();
-  expect(await heard(from)).toEqual(change('note://a'));
-  expect(await heard(from)).toEqual(TOOLS);
+  expect(await nextMessage(from)).toEqual(change('note://a'));
+  expect(await nextMessage(from)).toEqual(TOOLS);
 });
 
 test('an event id that has left the log cues every subject once', async () => {
@@ -98,9 +98,9 @@ test('an event id that has left the log cues every subject once', async () => {
   await bus.publish(event);
   const beyond = await session.open(id);
   await beyond.event();
-  expect(await heard(beyond)).toEqual(TOOLS);
+  expect(await nextMessage(beyond)).toEqual(TOOLS);
   await server.notify.toolsChanged();
-  expect(await heard(beyond)).toEqual(TOOLS);
+  expect(await nextMessage(beyond)).toEqual(TOOLS);
 });
 
 test('cues for a slow reader collapse', async () => {
@@ -152,7 +152,7 @@ test('authorize narrows a session: a denied subscribe succeeds without effect', 
   await server.notify.toolsChanged();
   await server.notify.resourceUpdated('note://yours');
   await server.notify.resourceUpdated('note://mine');
-  expect(await heard(stream)).toEqual(change('note://mine'));
+  expect(await nextMessage(stream)).toEqual(change('note://mine'));
   expect(authorize).toHaveBeenCalledTimes(3);
 });
 
@@ -170,11 +170,11 @@ test('a bus written for the SDK serves sessions too', async () => {
   const stream = await session.open();
   const { id } = fields(await stream.event());
   await server.notify.toolsChanged();
-  expect(await heard(stream)).toEqual(TOOLS);
+  expect(await nextMessage(stream)).toEqual(TOOLS);
   stream.drop();
   const again = await session.open(id);
   await again.event();
-  expect(await heard(again)).toEqual(TOOLS);
+  expect(await nextMessage(again)).toEqual(TOOLS);
 });
 
 test('a handler without server/discover declares its capabilities at initialize', async () => {
@@ -201,7 +201,7 @@ test('a handler without server/discover declares its capabilities at initialize'
   await stream.event();
   await server.notify.toolsChanged();
   await server.notify.promptsChanged();
-  expect(await heard(stream)).toMatchObject({ method: 'notifications/prompts/list_changed' });
+  expect(await nextMessage(stream)).toMatchObject({ method: 'notifications/prompts/list_changed' });
 });
 
 const EMPTY = { jsonrpc: '2.0', id: 7, result: {} };

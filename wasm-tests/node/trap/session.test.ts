@@ -1,6 +1,6 @@
 import type { ServerEvent } from 'mcp-listen';
 import { expect, test } from 'vitest';
-import { change, fields, heard, LegacySession, listChange } from '../../host/legacy.ts';
+import { change, fields, LegacySession, listChange, nextMessage } from '../../host/legacy.ts';
 import { poison } from '../../host/poison.ts';
 import { sessionServer } from '../sessions/serving.ts';
 
@@ -19,7 +19,12 @@ test('the stream of a session ends at a trap, resumes, and is cued for everythin
   expect(again.response.status).toBe(200);
   expect(fields(await again.event())).toMatchObject({ data: '' });
   await bus.publish(CHANGED);
-  const cues = [await heard(again), await heard(again), await heard(again), await heard(again)];
+  const cues = [
+    await nextMessage(again),
+    await nextMessage(again),
+    await nextMessage(again),
+    await nextMessage(again),
+  ];
   // What was missed is unknown, so everything that the session watches is cued first.
   expect(cues).toEqual([
     listChange('tools'),

@@ -1,6 +1,6 @@
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { describe, expect, test } from 'vitest';
-import { heard, LegacySession, listChange } from '../../../host/legacy.ts';
+import { LegacySession, listChange, nextMessage } from '../../../host/legacy.ts';
 import { listChanged, WireStream } from '../../../host/listen.ts';
 import { listenRequest, open, serving, TOOLS } from '../../serving.ts';
 import { sessionServer } from '../../sessions/serving.ts';
@@ -71,7 +71,7 @@ test('the stream of a session receives the events of its groups too', async () =
   await stream.event();
   await server.notify.resourcesChanged({ group: 'bolt' });
   await server.notify.toolsChanged({ group: 'acme' });
-  expect(await heard(stream)).toEqual(listChange('tools'));
+  expect(await nextMessage(stream)).toEqual(listChange('tools'));
 });
 
 test('an option groups that throws gives 503, not 401', async () => {

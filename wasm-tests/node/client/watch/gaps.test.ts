@@ -1,6 +1,6 @@
 import { type WatchOptions, watch } from 'mcp-listen/client';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { hostile, type Turn } from '../../../host/hostile.ts';
+import { hostile, type Turn } from '../../../host/servers/hostile.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
