@@ -478,7 +478,10 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+#[cfg_attr(
+    target_pointer_width = "64",
+    expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")
+)]
 fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
