@@ -1,10 +1,10 @@
 import type { Retirement } from '../wasm/server/bindings.js';
 
 /** When a stream ends, and why. */
-export interface Retiring {
+export interface PlannedEnd {
   /** Time on the clock of `performance.now`. */
   at: number;
-  why: Retirement;
+  reason: Retirement;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface ServerStream {
    * pending then. With `settled` it ends once that promise has resolved, because the bus has
    * delivered its events by then, but at most a second after `at`.
    */
-  retire(at: number, why: Retirement, settled?: Promise<void>): void;
+  retire(at: number, reason: Retirement, settled?: Promise<void>): void;
   /**
    * Ends the stream at once and without a result: the client takes it for a drop and reconnects.
    */

@@ -6,7 +6,7 @@ import { CONFIG_FILES, editedConfig, readConfig } from './config-file.js';
 import { readJsonc, withJson } from './jsonc.js';
 import { newProject } from './new-project.js';
 import { UserError } from './user-error.js';
-import { exportingBus } from './worker-entry.js';
+import { withBusExport } from './worker-entry.js';
 import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
 /** The changes to a folder. */
@@ -23,10 +23,10 @@ export interface Plan {
  *
  * @throws UserError if the folder cannot be read as a Worker, or cannot be changed safely.
  */
-export async function planned(folder: string): Promise<Plan> {
+export async function planChanges(folder: string): Promise<Plan> {
   const present = (await namesIn(folder)).filter((name) => name !== '.git');
   const config = CONFIG_FILES.find((name) => present.includes(name));
-  if (config !== undefined) return added(folder, config);
+  if (config !== undefined) return planForWorker(folder, config);
   if (present.length === 0)
     return { isNew: true, changes: newProject(basename(folder)), notes: [] };
   throw new UserError(
@@ -44,7 +44,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-async function added(folder: string, file: string): Promise<Plan> {
+async function planForWorker(folder: string, file: string): Promise<Plan> {
   const text = await readFile(join(folder, file), 'utf8');
   const config = readConfig(file, text);
   const missing = missingIn(config);
@@ -79,7 +79,7 @@ async function entryChange(folder: string, file: string, main: string | undefine
   if (typeof main !== 'string')
     throw new UserError(`${file} names no entry: set main to the script that is to export the bus`);
   const before = await text(folder, main, `${file} names ${main} as its entry`);
-  return { path: main, before, after: exportingBus(main, before) };
+  return { path: main, before, after: withBusExport(main, before) };
 }
 
 async function manifestOf(folder: string): Promise<Manifest> {
@@ -92,8 +92,10 @@ async function manifestOf(folder: string): Promise<Manifest> {
 }
 
 function manifestChange({ before, dependencies }: Manifest) {
-  const isThere = dependencies['mcp-listen'] !== undefined;
-  const after = isThere ? before : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`);
+  const isPresent = dependencies['mcp-listen'] !== undefined;
+  const after = isPresent
+    ? before
+    : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`);
   return { path: MANIFEST, before, after };
 }
 

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { version } from './built-in.js';
 import { diffOf, isNeeded } from './change.js';
-import { type Plan, planned } from './init.js';
+import { type Plan, planChanges } from './init.js';
 import { UserError } from './user-error.js';
 
 /** Runs the command of these arguments. Returns the text to print. */
@@ -14,10 +14,10 @@ async function run(args: string[]): Promise<string> {
   if (values.help || command === undefined) return USAGE;
   if (command !== 'init' || rest.length > 0)
     throw new UserError(`${positionals.join(' ')} is no command\n\n${USAGE}`);
-  const place = resolve(folder);
-  if (!values['dry-run']) await mkdir(place, { recursive: true });
-  const plan = await planned(place);
-  return values['dry-run'] ? shown(plan) : written(place, plan);
+  const root = resolve(folder);
+  if (!values['dry-run']) await mkdir(root, { recursive: true });
+  const plan = await planChanges(root);
+  return values['dry-run'] ? dryRun(plan) : apply(root, plan);
 }
 
 function parsed(args: string[]) {
@@ -28,12 +28,12 @@ function parsed(args: string[]) {
   }
 }
 
-function shown({ changes, notes }: Plan): string {
+function dryRun({ changes, notes }: Plan): string {
   const diffs = changes.filter(isNeeded).map(diffOf);
   return [...(diffs.length === 0 ? [NOTHING] : diffs), ...notes].join('\n');
 }
 
-async function written(folder: string, { isNew, changes, notes }: Plan): Promise<string> {
+async function apply(folder: string, { isNew, changes, notes }: Plan): Promise<string> {
   const needed = changes.filter(isNeeded);
   for (const { path, after } of needed) await writeFile(join(folder, path), after);
   if (needed.length === 0) return [NOTHING, ...notes].join('\n');

@@ -35,9 +35,9 @@ export function editedToml(text: string, { binding, migration, rule }: Missing):
 }
 
 function withFallthrough(text: string, rule: number, eol: string): string {
-  let at = -1;
+  let index = -1;
   return text.replace(/^\[\[rules\]\].*$/gm, (header) => {
-    at += 1;
-    return at === rule ? `${header}${eol}fallthrough = true` : header;
+    index += 1;
+    return index === rule ? `${header}${eol}fallthrough = true` : header;
   });
 }

@@ -5,7 +5,7 @@ import { UserError } from './user-error.js';
  *
  * @throws UserError if the entry cannot export the bus.
  */
-export function exportingBus(path: string, text: string): string {
+export function withBusExport(path: string, text: string): string {
   if (!/\.[cm]?[jt]sx?$/.test(path))
     throw new UserError(
       `${path} is no script: the bus can be exported by a Worker in JavaScript or TypeScript`,

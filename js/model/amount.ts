@@ -7,9 +7,9 @@ import { ListenError } from './error.js';
  * @throws ListenError `invalid-options`; the message names the amount by its `place` in the
  *   options.
  */
-export function expectAmounts(place: string, amounts: object, names = Object.keys(amounts)): void {
+export function expectAmounts(path: string, amounts: object, names = Object.keys(amounts)): void {
   for (const [name, amount] of Object.entries(amounts)) {
-    const at = place === '' ? name : `${place}.${name}`;
+    const at = path === '' ? name : `${path}.${name}`;
     if (!names.includes(name)) throw new ListenError('invalid-options', `there is no option ${at}`);
     if (amount === undefined || (typeof amount === 'number' && amount >= 0)) continue;
     throw new ListenError('invalid-options', `${at} is not a number from 0`);

@@ -70,7 +70,7 @@ function publish(server: SdkServer, changes: ChangeBatch, onError: (error: Error
   publishUnconnected(low, changes);
   if (high !== undefined)
     publishHandles(high, low, (error) => {
-      if (!changes.hasTold(error)) onError(error);
+      if (!changes.hasReported(error)) onError(error);
     });
 }
 

@@ -32,7 +32,7 @@ export class FinalSettle {
   }
 
   /** Asks the bus at each time, until {@link FinalSettle.stop}. Resolves after the last answer. */
-  async ask(): Promise<void> {
+  async run(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
       // A timer may fire a fraction of a millisecond early.
       await this.#sleep(next.at - performance.now() + 1);

@@ -113,14 +113,14 @@ export const REPORTS: BusPromiseOn<CutRig> = {
   name: 'notifies of everything after an absence, while streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
-    const told = [
+    const received = [
       await stream.message(),
       await stream.message(),
       await stream.message(),
       await stream.message(),
     ];
     const all = [listChanged('tools'), ...['note://a', 'note://b', 'note://c'].map(updated)];
-    expectSame(told.toSorted(), all.toSorted(), 'what the stream is notified of');
+    expectSame(received.toSorted(), all.toSorted(), 'what the stream is notified of');
     expectSame(await resyncs(), 1, 'resyncs');
     stream.drop();
   },
@@ -171,13 +171,13 @@ export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
       (before, uri) => before.then(() => publishedAtLast(here, uri)),
       Promise.resolve(),
     );
-    const heard = new Set<string>();
-    while (heard.size < 20) heard.add((await stream.message()) ?? '');
+    const received = new Set<string>();
+    while (received.size < 20) received.add((await stream.message()) ?? '');
     await loss(async () => {});
     await taken;
-    while (heard.size < uris.length) heard.add((await stream.message()) ?? '');
+    while (received.size < uris.length) received.add((await stream.message()) ?? '');
     expectSame(
-      [...heard].toSorted(),
+      [...received].toSorted(),
       uris.map(updated).toSorted(),
       'what the stream was notified of',
     );
@@ -226,13 +226,13 @@ export async function settled({ here, there }: BusRig): Promise<void> {
 }
 
 /** Publishes an event, and retries until the bus accepts it. */
-async function publishedAtLast(place: BusPlace, uri: string): Promise<void> {
-  const taken = (): Promise<boolean> =>
-    place.publish(changed(uri)).then(
+async function publishedAtLast(process: BusPlace, uri: string): Promise<void> {
+  const isAccepted = (): Promise<boolean> =>
+    process.publish(changed(uri)).then(
       () => true,
       () => false,
     );
-  await eventually(taken, `the bus takes ${uri}`, 30_000);
+  await eventually(isAccepted, `the bus takes ${uri}`, 30_000);
 }
 
 /**

@@ -4,12 +4,12 @@ import { deferred } from './deferred.js';
 export async function withTimeout<T>(
   ms: number,
   work: T | Promise<T>,
-  late: () => Error,
+  timeoutError: () => Error,
 ): Promise<T> {
-  const over = deferred<never>();
-  const timer = setTimeout(() => over.reject(late()), ms);
+  const timeout = deferred<never>();
+  const timer = setTimeout(() => timeout.reject(timeoutError()), ms);
   try {
-    return await Promise.race([work, over.promise]);
+    return await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

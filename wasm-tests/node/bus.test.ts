@@ -230,9 +230,9 @@ function attachedAt(
   const frames: string[] = [];
   const [, position, epoch] = /^(\d+)-(.+)$/.exec(since ?? '') ?? [];
   const heard = position === undefined ? {} : { since: Number(position), epoch };
-  const link = { receive: (frame: string) => void frames.push(frame), lost: () => {} };
+  const listener = { onFrame: (frame: string) => void frames.push(frame), onLost: () => {} };
   const follow = { v: 1, type: 'follow', seq: 1, fresh: true, add: ['tools', 'prompts'], ...heard };
-  bus.connect(JSON.stringify(follow), link).leave();
+  bus.connect(JSON.stringify(follow), listener).close();
   const [answer, ...batches] = frames.map((frame) => JSON.parse(frame));
   return {
     epoch: answer.epoch,

@@ -118,7 +118,7 @@ test('a stream that is gone does not end the one that has its place now', async 
 test('servers that share a bus each hear of its events, and one that throws keeps none from the others', async () => {
   const errors: Error[] = [];
   const bus = new InMemoryBus({ onError: (error) => void errors.push(error) });
-  bus.feed({
+  bus.subscribeAll({
     streams: 0,
     gap() {},
     release() {},

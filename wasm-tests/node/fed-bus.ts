@@ -6,8 +6,8 @@ import type { FanoutSink } from '../../dist/bus/attachable-bus.js';
 export function fed(): { bus: InMemoryBus; feeds: FanoutSink[] } {
   const bus = new InMemoryBus();
   const feeds: FanoutSink[] = [];
-  const feed = bus.feed.bind(bus);
-  vi.spyOn(bus, 'feed').mockImplementation((fed) => {
+  const feed = bus.subscribeAll.bind(bus);
+  vi.spyOn(bus, 'subscribeAll').mockImplementation((fed) => {
     feeds.push(fed);
     return feed(fed);
   });

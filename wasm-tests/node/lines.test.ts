@@ -18,7 +18,7 @@ afterEach(() => {
 
 test('a request that has the socket and is gone without a word is replaced within seconds', async () => {
   const { bus, heard, line } = await lined(3);
-  const { context, member } = line.holder ?? {};
+  const { context, member } = line.owner ?? {};
   const { run } = RequestContext.prototype;
   vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
     this: RequestContext,
@@ -61,7 +61,7 @@ test('a socket that another request tried to close is closed by its own', async 
 
 test('a request that was only slow to show that it lives lets go of the socket that another one has replaced', async () => {
   const { bus, line } = await lined(3);
-  const { context } = line.holder ?? {};
+  const { context } = line.owner ?? {};
   const { run } = RequestContext.prototype;
   const late: (() => void)[] = [];
   vi.spyOn(RequestContext.prototype, 'run').mockImplementation(function (
@@ -118,7 +118,7 @@ test('a request that leaves hands the socket over at once', async () => {
 
 test('a request that leaves while it does something closes its socket all the same', async () => {
   const { bus, line, leave } = await lined(1);
-  line.holder?.context.run(() => leave(0));
+  line.owner?.context.run(() => leave(0));
   await vi.advanceTimersByTimeAsync(0);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
 });
@@ -146,13 +146,13 @@ test('a stream that comes while nobody has the socket opens one at once', async 
 test('requests take turns at what is written for all', async () => {
   budget(500);
   const { bus, heard, line } = await lined(100);
-  const first = line.holder;
+  const first = line.owner;
   for (let event = 0; event < 11; event += 1) {
     bus.publish();
     await vi.advanceTimersByTimeAsync(1);
   }
   expect(bus.sockets).toHaveLength(3);
-  expect(line.holder).not.toBe(first);
+  expect(line.owner).not.toBe(first);
   bus.publish();
   await vi.advanceTimersByTimeAsync(10);
   // With the acknowledgment.
@@ -243,7 +243,7 @@ async function spent(writes: number) {
   const heardBy = async (): Promise<void> => {
     bus.publish();
     await vi.advanceTimersByTimeAsync(10);
-    const member = line.holder?.member;
+    const member = line.owner?.member;
     if (member !== holders.at(-1)) holders.push(member);
   };
   for (let event = 0; event < 50 && lost.length === 0; event += 1) await heardBy();
@@ -307,7 +307,7 @@ async function lined(count: number, { attachMs = 5_000, isEarly = false } = {}) 
     attachMs,
     busProbeIntervalMs: 0,
     isShared: true,
-    isApart: true,
+    hasOwnContexts: true,
     onError: (error) => refused.push(error.message),
     onLog: (record) => records.push(record),
     onRefused: (error) => refused.push(error.message),

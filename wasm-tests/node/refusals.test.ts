@@ -173,7 +173,7 @@ describe('a bus that fails', () => {
 
   test('by throwing: the same', async () => {
     const bus = new BreakableBus();
-    vi.spyOn(bus, 'hold').mockImplementation(() => {
+    vi.spyOn(bus, 'openStream').mockImplementation(() => {
       throw new Error('broken');
     });
     const server = serving({ bus, onError: vi.fn() });
@@ -193,7 +193,7 @@ describe('a bus that fails', () => {
   test('to feed the streams of its process: the same', async () => {
     const onError = vi.fn();
     const bus = new InMemoryBus();
-    const feed = vi.spyOn(bus, 'feed').mockImplementation(() => {
+    const feed = vi.spyOn(bus, 'subscribeAll').mockImplementation(() => {
       throw new ListenError('bus-unavailable', 'down');
     });
     const server = serving({ bus, onError });

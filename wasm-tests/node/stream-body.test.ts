@@ -5,13 +5,13 @@ import { ResponseBody } from '../../dist/streams/bodies/response-body.js';
 function opened() {
   const told = { begun: 0, roomy: 0, left: 0 };
   const body = new ResponseBody({
-    begun: () => {
+    onOpen: () => {
       told.begun += 1;
     },
-    roomy: () => {
+    onRoom: () => {
       told.roomy += 1;
     },
-    left: () => {
+    onDisconnect: () => {
       told.left += 1;
     },
   });
@@ -48,7 +48,7 @@ test('tells nothing while it has room, and who awaits it is told once there is s
   }
   expect(told.roomy).toBe(1);
   body.write(chunk(10));
-  body.await();
+  body.awaitRoom();
   await new Promise(setImmediate);
   expect(told.roomy).toBe(1);
   await reader.read();

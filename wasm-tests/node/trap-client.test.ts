@@ -217,7 +217,7 @@ describe('a bus that listens to a server', () => {
 
   test('opens its line anew after a trap, and cues all that it hears there', async () => {
     const { cued, errors, server, watcher } = await upstream();
-    watcher?.stir();
+    watcher?.wantedChanged();
     await expect.poll(() => cued, PATIENT).toEqual(ALL);
     poisonClient();
     await server.notify.toolsChanged();
@@ -230,7 +230,7 @@ describe('a bus that listens to a server', () => {
   test('opens it where the core traps in that', async () => {
     const { cued, errors, watcher } = await upstream();
     poisonClient();
-    watcher?.stir();
+    watcher?.wantedChanged();
     await expect.poll(() => cued, PATIENT).toEqual(ALL);
     expect(errors).toEqual([]);
   });

@@ -35,13 +35,13 @@ test('a listener attaches anew after a trap, and says that it may have missed so
   await bus.publish(CHANGED);
   expect(heard).toEqual(['tools_list_changed', 'tools_list_changed']);
   expect(codes()).toEqual(['bus-lost']);
-  listener.leave();
+  listener.close();
   expect(bus.attached).toBe(0);
 });
 
 test('a listener that has left stays away after a trap', async () => {
   const { bus, codes, heard, listener } = listening();
-  listener.leave();
+  listener.close();
   await trap(bus);
   await bus.publish(CHANGED);
   expect([heard, codes()]).toEqual([[], []]);
@@ -57,5 +57,5 @@ test('a listener that a second trap meets soon attaches anew a while later', asy
   expect(bus.attached).toBe(1);
   await bus.publish(CHANGED);
   expect(heard).toEqual(['tools_list_changed']);
-  listener.leave();
+  listener.close();
 });

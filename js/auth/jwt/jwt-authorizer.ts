@@ -6,7 +6,7 @@ import type { Principal, PrincipalAnswer } from '../principal.js';
 import { Challenge } from './challenge.js';
 import { allowed, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
-import { blameOf } from './token-error.js';
+import { tokenErrorOf } from './token-error.js';
 
 /** Which tokens are valid, and what they allow. */
 export interface JwtOptions {
@@ -139,13 +139,13 @@ class Authorizer {
   }
 
   async authorize({
-    claims: handed,
+    claims: passed,
     isOpen,
     request,
     requested,
   }: AuthorizeContext): Promise<Authorization> {
-    const token = this.#isGood(handed)
-      ? { claims: handed }
+    const token = this.#isValid(passed)
+      ? { claims: passed }
       : await this.#token(request, isOpen ?? false);
     if ('denied' in token) return token;
     const { claim = 'mcp.listen', groups: groupsOf } = this.#options;
@@ -157,7 +157,7 @@ class Authorizer {
   }
 
   /** Returns whether `principal` has verified these claims, and they have not expired since. */
-  #isGood(claims: unknown): claims is Claims {
+  #isValid(claims: unknown): claims is Claims {
     const isVerified =
       typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
     return isVerified && Date.now() < (claims as Claims).exp * 1_000 + this.#toleranceMs;
@@ -169,8 +169,8 @@ class Authorizer {
     try {
       return { claims: await this.#verified(text, isOpen) };
     } catch (error) {
-      const blame = blameOf(error);
-      if (blame !== undefined) return this.#challenge.invalid(blame);
+      const description = tokenErrorOf(error);
+      if (description !== undefined) return this.#challenge.invalid(description);
       throw error;
     }
   }

@@ -48,6 +48,11 @@ export function natsBus(
       'the name of a bus on NATS has letters, digits, - and _ only',
     );
   }
-  const line = new NatsConnectionManager(typeof server === 'string' ? { servers: server } : server);
-  return new BrokerBus(new NatsBroker(line, name, { ...retentionOf(options), jetStream }), options);
+  const connections = new NatsConnectionManager(
+    typeof server === 'string' ? { servers: server } : server,
+  );
+  return new BrokerBus(
+    new NatsBroker(connections, name, { ...retentionOf(options), jetStream }),
+    options,
+  );
 }

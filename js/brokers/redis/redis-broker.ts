@@ -20,7 +20,7 @@ export class RedisBroker implements Broker {
   readonly #counter: string;
   readonly #window: string;
   #writer: Connection | undefined;
-  #place: Place | undefined;
+  #cursor: Cursor | undefined;
   /** The entry numbers that callers of `settle` wait for. */
   readonly #awaited = new Map<Deferred<void>, number>();
 
@@ -39,33 +39,33 @@ export class RedisBroker implements Broker {
     await this.#writer.withAbortSignal(late).eval(APPEND, append);
   }
 
-  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
+  async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
     const reader = this.#open({ socket: this.#socket(false) });
-    const leave = (): void => reader.destroy();
-    signal.addEventListener('abort', leave);
+    const stop = (): void => reader.destroy();
+    signal.addEventListener('abort', stop);
     try {
       await reader.connect();
-      ear.onReady(await this.#resume(reader));
-      while (!signal.aborted) await this.#read(reader, ear);
+      listener.onReady(await this.#resume(reader));
+      while (!signal.aborted) await this.#read(reader, listener);
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', stop);
       reader.destroy();
     }
   }
 
   async settle(): Promise<void> {
     this.#writer ??= this.#openWriter();
-    const heard = deferred();
-    this.#awaited.set(heard, Number((await this.#writer.get(this.#counter)) ?? 0));
-    this.#tellAwaited();
-    await heard.promise;
+    const received = deferred();
+    this.#awaited.set(received, Number((await this.#writer.get(this.#counter)) ?? 0));
+    this.#resolveAwaited();
+    await received.promise;
   }
 
-  #tellAwaited(): void {
-    for (const [heard, number] of this.#awaited) {
-      if (number > (this.#place?.number ?? 0)) continue;
-      this.#awaited.delete(heard);
-      heard.resolve();
+  #resolveAwaited(): void {
+    for (const [received, number] of this.#awaited) {
+      if (number > (this.#cursor?.number ?? 0)) continue;
+      this.#awaited.delete(received);
+      received.resolve();
     }
   }
 
@@ -79,9 +79,9 @@ export class RedisBroker implements Broker {
    */
   async #resume(reader: Connection): Promise<boolean> {
     const server = await serverOf(reader);
-    const former = this.#place;
-    if (former === undefined || !(await this.#holds(reader, former))) {
-      this.#place = await this.#end(reader, server);
+    const former = this.#cursor;
+    if (former === undefined || !(await this.#hasEntriesAfter(reader, former))) {
+      this.#cursor = await this.#lastEntry(reader, server);
       return false;
     }
     const isSame = server !== undefined && server === former.server;
@@ -91,12 +91,12 @@ export class RedisBroker implements Broker {
   }
 
   /** Returns whether the entries after a position can be read. */
-  async #holds(reader: Connection, { id, number }: Place): Promise<boolean> {
+  async #hasEntriesAfter(reader: Connection, { id, number }: Cursor): Promise<boolean> {
     if (Number(await reader.get(this.#counter)) === number) return true;
     return (await reader.xRange(this.#stream, id, id))?.length === 1;
   }
 
-  async #end(reader: Connection, server: string | undefined): Promise<Place> {
+  async #lastEntry(reader: Connection, server: string | undefined): Promise<Cursor> {
     const [entries, number] = await reader
       .multi()
       .xRevRange(this.#stream, '+', '-', { COUNT: 1 })
@@ -105,26 +105,30 @@ export class RedisBroker implements Broker {
     return { id: entries?.[0]?.id ?? '0-0', number: Number(number ?? 0), server };
   }
 
-  async #read(reader: Connection, ear: BrokerListener): Promise<void> {
-    const place = this.#place as Place;
+  async #read(reader: Connection, listener: BrokerListener): Promise<void> {
+    const cursor = this.#cursor as Cursor;
     const streams = await reader.xRead(
-      { key: this.#stream, id: place.id },
+      { key: this.#stream, id: cursor.id },
       { COUNT: BATCH, BLOCK: BLOCK_MS },
     );
     for (const { id, message } of streams?.[0]?.messages ?? []) {
-      place.id = id;
-      this.#take(place, message, ear);
+      cursor.id = id;
+      this.#take(cursor, message, listener);
     }
-    this.#tellAwaited();
+    this.#resolveAwaited();
   }
 
   /** Handles an entry. Entries of other writers have no number and are not counted. */
-  #take(place: Place, { events = '', number }: Record<string, string>, ear: BrokerListener): void {
+  #take(
+    cursor: Cursor,
+    { events = '', number }: Record<string, string>,
+    listener: BrokerListener,
+  ): void {
     if (number !== undefined) {
-      if (Number(number) !== place.number + 1) ear.onGap();
-      place.number = Number(number);
+      if (Number(number) !== cursor.number + 1) listener.onGap();
+      cursor.number = Number(number);
     }
-    ear.onEvents(events);
+    listener.onEvents(events);
   }
 
   /**
@@ -153,7 +157,7 @@ export class RedisBroker implements Broker {
 type Connection = ReturnType<typeof createClient>;
 
 /** The position in the stream. */
-interface Place {
+interface Cursor {
   /** The id of the last entry. */
   id: string;
   /** The number of the last entry. */

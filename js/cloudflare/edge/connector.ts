@@ -54,10 +54,11 @@ export class BusConnector {
   async open(continent: string, isWanted: () => boolean): Promise<OpenedSocket> {
     let full: ShardAddress | undefined;
     for (let hop = 0; hop < MAX_HOPS; hop += 1) {
-      const shard = this.#shards.get(continent) ?? (await this.#ask(continent, isWanted, full));
+      const shard =
+        this.#shards.get(continent) ?? (await this.#connectToRoot(continent, isWanted, full));
       if ('socket' in shard) return shard;
       const stub = () => objectOf<SocketStub>(this.#namespace, shard, continent);
-      const response = await this.#fetch(shardName(shard), wanted(stub, isWanted), continent);
+      const response = await this.#fetch(shardName(shard), whileWanted(stub, isWanted), continent);
       if (response.status !== GONE) return { socket: socketOf(response), shard };
       this.forget(continent, shard);
       full = shard;
@@ -85,14 +86,14 @@ export class BusConnector {
   }
 
   /** Asks the bus object, which accepts the stream or names a shard. */
-  async #ask(
+  async #connectToRoot(
     continent: string,
     isWanted: () => boolean,
     full?: ShardAddress,
   ): Promise<OpenedSocket | ShardAddress> {
     const response = await this.#fetch(
       this.#bus,
-      wanted(() => this.#root(), isWanted),
+      whileWanted(() => this.#root(), isWanted),
       continent,
       full,
     );
@@ -124,7 +125,7 @@ export class BusConnector {
     headers[DEPLOYMENT_HEADER] = this.#deployment;
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
-    return this.#keys.using(name, stub, (key) => {
+    return this.#keys.withKey(name, stub, (key) => {
       const keyed = { ...headers, [KEY_HEADER]: key };
       return retrying(ATTEMPTS, () => stub().fetch(BUS_URL, { headers: keyed }));
     });
@@ -132,7 +133,7 @@ export class BusConnector {
 }
 
 /** Returns stubs while the socket is wanted, and throws after that. */
-function wanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
+function whileWanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
   return () => {
     if (isWanted()) return stub();
     throw new ListenError('bus-unavailable', 'the socket was given up');

@@ -94,8 +94,8 @@ class DurableObjectBus implements AttachableBus {
   readonly sessions: SessionStore;
   readonly #namespace: BusNamespace;
   readonly #name: string;
-  readonly #doors: BusConnector;
-  readonly #lines: ConnectionPool;
+  readonly #connector: BusConnector;
+  readonly #connections: ConnectionPool;
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
@@ -105,19 +105,19 @@ class DurableObjectBus implements AttachableBus {
     }
     this.#namespace = namespace;
     this.#name = name;
-    this.#doors = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
-    this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
+    this.#connector = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
+    this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
-    this.#lines = new ConnectionPool({
-      doors: this.#doors,
+    this.#connections = new ConnectionPool({
+      connector: this.#connector,
       onError,
       onLog: safely(onLog, onError),
       sockets,
     });
   }
 
-  get tally(): AttachmentCounters {
-    return this.#lines.tally;
+  get counters(): AttachmentCounters {
+    return this.#connections.counters;
   }
 
   /** Publishes an event. The publish continues after the response of the request was sent. */
@@ -131,24 +131,24 @@ class DurableObjectBus implements AttachableBus {
     return published;
   }
 
-  hold(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
-    return this.#lines.open(opening, joining);
+  openStream(opening: Opening, options: AttachOptions): Promise<FanoutStream> {
+    return this.#connections.open(opening, options);
   }
 
   connect(
     frame: string,
-    link: AttachmentListener,
+    listener: AttachmentListener,
     { continent = '' }: ConnectOptions,
   ): BusConnection {
-    return new BusSocket(this.#doors, { continent, isSession: true }, frame, link);
+    return new BusSocket(this.#connector, { continent, isSession: true }, frame, listener);
   }
 
-  waitUntil(what: Promise<void>): void {
-    waitUntil(what);
+  waitUntil(work: Promise<void>): void {
+    waitUntil(work);
   }
 
   async settle(): Promise<void> {
-    await this.#lines.settle();
+    await this.#connections.settle();
   }
 
   /**
@@ -157,11 +157,11 @@ class DurableObjectBus implements AttachableBus {
    * all of them, `onError` is called.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const connect = (frame: string, link: AttachmentListener) =>
-      new BusSocket(this.#doors, NOBODY, frame, link);
+    const connect = (frame: string, listener: AttachmentListener) =>
+      new BusSocket(this.#connector, NO_STREAM, frame, listener);
     const onEvent = listener as (event: ServerEvent) => void;
-    const follower = new BusSubscriber({ connect, onEvent, onError: this.#onError });
-    return () => follower.leave();
+    const subscriber = new BusSubscriber({ connect, onEvent, onError: this.#onError });
+    return () => subscriber.close();
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {
@@ -186,4 +186,4 @@ class DurableObjectBus implements AttachableBus {
 }
 
 /** The owner of a listener's socket. */
-const NOBODY = { continent: '', isSession: false };
+const NO_STREAM = { continent: '', isSession: false };

@@ -1,6 +1,6 @@
 import type { NewSession, SessionLimits, SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
-import { hasForm, isMaced } from '../wire/signed-session-id.js';
+import { isSessionId, isSignedSessionId } from '../wire/signed-session-id.js';
 
 /** The methods of the bus object for sessions. */
 export interface SessionStub {
@@ -35,30 +35,30 @@ export class DurableObjectSessions implements SessionStore {
   }
 
   begin(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
-    return this.#asking((stub) => stub.beginSession(session, limits));
+    return this.#call((stub) => stub.beginSession(session, limits));
   }
 
   /** Whether the id has the MAC of the bus object. Calls the object at most for its key. */
-  mayBe(id: string): Promise<boolean> {
-    return this.#asking(() => this.#isOurs(id));
+  mayExist(id: string): Promise<boolean> {
+    return this.#call(() => this.#isSigned(id));
   }
 
   ask(question: string): Promise<string> {
-    return this.#asking((stub) => stub.askSession(question));
+    return this.#call((stub) => stub.askSession(question));
   }
 
   /** Whether the bus object issued the id. A forged id never reaches the object. */
-  async #isOurs(id: string): Promise<boolean> {
-    if (!hasForm(id)) return false;
+  async #isSigned(id: string): Promise<boolean> {
+    if (!isSessionId(id)) return false;
     const known = await this.#keys.key();
-    if (await isMaced(known, this.#bus, id)) return true;
+    if (await isSignedSessionId(known, this.#bus, id)) return true;
     const newer = await this.#keys.newerKey();
-    return newer !== undefined && newer !== known && isMaced(newer, this.#bus, id);
+    return newer !== undefined && newer !== known && isSignedSessionId(newer, this.#bus, id);
   }
 
-  async #asking<T>(question: (stub: SessionStub) => Promise<T>): Promise<T> {
+  async #call<T>(call: (stub: SessionStub) => Promise<T>): Promise<T> {
     try {
-      return await question(this.#stub());
+      return await call(this.#stub());
     } catch (cause) {
       throw new ListenError('bus-unavailable', 'the bus did not answer about a session', { cause });
     }

@@ -17,14 +17,14 @@ export class ObjectKeyCache {
    *
    * @throws what a stub throws.
    */
-  async using(
+  async withKey(
     name: string,
     stub: () => SocketStub,
-    ask: (key: string) => Promise<Response>,
+    send: (key: string) => Promise<Response>,
   ): Promise<Response> {
-    const response = await ask(await this.key(name, stub));
+    const response = await send(await this.key(name, stub));
     if (response.status !== FORBIDDEN) return response;
-    return ask(await this.#fresh(name, stub));
+    return send(await this.#fresh(name, stub));
   }
 
   /** Returns the key of the object `name`. */

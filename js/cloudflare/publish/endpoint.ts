@@ -12,7 +12,7 @@ import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
 import { PublishError } from './errors.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { beyondRights, checked, type Publisher } from './publisher.js';
+import { checked, firstForbidden, type Publisher } from './publisher.js';
 import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
 import { UnverifiedBodies } from './unverified-bodies.js';
 
@@ -107,8 +107,8 @@ class PublishHandler {
     const { failuresPerMinute = 30, publishers = [], secret, timeouts } = options;
     const { bodyMs } = timeoutsOf(timeouts);
     expectAmounts('', { failuresPerMinute });
-    if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
-    else checked(stated(secret));
+    if (typeof publishers !== 'function') checked([...fullPublisher(secret), ...publishers]);
+    else checked(fullPublisher(secret));
     this.#namespace = namespace;
     this.#options = options;
     this.#onError = guarded(options.onError ?? report);
@@ -130,7 +130,7 @@ class PublishHandler {
 
   async #answer(request: Request): Promise<Response> {
     try {
-      return await this.#published(request);
+      return await this.#publish(request);
     } catch (error) {
       await request.body?.cancel().catch(() => {});
       if (error instanceof PublishError) return error.response();
@@ -140,16 +140,16 @@ class PublishHandler {
   }
 
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
-  async #published(request: Request): Promise<Response> {
+  async #publish(request: Request): Promise<Response> {
     checkHead(request);
     const name = await busNameOf(this.#options.bus ?? DEFAULT_BUS, request);
-    const { body, proof, publisher } = await this.#proven(request, name);
+    const { body, proof, publisher } = await this.#authenticate(request, name);
     if (name === undefined) throw new PublishError('unauthorized');
     const { events, isArray } = eventsIn(body);
-    const place = beyondRights(publisher, events);
-    if (place !== undefined) throw new PublishError('not-allowed', { place });
+    const index = firstForbidden(publisher, events);
+    if (index !== undefined) throw new PublishError('not-allowed', { index });
     const once = await onceOf(request.headers, { body, proof, publisher });
-    const position = await this.#taken(name, events, once);
+    const position = await this.#publishTo(name, events, once);
     if (!isArray) return Response.json({ position });
     const first = position - events.length + 1;
     return Response.json({ position, positions: events.map((_event, index) => first + index) });
@@ -161,17 +161,18 @@ class PublishHandler {
    *
    * @throws PublishError
    */
-  async #proven(request: Request, name: string | undefined): Promise<Proven> {
+  async #authenticate(request: Request, name: string | undefined): Promise<Authenticated> {
     const publishers = await this.#publishersOf(name);
-    if (!request.headers.has(SIGNATURE_HEADER)) return this.#borne(request, name, publishers);
+    if (!request.headers.has(SIGNATURE_HEADER))
+      return this.#verifyBearer(request, name, publishers);
     const address = addressOf(request);
     return this.#bodies.within(address ?? '', async () => {
       // Counting failures of clients without an address would lock out all of them.
       const counted =
         address === undefined ? undefined : this.#failures.add(callerOf(request, name));
-      const signed = await this.#signed(request, name, publishers);
-      if (counted !== undefined) this.#failures.takeBack(counted);
-      return signed;
+      const authenticated = await this.#verifySignature(request, name, publishers);
+      if (counted !== undefined) this.#failures.remove(counted);
+      return authenticated;
     });
   }
 
@@ -179,13 +180,13 @@ class PublishHandler {
    * Authenticates a request with a bearer token. Counts only failures, so that a correct secret is
    * accepted regardless of other requests.
    */
-  async #borne(
+  async #verifyBearer(
     request: Request,
     name: string | undefined,
     publishers: readonly Publisher[],
-  ): Promise<Proven> {
+  ): Promise<Authenticated> {
     const proof = signatureOf(request, name ?? '', false);
-    const publisher = await proven(publishers, proof, new Uint8Array());
+    const publisher = await publisherOf(publishers, proof, new Uint8Array());
     if (publisher === undefined) {
       this.#failures.add(callerOf(request, name));
       throw new PublishError('unauthorized');
@@ -193,14 +194,14 @@ class PublishHandler {
     return { body: await read(request, this.#bodyMs), proof, publisher };
   }
 
-  async #signed(
+  async #verifySignature(
     request: Request,
     name: string | undefined,
     publishers: readonly Publisher[],
-  ): Promise<Proven> {
+  ): Promise<Authenticated> {
     const proof = signatureOf(request, name ?? '', this.#options.acceptV1 ?? false);
     const body = await read(request, this.#bodyMs);
-    const publisher = await proven(publishers, proof, body);
+    const publisher = await publisherOf(publishers, proof, body);
     if (publisher === undefined) throw new PublishError('unauthorized');
     return { body, proof, publisher };
   }
@@ -215,7 +216,7 @@ class PublishHandler {
     const own = typeof secret === 'function' ? await secret(name) : secret;
     const others = typeof publishers === 'function' ? await publishers(name) : publishers;
     try {
-      return checked([...stated(own), ...(others ?? [])]);
+      return checked([...fullPublisher(own), ...(others ?? [])]);
     } catch (error) {
       this.#onError(error as Error);
       return [];
@@ -223,16 +224,20 @@ class PublishHandler {
   }
 
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
-  async #taken(name: string, events: string[], once: IdempotencyKey | undefined): Promise<number> {
+  async #publishTo(
+    name: string,
+    events: string[],
+    once: IdempotencyKey | undefined,
+  ): Promise<number> {
     const stub = (): PublishStub => this.#namespace.getByName(name) as unknown as PublishStub;
-    const position = await taken(stub, events, once);
+    const position = await publishTo(stub, events, once);
     if (position === 'key-reused') throw new PublishError('idempotency-key-reused');
     if (position === 'signatures-full') throw new PublishError('too-many-signed-publishes');
     return position;
   }
 }
 
-interface Proven {
+interface Authenticated {
   body: Uint8Array<ArrayBuffer>;
   proof: Signature;
   publisher: Publisher;
@@ -247,7 +252,7 @@ interface PublishStub {
  * Returns the publisher with this secret and all rights; none for a function, which is called for
  * each request.
  */
-function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
+function fullPublisher(secret: PublishHandlerOptions['secret']): Publisher[] {
   return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
 }
 
@@ -257,7 +262,7 @@ function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
  */
 function callerOf(request: Request, name: string | undefined): string {
   const { host, pathname } = new URL(request.url);
-  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, LONGEST_PLACE)}`;
+  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, MAX_URL_CHARACTERS)}`;
 }
 
 /**
@@ -283,14 +288,14 @@ function checkHead({ headers, method }: Request): void {
  * Returns the publisher whose secret was used. Tries all secrets, so that the time taken does not
  * reveal which one matched.
  */
-async function proven(
+async function publisherOf(
   publishers: readonly Publisher[],
   proof: Signature,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<Publisher | undefined> {
   decoy ??= { secret: crypto.randomUUID() };
-  const tried = publishers.length === 0 ? [decoy] : publishers;
-  const matches = await Promise.all(tried.map(({ secret }) => proof.isOf(secret, body)));
+  const candidates = publishers.length === 0 ? [decoy] : publishers;
+  const matches = await Promise.all(candidates.map(({ secret }) => proof.isOf(secret, body)));
   return publishers[matches.indexOf(true)];
 }
 
@@ -306,8 +311,8 @@ async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffe
 function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
   const found = posted(body);
   if (found.kind === 'events') return found;
-  const { code, place, problem } = found;
-  throw new PublishError('no-events', { code, message: problem, place });
+  const { code, place: index, problem } = found;
+  throw new PublishError('no-events', { code, message: problem, index });
 }
 
 /**
@@ -316,7 +321,7 @@ function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
  */
 async function onceOf(
   headers: Headers,
-  { body, proof, publisher }: Proven,
+  { body, proof, publisher }: Authenticated,
 ): Promise<IdempotencyKey | undefined> {
   const key = headers.get('idempotency-key');
   const { signature } = proof;
@@ -342,7 +347,7 @@ async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
-async function taken(
+async function publishTo(
   stub: () => PublishStub,
   events: string[],
   once: IdempotencyKey | undefined,
@@ -367,4 +372,4 @@ const MAX_BYTES = 65_536;
 /** Number of hexadecimal digits that identify a publisher. */
 const PUBLISHER_DIGITS = 16;
 /** Maximum characters of a URL that distinguish unknown buses. */
-const LONGEST_PLACE = 256;
+const MAX_URL_CHARACTERS = 256;

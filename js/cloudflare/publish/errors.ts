@@ -7,7 +7,7 @@ interface Problem {
   code?: string;
   message?: string;
   /** Index of the invalid event, from 0. */
-  place: number | undefined;
+  index: number | undefined;
 }
 
 /** A publish that is refused. */
@@ -26,7 +26,7 @@ export class PublishError extends Error {
    */
   response(): Response {
     const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;
-    const { code = this.#code, message = text, place } = this.#problem ?? {};
+    const { code = this.#code, message = text, index: place } = this.#problem ?? {};
     return Response.json(
       { error: code, message, ...(place !== undefined && { index: place }) },
       { status, headers },

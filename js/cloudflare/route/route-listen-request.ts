@@ -103,7 +103,7 @@ function newRouter<Env>(
     const bus = durableObjectBus(namespace, { ...busOptions, bus: name });
     return forgettableHandler<unknown[]>(handler({ name, bus, env }), { ...listen, onError, bus });
   };
-  return new TenantRouter({ bus: tenant, make, most: maxTenants, onError });
+  return new TenantRouter({ bus: tenant, make, max: maxTenants, onError });
 }
 
 /** The routers of each namespace, by their options. */

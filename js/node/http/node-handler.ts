@@ -71,14 +71,14 @@ export function toNodeHandler(
   server: WebHandler,
   { onError = report }: NodeHandlerOptions = {},
 ): NodeHandler {
-  const tell = guarded(onError);
-  const answers = new UnsentResponses();
+  const reportError = guarded(onError);
+  const responses = new UnsentResponses();
   const handle = async (
     incoming: NodeRequest,
     outgoing: ServerResponse,
     parsedBody?: unknown,
   ): Promise<void> => {
-    answers.enter(outgoing);
+    responses.track(outgoing);
     const gone = new AbortController();
     const body = new IncomingBody(incoming, parsedBody);
     const held: { request: Request | undefined } = { request: undefined };
@@ -97,11 +97,11 @@ export function toNodeHandler(
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
       await writeResponse(response, outgoing);
     } catch (error) {
-      if (!gone.signal.aborted) fail(outgoing, error as Error, tell);
+      if (!gone.signal.aborted) fail(outgoing, error as Error, reportError);
     }
     body.discard();
   };
-  return Object.assign(handle, { flushed: (ms: number) => answers.sent(ms) });
+  return Object.assign(handle, { flushed: (ms: number) => responses.allSent(ms) });
 }
 
 async function answer(
@@ -120,8 +120,8 @@ async function answer(
  * Answers 500. A response that has begun is cut off instead, so that the client does not take it
  * for complete.
  */
-function fail(outgoing: ServerResponse, error: Error, tell: (error: Error) => void): void {
-  tell(error);
+function fail(outgoing: ServerResponse, error: Error, reportError: (error: Error) => void): void {
+  reportError(error);
   if (outgoing.headersSent) outgoing.destroy();
   else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal Server Error');
 }

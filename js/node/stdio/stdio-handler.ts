@@ -8,7 +8,7 @@ import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { type DeclaredServer, declared } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { DEFAULT_LIMITS, type ListenLimits, withDefaults } from '../../model/limits.js';
-import { type ListenTimeouts, patienceOf, timeoutsOf } from '../../model/timeouts.js';
+import { finiteTimeout, type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { WholeLines } from './lines.js';
@@ -166,8 +166,8 @@ class StdioFront {
   #isBroken = false;
   #isFlushing = false;
   /** Whether the core was reset: every line passes through unchanged. */
-  #hasLapsed = false;
-  #forgetTraps = (): void => {};
+  #wasReset = false;
+  #removeResetListener = (): void => {};
 
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
@@ -191,25 +191,25 @@ class StdioFront {
         onError,
         timeouts,
       },
-      discover: () => this.#discovery.ask(patienceOf(timeouts.attachMs)),
-      onNews: () => this.#flush(),
+      discover: () => this.#discovery.ask(finiteTimeout(timeouts.attachMs)),
+      onOutput: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];
-    this.#forgetTraps = onReset(this.#trapped);
+    this.#removeResetListener = onReset(this.#handleTrap);
     this.#start(serve);
   }
 
   readonly close = async (): Promise<void> => {
     await this.#subscriptions.close();
-    this.#freeze();
+    this.#writeRemaining();
     this.#endInput();
   };
 
   readonly flushed = (ms: number): Promise<boolean> =>
     new Promise((resolve) => {
-      const late = setTimeout(resolve, ms, false);
+      const timer = setTimeout(resolve, ms, false);
       this.#stdout.write('', (error) => {
-        clearTimeout(late);
+        clearTimeout(timer);
         resolve(!error && !this.#isBroken);
       });
     });
@@ -220,7 +220,7 @@ class StdioFront {
     this.#stdin.on('data', this.#receive).on('error', this.#fail);
     for (const end of ['end', 'close']) this.#stdin.once(end, this.#endInput);
     this.#stdout.on('drain', this.#drained).on('error', this.#break).once('close', this.#break);
-    this.#toServer.on('drain', this.#regulate).on('error', this.#fail);
+    this.#toServer.on('drain', this.#applyBackpressure).on('error', this.#fail);
     this.#fromServer.on('readable', () => this.#flush()).on('error', this.#fail);
   }
 
@@ -236,8 +236,8 @@ class StdioFront {
     this.#isFlushing = true;
     ignoringTrap(() => this.#drain());
     this.#isFlushing = false;
-    if (!this.#hasLapsed) this.#subscriptions.settle();
-    this.#regulate();
+    if (!this.#wasReset) this.#subscriptions.settle();
+    this.#applyBackpressure();
   }
 
   /** Alternates between the two sources. */
@@ -258,7 +258,7 @@ class StdioFront {
    * Writes all remaining output of the subscriptions, even beyond the room in stdout: at most one
    * cue for each topic.
    */
-  #freeze(): void {
+  #writeRemaining(): void {
     ignoringTrap(() => {
       for (
         let bytes = this.#subscriptions.poll();
@@ -268,7 +268,7 @@ class StdioFront {
         if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       }
     });
-    if (!this.#hasLapsed) this.#subscriptions.settle();
+    if (!this.#wasReset) this.#subscriptions.settle();
   }
 
   readonly #drained = (): void => {
@@ -281,8 +281,8 @@ class StdioFront {
       const chunk = this.#fromServer.read() as Buffer | null;
       if (chunk === null) return undefined;
       const whole = this.#serverLines.take(chunk);
-      if (this.#hasLapsed && whole !== undefined) return whole;
-      const others = whole && this.#discovery.without(whole);
+      if (this.#wasReset && whole !== undefined) return whole;
+      const others = whole && this.#discovery.withoutAnswer(whole);
       const lines = others && this.#subscriptions.pass(others);
       if (lines !== undefined) return lines;
     }
@@ -292,7 +292,7 @@ class StdioFront {
    * Stops reading from the client while the server behind has no room, or while responses of ours
    * are pending.
    */
-  readonly #regulate = (): void => {
+  readonly #applyBackpressure = (): void => {
     const mustWait = this.#toServer.writableNeedDrain || this.#subscriptions.hasAnswers;
     if (mustWait) this.#stdin.pause();
     else if (this.#stdin.isPaused() && !this.#toServer.writableEnded) this.#stdin.resume();
@@ -303,7 +303,7 @@ class StdioFront {
    * of the server behind.
    */
   readonly #endInput = (): void => {
-    this.#forgetTraps();
+    this.#removeResetListener();
     if (this.#toServer.writableEnded) return;
     this.#toServer.end(this.#subscriptions.end());
     this.#stdin.off('data', this.#receive).pause();
@@ -327,9 +327,9 @@ class StdioFront {
    * The connection ends: the remaining output of the server behind passes through, and the client
    * sees that this process has ended and can restart it.
    */
-  readonly #trapped = (error: Error): void => {
-    this.#hasLapsed = true;
-    this.#subscriptions.lapse();
+  readonly #handleTrap = (error: Error): void => {
+    this.#wasReset = true;
+    this.#subscriptions.handleReset();
     this.#fail(error);
     setImmediate(() => this.#flush());
   };

@@ -3,11 +3,11 @@ import { deferred } from '../../timing/deferred.js';
 /** Handles the events of a body. */
 export interface BodyListener {
   /** Called when the body can be read. */
-  begun(): void;
+  onOpen(): void;
   /** Called when the body has room, so that pending output can be written. */
-  roomy(): void;
+  onRoom(): void;
   /** Called when the client has disconnected. */
-  left(): void;
+  onDisconnect(): void;
 }
 
 /**
@@ -15,7 +15,7 @@ export interface BodyListener {
  * requested. Further chunks are queued in it until the client reads them, even after `close`.
  */
 export class ResponseBody {
-  readonly #ends: BodyListener;
+  readonly #listener: BodyListener;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /**
    * Resolves the pending call of `pull`, which lasts as long as there is room: one call for each
@@ -25,8 +25,8 @@ export class ResponseBody {
   /** A chunk whose write was refused in another request context. */
   #kept: Uint8Array | undefined;
 
-  constructor(ends: BodyListener) {
-    this.#ends = ends;
+  constructor(listener: BodyListener) {
+    this.#listener = listener;
   }
 
   /** Returns a response with this body. */
@@ -34,19 +34,19 @@ export class ResponseBody {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#controller = controller;
-        this.#ends.begun();
+        this.#listener.onOpen();
       },
       pull: () => {
-        this.#ends.roomy();
+        this.#listener.onRoom();
         return this.#untilFull();
       },
-      cancel: () => this.#ends.left(),
+      cancel: () => this.#listener.onDisconnect(),
     });
     return sseResponse(body);
   }
 
   /** Whether the body can be read. */
-  get isBegun(): boolean {
+  get isOpen(): boolean {
     return this.#controller !== undefined;
   }
 
@@ -89,7 +89,7 @@ export class ResponseBody {
   }
 
   /** Ends the pending `pull`, so that the next one reports room. */
-  await(): void {
+  awaitRoom(): void {
     this.#fill?.();
   }
 

@@ -31,7 +31,7 @@ export interface ShardHost {
   edgesPerShard: number;
   core: Bus;
   /** Carries out the pending outputs of the core. */
-  tend(): void;
+  runOutputs(): void;
 }
 
 /** The shards of a root: stores what the core decides about them, and makes its calls. */
@@ -58,19 +58,19 @@ export class RootShards {
   }
 
   /** Carries out one output of the core; returns a promise for a call that a request waits for. */
-  do(output: BusOutput): Promise<void> | undefined {
+  handleOutput(output: BusOutput): Promise<void> | undefined {
     switch (output.kind) {
       case 'batch':
         void this.#call(output);
         return undefined;
       case 'tell':
-        return this.#tell(output);
+        return this.#callSession(output);
       case 'opened':
       case 'leaving':
       case 'closed':
       case 'follows':
       case 'settled':
-        this.#table.keep(output);
+        this.#table.store(output);
         return undefined;
       default:
         return undefined;
@@ -81,22 +81,22 @@ export class RootShards {
    * Sets an alarm, written together with the latest changes, so that no shard misses what it is
    * owed.
    */
-  tend(): void {
+  scheduleWork(): void {
     const { deadline, isSettled } = this.#host.core.state();
-    if (!isSettled) this.#host.alarm.wakeWithThis(Date.now() + SETTLE_MS);
+    if (!isSettled) this.#host.alarm.wakeWithWrite(Date.now() + SETTLE_MS);
     this.#timer.set(deadline);
   }
 
-  #tell({
+  #callSession({
     isAwaited,
     shard,
     text,
   }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
-    const told = this.#tellSession(shard, text);
+    const call = this.#tellSession(shard, text);
     // If the call fails or the object is reset, the core repeats the call.
-    this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
-    if (isAwaited) return told;
-    told.catch(report);
+    this.#host.alarm.wakeWithWrite(Date.now() + RETRY_MS);
+    if (isAwaited) return call;
+    call.catch(report);
     return undefined;
   }
 
@@ -113,12 +113,12 @@ export class RootShards {
     } catch (error) {
       this.#host.core.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
     }
-    this.#host.tend();
+    this.#host.runOutputs();
   }
 
   #tick(): void {
     this.#host.core.timeout(performance.now(), Math.random());
-    this.#host.tend();
+    this.#host.runOutputs();
   }
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
@@ -129,7 +129,7 @@ export class RootShards {
 }
 
 /** Milliseconds until the alarm fires again while a shard does not respond. */
-export const AGAIN_MS = 5_000;
+export const RETRY_MS = 5_000;
 
 /**
  * Milliseconds after a publish until what the shards have received is stored, once for all

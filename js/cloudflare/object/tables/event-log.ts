@@ -75,13 +75,13 @@ export class EventLog implements BusLog {
    */
   #trim(last: number, now: number): void {
     const { logAgeMs, logEvents } = this.#window;
-    const [young] = this.#sql
+    const [oldest] = this.#sql
       .exec<{ position: number }>(
         'SELECT position FROM event WHERE published_at >= ? ORDER BY position LIMIT 1',
         now - logAgeMs,
       )
       .toArray();
-    const floor = Math.max((young?.position ?? last) - 1, last - logEvents);
+    const floor = Math.max((oldest?.position ?? last) - 1, last - logEvents);
     if (floor > this.#floor) {
       this.#sql.exec('DELETE FROM event WHERE position <= ?', floor);
       this.#floor = floor;

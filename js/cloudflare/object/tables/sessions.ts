@@ -86,9 +86,9 @@ export class SessionTable implements SessionRows {
 
   totals(): { named: SessionTotals; unnamed: SessionTotals } {
     const counted = this.#rows<Counted>(COUNT);
-    const of = (named: number): SessionTotals =>
+    const totalsOf = (named: number): SessionTotals =>
       counted.find((each) => each.named === named) ?? NONE;
-    return { named: of(1), unnamed: of(0) };
+    return { named: totalsOf(1), unnamed: totalsOf(0) };
   }
 
   #ids(where: string, value: string | number): string[] {

@@ -65,7 +65,7 @@ export class ShardTable {
   }
 
   /** Stores one change. */
-  keep(change: Change): void {
+  store(change: Change): void {
     switch (change.kind) {
       case 'opened':
         this.#sql.exec(
@@ -96,7 +96,7 @@ export class ShardTable {
    * Deletes everything in the object's storage except the list of shards, and marks those as
    * leaving: they release their edges and are then closed.
    */
-  async outlive(storage: DurableObjectStorage): Promise<void> {
+  async resetStorage(storage: DurableObjectStorage): Promise<void> {
     const shards = this.#sql
       .exec<Shard>('SELECT number, continent, seq, state FROM shard')
       .toArray();
