@@ -102,12 +102,12 @@ export function forgettableHandler<Rest extends unknown[] = []>(
 ): ForgettableHandler<Rest> {
   expectLoaded();
   // The arguments after the request are passed on unread.
-  const front = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
-  const { bus, close, disconnect, drain, fetch, legacy, stats } = front;
+  const requestHandler = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
+  const { bus, close, disconnect, drain, fetch, legacy, stats } = requestHandler;
   const { onError = report, tracer } = options;
   const notify = notifierOn(bus, tracer && { tracer, onError });
   const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
-  return { server, isIdle: () => front.isIdle };
+  return { server, isIdle: () => requestHandler.isIdle };
 }
 
 class RequestHandler {
@@ -340,7 +340,7 @@ function expectListen({ legacy, listen = 'on' }: ListenHandlerOptions): boolean 
   if (listen === 'off' && legacy === 'sessions') {
     throw new ListenError(
       'invalid-options',
-      'sessions have streams: legacy must not be sessions where listen is off',
+      'legacy must not be sessions if listen is off, because sessions have streams',
     );
   }
   return listen === 'on';
@@ -358,7 +358,7 @@ function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions)
   if (advertise === 'all' && server !== undefined) {
     throw new ListenError(
       'invalid-options',
-      'advertise must not be all where server declares the capabilities',
+      'advertise must not be all if server declares the capabilities',
     );
   }
   return advertise === 'all';
@@ -391,7 +391,7 @@ function earlierOf(
 
 function sessionsOf({ sessions }: AttachableBus): SessionStore {
   if (sessions !== undefined) return sessions;
-  throw new ListenError('invalid-options', 'this bus holds no sessions');
+  throw new ListenError('invalid-options', 'this bus does not support sessions');
 }
 
 const DRAIN_MS = 30_000;

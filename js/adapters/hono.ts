@@ -70,7 +70,7 @@ export function listen<E extends Env = Env>(
 ): ListenMiddleware<E> {
   const { fetch, ...server } = createListenHandler<[Context<E>]>(asFunction(handler), {
     ...options,
-    ...(authorize && { authorize: (asked) => authorize({ ...asked, c: asked.args[0] }) }),
+    ...(authorize && { authorize: (context) => authorize({ ...context, c: context.args[0] }) }),
     ...(principal && { principal: (request, c) => principal(c, request) }),
   });
   const middleware: MiddlewareHandler<E> = async (c) => fetch(await readable(c), c);

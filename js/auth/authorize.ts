@@ -145,7 +145,7 @@ function denialOfResponse(name: string, { body, headers, status }: Response): De
   if (status !== 401 && status !== 403 && status !== 503) {
     throw new ListenError(
       'authorizer-failed',
-      `${name} answered with a Response of status ${status}`,
+      `${name} returned a Response with status ${status}, which is not a denial`,
     );
   }
   const [wwwAuthenticate, retryAfter] = [
@@ -171,7 +171,7 @@ export async function callAuthorize<Context>(
 ): Promise<AllowedFilter | Denial> {
   const answer: unknown = await callUserFunction(ms, 'authorize', () => authorize(context));
   if (typeof answer === 'object' && answer !== null) return denialOf('authorize', answer) ?? answer;
-  throw new ListenError('authorizer-failed', 'authorize answered neither a filter nor a denial');
+  throw new ListenError('authorizer-failed', 'authorize returned neither a filter nor a denial');
 }
 
 /**

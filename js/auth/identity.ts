@@ -67,9 +67,9 @@ function ofIdentity(answer: object): VerifiedIdentity {
 async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
   const { expiresAt, extra, token } = answer as Partial<AuthInfo>;
   if (FIELDS.some((field) => field in answer)) {
-    throw invalidAnswer(`an AuthInfo that has ${FIELDS.join(', ')} of another answer`);
+    throw invalidAnswer(`an AuthInfo with a field of an Identity: ${FIELDS.join(', ')}`);
   }
-  if (!isName(token)) throw invalidAnswer('an AuthInfo whose token is not a string, or empty');
+  if (!isName(token)) throw invalidAnswer('an AuthInfo whose token is not a non-empty string');
   const expiresAtMs = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
   const name = [extra?.['sub'], extra?.['userId']].find(isName) ?? (await digestOf(token));
   return verified(name, expiresAtMs, undefined, answer);
@@ -104,7 +104,7 @@ function expiryOf(expiresAt: unknown): number | undefined {
 
 function numberOf(expiresAt: unknown): number {
   if (typeof expiresAt === 'number' && !Number.isNaN(expiresAt)) return expiresAt;
-  throw invalidAnswer('an expiresAt that is no moment');
+  throw invalidAnswer('an expiresAt that is not a time');
 }
 
 function isName(value: unknown): value is string {
@@ -122,7 +122,7 @@ async function digestOf(token: string): Promise<string> {
 }
 
 function invalidAnswer(what: string): ListenError {
-  return new ListenError('authorizer-failed', `principal answered with ${what}`);
+  return new ListenError('authorizer-failed', `principal returned ${what}`);
 }
 
 /** The fields of an {@link Identity} that no {@link AuthInfo} has. */

@@ -88,10 +88,7 @@ async function callerIn(answer: unknown): Promise<Caller> {
   if (answer === undefined) return {};
   if (typeof answer === 'string') return { name: answer };
   if (typeof answer !== 'object' || answer === null) {
-    throw new ListenError(
-      'authorizer-failed',
-      'principal answered with neither a name nor a denial',
-    );
+    throw new ListenError('authorizer-failed', 'principal returned neither a name nor a denial');
   }
   const denied = denialOf('principal', answer);
   if (denied !== undefined) return denial(denied);

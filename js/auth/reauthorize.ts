@@ -54,10 +54,10 @@ export function reauthorizerOf(
   const onError = guarded(options.authorizeOptions.onError);
   // Claims are valid for one call only.
   const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
-  const again = { ...options, naming: { ...options.principalOptions, onError } };
+  const safeOptions = { ...options, principalOptions: { ...options.principalOptions, onError } };
   return {
     ms: options.ms,
-    renew: (requested) => renew(again, kept, JSON.parse(requested) as SubscriptionFilter),
+    renew: (requested) => renew(safeOptions, kept, JSON.parse(requested) as SubscriptionFilter),
     refuse: (error) => {
       if (error !== undefined) onError(new ListenError('invalid-filter', error));
     },

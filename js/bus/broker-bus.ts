@@ -225,9 +225,13 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#isClosed) throw new ListenError('bus-unavailable', 'the bus is closed');
     try {
       const published = this.#broker.publish(texts.join('\n'), AbortSignal.timeout(PUBLISH_MS));
-      await withTimeout(PUBLISH_MS, published, () => new Error('no answer in time'));
+      await withTimeout(
+        PUBLISH_MS,
+        published,
+        () => new Error('the broker did not confirm in time'),
+      );
     } catch (cause) {
-      throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
+      throw new ListenError('bus-unavailable', 'the bus did not accept the event', { cause });
     }
   }
 
@@ -276,7 +280,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
 
   #reportDropped(firstError: ListenError): void {
     this.#counts.dropped += 1;
-    const message = `a message of the bus was no event: ${firstError.code}`;
+    const message = `a message of the bus is not an event: ${firstError.code}`;
     this.#onError(new ListenError('bus-frame-dropped', message, { cause: firstError }));
   }
 }
@@ -302,11 +306,11 @@ class LocalBus extends InMemoryBus {
 
 /** Waits for `ms` milliseconds, or until `signal` aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const over: Deferred<void> = deferred();
-  const end = (): void => over.resolve();
+  const done: Deferred<void> = deferred();
+  const end = (): void => done.resolve();
   const timer = setTimeout(end, ms);
   signal.addEventListener('abort', end);
-  await over.promise;
+  await done.promise;
   signal.removeEventListener('abort', end);
   clearTimeout(timer);
 }

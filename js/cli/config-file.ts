@@ -15,7 +15,7 @@ export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml']
 export function readConfig(path: string, text: string): WranglerConfig {
   const config = path.endsWith('.toml') ? readToml(path, text) : readJsonc(path, text);
   if (typeof config !== 'object' || config === null)
-    throw new UserError(`${path} holds no configuration`);
+    throw new UserError(`${path} does not contain a configuration`);
   return config as WranglerConfig;
 }
 
@@ -34,7 +34,7 @@ export function editedConfig(
   const edited = path.endsWith('.toml') ? editedToml(text, missing) : editedJsonc(text, missing);
   if (!parsesTo(path, edited, withMissing(config, missing)))
     throw new UserError(
-      `${path} is written in a way that cannot be edited here; add by hand:\n\n${editedToml('', missing)}`,
+      `${path} cannot be edited automatically; add this by hand:\n\n${editedToml('', missing)}`,
     );
   return edited;
 }

@@ -12,7 +12,7 @@ export function readToml(path: string, text: string): unknown {
     return parse(text);
   } catch (error) {
     if (error instanceof TomlError)
-      throw new UserError(`${path} is no TOML: see line ${error.line}`);
+      throw new UserError(`${path} is not valid TOML: see line ${error.line}`);
     throw error;
   }
 }

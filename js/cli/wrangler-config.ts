@@ -88,11 +88,11 @@ export function environmentsOf({ env }: WranglerConfig): string[] {
 function rejectUnsupported(config: WranglerConfig): void {
   if (config.pages_build_output_dir !== undefined)
     throw new UserError(
-      'this is a Pages project, which can hold no Durable Object: add the bus to a Worker, and bind that',
+      'this is a Pages project, which cannot contain a Durable Object: add the bus to a Worker, and bind its class',
     );
   if (config.no_bundle)
     throw new UserError(
-      'no_bundle is set: the bus is a module of a package, which has to be bundled',
+      'no_bundle is set, but the bus is part of a package, which has to be bundled',
     );
   const taken = (config.durable_objects?.bindings ?? []).find(({ name }) => name === BINDING);
   if (taken !== undefined && taken.class_name !== CLASS)
@@ -119,7 +119,7 @@ function namesBinding(value: unknown): boolean {
 function missingMigration(migrations: Migration[]): Migration | undefined {
   if (migrations.some(({ new_classes }) => new_classes?.includes(CLASS)))
     throw new UserError(
-      `a migration creates ${CLASS} without SQLite: name it in new_sqlite_classes in place of new_classes`,
+      `a migration creates ${CLASS} without SQLite: list it in new_sqlite_classes instead of new_classes`,
     );
   if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS)))
     return undefined;

@@ -79,7 +79,10 @@ export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
  */
 export function expectTimeouts({ ackTimeoutMs = 0, maxSilenceMs = 0 }: ClientListenOptions): void {
   if (ackTimeoutMs >= 0 && maxSilenceMs >= 0) return;
-  throw new ListenError('invalid-options', 'ackTimeoutMs and maxSilenceMs are numbers from 0');
+  throw new ListenError(
+    'invalid-options',
+    'ackTimeoutMs and maxSilenceMs must be numbers of at least 0',
+  );
 }
 
 /** Returns `clientInfo` as JSON text; undefined selects the core's default. */

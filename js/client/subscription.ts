@@ -73,7 +73,10 @@ export class SourceSubscription implements Subscription {
     if (event === undefined) return undefined;
     if (event.kind === 'changed') return event.event;
     if (event.kind !== 'stopped')
-      throw new ListenError('invalid-answer', `${event.kind} after it was open`);
+      throw new ListenError(
+        'invalid-answer',
+        `unexpected ${event.kind} after the subscription was open`,
+      );
     const error = errorOf(event.end, event.cause);
     if (error !== undefined) throw error;
     return undefined;

@@ -106,11 +106,7 @@ export class Discovery {
       return new Uint8Array();
     } catch (cause) {
       if (cause instanceof ListenError) throw cause;
-      throw new ListenError(
-        'discover-failed',
-        'the handler threw when it was asked server/discover',
-        { cause },
-      );
+      throw new ListenError('discover-failed', 'the handler threw on server/discover', { cause });
     }
   }
 }

@@ -96,7 +96,7 @@ export function upstreamUrl(upstream: string | URL): URL {
     return url;
   throw new ListenError(
     'invalid-options',
-    'the upstream is no URL of http or https without a user',
+    'the upstream must be an http or https URL without credentials',
   );
 }
 
@@ -132,7 +132,9 @@ async function send(
   const abort = new AbortController();
   const timeout = deferred<never>();
   const timer = setTimeout(() => {
-    timeout.reject(new ListenError('upstream-timeout', 'the server behind did not answer in time'));
+    timeout.reject(
+      new ListenError('upstream-timeout', 'the upstream server did not answer in time'),
+    );
     abort.abort();
   }, finiteTimeout(timeoutMs));
   const signal = AbortSignal.any([client, abort.signal]);
@@ -140,7 +142,9 @@ async function send(
     return await Promise.race([fetch(new Request(url, { ...init, signal })), timeout.promise]);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
-    throw new ListenError('upstream-unreachable', 'the server behind cannot be reached', { cause });
+    throw new ListenError('upstream-unreachable', 'the upstream server cannot be reached', {
+      cause,
+    });
   } finally {
     clearTimeout(timer);
   }
@@ -153,7 +157,7 @@ function clientResponse(response: Response): Response {
     void body?.cancel();
     throw new ListenError(
       'upstream-redirected',
-      `the server behind redirects (${status}): name where it is`,
+      `the upstream server redirects (${status}): use the URL that it redirects to`,
     );
   }
   const headers = withoutHops(response.headers);

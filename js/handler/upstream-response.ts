@@ -85,7 +85,10 @@ async function withDeadline<T>(
   const timeout = deferred<never>();
   const timer = setTimeout(() => {
     timeout.reject(
-      new ListenError('upstream-timeout', 'the server behind did not end its answer in time'),
+      new ListenError(
+        'upstream-timeout',
+        'the upstream server did not complete its answer in time',
+      ),
     );
     cancelRest(reader);
   }, answerMs);
@@ -127,5 +130,8 @@ function joined(bytes: Uint8Array, more: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function tooLarge(): ListenError {
-  return new ListenError('upstream-too-large', 'the server behind answered more than is read');
+  return new ListenError(
+    'upstream-too-large',
+    'the answer of the upstream server is larger than the limit',
+  );
 }

@@ -106,7 +106,7 @@ function entriesOf(entries: readonly string[]): string {
   if (!isList)
     throw new ListenError(
       'invalid-options',
-      'allowedOrigins and allowedHosts must be lists of texts',
+      'allowedOrigins and allowedHosts must be lists of non-empty strings',
     );
   return entries.join('\n');
 }

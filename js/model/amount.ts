@@ -10,8 +10,8 @@ import { ListenError } from './error.js';
 export function expectAmounts(path: string, amounts: object, names = Object.keys(amounts)): void {
   for (const [name, amount] of Object.entries(amounts)) {
     const at = path === '' ? name : `${path}.${name}`;
-    if (!names.includes(name)) throw new ListenError('invalid-options', `there is no option ${at}`);
+    if (!names.includes(name)) throw new ListenError('invalid-options', `unknown option ${at}`);
     if (amount === undefined || (typeof amount === 'number' && amount >= 0)) continue;
-    throw new ListenError('invalid-options', `${at} is not a number from 0`);
+    throw new ListenError('invalid-options', `${at} must be a number of at least 0`);
   }
 }

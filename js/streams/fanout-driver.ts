@@ -65,7 +65,7 @@ export class FanoutDriver implements FanoutSink {
     const { signal, stream: coreStream } = opening;
     if (signal.aborted) {
       ignoringTrap(() => coreStream.free());
-      throw new ListenError('bus-lost', 'the client is gone');
+      throw new ListenError('bus-lost', 'the client has disconnected');
     }
     this.#attach();
     const id = this.#counted(() => this.#opened(opening));

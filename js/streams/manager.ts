@@ -138,7 +138,7 @@ export class StreamManager {
     const share = this.#quota.reserve(caller, names);
     try {
       const stream = await this.#opened(core, permit, caller);
-      this.#hold(stream, share, this.#options.observer.opened('listen', caller.request));
+      this.#add(stream, share, this.#options.observer.opened('listen', caller.request));
       return stream.response();
     } catch (error) {
       this.#quota.free(share);
@@ -160,7 +160,7 @@ export class StreamManager {
     const share = this.#quota.reserve(caller, 0);
     try {
       const stream = await this.#attached(await this.#openedSession(core, caller));
-      this.#hold(stream, share, this.#options.observer.opened('session', caller.request));
+      this.#add(stream, share, this.#options.observer.opened('session', caller.request));
       return stream;
     } catch (error) {
       this.#quota.free(share);
@@ -189,7 +189,8 @@ export class StreamManager {
       continent: continentOf(request),
     };
     const stream = this.#fanout?.open(opening) ?? (await bus.openStream?.(opening, attachOptions));
-    if (stream === undefined) throw new ListenError('bus-unavailable', 'the bus holds no streams');
+    if (stream === undefined)
+      throw new ListenError('bus-unavailable', 'the bus does not support streams');
     return this.#attached(stream);
   }
 
@@ -215,10 +216,10 @@ export class StreamManager {
       core.openSession(scopeOf(caller), this.#keepAliveMs(), performance.now(), tally),
     );
     const options = { continent: continentOf(caller.request) };
-    const connect = (frame: string, link: AttachmentListener): BusConnection => {
-      const connection = bus.connect?.(frame, link, options);
+    const connect = (frame: string, listener: AttachmentListener): BusConnection => {
+      const connection = bus.connect?.(frame, listener, options);
       if (connection === undefined)
-        throw new ListenError('bus-unavailable', 'the bus serves no sessions');
+        throw new ListenError('bus-unavailable', 'the bus does not support sessions');
       return connection;
     };
     await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready?.(), attachTimeout);
@@ -293,12 +294,12 @@ export class StreamManager {
     return false;
   }
 
-  #fanoutOn({ subscribeAll: feed }: AttachableBus): FanoutDriver | undefined {
-    if (feed === undefined) return undefined;
+  #fanoutOn({ subscribeAll }: AttachableBus): FanoutDriver | undefined {
+    if (subscribeAll === undefined) return undefined;
     const streams: FanoutDriver = new FanoutDriver({
       make: () => new Fanout(),
       hasOwnContexts: !host.fansOut,
-      begin: () => feed.call(this.#options.bus, streams),
+      begin: () => subscribeAll.call(this.#options.bus, streams),
       onError: this.#options.onError,
     });
     return streams;
@@ -329,7 +330,7 @@ export class StreamManager {
     this.#quota.release(stream);
   }
 
-  #hold(stream: ServerStream, share: QuotaShare, span: StreamSpan | undefined): void {
+  #add(stream: ServerStream, share: QuotaShare, span: StreamSpan | undefined): void {
     this.#streams.add(stream, span);
     this.#quota.assign(stream, share);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);

@@ -39,7 +39,7 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
   {
     name: 'keeps the order in which events were published',
     async keeps({ here, there }) {
-      const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+      const uris = Array.from({ length: 100 }, (_, index) => `note://${index}`);
       const stream = await opened(there, { resourceSubscriptions: uris });
       for (const uri of uris.slice(0, 50)) await here.publish(changed(uri));
       await here.publish(...uris.slice(50).map(changed));
@@ -165,7 +165,7 @@ export const SURVIVES: BusPromiseOn<MortalRig> = {
 export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
   name: 'delivers all that it took, whenever it was killed',
   async keeps({ here, loss, there }) {
-    const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+    const uris = Array.from({ length: 100 }, (_, index) => `note://${index}`);
     const stream = await opened(there, { resourceSubscriptions: uris });
     const taken = uris.reduce(
       (before, uri) => before.then(() => publishedAtLast(here, uri)),

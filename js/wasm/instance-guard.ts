@@ -82,7 +82,7 @@ export class InstanceGuard {
 
   /** Returns the error for a call of an object of an earlier instance. */
   stale(): Error {
-    return this.#trapErrorOf('the core has begun anew since', undefined);
+    return this.#trapErrorOf('the core was reset since', undefined);
   }
 
   #guardedLike(exports: WebAssembly.Exports): WebAssembly.Exports {
@@ -136,10 +136,10 @@ export class InstanceGuard {
   #afterTrap(trap: Error): Error {
     try {
       this.#restart();
-      return this.#trapErrorOf('the core has trapped, and has begun anew', trap);
+      return this.#trapErrorOf('the core has trapped and was reset', trap);
     } catch (failure) {
       return this.#trapErrorOf(
-        'the core has trapped, and could not begin anew',
+        'the core has trapped and could not be reset',
         new AggregateError([trap, failure]),
       );
     }
@@ -150,7 +150,7 @@ export class InstanceGuard {
     try {
       this.#restart();
     } catch (failure) {
-      throw this.#trapErrorOf('the core could not begin anew', failure);
+      throw this.#trapErrorOf('the core could not be reset', failure);
     }
   }
 

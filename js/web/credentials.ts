@@ -18,7 +18,7 @@ export class Credentials {
     if (!isList)
       throw new ListenError(
         'invalid-options',
-        'credentialHeaders must be a list of names of header fields',
+        'credentialHeaders must be a list of header field names',
       );
     this.#identifying = [
       ...new Set(['authorization', ...further.map((name) => name.toLowerCase())]),

@@ -68,7 +68,7 @@ test.each(LIMITS)('a limit %s that is not a number from 0 is refused', (name) =>
     expect(() => serving({ limits: { [name]: limit } })).toThrow(
       expect.objectContaining({
         code: 'invalid-options',
-        message: `limits.${name} is not a number from 0`,
+        message: `limits.${name} must be a number of at least 0`,
       }),
     );
   }
@@ -79,7 +79,7 @@ test.each(TIMEOUTS)('a timeout %s that is not a number from 0 is refused', (name
     expect(() => serving({ timeouts: { [name]: ms } })).toThrow(
       expect.objectContaining({
         code: 'invalid-options',
-        message: `timeouts.${name} is not a number from 0`,
+        message: `timeouts.${name} must be a number of at least 0`,
       }),
     );
   }
@@ -90,7 +90,7 @@ test.each(INTERVALS)('an interval %s that is not a number from 0 is refused', (n
     expect(() => serving({ [name]: ms })).toThrow(
       expect.objectContaining({
         code: 'invalid-options',
-        message: `${name} is not a number from 0`,
+        message: `${name} must be a number of at least 0`,
       }),
     );
   }
@@ -101,7 +101,7 @@ test.each(['limits', 'timeouts'])('a name that %s do not have is refused', (plac
   expect(() => serving({ [place]: { streams: 1 } })).toThrow(
     expect.objectContaining({
       code: 'invalid-options',
-      message: `there is no option ${place}.streams`,
+      message: `unknown option ${place}.streams`,
     }),
   );
 });

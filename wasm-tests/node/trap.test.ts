@@ -160,7 +160,7 @@ describe.each(BUSES)(
       expect(await stream.message()).toBeUndefined();
       expect(errors[0]).toMatchObject({
         code: 'core-trapped',
-        message: 'the core has trapped, and could not begin anew',
+        message: 'the core has trapped and could not be reset',
       });
       await expect(under.fetch(listenRequest(TOOLS))).rejects.toMatchObject({
         code: 'core-trapped',

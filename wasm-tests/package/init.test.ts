@@ -170,9 +170,9 @@ test.each(['agents', 'hono-agents', 'partyserver'])(
     manifest.dependencies = { ...manifest.dependencies, [name]: '*' };
     const folder = await projectOf({ ...files, 'package.json': JSON.stringify(manifest) });
     expect(await init(folder)).toContain(
-      `${name} can route requests of clients to every Durable Object binding`,
+      `${name} can route client requests to every Durable Object binding`,
     );
-    expect(await init(await projectOf(files))).not.toContain('can route requests');
+    expect(await init(await projectOf(files))).not.toContain('can route client requests');
   },
 );
 
@@ -186,18 +186,18 @@ describe('what is not understood is refused, and nothing is written', () => {
     [
       'no configuration',
       { 'README.md': '' },
-      'no wrangler.json, wrangler.jsonc, wrangler.toml here',
+      'found no wrangler.json, wrangler.jsonc, wrangler.toml',
     ],
-    ['no entry', { ...files, 'wrangler.toml': 'name = "fresh"\n' }, 'names no entry'],
+    ['no entry', { ...files, 'wrangler.toml': 'name = "fresh"\n' }, 'has no main'],
     [
       'an entry that is not there',
       { ...files, 'wrangler.toml': 'main = "worker.js"\n' },
-      'worker.js as its entry, which is not there',
+      'worker.js as its entry, but there is no such file',
     ],
     [
       'an entry in Python',
       { ...files, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' },
-      'w.py is no script',
+      'w.py is not a script',
     ],
     [
       'a service worker',
@@ -242,18 +242,22 @@ describe('what is not understood is refused, and nothing is written', () => {
     [
       'bindings on one line',
       { ...files, 'wrangler.toml': `durable_objects = { bindings = [] }\n${config}` },
-      'add by hand:\n\n[[durable_objects.bindings]]',
+      'add this by hand:\n\n[[durable_objects.bindings]]',
     ],
     [
       'broken TOML',
       { ...files, 'wrangler.toml': `${config}name =\n` },
-      'wrangler.toml is no TOML: see line',
+      'wrangler.toml is not valid TOML: see line',
     ],
-    ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is no JSON: see line 2'],
+    [
+      'broken JSON',
+      { 'wrangler.json': '{\n"name": }' },
+      'wrangler.json is not valid JSON: see line 2',
+    ],
     [
       'no package.json',
       { 'wrangler.toml': config, 'src/index.js': files['src/index.js'] ?? '' },
-      'package.json, which is not there',
+      'package.json, but there is no such file',
     ],
   ])('%s', async (_, given, message) => {
     const folder = await projectOf(given);
@@ -263,7 +267,7 @@ describe('what is not understood is refused, and nothing is written', () => {
 
   test.each([
     ['--unknown', 'Unknown option'],
-    ['start', 'start is no command'],
+    ['start', 'unknown command: start'],
   ])('%s', async (argument, message) => {
     await expect(
       run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), [argument]),

@@ -72,7 +72,7 @@ function urlOf(jwks: string | URL): URL {
   if (url !== undefined && isSafe) return url;
   throw new ListenError(
     'invalid-options',
-    'jwks must be a URL of https (of http for this machine alone), or find keys',
+    'jwks must be an https URL (or http at a loopback address), or a function that finds keys',
   );
 }
 

@@ -113,15 +113,12 @@ class Authorizer {
     } = options;
     // jose does not check a claim whose option is missing.
     if (!isName(issuer) || !isName(audience)) {
-      throw new ListenError(
-        'invalid-options',
-        'issuer and audience must be texts that are not empty',
-      );
+      throw new ListenError('invalid-options', 'issuer and audience must be non-empty strings');
     }
     if (typ !== undefined && !isName(typ))
-      throw new ListenError('invalid-options', 'typ must be a text that is not empty');
+      throw new ListenError('invalid-options', 'typ must be a non-empty string');
     if (!(clockToleranceMs >= 0))
-      throw new ListenError('invalid-options', 'clockToleranceMs must not be below 0');
+      throw new ListenError('invalid-options', 'clockToleranceMs must be a number of at least 0');
     this.#options = { ...options };
     this.#toleranceMs = clockToleranceMs;
     this.#keys =
@@ -151,7 +148,7 @@ class Authorizer {
     const { claim = 'mcp.listen', groups: groupsOf } = this.#options;
     const rights = rightsOf(token.claims[claim]);
     if (rights === undefined)
-      return this.#challenge.insufficient('The token does not say what its caller may hear');
+      return this.#challenge.insufficient('The token does not state what its caller may receive');
     const groups = groupsOf === undefined ? rights.groups : groupsOf(token.claims);
     return { ...allowed(rights, requested), ...(groups !== undefined && { groups }) };
   }
@@ -186,7 +183,12 @@ class Authorizer {
       requiredClaims: ['exp', 'sub'],
     });
     if (!isName(payload.sub))
-      throw new errors.JWTClaimValidationFailed('"sub" is no name', payload, 'sub', 'invalid');
+      throw new errors.JWTClaimValidationFailed(
+        '"sub" is not a non-empty string',
+        payload,
+        'sub',
+        'invalid',
+      );
     this.#verifiedClaims.add(payload);
     return payload as Claims;
   }

@@ -23,9 +23,9 @@ const TOKEN_ERRORS = new Set<unknown>([
 
 const CLAIM_ERRORS = new Map<unknown, string>([
   ['aud', 'The token is for another audience'],
-  ['exp', 'The token does not say when it expires'],
-  ['iss', 'The token is of another issuer'],
+  ['exp', 'The token has no expiration time'],
+  ['iss', 'The token was issued by another issuer'],
   ['nbf', 'The token is not valid yet'],
-  ['sub', 'The token names nobody'],
-  ['typ', 'The token is of another type'],
+  ['sub', 'The token has no subject'],
+  ['typ', 'The token has another type'],
 ]);

@@ -45,7 +45,7 @@ export function natsBus(
   if (!/^[\w-]+$/.test(name)) {
     throw new ListenError(
       'invalid-options',
-      'the name of a bus on NATS has letters, digits, - and _ only',
+      'the name of a bus on NATS may contain only letters, digits, - and _',
     );
   }
   const connections = new NatsConnectionManager(

@@ -82,10 +82,10 @@ export class JetStreamLog {
     // gap.
     this.#cursor = cursor;
     listener.onReady(isWhole);
-    const callback = (message: JsMsg): void => this.#take(cursor, message, listener);
+    const callback = (message: JsMsg): void => this.#handleMessage(cursor, message, listener);
     const messages = await consumer.consume({ callback, abort_on_missing_resource: true });
     try {
-      await Promise.race([untilAborted(stopped), messages.closed().then(gone)]);
+      await Promise.race([untilAborted(stopped), messages.closed().then(throwGone)]);
     } finally {
       messages.stop();
     }
@@ -118,7 +118,7 @@ export class JetStreamLog {
     return { isWhole: isContiguous, cursor };
   }
 
-  #take(cursor: Cursor, message: JsMsg, listener: BrokerListener): void {
+  #handleMessage(cursor: Cursor, message: JsMsg, listener: BrokerListener): void {
     if (message.seq !== cursor.sequence + 1) listener.onGap();
     cursor.sequence = message.seq;
     listener.onEvents(message.string());
@@ -157,7 +157,7 @@ function hasNoResponders(error: unknown): boolean {
   );
 }
 
-function gone(error: unknown): never {
+function throwGone(error: unknown): never {
   throw error instanceof Error ? error : new Error('the stream is gone');
 }
 

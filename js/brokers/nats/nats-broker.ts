@@ -30,7 +30,7 @@ export class NatsBroker implements Broker {
 
   async publish(events: string, late: AbortSignal): Promise<void> {
     const lease = await this.#connections.lease();
-    if (late.aborted) throw new Error('the server is away');
+    if (late.aborted) throw new Error('the publish timed out before the server reconnected');
     await unless(lease.lost, this.#send(lease, events));
   }
 

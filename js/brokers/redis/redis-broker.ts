@@ -113,13 +113,13 @@ export class RedisBroker implements Broker {
     );
     for (const { id, message } of streams?.[0]?.messages ?? []) {
       cursor.id = id;
-      this.#take(cursor, message, listener);
+      this.#handleEntry(cursor, message, listener);
     }
     this.#resolveAwaited();
   }
 
   /** Handles an entry. Entries of other writers have no number and are not counted. */
-  #take(
+  #handleEntry(
     cursor: Cursor,
     { events = '', number }: Record<string, string>,
     listener: BrokerListener,

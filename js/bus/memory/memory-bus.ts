@@ -152,7 +152,7 @@ export class InMemoryBus implements AttachableBus {
    */
   #ensureCurrent(): void {
     if (this.#generation !== generation())
-      this.#reset(new ListenError('bus-lost', 'the core has begun anew'));
+      this.#reset(new ListenError('bus-lost', 'the core was reset'));
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
@@ -239,7 +239,7 @@ export class InMemoryBus implements AttachableBus {
       ? new ListenError('bus-lost', 'the stream is attached on another connection')
       : new ListenError(
           'bus-released',
-          'the session is over, or a newer stream of it has taken over',
+          'the session has ended, or a newer stream has replaced this one',
         );
     this.#guarded(() => listener?.onLost(reason));
   }

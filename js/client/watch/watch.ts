@@ -170,5 +170,5 @@ function openSource(
 
 function nameOf(target: ListenTarget): string {
   if (typeof target === 'string' || target instanceof URL) return String(target);
-  throw new ListenError('invalid-options', 'share needs a name where the target is no url');
+  throw new ListenError('invalid-options', 'share must be a name if the target is not a URL');
 }

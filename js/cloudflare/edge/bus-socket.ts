@@ -104,7 +104,7 @@ export class BusSocket implements BusConnection {
     }
     if (code === FULL) {
       this.#handleLost(
-        new ListenError('bus-full', 'the bus has no room for what the stream names'),
+        new ListenError('bus-full', 'the bus has no room for the topics of the stream'),
       );
       return;
     }
@@ -116,7 +116,7 @@ export class BusSocket implements BusConnection {
     }
     const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);
     this.#handleLost(
-      isReleased ? new ListenError('bus-released', 'the bus has let the stream go') : lost,
+      isReleased ? new ListenError('bus-released', 'the bus released the stream') : lost,
     );
   }
 

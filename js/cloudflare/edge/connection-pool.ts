@@ -65,7 +65,7 @@ export class ConnectionPool {
   async open(opening: Opening, options: AttachOptions): Promise<FanoutStream> {
     const canShare = this.#canShare;
     const { busProbeIntervalMs } = options;
-    const connection = canShare === false ? undefined : this.#line(options);
+    const connection = canShare === false ? undefined : this.#connectionFor(options);
     if (connection?.hasRoomFor(opening.stream) !== true) return this.#openOwn(opening, options);
     const { owner } = connection;
     // The first stream needs a socket anyway, so it needs no trial.
@@ -73,7 +73,7 @@ export class ConnectionPool {
       return connection.open(opening, busProbeIntervalMs);
     const canWrite = await this.#probeResult(owner.member);
     return canWrite
-      ? this.#line(options).open(opening, busProbeIntervalMs)
+      ? this.#connectionFor(options).open(opening, busProbeIntervalMs)
       : this.#openOwn(opening, options);
   }
 
@@ -104,7 +104,7 @@ export class ConnectionPool {
     return canWrite;
   }
 
-  #line(options: AttachOptions): SharedConnection {
+  #connectionFor(options: AttachOptions): SharedConnection {
     const { continent = '' } = options;
     const known = this.#shared.get(continent);
     if (known?.isCurrent === true) return known;
@@ -137,8 +137,8 @@ export class ConnectionPool {
     return {
       ...{ attachMs, busProbeIntervalMs, onError, onLog },
       hasOwnContexts: true,
-      connect: (frame, link) =>
-        new BusSocket(connector, { continent, isSession: false }, frame, link),
+      connect: (frame, listener) =>
+        new BusSocket(connector, { continent, isSession: false }, frame, listener),
       waitUntil: connector.waitUntil,
       onRefused: (error) => {
         this.#canShare = false;

@@ -63,7 +63,7 @@ export class BusConnector {
       this.forget(continent, shard);
       full = shard;
     }
-    throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
+    throw new ListenError('bus-unavailable', 'no shard of the bus accepted the stream');
   }
 
   /** Returns the key of the bus object, see {@link ObjectKeyCache.key}. */
@@ -136,7 +136,7 @@ export class BusConnector {
 function whileWanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
   return () => {
     if (isWanted()) return stub();
-    throw new ListenError('bus-unavailable', 'the socket was given up');
+    throw new ListenError('bus-unavailable', 'the stream ended before the socket was opened');
   };
 }
 

@@ -101,7 +101,7 @@ class DurableObjectBus implements AttachableBus {
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
-      throw new ListenError('invalid-options', `${name} is what a shard would be called`);
+      throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
     }
     this.#namespace = namespace;
     this.#name = name;
@@ -169,7 +169,7 @@ class DurableObjectBus implements AttachableBus {
     try {
       await retrying(attemptsFor(texts), () => this.#send(texts));
     } catch (cause) {
-      throw unavailable('the bus did not take the event', cause);
+      throw unavailable('the bus did not accept the event', cause);
     }
   }
 

@@ -60,7 +60,9 @@ export class DurableObjectSessions implements SessionStore {
     try {
       return await call(this.#stub());
     } catch (cause) {
-      throw new ListenError('bus-unavailable', 'the bus did not answer about a session', { cause });
+      throw new ListenError('bus-unavailable', 'the bus did not answer a request about a session', {
+        cause,
+      });
     }
   }
 }

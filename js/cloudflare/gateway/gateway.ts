@@ -192,14 +192,19 @@ class GatewayHandler implements Gateway<unknown[]> {
    */
   #endpoint(
     { listen, publish, secret }: GatewayOptions,
-    where: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
+    busOptions: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
   ) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
-    const front = {
+    const originOptions = {
       ...(allowedHosts && { allowedHosts }),
       ...(allowedOrigins && { allowedOrigins }),
     };
-    return createPublishHandler(this.#namespace, { ...front, ...publish, ...where, secret });
+    return createPublishHandler(this.#namespace, {
+      ...originOptions,
+      ...publish,
+      ...busOptions,
+      secret,
+    });
   }
 
   async #serve(request: Request, rest: unknown[]): Promise<Response> {

@@ -28,12 +28,12 @@ export function upstreamAuthorize(
     if (answer.ok && !probed(bytes).isUnknown)
       throw new ListenError(
         'discover-failed',
-        'the server behind did not acknowledge a subscription',
+        'the upstream server did not acknowledge a subscription',
       );
     onError(
       new ListenError(
         'discover-failed',
-        'the server behind serves no subscriptions, so nothing is honored: see rights',
+        'the upstream server supports no subscriptions, so nothing is honored: see rights',
       ),
     );
     return {};

@@ -118,7 +118,7 @@ class Admission {
     if (isServed) return undefined;
     throw new ListenError(
       'discover-failed',
-      'the server behind answers neither server/discover nor initialize',
+      'the upstream server answers neither server/discover nor initialize',
     );
   }
 }

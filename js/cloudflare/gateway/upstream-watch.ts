@@ -194,7 +194,9 @@ class UpstreamWatch implements BusWatcher {
     const error = end && errorOf(end, cause);
     if (error !== undefined) {
       this.#onError(
-        new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }),
+        new ListenError('upstream-lost', 'the subscription to the upstream server was lost', {
+          cause: error,
+        }),
       );
     }
     // The next alarm or stream tries again.

@@ -184,7 +184,7 @@ export class ShardBus {
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
   #root(): RootStub {
-    if (this.#namespace === undefined) throw new Error('there is no way to the root');
+    if (this.#namespace === undefined) throw new Error('the namespace of the root is unknown');
     return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
   }
 

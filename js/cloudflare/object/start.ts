@@ -46,7 +46,7 @@ export class Start {
   #failed(cause: unknown): ListenError {
     this.#failure = new ListenError(
       'bus-unavailable',
-      'the object could not be started from its disk',
+      'the object could not be started from its storage',
       { cause },
     );
     this.#counted = this.#count(cause);
@@ -73,7 +73,7 @@ export class Start {
     report(
       new ListenError(
         'bus-lost',
-        'the object could not be started from its disk, and begins anew',
+        'the object could not be started from its storage, and starts empty',
         { cause },
       ),
     );

@@ -183,13 +183,13 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   get #root(): RootBus {
     const { bus } = this.#role;
     if (bus instanceof RootBus) return bus;
-    throw new Error('this object is a shard: its root has to be asked');
+    throw new Error('this object is a shard: call its root instead');
   }
 
   get #shard(): ShardBus {
     const { bus } = this.#role;
     if (bus instanceof ShardBus) return bus;
-    throw new Error('this object is no shard');
+    throw new Error('this object is not a shard');
   }
 }
 

@@ -309,9 +309,9 @@ async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffe
 }
 
 function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
-  const found = posted(body);
-  if (found.kind === 'events') return found;
-  const { code, place: index, problem } = found;
+  const parsed = posted(body);
+  if (parsed.kind === 'events') return parsed;
+  const { code, place: index, problem } = parsed;
   throw new PublishError('no-events', { code, message: problem, index });
 }
 
@@ -359,7 +359,7 @@ async function publishTo(
       once === undefined ? stub().publishAll(events) : stub().publishOnce(events, once),
     );
   } catch (cause) {
-    throw unavailable('the bus did not take what was posted', cause);
+    throw unavailable('the bus did not accept the publish', cause);
   }
 }
 

@@ -41,7 +41,7 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
   if (!Array.isArray(publishers) || !publishers.every(isPublisher)) {
     throw new ListenError(
       'invalid-options',
-      `publishers need a secret of at least ${MIN_SECRET_BYTES} bytes, and lists as rights`,
+      `each publisher must have a secret of at least ${MIN_SECRET_BYTES} bytes, and its rights must be lists`,
     );
   }
   if (new Set(publishers.map(({ secret }) => secret)).size < publishers.length) {

@@ -68,7 +68,7 @@ class Member implements ChannelMember {
     this.#process = child;
     this.#receiver = receiver;
     this.#onLeave = onLeave;
-    child.stdout.on('data', this.#take).once('close', this.#end);
+    child.stdout.on('data', this.#receive).once('close', this.#end);
     child.stdin.on('error', this.#end);
   }
 
@@ -78,12 +78,12 @@ class Member implements ChannelMember {
 
   leave(): void {
     const { stdin, stdout } = this.#process;
-    stdout.off('data', this.#take).off('close', this.#end);
+    stdout.off('data', this.#receive).off('close', this.#end);
     stdin.off('error', this.#end);
     this.#onLeave();
   }
 
-  readonly #take = (lines: Uint8Array): void => void this.#receiver.receive(lines);
+  readonly #receive = (lines: Uint8Array): void => void this.#receiver.receive(lines);
   readonly #end = (cause?: unknown): void => this.#receiver.gone(cause);
 }
 

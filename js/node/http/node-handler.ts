@@ -110,7 +110,7 @@ async function answer(
   request?: Request,
 ): Promise<Response> {
   if (request === undefined)
-    return new Response('the request has no usable host or target', { status: 400 });
+    return new Response('the host or the target of the request is not valid', { status: 400 });
   return auth === undefined
     ? server.fetch(request)
     : server.fetch(request, { authInfo: auth as AuthInfo });

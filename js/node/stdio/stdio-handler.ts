@@ -136,13 +136,13 @@ export function serveListenStdio(
   options: StdioListenOptions = {},
 ): StdioListenServer {
   const { onError = report, bus = new InMemoryBus({ onError }) } = options;
-  const front = new StdioFront(serve, {
+  const server = new StdioConnection(serve, {
     ...options,
     bus: toAttachableBus(bus, onError),
     onError: guarded(onError),
   });
-  const { close, flushed } = front;
-  return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
+  const { close, flushed } = server;
+  return { notify: notifierOn(server.bus), close, flushed, bus: server.bus };
 }
 
 type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: Error) => void };
@@ -151,7 +151,7 @@ type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: 
  * Connects the streams of the client with those of the server behind, and interleaves the lines of
  * both writers on stdout.
  */
-class StdioFront {
+class StdioConnection {
   readonly bus: AttachableBus;
   readonly #stdin: Readable;
   readonly #stdout: Writable;

@@ -125,11 +125,11 @@ export class Subscriptions implements FanoutSink {
    * server behind.
    */
   end(): Uint8Array {
-    const rest = this.#channel?.receive() ?? new Uint8Array();
+    const unfinished = this.#channel?.receive() ?? new Uint8Array();
     this.#channel?.free();
     this.#channel = undefined;
     this.settle();
-    return rest;
+    return unfinished;
   }
 
   /**
@@ -198,7 +198,7 @@ export class Subscriptions implements FanoutSink {
   #attach(): () => void {
     const detach = this.#options.bus.subscribeAll?.(this);
     if (detach === undefined)
-      throw new ListenError('bus-unavailable', 'the bus feeds no streams of this process');
+      throw new ListenError('bus-unavailable', 'the bus does not support streams on stdio');
     return detach;
   }
 }

@@ -87,11 +87,11 @@ export function eachWrite(
   write: (stream: number, chunks: Chunks, index: number) => void,
 ): void {
   const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
-  const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
-  const count = words[0] as number;
-  const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
-  for (let at = 1 + count; at < words.length; at += 2)
-    write(words[at] as number, chunks, words[at + 1] as number);
+  const numbers = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
+  const count = numbers[0] as number;
+  const chunks = new Chunks(fan.subarray(head), numbers.subarray(1, 1 + count));
+  for (let at = 1 + count; at < numbers.length; at += 2)
+    write(numbers[at] as number, chunks, numbers[at + 1] as number);
 }
 
 /**

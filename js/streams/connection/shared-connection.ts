@@ -344,7 +344,7 @@ export class SharedConnection {
    * passed on by the next owner.
    */
   #deliver(
-    reason: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed'),
+    reason: Error = new ListenError('bus-lost', 'the bus cannot determine what was missed'),
   ): void {
     while (this.isCurrent) {
       const output = this.#core.output(performance.now());
@@ -362,12 +362,12 @@ export class SharedConnection {
     else {
       const stream = this.#streams.at(output.stream);
       if (stream === undefined) return;
-      if (output.kind === 'parted') this.#part(stream, output.parted);
+      if (output.kind === 'parted') this.#handleParted(stream, output.parted);
       else stream.refuse(output.kind === 'full' ? noRoom() : reason);
     }
   }
 
-  #part(stream: FanoutStream, parted: Stream): void {
+  #handleParted(stream: FanoutStream, parted: Stream): void {
     this.#streams.part(stream);
     this.#options.onParted(stream, parted);
   }
@@ -395,5 +395,5 @@ function lossOf(code: string | undefined): Loss {
 }
 
 function noRoom(): ListenError {
-  return new ListenError('bus-full', 'the bus has no room for what the stream names');
+  return new ListenError('bus-full', 'the bus has no room for the topics of the stream');
 }

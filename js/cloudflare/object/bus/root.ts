@@ -97,7 +97,7 @@ export class RootBus implements WatchedBus {
    * connect.
    */
   accept({ headers }: Request, tag: string): Response {
-    const shard = this.#place(headers);
+    const shard = this.#shardFor(headers);
     if (shard !== undefined) {
       return new Response(null, {
         status: 421,
@@ -257,7 +257,7 @@ export class RootBus implements WatchedBus {
     });
   }
 
-  #place(headers: Headers): number | undefined {
+  #shardFor(headers: Headers): number | undefined {
     const full = shardAddress(headers.get(FULL_HEADER) ?? '')?.shard;
     if (this.#shards === undefined) return undefined;
     const shard = this.#core.home(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);

@@ -62,11 +62,11 @@ export class IdempotencyKeys {
     } = options;
     for (const [name, count] of Object.entries({ idempotencyKeys, signedPublishes })) {
       if (!Number.isSafeInteger(count) || count < 1) {
-        throw new ListenError('invalid-options', `${name} is not a whole number from 1`);
+        throw new ListenError('invalid-options', `${name} must be a whole number of at least 1`);
       }
     }
     if (!(idempotencyMs > 0))
-      throw new ListenError('invalid-options', 'idempotencyMs is not a number above 0');
+      throw new ListenError('invalid-options', 'idempotencyMs must be a number above 0');
     this.#keys = new PublishTable(sql, 'publish_once', idempotencyMs);
     this.#signatures = new PublishTable(sql, 'publish_signed', SIGNED_MS);
     this.#maxKeys = idempotencyKeys;
