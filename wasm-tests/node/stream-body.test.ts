@@ -15,9 +15,9 @@ function opened() {
       told.left += 1;
     },
   });
-  expect(body).toMatchObject({ isBegun: false, hasRoom: false });
+  expect(body).toMatchObject({ isOpen: false, hasRoom: false });
   const reader = (body.response().body as ReadableStream<Uint8Array>).getReader();
-  expect(body).toMatchObject({ isBegun: true, hasRoom: true });
+  expect(body).toMatchObject({ isOpen: true, hasRoom: true });
   return { body, reader, told };
 }
 
