@@ -1,7 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { type ShardAddress, shardAddress, shardName } from '../wire/names.js';
 import { retrying } from '../wire/retry.js';
-import { objectOf } from '../wire/stubs.js';
+import { type BusNamespace, busStub, type SocketStub, shardStub } from '../wire/stubs.js';
 import {
   BUS_HEADER,
   CONTINENT_HEADER,
@@ -12,7 +12,7 @@ import {
   WIRE,
 } from '../wire/upgrade.js';
 import { deployment } from './deployment.js';
-import { ATTEMPTS, ObjectKeyCache, type SocketStub } from './object-keys.js';
+import { ATTEMPTS, ObjectKeyCache } from './object-keys.js';
 
 /** An open socket and the object at its other end. */
 export interface OpenedSocket {
@@ -29,17 +29,13 @@ export interface OpenedSocket {
 export class BusConnector {
   /** Extends the life of the calling request, by at most 30 seconds after it was cancelled. */
   readonly waitUntil: (what: Promise<void>) => void;
-  readonly #namespace: DurableObjectNamespace;
+  readonly #namespace: BusNamespace;
   readonly #bus: string;
   #deploymentId: string | undefined;
   readonly #shards = new Map<string, ShardAddress>();
   readonly #keys = new ObjectKeyCache();
 
-  constructor(
-    namespace: DurableObjectNamespace,
-    bus: string,
-    waitUntil: (what: Promise<void>) => void,
-  ) {
+  constructor(namespace: BusNamespace, bus: string, waitUntil: (what: Promise<void>) => void) {
     this.waitUntil = waitUntil;
     this.#namespace = namespace;
     this.#bus = bus;
@@ -57,7 +53,7 @@ export class BusConnector {
       const shard =
         this.#shards.get(continent) ?? (await this.#connectToRoot(continent, isWanted, full));
       if ('socket' in shard) return shard;
-      const stub = () => objectOf<SocketStub>(this.#namespace, shard, continent);
+      const stub = () => shardStub(this.#namespace, shard, continent);
       const response = await this.#fetch(shardName(shard), whileWanted(stub, isWanted), continent);
       if (response.status !== GONE) return { socket: socketOf(response), shard };
       this.forget(continent, shard);
@@ -112,7 +108,7 @@ export class BusConnector {
   }
 
   #root(): SocketStub {
-    return this.#namespace.getByName(this.#bus) as unknown as SocketStub;
+    return busStub(this.#namespace, this.#bus);
   }
 
   #fetch(

@@ -17,18 +17,14 @@ import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
-import type { SubscriptionBus } from '../object/subscription-bus.js';
 import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
 import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
 import { BusConnector } from './connector.js';
-import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
-import type { SocketStub } from './object-keys.js';
-
-/** A binding of the class {@link SubscriptionBus}, typed or not. */
-export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObjectNamespace;
+import { DurableObjectSessions } from './durable-object-sessions.js';
 
 /** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
@@ -84,11 +80,6 @@ export function durableObjectBus(
   return new DurableObjectBus(namespace, options);
 }
 
-interface BusStub extends SocketStub, SessionStub {
-  publish(event: string): Promise<number>;
-  publishAll(events: string[]): Promise<number>;
-}
-
 class DurableObjectBus implements AttachableBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
@@ -105,7 +96,7 @@ class DurableObjectBus implements AttachableBus {
     }
     this.#namespace = namespace;
     this.#name = name;
-    this.#connector = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
+    this.#connector = new BusConnector(namespace, name, waitUntil);
     this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
     this.#connections = new ConnectionPool({
@@ -181,7 +172,7 @@ class DurableObjectBus implements AttachableBus {
   }
 
   #stub(): BusStub {
-    return this.#namespace.getByName(this.#name) as unknown as BusStub;
+    return busStub(this.#namespace, this.#name);
   }
 }
 

@@ -1,12 +1,7 @@
 import type { NewSession, SessionLimits, SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
 import { isSessionId, isSignedSessionId } from '../wire/signed-session-id.js';
-
-/** The methods of the bus object for sessions. */
-export interface SessionStub {
-  beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
-  askSession(question: string): Promise<string>;
-}
+import type { BusStub } from '../wire/stubs.js';
 
 /** Gives the key of the bus object to an edge. */
 export interface ObjectKeys {
@@ -21,14 +16,14 @@ export class DurableObjectSessions implements SessionStore {
   readonly isShared = true;
   readonly #bus: string;
   readonly #keys: ObjectKeys;
-  readonly #stub: () => SessionStub;
+  readonly #stub: () => BusStub;
 
   /**
    * @param bus - the name of the bus.
    * @param stub - returns a fresh stub for each call, because a stub that failed once may keep
    *   failing.
    */
-  constructor(bus: string, keys: ObjectKeys, stub: () => SessionStub) {
+  constructor(bus: string, keys: ObjectKeys, stub: () => BusStub) {
     this.#bus = bus;
     this.#keys = keys;
     this.#stub = stub;
@@ -56,7 +51,7 @@ export class DurableObjectSessions implements SessionStore {
     return newer !== undefined && newer !== known && isSignedSessionId(newer, this.#bus, id);
   }
 
-  async #call<T>(call: (stub: SessionStub) => Promise<T>): Promise<T> {
+  async #call<T>(call: (stub: BusStub) => Promise<T>): Promise<T> {
     try {
       return await call(this.#stub());
     } catch (cause) {

@@ -1,11 +1,5 @@
 import { retrying } from '../wire/retry.js';
-
-/** The methods of a bus object or shard that open a socket. */
-export interface SocketStub {
-  /** Returns the key that upgrades have to carry. */
-  connectionKey(): Promise<string>;
-  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
-}
+import type { SocketStub } from '../wire/stubs.js';
 
 /** Caches the keys of bus objects in one isolate, by the name of the object. */
 export class ObjectKeyCache {

@@ -6,7 +6,7 @@ import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
 import { NORMAL, PARTING, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
-import type { RootStub } from '../wire/stubs.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import type { BusStats } from './bus/root.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
@@ -20,7 +20,7 @@ import { ShardState } from './tables/shard-state.js';
 export class ShardBus {
   readonly #ctx: DurableObjectState;
   readonly #address: ShardAddress;
-  readonly #namespace: DurableObjectNamespace | undefined;
+  readonly #namespace: BusNamespace | undefined;
   readonly #perShard: number;
   readonly #attachments: SocketAttachments;
   readonly #state: ShardState;
@@ -183,9 +183,9 @@ export class ShardBus {
   }
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
-  #root(): RootStub {
+  #root(): BusStub {
     if (this.#namespace === undefined) throw new Error('the namespace of the root is unknown');
-    return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
+    return busStub(this.#namespace, this.#address.bus);
   }
 
   /**

@@ -6,10 +6,10 @@ import { posted } from '../../wasm/server/bindings.js';
 import { addressOf } from '../../web/client-address.js';
 import { hex } from '../../web/hex.js';
 import { isBodyTimeout, readStart } from '../../web/request-body.js';
-import type { BusNamespace } from '../edge/durable-object-bus.js';
 import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { PublishError } from './errors.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { checked, firstForbidden, type Publisher } from './publisher.js';
@@ -229,7 +229,7 @@ class PublishHandler {
     events: string[],
     once: IdempotencyKey | undefined,
   ): Promise<number> {
-    const stub = (): PublishStub => this.#namespace.getByName(name) as unknown as PublishStub;
+    const stub = (): BusStub => busStub(this.#namespace, name);
     const position = await publishTo(stub, events, once);
     if (position === 'key-reused') throw new PublishError('idempotency-key-reused');
     if (position === 'signatures-full') throw new PublishError('too-many-signed-publishes');
@@ -241,11 +241,6 @@ interface Authenticated {
   body: Uint8Array<ArrayBuffer>;
   proof: Signature;
   publisher: Publisher;
-}
-
-interface PublishStub {
-  publishAll(events: string[]): Promise<number>;
-  publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
 }
 
 /**
@@ -348,7 +343,7 @@ async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
 async function publishTo(
-  stub: () => PublishStub,
+  stub: () => BusStub,
   events: string[],
   once: IdempotencyKey | undefined,
 ): Promise<PublishedAt> {

@@ -4,12 +4,9 @@ import { forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandlerOptions } from '../../options.js';
-import {
-  type BusNamespace,
-  type DurableObjectBusOptions,
-  durableObjectBus,
-} from '../edge/durable-object-bus.js';
+import { type DurableObjectBusOptions, durableObjectBus } from '../edge/durable-object-bus.js';
 import type { BusName } from '../wire/names.js';
+import type { BusNamespace } from '../wire/stubs.js';
 import { TenantRouter } from './router.js';
 
 /** The tenant that a handler of {@link routeListenRequest} serves. */

@@ -2,7 +2,7 @@ import { report } from '../../../observe/on-error.js';
 import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
 import { isOverloaded } from '../../wire/retry.js';
-import { objectOf, type ShardStub } from '../../wire/stubs.js';
+import { type BusNamespace, type ShardStub, shardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
 import { ShardTable } from '../tables/shards.js';
 
@@ -27,7 +27,7 @@ export interface ShardHost {
   alarm: AlarmScheduler;
   /** The name of the bus. */
   bus: string;
-  namespace: DurableObjectNamespace;
+  namespace: BusNamespace;
   edgesPerShard: number;
   core: Bus;
   /** Carries out the pending outputs of the core. */
@@ -124,7 +124,7 @@ export class RootShards {
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
   #stub(shard: number): ShardStub {
     const { bus, namespace } = this.#host;
-    return objectOf<ShardStub>(namespace, { bus, shard }, this.#table.continent(shard));
+    return shardStub(namespace, { bus, shard }, this.#table.continent(shard));
   }
 }
 
