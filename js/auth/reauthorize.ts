@@ -41,9 +41,9 @@ export interface ReauthorizeOptions {
 }
 
 /**
- * Returns what authorizes the caller `asker` of a stream again, with a copy of its request without
- * a body, and with the arguments that the host passed after it. Returns undefined if there is
- * neither `principal` nor `authorize`, or results are valid until the stream ends.
+ * Returns what authorizes the caller of a stream again, with a copy of its request without a body,
+ * and with the arguments that the host passed after it. Returns undefined if there is neither
+ * `principal` nor `authorize`, or results are valid until the stream ends.
  */
 export function reauthorizerOf(
   options: ReauthorizeOptions,

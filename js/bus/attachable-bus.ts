@@ -18,9 +18,12 @@ export interface AttachableBus extends ListenBus {
    * implements it. Frames are those of the core.
    */
   connect?(frame: string, listener: AttachmentListener, options: ConnectOptions): BusConnection;
-  /** Keeps the current request alive until `what` settles. Absent if the host does not need it. */
+  /** Keeps the current request alive until `work` settles. Absent if the host does not need it. */
   waitUntil?(work: Promise<void>): void;
-  /** Holds a listen stream, in place of `feed`: for a bus to which streams have connections. */
+  /**
+   * Opens a listen stream, in place of `subscribeAll`: for a bus to which streams have
+   * connections.
+   */
   openStream?(opening: Opening, options: AttachOptions): Promise<ServerStream>;
   /**
    * Resolves once the bus receives everything published from then on; fed streams open after that.
@@ -111,6 +114,6 @@ export interface AttachmentListener {
    * 30 seconds, without a result.
    */
   onLost(error: Error): void;
-  /** Called in place of `lost` if the bus redirected the streams to another of its objects. */
+  /** Called in place of `onLost` if the bus redirected the streams to another of its objects. */
   readonly onRedirected?: (error: Error) => void;
 }

@@ -25,7 +25,7 @@ export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposabl
   close(): Promise<void>;
 }
 
-/** A subscription that reads the news of a source. One reader at a time. */
+/** A subscription that reads the events of a source. One reader at a time. */
 export class SourceSubscription implements Subscription {
   readonly id: string;
   readonly honored: SubscriptionFilter;

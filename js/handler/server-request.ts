@@ -29,7 +29,7 @@ export function withoutCredentials(request: Request): Request {
   return onBehalfOf(request, new Request(url, { headers: host === null ? {} : { host }, signal }));
 }
 
-/** Records that `made` is sent on behalf of the client of `request`; returns `made`. */
+/** Records that `sent` is sent on behalf of the client of `request`; returns `sent`. */
 export function onBehalfOf(request: Request, sent: Request): Request {
   clientRequests.set(sent, clientRequestOf(request));
   return sent;

@@ -100,7 +100,7 @@ async function withDeadline<T>(
 }
 
 /**
- * Returns a stream of the body that `reader` reads, until `late` rejects. `pipeThrough` with a
+ * Returns a stream of the body that `reader` reads, until `timeout` rejects. `pipeThrough` with a
  * signal does not work: workerd (2026-11-17) does not notice an abort while it waits for a chunk.
  */
 function untilTimeout(

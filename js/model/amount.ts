@@ -4,7 +4,7 @@ import { ListenError } from './error.js';
  * Checks that each amount (a count, bytes or milliseconds) is a number from 0 and has one of the
  * `names`. Undefined amounts are not checked.
  *
- * @throws ListenError `invalid-options`; the message names the amount by its `place` in the
+ * @throws ListenError `invalid-options`; the message names the amount by its `path` in the
  *   options.
  */
 export function expectAmounts(path: string, amounts: object, names = Object.keys(amounts)): void {

@@ -7,7 +7,7 @@ import { publishing, type Tracing } from '../observe/tracing.js';
 export class ChangeBatch {
   readonly #bus: ListenBus;
   readonly #tracing: Tracing | undefined;
-  /** Pending events by their text: a subject that changes twice is published once. */
+  /** Pending events by their text: a topic that changes twice is published once. */
   readonly #pending = new Map<string, ServerEvent>();
   readonly #reported = new WeakSet<Error>();
   #published: Promise<void> | undefined;

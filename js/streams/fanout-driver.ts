@@ -72,10 +72,9 @@ export class FanoutDriver implements FanoutSink {
     const stream = new FanoutStream(this, id, opening.owner, opening.reauthorizer);
     this.#streams[id] = stream;
     if (this.#options.hasOwnContexts) {
-      const tick = (): void => stream.streams.tick(stream);
-      stream.request = new OwnRequest(tick, this.#options.onError);
+      stream.request = new OwnRequest(() => stream.streams.tick(stream), this.#options.onError);
     }
-    if (this.#hasState(id, StreamState.Opening)) stream.awaitAttach();
+    if (this.#isIn(id, StreamState.Opening)) stream.awaitAttach();
     // The listener needs no removal: the signal belongs to the stream's request and ends with it.
     signal.addEventListener('abort', stream);
     this.#update(stream);
@@ -103,8 +102,7 @@ export class FanoutDriver implements FanoutSink {
 
   /** Publishes lines of JSON text to the streams, and writes the output before it returns. */
   publish(events: string, published = performance.now()): void {
-    const fan = this.core.publish(events, published, performance.now());
-    this.write(fan);
+    this.write(this.core.publish(events, published, performance.now()));
   }
 
   /** Writes a fan of the core. */
@@ -141,7 +139,7 @@ export class FanoutDriver implements FanoutSink {
     if (!this.#has(stream) || body === undefined) return;
     if (body instanceof ResponseBody) this.#ownBodies.open(id, body);
     else this.#sharedBodies.open(id, body);
-    if (body instanceof ResponseBody || this.#hasState(id, StreamState.Frozen)) this.flush(stream);
+    if (body instanceof ResponseBody || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
   }
 
   /** Marks that the body of a stream has room. */
@@ -169,7 +167,7 @@ export class FanoutDriver implements FanoutSink {
       }
       bodies.write(id, bytes);
     }
-    if (this.#hasState(id, StreamState.Ended)) {
+    if (this.#isIn(id, StreamState.Ended)) {
       stream.inContext(() => this.end(stream));
       return;
     }
@@ -183,7 +181,7 @@ export class FanoutDriver implements FanoutSink {
   /** Writes output that may be pending for a stream. */
   catchUp(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
-    if (!this.#hasState(stream.id, StreamState.Opening)) stream.attach();
+    if (!this.#isIn(stream.id, StreamState.Opening)) stream.attach();
     stream.isBehind = true;
     this.flush(stream);
   }
@@ -221,7 +219,7 @@ export class FanoutDriver implements FanoutSink {
   }
 
   #ended(stream: FanoutStream, ending: StreamEnding | undefined, givesUp: boolean): void {
-    const reported = this.#removed(stream, givesUp);
+    const known = this.#removed(stream, givesUp);
     const trapEnd = this.#trapEnds.get(stream);
     if (trapEnd === undefined && !this.#has(stream)) return;
     if (trapEnd === undefined) this.#streams[stream.id] = undefined;
@@ -231,10 +229,7 @@ export class FanoutDriver implements FanoutSink {
     else trapEnd.end(stream);
     stream.leave();
     this.#countDown();
-    stream.owner.ended(
-      stream,
-      ending ?? reported ?? (trapEnd === undefined ? 'aborted' : 'trapped'),
-    );
+    stream.owner.ended(stream, ending ?? known ?? (trapEnd ? 'trapped' : 'aborted'));
   }
 
   /** Handles the timer of a stream with its own request context. */
@@ -256,7 +251,7 @@ export class FanoutDriver implements FanoutSink {
   #mayWrite(stream: FanoutStream): boolean {
     const bodies = this.#bodies(stream);
     const { id } = stream;
-    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#hasState(id, StreamState.Frozen));
+    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#isIn(id, StreamState.Frozen));
   }
 
   /** Handles a refused write to a body: writes again in the request context of the stream. */
@@ -278,8 +273,7 @@ export class FanoutDriver implements FanoutSink {
       return;
     }
     const { id, request } = stream;
-    if (!this.#hasState(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id)))
-      return;
+    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
     request.context.run(() => ignoringTrap(() => this.#updateInContext(stream, request)));
   }
 
@@ -293,10 +287,9 @@ export class FanoutDriver implements FanoutSink {
   #reauthorize(stream: FanoutStream): void {
     const { reauthorizer } = stream;
     const filter = reauthorizer && this.core.question(stream.id);
-    if (filter !== undefined)
-      void reauthorizer
-        ?.renew(filter)
-        .then((rights) => stream.streams.renew(stream, reauthorizer, rights));
+    if (reauthorizer === undefined || filter === undefined) return;
+    const renewed = reauthorizer.renew(filter);
+    void renewed.then((rights) => stream.streams.renew(stream, reauthorizer, rights));
   }
 
   /** Handles the renewed rights of a stream's caller; undefined: it may receive nothing. */
@@ -375,7 +368,7 @@ export class FanoutDriver implements FanoutSink {
     this.#update(stream);
   }
 
-  #hasState(id: number, state: StreamState): boolean {
+  #isIn(id: number, state: StreamState): boolean {
     return (this.core.stateOf(id) & state) !== 0;
   }
 

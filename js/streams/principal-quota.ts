@@ -73,13 +73,13 @@ export class PrincipalQuota {
     return share;
   }
 
-  /** Releases the seat of a stream that was not opened or has ended. */
+  /** Releases the share of a stream that was not opened or has ended. */
   free({ caller, names }: QuotaShare): void {
     this.#large -= this.#excess(names);
     if (caller !== undefined) this.#count(caller, -1, -names);
   }
 
-  /** Assigns the seat to an open stream. */
+  /** Assigns the share to an open stream. */
   assign(stream: ServerStream, share: QuotaShare): void {
     this.#shares.set(stream, share);
   }

@@ -67,7 +67,7 @@ export class StreamRegistry {
     };
   }
 
-  /** Adds an open stream; `witness` observes it until it ends. */
+  /** Adds an open stream; `span` observes it until it ends. */
   add(stream: ServerStream, span?: StreamSpan): void {
     this.#streams.set(stream, span);
     this.#opened += 1;

@@ -259,8 +259,8 @@ async function absent({ absence, here, there }: CutRig) {
 }
 
 /**
- * Texts that are no events: truncated, not JSON, of an unknown kind, empty, an empty list, invalid
- * and too long.
+ * Texts that are not events: truncated, not JSON, of an unknown kind, empty, an empty list,
+ * invalid and too long.
  */
 const GARBAGE = [
   '{"kind":"tools_list_changed"',

@@ -1,6 +1,9 @@
 import { deferred } from './deferred.js';
 
-/** Waits at most `ms` milliseconds for `work`, then rejects with the error that `late` returns. */
+/**
+ * Waits at most `ms` milliseconds for `work`, then rejects with the error that `timeoutError`
+ * returns.
+ */
 export async function withTimeout<T>(
   ms: number,
   work: T | Promise<T>,

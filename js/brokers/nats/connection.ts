@@ -60,7 +60,7 @@ export class NatsConnectionManager {
     }
     this.#lose();
     if (this.#options !== undefined) this.#opening = undefined;
-    // Callers that wait in `hold` find the connection closed.
+    // Callers that wait in `lease` find the connection closed.
     this.#connected.resolve();
   }
 

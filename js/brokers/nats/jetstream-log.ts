@@ -23,7 +23,7 @@ export class JetStreamLog {
   readonly #name: string;
   readonly #options: JetStreamLogOptions;
   #cursor: Cursor | undefined;
-  /** The sequences that callers of `heardAll` wait for. */
+  /** The sequences that callers of `receivedAll` wait for. */
   readonly #awaited = new Map<Deferred<void>, number>();
 
   constructor(name: string, options: JetStreamLogOptions) {
@@ -65,7 +65,7 @@ export class JetStreamLog {
     }
   }
 
-  /** Follows the stream from the last position, until `left` aborts. */
+  /** Follows the stream from the last position, until `stopped` aborts. */
   async follow(
     manager: JetStreamManager,
     listener: BrokerListener,

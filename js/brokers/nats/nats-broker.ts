@@ -62,7 +62,7 @@ export class NatsBroker implements Broker {
     await lease.connection.flush();
   }
 
-  /** Follows until `left` aborts. Does nothing if `left` has aborted before. */
+  /** Follows until `stopped` aborts. Does nothing if it has aborted before. */
   async #followOn(
     lease: ConnectionLease,
     listener: BrokerListener,

@@ -107,7 +107,7 @@ export class InMemoryBus implements AttachableBus {
     return () => void this.#sinks.delete(sink);
   }
 
-  /** Called before a session begins. From then on the log must not miss an event. */
+  /** Called before a session begins: from then on the log must not miss an event. */
   protected retainEvents(): void {}
 
   /** Number of attached streams and listeners. */
@@ -230,7 +230,8 @@ export class InMemoryBus implements AttachableBus {
   }
 
   /**
-   * Releases an edge. `comesBack`: the stream of its session is attached on another connection too.
+   * Releases an edge. `reattaches`: the stream of its session is attached on another connection
+   * too.
    */
   #release(edge: number, reattaches = false): void {
     const listener = this.#listeners.get(edge);

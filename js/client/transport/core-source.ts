@@ -33,7 +33,7 @@ export type SourceEvent =
  * output.
  */
 export abstract class CoreSource {
-  /** Called when there may be news. */
+  /** Called when there may be an event. */
   wake = (): void => {};
   /** The last network error: the cause of a lost subscription. */
   protected cause: unknown;
@@ -47,14 +47,14 @@ export abstract class CoreSource {
   readonly #removeResetListener: () => void;
   /** The error of the trap, if the core trapped. */
   #trap: Error | undefined;
-  /** The final news of a subscription that ended because the core trapped. */
+  /** The final event of a subscription that ended because the core trapped. */
   #finalEvent: SourceEvent | undefined;
   /** Whether there are no requests to abort and no channel to leave. */
   #isReleased = true;
 
   /**
-   * Without `way` the subscription runs on a channel. With `opensAgain` it reopens whenever it
-   * ends.
+   * Without `approach` the subscription runs on a channel. With `opensAgain` it reopens whenever
+   * it ends.
    */
   constructor(
     filter: string,
@@ -93,9 +93,7 @@ export abstract class CoreSource {
     void promise.then(() => this.#handleTrap());
   }
 
-  /**
-   * Takes the next news. Returns undefined if there is none now; `wake` is called when there is.
-   */
+  /** Returns the next event; undefined if there is none now: `wake` is called when there is. */
   next(): SourceEvent | undefined {
     const output = this.#call((machine) => machine.news(now()));
     if (output === undefined) return this.#finalEvent;
@@ -144,7 +142,7 @@ export abstract class CoreSource {
     return answer;
   }
 
-  /** Handles the output of the core, and wakes the reader of the news. */
+  /** Handles the output of the core, and wakes the reader of the events. */
   protected pump(): void {
     this.#call((machine) => this.#pump(machine));
   }
@@ -220,7 +218,7 @@ export abstract class CoreSource {
   }
 }
 
-/** Waits for the next news of a source. Returns undefined once `isClosed` returns true. */
+/** Waits for the next event of a source. Returns undefined once `isClosed` returns true. */
 export async function nextEvent(
   source: CoreSource,
   isClosed: () => boolean,

@@ -83,7 +83,7 @@ export class CoalescedTask {
   #isRunning = false;
   #isAsked = false;
 
-  /** `rests` is called when no run is pending. */
+  /** `onIdle` is called when no run is pending. */
   constructor(task: () => unknown, onError: (error: unknown) => void, onIdle: () => void) {
     this.#task = task;
     this.#onError = onError;

@@ -1,7 +1,8 @@
 import type { Emit, WatchEvent, WatchSource, WatchStatus } from './watch-events.js';
 
 /**
- * A message between tabs: news from the tab that holds the stream, or a request for its status.
+ * A message between tabs: an event from the tab that holds the stream, or a request for its
+ * status.
  */
 type TabMessage = { kind: 'ask' } | { kind: 'news'; event: WatchEvent };
 
@@ -12,8 +13,8 @@ export function canShare(): boolean {
 
 /**
  * Shares one stream among tabs: the tab that holds the lock keeps the stream open and passes its
- * news to the others. When that tab closes, the browser gives the lock to the next tab, which opens
- * a new stream.
+ * events to the others. When that tab closes, the browser gives the lock to the next tab, which
+ * opens a new stream.
  */
 export class TabSharing implements WatchSource {
   readonly #channel: BroadcastChannel;
@@ -46,7 +47,8 @@ export class TabSharing implements WatchSource {
     const { signal } = this.#stop;
     this.#source = this.#begin((event) => {
       if (event.kind === 'standing') this.#status = event.status;
-      // Posts first: on the final status `#tell` stops this watch, and a stopped one posts nothing.
+      // Posts first: on the final status `#emit` stops this watch, and a stopped one posts
+      // nothing.
       this.#pass(event);
       this.#emit(event);
     });
@@ -77,7 +79,7 @@ export class TabSharing implements WatchSource {
       this.#post({ kind: 'news', event: { kind: 'standing', status: this.#status } });
   }
 
-  /** Handles news from another tab. A reply to a third tab may repeat a known status. */
+  /** Handles an event from another tab. A reply to a third tab may repeat a known status. */
   #follow(event: WatchEvent): void {
     const isKnown =
       event.kind === 'standing' && JSON.stringify(event.status) === JSON.stringify(this.#status);

@@ -7,8 +7,8 @@ import type { ListenTarget } from '../transport/target.js';
 import type { Emit, WatchSource, WatchStatus } from './watch-events.js';
 
 /**
- * Passes on the news of a subscription that the core keeps reopening. After a trap of the core it
- * opens a new one.
+ * Passes on the events of a subscription that the core keeps reopening. After a trap of the core
+ * it opens a new one.
  */
 export class WatchLoop implements WatchSource {
   readonly #target: ListenTarget;
@@ -50,7 +50,7 @@ export class WatchLoop implements WatchSource {
   }
 
   /**
-   * Passes on the news of one source until the watch is stopped. Returns the cause if the core
+   * Passes on the events of one source until the watch is stopped. Returns the cause if the core
    * traps.
    */
   async #follow(): Promise<{ cause: unknown } | undefined> {
@@ -131,6 +131,6 @@ function removeListener(name: string, listener: () => void): void {
   (globalThis as Partial<EventTarget>).removeEventListener?.(name, listener);
 }
 
-/** The first and the last upper bound of the core's backoff, in milliseconds. */
+/** The first and the last upper bound of the backoff, in milliseconds, as in the core. */
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;

@@ -28,7 +28,7 @@ export class BusSocket implements BusConnection {
   #hasEnded = false;
   #connecting: Promise<void> = Promise.resolve();
 
-  /** Opens the socket and sends `attachFrame` first; `link` receives what follows. */
+  /** Opens the socket and sends `attachFrame` first; `listener` receives what follows. */
   constructor(
     connector: BusConnector,
     owner: SocketOwner,

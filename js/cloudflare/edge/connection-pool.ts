@@ -68,7 +68,7 @@ export class ConnectionPool {
     const connection = canShare === false ? undefined : this.#connectionFor(options);
     if (connection?.hasRoomFor(opening.stream) !== true) return this.#openOwn(opening, options);
     const { owner } = connection;
-    // The first stream needs a socket anyway, so it needs no trial.
+    // The first stream needs a socket anyway, so it needs no probe.
     if (canShare === true || owner === undefined)
       return connection.open(opening, busProbeIntervalMs);
     const canWrite = await this.#probeResult(owner.member);
@@ -78,7 +78,7 @@ export class ConnectionPool {
   }
 
   /**
-   * Returns the result of the current trial, which this starts if none runs; false if it takes too
+   * Returns the result of the current probe, which this starts if none runs; false if it takes too
    * long.
    */
   async #probeResult(owner: Member): Promise<boolean> {
@@ -93,8 +93,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Runs a trial. A failure proves nothing if the owner left meanwhile or if it is one of the first
-   * trials: then a later stream tries again.
+   * Runs a probe. A failure proves nothing if the owner left meanwhile or if it is one of the
+   * first probes: then a later stream tries again.
    */
   async #runProbe(owner: Member): Promise<boolean> {
     this.#probes += 1;
@@ -148,6 +148,6 @@ export class ConnectionPool {
   }
 }
 
-/** Milliseconds that a stream waits for the trial before it opens its own connection. */
+/** Milliseconds that a stream waits for the probe before it opens its own connection. */
 const PROBE_WAIT_MS = 1_500;
 const MAX_PROBES = 3;

@@ -6,7 +6,7 @@ export class ObjectKeyCache {
   readonly #keys = new Map<string, Known>();
 
   /**
-   * Calls `ask` with the key of the object `name`, and once more with a fresh key if the object
+   * Calls `send` with the key of the object `name`, and once more with a fresh key if the object
    * refuses it. `stub` has to return a fresh stub on each call.
    *
    * @throws what a stub throws.

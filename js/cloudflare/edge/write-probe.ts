@@ -1,9 +1,9 @@
 import type { Member } from '../../streams/connection/member.js';
 
 /**
- * Returns whether one request can write to a stream of another here, which no runtime promises. The
- * request of `holder` writes to a stream, and the calling request pipes it, as a runtime does with
- * the body of a response. Call it in another request context than the holder's.
+ * Returns whether one request can write to a stream of another here, which no runtime promises.
+ * The request of `owner` writes to a stream, and the calling request pipes it, as a runtime does
+ * with the body of a response. Call it in another request context than the owner's.
  */
 export async function canWriteAcross(owner: Member): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | null = null;

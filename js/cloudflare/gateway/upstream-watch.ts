@@ -82,7 +82,7 @@ class UpstreamWatch implements BusWatcher {
   readonly #watchesTasks: boolean;
   readonly #onError: (error: Error) => void;
   #current: UpstreamSubscription | undefined;
-  /** Replaces `#line` once it is open; until then `#line` receives the events. */
+  /** Replaces `#current` once it is open; until then `#current` receives the events. */
   #next: UpstreamSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 

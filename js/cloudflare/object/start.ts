@@ -19,9 +19,9 @@ export class Start {
   }
 
   /**
-   * Calls `make`. Resets the object if the core fails there.
+   * Calls `start`. Resets the object if the core fails there.
    *
-   * @throws ListenError `bus-unavailable` if the core fails; otherwise what `make` throws.
+   * @throws ListenError `bus-unavailable` if the core fails; otherwise what `start` throws.
    */
   from<T>(start: () => T): T {
     if (this.#failure !== undefined) throw this.#failure;

@@ -33,7 +33,7 @@ export class Tenants {
   }
 
   /**
-   * Drops idle servers until there are at most `most`. Keeps the newest, which is about to be used.
+   * Drops idle servers until there are at most `max`. Keeps the newest, which is about to be used.
    */
   #forgetIdle(newest: string): void {
     if (this.#known.size <= this.#max) return;

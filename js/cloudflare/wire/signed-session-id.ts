@@ -17,7 +17,10 @@ export function isSessionId(id: string): boolean {
   return FORM.test(id);
 }
 
-/** Whether {@link signedSessionId} created the id for this bus with this key. Compared in constant time. */
+/**
+ * Whether {@link signedSessionId} created the id for this bus with this key; compared in constant
+ * time.
+ */
 export async function isSignedSessionId(key: string, bus: string, id: string): Promise<boolean> {
   const [random = ''] = id.split('.');
   return isSameSecret(id, await signedSessionId(key, bus, random));

@@ -125,8 +125,8 @@ export class Chunks {
   }
 
   /**
-   * Copies consecutive chunks, from this one up to `PIECE` bytes: chunks are requested in ascending
-   * order.
+   * Copies consecutive chunks, from this one up to `MAX_PIECE_BYTES` bytes: chunks are requested
+   * in ascending order.
    */
   #copy(from: number, index: number): void {
     let last = index;

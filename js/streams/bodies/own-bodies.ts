@@ -10,8 +10,8 @@ export class OwnBodies implements StreamBodies {
   readonly #onRefused: (stream: number, error: Error) => void;
 
   /**
-   * @param onRefused - called when the host refuses a write in the current request context. The body
-   *   keeps the chunk for {@link OwnBodies.writeKept}.
+   * @param onRefused - called when the host refuses a write in the current request context. The
+   * body keeps the chunk for {@link OwnBodies.writeKept}.
    */
   constructor(onRefused: (stream: number, error: Error) => void) {
     this.#onRefused = onRefused;

@@ -15,9 +15,9 @@ export class Member {
   #isGone = false;
 
   /**
-   * Call this in the request of the stream, unless the stream keeps a request context: see
-   * {@link FanoutStream.request}. `ring` is called when the timer fires, in the context of the
-   * request that armed it.
+   * Call this in the request of the stream, unless the stream keeps a request context: see {@link
+   * FanoutStream.request}. `onTimer` is called when the timer fires, in the context of the request
+   * that armed it.
    */
   constructor(stream: FanoutStream, onTimer: () => void, onError: (error: Error) => void) {
     this.stream = stream;

@@ -8,7 +8,7 @@ import type { SharedConnection } from './shared-connection.js';
 export interface ConnectionOptions {
   /** Opens a connection to the bus and sends `frame` first. */
   connect(frame: string, listener: AttachmentListener): BusConnection;
-  /** Keeps the current request alive until `what` settles, even after it was cancelled. */
+  /** Keeps the current request alive until `work` settles, even after it was cancelled. */
   waitUntil(work: Promise<void>): void;
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;

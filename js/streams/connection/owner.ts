@@ -22,7 +22,8 @@ export interface OwnerOptions {
   /** Whether other requests may have to close its sockets. */
   isShared: boolean;
   /**
-   * Whether frames come over a network: those that have arrived together are then handled together.
+   * Whether each stream has its own request context. Frames then come over a network, and those
+   * that have arrived together are handled together.
    */
   hasOwnContexts: boolean;
   onError: (error: Error) => void;
@@ -132,7 +133,7 @@ export class ConnectionOwner {
   }
 
   /**
-   * Closes all sockets. If this runs in another request, they stay open and the pulse tries again.
+   * Closes all sockets. If this runs in another request, they stay open and the timer tries again.
    */
   #finish(): void {
     this.#timer.clear();

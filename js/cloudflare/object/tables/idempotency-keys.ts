@@ -164,7 +164,7 @@ class PublishTable {
     );
   }
 
-  /** Deletes the rows that are too old and, with `most`, the oldest ones beyond that number. */
+  /** Deletes the rows that are too old and, with `max`, the oldest ones beyond that number. */
   forget(now: number, max?: number): void {
     const last =
       this.#sql.exec<{ last: number | null }>(`SELECT MAX(seq) AS last FROM ${this.#table}`).one()

@@ -54,6 +54,7 @@ const INITIAL: Row = { seq: 0, epoch: '', position: 0 };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS shard_state (
-    only_one INTEGER PRIMARY KEY, seq INTEGER NOT NULL, epoch TEXT NOT NULL, position INTEGER NOT NULL
+    only_one INTEGER PRIMARY KEY, seq INTEGER NOT NULL, epoch TEXT NOT NULL,
+    position INTEGER NOT NULL
   );
 `;

@@ -131,8 +131,11 @@ const State = { Open: 0, Leaving: 1, Closed: 2 };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS shard (
-    number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL
+    number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL,
+    state INTEGER NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS shard_topic (shard INTEGER NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (shard, topic)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS shard_topic (
+    shard INTEGER NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (shard, topic)
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS settled (only_one INTEGER PRIMARY KEY, position INTEGER NOT NULL);
 `;
