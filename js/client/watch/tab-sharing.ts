@@ -4,7 +4,7 @@ import type { Emit, WatchEvent, WatchSource, WatchStatus } from './watch-events.
  * A message between tabs: an event from the tab that holds the stream, or a request for its
  * status.
  */
-type TabMessage = { kind: 'ask' } | { kind: 'news'; event: WatchEvent };
+type TabMessage = { kind: 'ask' } | { kind: 'event'; event: WatchEvent };
 
 /** Returns whether this host can share a stream: pages of one origin can in a secure context. */
 export function canShare(): boolean {
@@ -46,7 +46,7 @@ export class TabSharing implements WatchSource {
   #lead(): Promise<void> {
     const { signal } = this.#stop;
     this.#source = this.#begin((event) => {
-      if (event.kind === 'standing') this.#status = event.status;
+      if (event.kind === 'status') this.#status = event.status;
       // Posts first: on the final status `#emit` stops this watch, and a stopped one posts
       // nothing.
       this.#pass(event);
@@ -68,23 +68,23 @@ export class TabSharing implements WatchSource {
   #pass(event: WatchEvent): void {
     const { kind } = event;
     this.#post({
-      kind: 'news',
-      event: kind === 'standing' ? { kind, status: event.status } : event,
+      kind: 'event',
+      event: kind === 'status' ? { kind, status: event.status } : event,
     });
   }
 
   #receive(message: TabMessage): void {
-    if (message.kind === 'news' && this.#source === undefined) this.#follow(message.event);
+    if (message.kind === 'event' && this.#source === undefined) this.#follow(message.event);
     if (message.kind === 'ask' && this.#source !== undefined && this.#status !== undefined)
-      this.#post({ kind: 'news', event: { kind: 'standing', status: this.#status } });
+      this.#post({ kind: 'event', event: { kind: 'status', status: this.#status } });
   }
 
   /** Handles an event from another tab. A reply to a third tab may repeat a known status. */
   #follow(event: WatchEvent): void {
     const isKnown =
-      event.kind === 'standing' && JSON.stringify(event.status) === JSON.stringify(this.#status);
+      event.kind === 'status' && JSON.stringify(event.status) === JSON.stringify(this.#status);
     if (isKnown) return;
-    if (event.kind === 'standing') this.#status = event.status;
+    if (event.kind === 'status') this.#status = event.status;
     this.#emit(event);
   }
 

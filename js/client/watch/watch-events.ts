@@ -21,7 +21,7 @@ export interface WatchStatus {
 
 /** A change of status, or an event. */
 export type WatchEvent =
-  | { kind: 'standing'; status: WatchStatus; cause?: unknown }
+  | { kind: 'status'; status: WatchStatus; cause?: unknown }
   | { kind: 'changed'; event: ChangeEvent };
 
 /** Handles the events of a watch. */

@@ -109,7 +109,7 @@ export class WatchLoop implements WatchSource {
 
   #setStatus(status: Omit<WatchStatus, 'reconnects'>, cause?: unknown): void {
     this.#emit({
-      kind: 'standing',
+      kind: 'status',
       status: { ...status, reconnects: Math.max(this.#opened - 1, 0) },
       cause,
     });
