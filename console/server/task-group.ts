@@ -1,17 +1,14 @@
 import { element } from '../dom.js';
 
-/**
- * The tasks of a server that a subscription is to ask for. No request lists them: each is named by
- * its id.
- */
+/** The tasks to subscribe to. No request lists them, so the user enters their ids. */
 export class TaskGroup {
   readonly group: HTMLElement;
   readonly #items = element('ul', { class: 'items' });
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
 
-  /** @param changed - called when a task was added. */
-  constructor(changed: () => void) {
-    this.#changed = changed;
+  /** @param onChange - called when a task was added. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
     const head = element(
       'div',
       { class: 'list-head' },
@@ -26,7 +23,7 @@ export class TaskGroup {
     this.group.append(this.#form());
   }
 
-  /** The ids that are ticked. */
+  /** The ids of the checked tasks. */
   get ticked(): string[] {
     return [...this.#items.querySelectorAll('input')]
       .filter(({ checked }) => checked)
@@ -35,28 +32,23 @@ export class TaskGroup {
 
   #form(): HTMLFormElement {
     const input = element('input', { type: 'text', spellcheck: 'false', required: true });
-    const field = element(
-      'label',
-      { class: 'field grows' },
-      element('span', {}, 'The id of a task'),
-      input,
-    );
+    const field = element('label', { class: 'field grows' }, element('span', {}, 'Task ID'), input);
     const form = element(
       'form',
       { class: 'row' },
       field,
-      element('button', { type: 'submit' }, 'Add the task'),
+      element('button', { type: 'submit' }, 'Add task'),
     );
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.#add(input.value);
       input.value = '';
-      this.#changed();
+      this.#onChange();
     });
     return form;
   }
 
-  /** Adds a task, ticked; one that is there is ticked again. */
+  /** Adds a checked task, or checks an existing one. */
   #add(id: string): void {
     const known = [...this.#items.querySelectorAll('input')].find(({ value }) => value === id);
     const tick = known ?? element('input', { type: 'checkbox', value: id });

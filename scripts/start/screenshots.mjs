@@ -87,8 +87,8 @@ async function fill(page) {
   });
   await press(page, 'Publish', 'Publish', async (form) => {
     await form.getByLabel('URI', { exact: true }).fill('note://todo');
-    await form.getByLabel('Times').fill('6');
-    await form.getByLabel('Pace').selectOption('each when the last is here');
+    await form.getByLabel('Count').fill('6');
+    await form.getByLabel('Rate').selectOption('one after the other');
   });
   // The page adds up the numbers of both isolates, which answer in turn.
   for (const [key, number] of [

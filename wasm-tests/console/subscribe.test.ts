@@ -9,7 +9,7 @@ const notebook = useNotebook();
 test('a subscription asks for what is ticked, and shows what is honored of it', async () => {
   const console = await connected();
   await console.tick(/^Prompts/).uncheck();
-  await console.page.getByLabel('A URI that is not listed').fill('note://shopping');
+  await console.page.getByLabel('Another URI').fill('note://shopping');
   await console.button('Add').click();
   const card = await console.subscribe('A');
   expect(await wishes(console, 'A')).toEqual([
@@ -57,7 +57,7 @@ test('a subscription hears of a tool that is called: the cue comes, its time is 
 
 test('a subscription that cannot be asked for is refused in words, and the page goes on', async () => {
   const console = await connected();
-  await console.page.getByLabel('A URI that is not listed').fill('note://a\u0007b');
+  await console.page.getByLabel('Another URI').fill('note://a\u0007b');
   await console.button('Add').click();
   await console.button('Open a subscription').click();
   await expect.poll(() => console.connection.getAttribute('data-state')).toBe('stopped');
@@ -89,12 +89,12 @@ test('a subscription is closed by its button, and its card goes when it is remov
   await card.getByText('stopped', { exact: true }).waitFor();
   const heard = await console.figure('A', 'Frames').textContent();
   // workerd notices that a reader has gone when it next writes.
-  await console.publish('note://todo', 3, '50 a second');
+  await console.publish('note://todo', 3, '50 per second');
   await expect.poll(() => streams(console)).toBeLessThan(before);
   expect(await console.figure('A', 'Frames').textContent()).toBe(heard);
   await card.getByRole('button', { name: 'Remove' }).click();
   expect(await console.page.getByRole('article').count()).toBe(0);
-  expect(await console.page.getByText('Nobody listens yet.').isVisible()).toBe(true);
+  expect(await console.page.getByText('No subscription is open.').isVisible()).toBe(true);
 });
 
 async function connected(): Promise<ConsolePage> {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Arrival, Arrivals } from '../../console/arrivals/arrivals.ts';
-import { ceiling, median } from '../../console/arrivals/scale.ts';
+import { median, roundedUp } from '../../console/arrivals/scale.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -40,7 +40,7 @@ test('one that is published while another of its subject is under way is not mea
   arrivals.begin(2, ['note://b']);
   arrivals.cue('A', 'note://a', 10);
   arrivals.cue('A', 'note://b', 10);
-  expect(told.map(({ subject, ms }) => [subject, ms])).toEqual([
+  expect(told.map(({ topic: subject, ms }) => [subject, ms])).toEqual([
     ['note://a', 10],
     ['note://b', 8],
   ]);
@@ -65,7 +65,7 @@ test('a publish has arrived when all who listen have heard, or when it is of no 
 });
 
 test('the scale ends at a round number, the median is one of those measured', () => {
-  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(ceiling)).toEqual([
+  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(roundedUp)).toEqual([
     1, 1, 2, 5, 10, 10, 20, 100, 200,
   ]);
   expect(median([9, 1, 5])).toBe(5);

@@ -46,8 +46,8 @@ describe('a frame', () => {
       '7',
     ],
     ['{"method":"notifications/message"}', 'notification', 'message', '', undefined, undefined],
-    ['[1]', 'unreadable', 'not an object of JSON', '', undefined, undefined],
-    ['{', 'unreadable', 'not an object of JSON', '', undefined, undefined],
+    ['[1]', 'unreadable', 'not a JSON object', '', undefined, undefined],
+    ['{', 'unreadable', 'not a JSON object', '', undefined, undefined],
   ])('%s is read', (text, kind, title, subject, about, subscription) => {
     expect(seen(text)).toMatchObject({ kind, title, subject, about, subscription });
   });
@@ -97,12 +97,17 @@ describe('an answer', () => {
 test('isolates that answer in turn are put together, and what they counted before is no rise', () => {
   const statistics = new Statistics();
   const answer = (isolate: string, collapsed: number, position: number) =>
-    statistics.take({
+    statistics.add({
       isolate,
       streams: { collapsed, resyncs: 0 },
       bus: { attached: 2, position },
     });
-  expect(answer('a', 100, 10).rise).toEqual({ streams: 0, events: 0, collapsed: 0, resyncs: 0 });
+  expect(answer('a', 100, 10).increase).toEqual({
+    streams: 0,
+    events: 0,
+    collapsed: 0,
+    resyncs: 0,
+  });
   expect(answer('b', 50, 14)).toMatchObject({
     totals: { collapsed: 150, events: 14 },
     rise: { events: 4, collapsed: 0 },
@@ -111,7 +116,7 @@ test('isolates that answer in turn are put together, and what they counted befor
     totals: { collapsed: 153 },
     rise: { events: 0, collapsed: 3 },
   });
-  expect(() => statistics.take({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
+  expect(() => statistics.add({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
 });
 
 test('the history keeps the latest frames, and gives the newest first', () => {
