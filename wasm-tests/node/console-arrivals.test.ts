@@ -14,8 +14,8 @@ test('a change is measured for each subscription, from the publish to its first 
   arrivals.cue('A', 'note://a', 1_030);
   publication.settle();
   expect(told).toEqual([
-    { publication: 1, subscription: 'A', subject: 'note://a', ms: 12 },
-    { publication: 1, subscription: 'B', subject: 'note://a', ms: 20 },
+    { publication: 1, subscription: 'A', topic: 'note://a', ms: 12 },
+    { publication: 1, subscription: 'B', topic: 'note://a', ms: 20 },
   ]);
 });
 
@@ -40,7 +40,7 @@ test('one that is published while another of its subject is under way is not mea
   arrivals.begin(2, ['note://b']);
   arrivals.cue('A', 'note://a', 10);
   arrivals.cue('A', 'note://b', 10);
-  expect(told.map(({ topic: subject, ms }) => [subject, ms])).toEqual([
+  expect(told.map(({ topic, ms }) => [topic, ms])).toEqual([
     ['note://a', 10],
     ['note://b', 8],
   ]);

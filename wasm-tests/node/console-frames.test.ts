@@ -48,8 +48,8 @@ describe('a frame', () => {
     ['{"method":"notifications/message"}', 'notification', 'message', '', undefined, undefined],
     ['[1]', 'unreadable', 'not a JSON object', '', undefined, undefined],
     ['{', 'unreadable', 'not a JSON object', '', undefined, undefined],
-  ])('%s is read', (text, kind, title, subject, about, subscription) => {
-    expect(seen(text)).toMatchObject({ kind, title, subject, about, subscription });
+  ])('%s is read', (text, kind, title, detail, topic, subscription) => {
+    expect(seen(text)).toMatchObject({ kind, title, detail, topic, subscription });
   });
 
   test('that is an answer is named by what it answers, once', () => {
@@ -110,11 +110,11 @@ test('isolates that answer in turn are put together, and what they counted befor
   });
   expect(answer('b', 50, 14)).toMatchObject({
     totals: { collapsed: 150, events: 14 },
-    rise: { events: 4, collapsed: 0 },
+    increase: { events: 4, collapsed: 0 },
   });
   expect(answer('a', 103, 14)).toMatchObject({
     totals: { collapsed: 153 },
-    rise: { events: 0, collapsed: 3 },
+    increase: { events: 0, collapsed: 3 },
   });
   expect(() => statistics.add({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
 });
