@@ -213,7 +213,7 @@ class RequestHandler {
       const step = core.step();
       switch (step.kind) {
         case 'body':
-          inbound.body = await readStart(request, step.most, this.#timeouts.bodyMs);
+          inbound.body = await readStart(request, step.max, this.#timeouts.bodyMs);
           core.read(inbound.body.bytes);
           break;
         case 'caller':

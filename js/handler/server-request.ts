@@ -1,4 +1,4 @@
-import type { Asked } from '../wasm/server/bindings.js';
+import type { QuestionRequest } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 
 /**
@@ -8,7 +8,7 @@ import type { Credentials } from '../web/credentials.js';
 export function serverRequest(
   request: Request,
   credentials: Credentials,
-  { body, headers }: Asked,
+  { body, headers }: QuestionRequest,
 ): Request {
   const fields = credentials.of(request);
   // The host is part of the address, and handlers check it.

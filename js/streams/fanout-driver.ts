@@ -286,7 +286,7 @@ export class FanoutDriver implements FanoutSink {
   /** Renews the authorization if the core requires it; the core withholds output until then. */
   #reauthorize(stream: FanoutStream): void {
     const { reauthorizer } = stream;
-    const filter = reauthorizer && this.core.question(stream.id);
+    const filter = reauthorizer && this.core.authorizationRequest(stream.id);
     if (reauthorizer === undefined || filter === undefined) return;
     const renewed = reauthorizer.renew(filter);
     void renewed.then((rights) => stream.streams.renew(stream, reauthorizer, rights));

@@ -66,7 +66,7 @@ export class InstanceGuard {
    */
   install(core: Bindings): void {
     this.#reset = core.__wbg_reset_state;
-    core.__wbg_live(this);
+    core.__wbg_set_guard(this);
   }
 
   /**
@@ -176,7 +176,7 @@ export class InstanceGuard {
 
 /** The generated bindings of a core. */
 interface Bindings {
-  __wbg_live(guard: InstanceGuard): void;
+  __wbg_set_guard(guard: InstanceGuard): void;
   __wbg_reset_state(): void;
 }
 

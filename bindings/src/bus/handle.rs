@@ -124,13 +124,13 @@ impl Bus {
         Self(Core::Shard(Box::new(shard)))
     }
 
-    /// Limits the names of all edges together to `most` bytes, and the number of edges. Call it
+    /// Limits the names of all edges together to `max` bytes, and the number of edges. Call it
     /// before any edge connects.
     #[wasm_bindgen(js_name = setRoom)]
-    pub fn set_room(&mut self, most: usize, edges: usize) {
+    pub fn set_room(&mut self, max: usize, edges: usize) {
         match &mut self.0 {
-            Core::Root(root) => root.core.set_room(most, edges),
-            Core::Shard(shard) => shard.set_room(most, edges),
+            Core::Root(root) => root.core.set_room(max, edges),
+            Core::Shard(shard) => shard.set_room(max, edges),
         }
     }
 

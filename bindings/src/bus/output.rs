@@ -52,7 +52,7 @@ export type BusOutput =
   /** A call of a shard to its root. Its number has to be durable before the call is made. */
   | { kind: 'follow'; call: number; text: string }
   /**
-   * A message about a session for a shard; `Bus.told` confirms it. If it `isAwaited`, the request
+   * A message about a session for a shard; `Bus.confirmed` confirms it. If it `isAwaited`, the request
    * that caused it is answered afterwards.
    */
   | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
@@ -73,7 +73,14 @@ export type Change =
    * As of the call `call`, the shard follows `add` and no longer `drop`; if it `isFresh`, it
    * follows nothing else.
    */
-  | { kind: 'follows'; shard: number; call: number; isFresh: boolean; add: string[]; drop: string[] }
+  | {
+      kind: 'follows';
+      shard: number;
+      call: number;
+      isFresh: boolean;
+      add: string[];
+      drop: string[];
+    }
   /** Every shard has received what was published up to this position. */
   | { kind: 'settled'; position: number };
 

@@ -99,15 +99,15 @@ extern "C" {
 
     type JsTotals;
     #[wasm_bindgen(method, structural, getter)]
-    fn named(this: &JsTotals) -> Taken;
+    fn named(this: &JsTotals) -> JsTotal;
     #[wasm_bindgen(method, structural, getter)]
-    fn unnamed(this: &JsTotals) -> Taken;
+    fn unnamed(this: &JsTotals) -> JsTotal;
 
-    type Taken;
+    type JsTotal;
     #[wasm_bindgen(method, structural, getter)]
-    fn sessions(this: &Taken) -> u32;
+    fn sessions(this: &JsTotal) -> u32;
     #[wasm_bindgen(method, structural, getter)]
-    fn bytes(this: &Taken) -> u32;
+    fn bytes(this: &JsTotal) -> u32;
 }
 
 #[derive(serde::Serialize)]
@@ -189,9 +189,9 @@ impl Store for Rows {
 
     fn totals(&self) -> Result<[Totals; 2], JsValue> {
         let totals = self.totals()?;
-        Ok([totals.named(), totals.unnamed()].map(|taken| Totals {
-            sessions: taken.sessions() as usize,
-            bytes: taken.bytes() as usize,
+        Ok([totals.named(), totals.unnamed()].map(|total| Totals {
+            sessions: total.sessions() as usize,
+            bytes: total.bytes() as usize,
         }))
     }
 }
@@ -202,7 +202,7 @@ impl fmt::Debug for Rows {
     }
 }
 
-/// The number of a shard and, after a space, which streams it has to let go.
+/// The number of a shard and, after a space, which streams it has to release.
 fn release(shard: u32, claim: &Claim) -> String {
     format!("{shard} {}", claim.to_text())
 }

@@ -26,7 +26,13 @@ export type ClientTransfer =
   /** Join the channel, then call `joined`, or `finish` if there is none. */
   | { kind: 'join' }
   /** Send a request; on a channel, its body is the message. */
-  | { kind: 'send'; call: number; method: string; headers: [string, string][]; body: string | undefined }
+  | {
+      kind: 'send';
+      call: number;
+      method: string;
+      headers: [string, string][];
+      body: string | undefined;
+    }
   /** Close the response of a request. */
   | { kind: 'close'; call: number };
 
@@ -43,8 +49,8 @@ export interface ClientEnd {
   retryAfterMs?: number;
 }
 
-/** An event of a watch. */
-export type ClientNews =
+/** An output of a watch. */
+export type ClientOutput =
   /** The next subscription is requested. */
   | { kind: 'connecting' }
   /**
@@ -58,7 +64,7 @@ export type ClientNews =
 ";
 
 /// A subscription to a server of any revision, over HTTP or on a channel of lines, which is
-/// reopened when it ends: heads, bytes and the time in, requests and news out.
+/// reopened when it ends: heads, bytes and the time in, requests and outputs out.
 #[wasm_bindgen]
 pub struct ClientWatch {
     machine: Watch,
@@ -88,7 +94,7 @@ pub enum ClientApproach {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum Transferring {
+enum TransferOutput {
     Join {},
     Send {
         call: Call,
@@ -103,7 +109,7 @@ enum Transferring {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum News {
+enum Output {
     Connecting {},
     Live {
         honored: String,
@@ -139,7 +145,7 @@ struct Ended {
 impl ClientWatch {
     /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `approach`, it is on a
     /// channel. `ackMs` limits the wait for an acknowledgment, `silenceMs` the silence over HTTP,
-    /// both in milliseconds; zero sets no limit. `minted` ids have been used before, `random` is
+    /// both in milliseconds; zero sets no limit. `used_ids` ids have been used before, `random` is
     /// drawn from [0, 1).
     #[wasm_bindgen(constructor)]
     #[allow(
@@ -154,13 +160,13 @@ impl ClientWatch {
         #[wasm_bindgen(js_name = silenceMs)] silence_ms: f64,
         #[wasm_bindgen(js_name = isTapped)] is_tapped: bool,
         #[wasm_bindgen(js_name = opensAgain)] opens_again: bool,
-        minted: f64,
+        used_ids: f64,
         random: f64,
         now: f64,
     ) -> Result<Self, JsValue> {
         let options = options(client_info, ack_ms, silence_ms);
         let (bounds, seed) = (options.bounds, random.to_bits());
-        let (filter, ids) = (filter_of(filter)?, Ids::after(millis(minted).0));
+        let (filter, ids) = (filter_of(filter)?, Ids::after(millis(used_ids).0));
         let machine = match approach.map(Approach::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),
@@ -177,12 +183,12 @@ impl ClientWatch {
     }
 
     /// Handles a joined channel. `capabilities` are those of the server in a session that another
-    /// owner has begun, as JSON text. `minted` ids have been used on the channel before.
+    /// owner has begun, as JSON text. `used_ids` ids have been used on the channel before.
     pub fn joined(
         &mut self,
         approach: ClientApproach,
         capabilities: Option<String>,
-        minted: f64,
+        used_ids: f64,
         now: f64,
     ) {
         let approach = match (approach.into(), capabilities) {
@@ -190,7 +196,7 @@ impl ClientWatch {
             (_, Some(text)) => Approach::Joined(Capabilities::from_json(&text)),
         };
         self.lines = Some(Lines::new(self.bounds.line_bytes));
-        let ids = Ids::after(millis(minted).0);
+        let ids = Ids::after(millis(used_ids).0);
         self.machine.handle_joined(approach, ids, millis(now));
     }
 
@@ -198,15 +204,15 @@ impl ClientWatch {
     #[wasm_bindgen(unchecked_return_type = "ClientTransfer | undefined")]
     pub fn transfer(&mut self) -> JsValue {
         let next = self.machine.poll_transfer().map(|transfer| match transfer {
-            Transfer::Send(call, request) => Transferring::Send {
+            Transfer::Send(call, request) => TransferOutput::Send {
                 call,
                 method: request.method,
                 headers: request.headers,
                 body: request.body,
             },
-            Transfer::Close(call) => Transferring::Close { call },
+            Transfer::Close(call) => TransferOutput::Close { call },
         });
-        let join = || self.machine.poll_join().then_some(Transferring::Join {});
+        let join = || self.machine.poll_join().then_some(TransferOutput::Join {});
         optional(next.or_else(join))
     }
 
@@ -232,8 +238,8 @@ impl ClientWatch {
         }
         if let Some(tap) = self.tap(call) {
             tap.handle_bytes(bytes);
-            let told: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
-            self.messages.extend(told);
+            let messages: Vec<Vec<u8>> = std::iter::from_fn(|| tap.poll_message()).collect();
+            self.messages.extend(messages);
         }
         self.machine.handle_bytes(call, bytes, millis(now));
         true
@@ -274,16 +280,16 @@ impl ClientWatch {
         self.machine.handle_online(millis(now));
     }
 
-    /// Returns the next news; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "ClientNews | undefined")]
-    pub fn news(&mut self, now: f64) -> JsValue {
+    /// Returns the next output; undefined if there is none now.
+    #[wasm_bindgen(unchecked_return_type = "ClientOutput | undefined")]
+    pub fn output(&mut self, now: f64) -> JsValue {
         let state = self.machine.state();
         let was_waiting = std::mem::replace(&mut self.was_waiting, state == State::Waiting);
         if was_waiting && state == State::Connecting {
-            return optional(Some(News::Connecting {}));
+            return optional(Some(Output::Connecting {}));
         }
         let output = self.machine.poll_output(millis(now));
-        optional(output.map(|output| self.news_of(output)))
+        optional(output.map(|output| self.output_of(output)))
     }
 
     /// Whether there is no subscription now: every response has to be closed, except those to the
@@ -293,28 +299,28 @@ impl ClientWatch {
         self.machine.is_ended()
     }
 
-    /// Cancels the subscription: no news follows.
+    /// Cancels the subscription: no output follows.
     pub fn cancel(&mut self) {
         self.machine.cancel();
     }
 
-    fn news_of(&mut self, output: WatchOutput) -> News {
+    fn output_of(&mut self, output: WatchOutput) -> Output {
         match output {
-            WatchOutput::Live { honored, .. } => News::Live {
+            WatchOutput::Live { honored, .. } => Output::Live {
                 honored: honored.to_json(),
                 id: self.machine.id().map(|id| id.raw().to_owned()),
                 version: self.machine.version(),
             },
-            WatchOutput::Changed(event) => News::Changed {
+            WatchOutput::Changed(event) => Output::Changed {
                 event: event.to_json(),
             },
             WatchOutput::Waiting { end, .. } => {
                 self.was_waiting = true;
-                News::Waiting {
+                Output::Waiting {
                     end: self.ended(end),
                 }
             }
-            WatchOutput::Stopped(end) => News::Stopped {
+            WatchOutput::Stopped(end) => Output::Stopped {
                 end: self.ended(end),
             },
         }

@@ -13,8 +13,8 @@ use crate::{
 };
 
 use super::{
-    answer::Answer, discovered::Discovered, grant::scope_of, options::filter_of, refusal::Refusal,
-    stream::Stream, tally::Tally,
+    answer::Answer, discovered::Discovered, options::filter_of, reauthorization::scope_of,
+    refusal::Refusal, stream::Stream, tally::Tally,
 };
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -23,7 +23,7 @@ const TYPES: &str = r"
 export type Step =
   | { kind: 'answer'; answer: Answer }
   /** Read its body, up to this many bytes and a little more, then call `read`. */
-  | { kind: 'body'; most: number }
+  | { kind: 'body'; max: number }
   /** Authenticate its caller, then call `named`, or refuse it. */
   | { kind: 'caller' }
   /** Find out whether a session may have the id that it names, then call `known`, or refuse it. */
@@ -83,7 +83,7 @@ pub struct Exchange {
 )]
 enum Step {
     Answer { answer: Answer },
-    Body { most: usize },
+    Body { max: usize },
     Caller,
     Session,
     Listen { requested: String },
@@ -119,7 +119,7 @@ impl Exchange {
             exchange::Step::Answer(answer) => Step::Answer {
                 answer: answer.into(),
             },
-            exchange::Step::Body { most } => Step::Body { most },
+            exchange::Step::Body { most } => Step::Body { max: most },
             exchange::Step::Caller => Step::Caller,
             exchange::Step::Session => Step::Session,
             exchange::Step::Listen(accepted) => {
@@ -166,8 +166,8 @@ impl Exchange {
     pub fn answered(&mut self, answer: Option<String>) -> Result<(), JsValue> {
         if self.is_asking {
             let reply = answer.as_deref().and_then(Reply::from_json);
-            let wrong = || coded("malformed-session", "invalid session reply");
-            self.core.handle_reply(reply.ok_or_else(wrong)?);
+            let malformed = || coded("malformed-session", "invalid session reply");
+            self.core.handle_reply(reply.ok_or_else(malformed)?);
         } else {
             let permit = answer.as_deref().map(filter_of).transpose()?;
             self.core.handle_permit(permit);

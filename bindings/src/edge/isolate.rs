@@ -27,7 +27,7 @@ const TYPES: &str = r"
 export type UpstreamCall = { kind: 'leave' } | { kind: 'attach' | 'send'; text: string };
 
 /** The next step for streams. */
-export type Told =
+export type StreamOutput =
   /** Write this fan, packed as in the result of `publish`. */
   | { kind: 'write'; fan: Uint8Array }
   | { kind: 'poll'; streams: Uint32Array }
@@ -47,7 +47,7 @@ enum Call {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum Told {
+enum StreamOutput {
     Write {
         #[serde(with = "serde_wasm_bindgen::preserve")]
         fan: Uint8Array,
@@ -72,18 +72,18 @@ enum Told {
 /// Streams that share a connection to a bus. These calls have no effect on a fan-out without one.
 #[wasm_bindgen]
 impl Fanout {
-    /// Sets how long an attach may stay unanswered, and how often a silent bus is verified, both in
+    /// Sets how long an attach may stay unanswered, and how often a silent bus is probed, both in
     /// milliseconds; 0 disables the latter.
     #[wasm_bindgen(js_name = setPatience)]
     pub fn set_patience(
         &mut self,
         #[wasm_bindgen(js_name = attachMs)] attach_ms: f64,
-        #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
+        #[wasm_bindgen(js_name = probeMs)] probe_ms: f64,
     ) {
         if let Some(isolate) = self.isolate() {
             isolate.set_patience(Patience {
                 attach: millis(attach_ms),
-                verify: millis(verify_ms),
+                verify: millis(probe_ms),
             });
         }
     }
@@ -148,11 +148,11 @@ impl Fanout {
     }
 
     /// Returns the next step for streams; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "Told | undefined")]
+    #[wasm_bindgen(unchecked_return_type = "StreamOutput | undefined")]
     pub fn output(&mut self, now: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_output(millis(now)));
-        optional(output.map(Told::from))
+        optional(output.map(StreamOutput::from))
     }
 
     /// Requests everything from the bus that was published before this call.
@@ -174,9 +174,9 @@ impl Fanout {
         let counts = isolate.counts();
         let counted = [counts.outages, counts.healed, counts.gaps, counts.resyncs];
         let flags = [isolate.is_away(), isolate.is_settled()];
-        let told = counted.into_iter().chain(flags.map(u32::from));
+        let numbers = counted.into_iter().chain(flags.map(u32::from));
         let deadline = isolate.poll_timeout().map(time);
-        told.map(f64::from).chain(deadline).collect()
+        numbers.map(f64::from).chain(deadline).collect()
     }
 }
 
@@ -211,7 +211,7 @@ impl From<UpstreamCall> for Call {
     }
 }
 
-impl From<IsolateOutput> for Told {
+impl From<IsolateOutput> for StreamOutput {
     fn from(output: IsolateOutput) -> Self {
         match output {
             IsolateOutput::Write(fan) => Self::Write {

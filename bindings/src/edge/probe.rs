@@ -10,7 +10,7 @@ use super::options::filter_of;
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /** A request of this package to the upstream server. */
-export interface Asked {
+export interface QuestionRequest {
   /** Its header fields, as lines `name: value`. */
   headers: string;
   /** Its JSON-RPC message. */
@@ -42,7 +42,7 @@ pub enum Question {
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct QuestionRequest {
     headers: String,
     body: String,
 }
@@ -55,7 +55,7 @@ struct Probed {
 }
 
 /// Returns the request for a question.
-#[wasm_bindgen(js_name = questionOf, unchecked_return_type = "Asked")]
+#[wasm_bindgen(js_name = questionOf, unchecked_return_type = "QuestionRequest")]
 pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue, JsValue> {
     let detail = detail.unwrap_or_default();
     let (method, body) = match question {
@@ -71,7 +71,7 @@ pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue
         }
     };
     let headers = headers_of(method);
-    Ok(object(&Asked { headers, body }))
+    Ok(object(&QuestionRequest { headers, body }))
 }
 
 /// Reads the body of an answer.

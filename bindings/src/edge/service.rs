@@ -74,7 +74,7 @@ struct Options {
     hosts: Option<String>,
     limits: Option<String>,
     holds_streams: bool,
-    earlier: Kept,
+    earlier: EarlierOption,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -85,7 +85,7 @@ struct Rules {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Kept {
+enum EarlierOption {
     Behind,
     Sessions(Rules),
     Refused,
@@ -151,14 +151,14 @@ pub fn refusal_of(refusal: Refusal) -> JsValue {
     object(&Answer::from(exchange::Service::refuse(refusal.reason())))
 }
 
-impl From<Kept> for Earlier {
-    fn from(kept: Kept) -> Self {
-        match kept {
-            Kept::Behind => Self::Behind,
-            Kept::Sessions(Rules { limits, authorizes }) => {
+impl From<EarlierOption> for Earlier {
+    fn from(option: EarlierOption) -> Self {
+        match option {
+            EarlierOption::Behind => Self::Behind,
+            EarlierOption::Sessions(Rules { limits, authorizes }) => {
                 Self::Sessions(SessionRules { limits, authorizes })
             }
-            Kept::Refused => Self::Refused,
+            EarlierOption::Refused => Self::Refused,
         }
     }
 }

@@ -5,7 +5,7 @@ import type { CoreEnd } from '../../model/subscription-error.js';
 import { deferred } from '../../timing/deferred.js';
 import {
   type ClientApproach,
-  type ClientNews,
+  type ClientOutput,
   type ClientTransfer,
   ClientWatch,
 } from '../../wasm/client/bindings.js';
@@ -95,7 +95,7 @@ export abstract class CoreSource {
 
   /** Returns the next event; undefined if there is none now: `wake` is called when there is. */
   next(): SourceEvent | undefined {
-    const output = this.#call((machine) => machine.news(now()));
+    const output = this.#call((machine) => machine.output(now()));
     if (output === undefined) return this.#finalEvent;
     const event = this.#read(output);
     this.pump();
@@ -173,7 +173,7 @@ export abstract class CoreSource {
     }
   }
 
-  #read(next: ClientNews): SourceEvent {
+  #read(next: ClientOutput): SourceEvent {
     if (next.kind === 'connecting') return next;
     if (next.kind === 'live') return { ...next, honored: JSON.parse(next.honored) };
     if (next.kind === 'changed') return { ...next, event: JSON.parse(next.event) };

@@ -1,7 +1,7 @@
 import type { ChangeEvent } from '../../model/event.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import type { TaskState } from '../../model/task.js';
-import { subjectsOf } from '../../wasm/client/bindings.js';
+import { eventsOfFilter } from '../../wasm/client/bindings.js';
 
 /**
  * Handlers that read changed data again. Calls for one topic never overlap: changes during a call
@@ -40,7 +40,7 @@ export class Handlers {
   /** Calls the handlers of everything that is honored. */
   all(honored: SubscriptionFilter): void {
     if (typeof this.#handler === 'function') this.#request('', this.#handler);
-    else for (const text of subjectsOf(JSON.stringify(honored))) this.changed(JSON.parse(text));
+    else for (const text of eventsOfFilter(JSON.stringify(honored))) this.changed(JSON.parse(text));
   }
 
   /** Calls the handler of one event. */

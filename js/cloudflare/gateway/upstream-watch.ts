@@ -6,7 +6,7 @@ import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
-import { subjectsOf } from '../../wasm/client/bindings.js';
+import { eventsOfFilter } from '../../wasm/client/bindings.js';
 import {
   type BusWatcher,
   covers,
@@ -167,7 +167,7 @@ class UpstreamWatch implements BusWatcher {
    */
   #open(subscription: UpstreamSubscription, honored: SubscriptionFilter): void {
     const former = subscription === this.#next ? this.#current : undefined;
-    const covered = new Set(subjectsOf(JSON.stringify(former?.honored ?? {})));
+    const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
     subscription.honored = honored;
     if (subscription === this.#next) {
       this.#current = subscription;
@@ -175,7 +175,7 @@ class UpstreamWatch implements BusWatcher {
     }
     // Events that the server sent on the former subscription may still be in transit.
     former?.endAfter(LINGER_MS);
-    this.#publish(subjectsOf(JSON.stringify(honored)).filter((topic) => !covered.has(topic)));
+    this.#publish(eventsOfFilter(JSON.stringify(honored)).filter((topic) => !covered.has(topic)));
   }
 
   #handleLost(
@@ -188,7 +188,7 @@ class UpstreamWatch implements BusWatcher {
     if (isLeaving) {
       // It ended early and may have missed an event.
       subscription.stop();
-      this.#publish(subjectsOf(JSON.stringify(honored)));
+      this.#publish(eventsOfFilter(JSON.stringify(honored)));
       return;
     }
     const error = end && errorOf(end, cause);

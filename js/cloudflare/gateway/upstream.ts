@@ -4,7 +4,7 @@ import type { FetchHandler } from '../../handler/handler.js';
 import { onBehalfOf, serverRequest } from '../../handler/server-request.js';
 import type { AnswerLimits } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
-import type { Asked } from '../../wasm/server/bindings.js';
+import type { QuestionRequest } from '../../wasm/server/bindings.js';
 import type { Credentials } from '../../web/credentials.js';
 
 /** The upstream server of a gateway, for requests that check callers. */
@@ -25,7 +25,7 @@ export class UpstreamServer {
    *
    * @throws ListenError `discover-failed` for every other status.
    */
-  async send(request: Request, probe: Asked): Promise<Response | Denial> {
+  async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
     const answer = await this.#handler(serverRequest(request, this.credentials, probe));
     const { headers, ok, status } = answer;
     if (ok || UNSUPPORTED.includes(status)) return answer;

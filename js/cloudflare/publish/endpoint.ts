@@ -306,7 +306,7 @@ async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffe
 function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
   const parsed = posted(body);
   if (parsed.kind === 'events') return parsed;
-  const { code, place: index, problem } = parsed;
+  const { code, index, problem } = parsed;
   throw new PublishError('no-events', { code, message: problem, index });
 }
 

@@ -10,7 +10,7 @@ import {
   Loss,
   Retirement,
   type Stream,
-  type Told,
+  type StreamOutput,
   type UpstreamCall,
 } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
@@ -355,7 +355,7 @@ export class SharedConnection {
       this.#settled(this.#settling);
   }
 
-  #handleOutput(output: Told, reason: Error): void {
+  #handleOutput(output: StreamOutput, reason: Error): void {
     if (output.kind === 'write') this.#streams.write(output.fan);
     else if (output.kind === 'poll')
       for (const id of output.streams) this.#streams.catchUp(this.#streams.at(id));

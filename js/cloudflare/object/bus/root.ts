@@ -260,7 +260,7 @@ export class RootBus implements WatchedBus {
   #shardFor(headers: Headers): number | undefined {
     const full = shardAddress(headers.get(FULL_HEADER) ?? '')?.shard;
     if (this.#shards === undefined) return undefined;
-    const shard = this.#core.home(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
+    const shard = this.#core.place(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
     this.#runOutputs();
     return shard === 0 ? undefined : shard;
   }

@@ -102,7 +102,7 @@ export class RootShards {
 
   async #tellSession(shard: number, text: string): Promise<void> {
     await this.#stub(shard).tellSession(text);
-    this.#host.core.told(shard, text);
+    this.#host.core.confirmed(shard, text);
   }
 
   /** Sends a batch to a shard. The core decides when to repeat a call that fails. */
