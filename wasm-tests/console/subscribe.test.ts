@@ -52,7 +52,7 @@ test('a subscription hears of a tool that is called: the cue comes, its time is 
   expect(await console.figure('A', 'Age').textContent()).toMatch(/^\d+ s$/);
   await expect
     .poll(() => console.page.locator('#announcement').textContent())
-    .toBe('Subscription A heard of resources.');
+    .toBe('Subscription A received a cue for resources.');
 });
 
 test('a subscription that cannot be asked for is refused in words, and the page goes on', async () => {
