@@ -30,13 +30,13 @@
  */
 
 /**
- * Why the table of these results is not written; nothing where it is.
+ * Returns why the table of these results must not be written; empty if it may.
  * @param {Told[]} results
  * @param {Tree} before
  * @param {Tree} after
  * @returns {string[]}
  */
-export function refusalsToWrite(results, before, after) {
+export function obstacles(results, before, after) {
   const loaded = results.filter(
     ({ calm, machineMs }) => (calm?.p99 ?? 0) > QUIET_MS || machineMs > WAITING_MS,
   );
@@ -51,7 +51,7 @@ export function refusalsToWrite(results, before, after) {
 }
 
 /**
- * The rows of a whole run, in Markdown.
+ * Returns the rows of a full run, in Markdown.
  * @param {Told[]} results
  */
 export function faultTable(results) {
@@ -122,7 +122,7 @@ const HEAD = [
   'fault',
   'promise',
   '`sockets`, connections',
-  'streams asked, let in, ended',
+  'streams requested, opened, ended',
   'events',
   'cues missing',
   'early, foreign, out of order',
@@ -133,7 +133,10 @@ const HEAD = [
   'left over',
   '',
 ];
-/** Milliseconds that 99 in 100 cues take at most with no fault, where times are to be published. */
+/**
+ * Maximum 99th percentile, in milliseconds, of the delay of cues without a fault, for times to be
+ * published.
+ */
 const QUIET_MS = 1_000;
-/** Milliseconds that a process waits at most for a processor where times are to be published. */
+/** Maximum milliseconds that a process waited for a processor, for times to be published. */
 const WAITING_MS = 2_000;

@@ -1,10 +1,10 @@
 /**
- * The files, and the folders with a slash at their end, that break a rule of prose.mjs still. A
- * path leaves its list once its text keeps the rule, and a test fails while one stays without need.
- * No path is added.
+ * The files, and folders with a slash at the end, that still break a rule of prose.mjs. A path is
+ * removed once it keeps the rule, and a test fails if a path is listed without need. No path is
+ * added.
  */
 export const exceptions = {
-  /** Others rewrite these pages, or a command writes them from texts elsewhere. */
+  /** These pages are written by commands, from texts elsewhere. */
   words: list(`
     bench/RESULTS.md docs/mutants.md docs/reliability.md docs/requirements.md
   `),

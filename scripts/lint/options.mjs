@@ -22,17 +22,14 @@ const api = join(root, '.build', 'typedoc', 'api.json');
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
   const warnings = await typedoc();
-  if (warnings !== '') return ended('TypeDoc reads the types without a warning', warnings);
+  if (warnings !== '') return fail('TypeDoc reads the types without a warning', warnings);
   process.stdout.write('ok 1 - TypeDoc reads the types without a warning\n');
   const before = await readFile(page, 'utf8');
   const after = withTables(before, JSON.parse(await readFile(api, 'utf8')));
   if (process.argv.includes('--write')) return writeFile(page, after);
   if (after !== before)
-    return ended(
-      'the tables of docs/options.md are what the types say',
-      'npm run options writes them',
-    );
-  process.stdout.write('ok 2 - the tables of docs/options.md are what the types say\n');
+    return fail('the tables of docs/options.md match the types', 'run "npm run options"');
+  process.stdout.write('ok 2 - the tables of docs/options.md match the types\n');
 }
 
 /** @returns {Promise<string>} what TypeDoc has to say against the types */
@@ -57,7 +54,7 @@ async function typedoc() {
  * @param {string} name
  * @param {string} why
  */
-function ended(name, why) {
+function fail(name, why) {
   process.stdout.write(`not ok - ${name}\n${why.replace(/^/gm, '  # ')}\n`);
   process.exitCode = 1;
 }

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type Cost, Estimate, freeCores, inWords } from '../../scripts/process/estimate.mjs';
+import {
+  type Cost,
+  Estimate,
+  formatRemaining,
+  freeCores,
+} from '../../scripts/process/estimate.mjs';
 import { sideBySide } from '../../scripts/process/side-by-side.mjs';
 import type { Part } from '../../scripts/setup/setup.mjs';
 
@@ -76,7 +81,7 @@ describe('an estimate', () => {
     [100, 'about 2 min left'],
     [200, 'about 3 min left'],
   ])('says of %d seconds: %s', (seconds, words) => {
-    expect(inWords(seconds)).toBe(words);
+    expect(formatRemaining(seconds)).toBe(words);
   });
 });
 

@@ -98,7 +98,7 @@ test('the tables count what is ours, partly ours and by the server behind apart,
 test('a page that is behind the manifest is found', () => {
   const fresh = evidence([ROW]);
   expect(failing({ ...fresh, document: `${fresh.document} ` })).toEqual([
-    'docs/requirements.md says what the manifest says',
+    'docs/requirements.md matches the manifest',
   ]);
 });
 

@@ -17,7 +17,7 @@ afterAll(() => remove());
 
 test('npm start serves from a clone that has built nothing, says how long it takes, and leaves what ships alone', async () => {
   const { said, origin } = await started();
-  expect(said).toContain('Compiling the core, unoptimised ...');
+  expect(said).toContain('Compiling the core without optimization ...');
   expect(said).toMatch(/(about \d+ (s|min)|a few seconds) left/);
   expect((await fetch(origin)).status).toBe(200);
   const [listener, other] = await Promise.all([
