@@ -63,7 +63,7 @@ describe('an estimate', () => {
 
   test('refuses steps that wait for one another in a circle', () => {
     expect(() => new Estimate([step('one', 1, 'two'), step('two', 1, 'one')], 2).left(0)).toThrow(
-      'circle',
+      'cycle',
     );
   });
 
