@@ -72,7 +72,7 @@ impl Drive {
         }
         while let Some(transfer) = self.machine.poll_transfer() {
             match transfer {
-                Transfer::Send(_, request) if is_ended => self.target.bid_farewell(&request),
+                Transfer::Send(_, request) if is_ended => self.target.send_final(&request),
                 Transfer::Send(call, request) => {
                     let exchange = Exchange::new(&self.target, request);
                     self.exchanges.push((call, exchange));

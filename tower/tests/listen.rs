@@ -1,4 +1,4 @@
-//! The layer in front of a service that echoes the request.
+//! The layer around a service that echoes the request.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,15 +21,15 @@ use tower::{Layer, ServiceExt, service_fn};
 
 type Answer = Response<Body<Full<Bytes>>>;
 
-/// Sends a request through the layer; the service behind it answers 202 with the body that it
+/// Sends a request through the layer; the inner service answers 202 with the body that it
 /// received.
 async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
-    let behind = service_fn(async |request: Request<Full<Bytes>>| {
+    let inner = service_fn(async |request: Request<Full<Bytes>>| {
         let mut answer = Response::new(request.into_body());
         *answer.status_mut() = StatusCode::ACCEPTED;
         Ok::<_, Infallible>(answer)
     });
-    let Ok(answer) = layer.layer(behind).oneshot(request).await;
+    let Ok(answer) = layer.layer(inner).oneshot(request).await;
     answer
 }
 
@@ -57,7 +57,17 @@ fn listen() -> Request<Full<Bytes>> {
 
 fn body(id: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}},"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["note://todo"]}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{
+            "_meta":{{
+                "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities":{{}}
+            }},
+            "notifications":{{
+                "toolsListChanged":true,
+                "promptsListChanged":true,
+                "resourceSubscriptions":["note://todo"]
+            }}
+        }}}}"#
     )
 }
 
@@ -67,7 +77,7 @@ fn todo() -> ServerEvent {
 }
 
 #[tokio::test]
-async fn who_subscribes_in_rust_hears_the_latest_of_each_topic_until_the_bus_is_closed() {
+async fn a_subscriber_in_rust_receives_the_latest_of_each_topic_until_the_bus_is_closed() {
     let bus = Bus::new();
     let filter = SubscriptionFilter {
         tools_list_changed: true,
@@ -115,7 +125,7 @@ async fn text(answer: Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_its_acknowledgment_and_hears_what_it_asked_for() {
+async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     assert_eq!(stream.status(), StatusCode::OK);
@@ -127,15 +137,18 @@ async fn a_stream_begins_with_its_acknowledgment_and_hears_what_it_asked_for() {
     );
     assert!(
         !first.contains("resourcesListChanged"),
-        "not asked for: {first}"
+        "not requested: {first}"
     );
     bus.publish(ServerEvent::ResourcesListChanged);
     bus.publish(todo());
-    let heard = next(&mut stream).await.unwrap_or_default();
-    assert!(heard.contains("notifications/resources/updated"), "{heard}");
+    let received = next(&mut stream).await.unwrap_or_default();
     assert!(
-        heard.contains(r#""io.modelcontextprotocol/subscriptionId":1"#),
-        "{heard}"
+        received.contains("notifications/resources/updated"),
+        "{received}"
+    );
+    assert!(
+        received.contains(r#""io.modelcontextprotocol/subscriptionId":1"#),
+        "{received}"
     );
     assert_eq!(bus.streams(), 1);
     drop(stream);
@@ -143,7 +156,7 @@ async fn a_stream_begins_with_its_acknowledgment_and_hears_what_it_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_not_read_collapses() {
+async fn unread_notifications_collapse() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -151,12 +164,12 @@ async fn what_is_not_read_collapses() {
         bus.publish(todo());
         bus.publish_all([ServerEvent::ToolsListChanged, todo()]);
     }
-    let heard = next(&mut stream).await.unwrap_or_default();
-    assert_eq!(heard.matches("event: message").count(), 2, "{heard}");
+    let received = next(&mut stream).await.unwrap_or_default();
+    assert_eq!(received.matches("event: message").count(), 2, "{received}");
 }
 
 #[tokio::test]
-async fn who_waits_is_woken() {
+async fn a_pending_read_is_woken() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -167,12 +180,12 @@ async fn who_waits_is_woken() {
         ServerEvent::ToolsListChanged,
         ServerEvent::PromptsListChanged,
     ]);
-    let heard = waiting.await.ok().flatten().unwrap_or_default();
-    assert!(heard.contains("tools/list_changed") && heard.contains("prompts/list_changed"));
+    let received = waiting.await.ok().flatten().unwrap_or_default();
+    assert!(received.contains("tools/list_changed") && received.contains("prompts/list_changed"));
 }
 
 #[tokio::test]
-async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_other() {
+async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
     let bus = Bus::new();
     let layer = layer(&bus).server_info(r#"{"name":"notes","version":"1"}"#);
     let mut stream = answer(&layer, listen()).await;
@@ -193,7 +206,7 @@ async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_broken_by_a_comment_and_a_reader_that_takes_nothing_is_given_up() {
+async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
     let bus = Bus::new();
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
     let mut stream = answer(&layer, listen()).await;
@@ -211,7 +224,7 @@ async fn silence_is_broken_by_a_comment_and_a_reader_that_takes_nothing_is_given
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_timer_ends_with_the_last_that_holds_the_bus() {
+async fn the_timer_ends_when_the_bus_is_dropped() {
     let bus = Bus::new();
     let stream = answer(&layer(&bus), listen()).await;
     let alive = tokio::runtime::Handle::current();
@@ -223,7 +236,7 @@ async fn the_timer_ends_with_the_last_that_holds_the_bus() {
 }
 
 #[tokio::test]
-async fn what_is_no_listen_reaches_the_service_behind_as_it_came() {
+async fn other_requests_reach_the_inner_service_unchanged() {
     let layer = layer(&Bus::new());
     for request in [
         post(
@@ -242,7 +255,7 @@ async fn what_is_no_listen_reaches_the_service_behind_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_listen_that_only_its_body_names_is_refused_for_its_missing_header() {
+async fn a_listen_request_without_its_method_header_is_rejected() {
     let fields = &FIELDS[..2];
     let refused = answer(&layer(&Bus::new()), post(fields, &body("7"))).await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
@@ -250,7 +263,7 @@ async fn a_listen_that_only_its_body_names_is_refused_for_its_missing_header() {
 }
 
 #[tokio::test]
-async fn malformed_listens_other_origins_and_other_methods_are_refused() {
+async fn malformed_requests_other_origins_and_other_methods_are_rejected() {
     let layer = layer(&Bus::new());
     let refused = async |request| answer(&layer, request).await.status().as_u16();
     assert_eq!(refused(post(&FIELDS, "{")).await, 400);
@@ -266,7 +279,7 @@ async fn malformed_listens_other_origins_and_other_methods_are_refused() {
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_may_ask_and_read_the_answer() {
+async fn pages_of_allowed_origins_may_read_the_response() {
     let allowed = layer(&Bus::new()).allow(&["https://app.example"], Some(&["notes.example"]));
     let layer = allowed.unwrap();
     let origin = ("origin", "https://app.example");
@@ -286,7 +299,7 @@ async fn pages_of_allowed_origins_may_ask_and_read_the_answer() {
 }
 
 #[tokio::test]
-async fn a_caller_hears_what_it_may_and_nothing_after_it_was_disconnected() {
+async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
     let bus = Bus::new();
     let ann = Label::new("ann").unwrap();
     let scope = Scope {
@@ -337,7 +350,7 @@ async fn a_caller_hears_what_it_may_and_nothing_after_it_was_disconnected() {
 }
 
 #[tokio::test]
-async fn no_more_streams_are_open_than_may_be() {
+async fn the_number_of_streams_is_limited() {
     let bus = Bus::new();
     let layer = layer(&bus).most_streams(1).limits(Limits::default());
     let first = answer(&layer, listen()).await;
@@ -350,7 +363,7 @@ async fn no_more_streams_are_open_than_may_be() {
 }
 
 #[test]
-fn events_are_read_as_publishers_post_them() {
+fn events_are_parsed_from_the_json_of_publishers() {
     let posted = events_in(br#"[{"kind":"resource_updated","uri":"note://todo"}]"#);
     assert_eq!(posted.map(|posted| posted.events), Ok(vec![todo()]));
 }
