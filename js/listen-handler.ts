@@ -19,6 +19,7 @@ import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
+import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
@@ -34,9 +35,18 @@ import type { ListenStats } from './model/stats.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
-import type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
+import {
+  advertisesAll,
+  type DrainOptions,
+  expectListen,
+  type LegacyMode,
+  type ListenHandler,
+  type ListenHandlerOptions,
+  legacyOf,
+} from './options.js';
 import { SessionHandler } from './sessions/session-handler.js';
 import { idleOf, sessionLimits } from './sessions/session-limits.js';
+import { InnerStreams } from './streams/inner/inner-streams.js';
 import { StreamManager } from './streams/manager.js';
 import type { PerInstance } from './wasm/per-instance.js';
 import {
@@ -105,7 +115,8 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   const requestHandler = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
   const { bus, close, disconnect, drain, fetch, legacy, stats } = requestHandler;
   const { onError = report, tracer } = options;
-  const notify = notifierOn(bus, tracer && { tracer, onError });
+  const event = front.events?.publish.bind(front.events);
+  const notify = notifierOn(bus, tracer && { tracer, onError }, event);
   const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
   return { server, isIdle: () => requestHandler.isIdle };
 }
@@ -114,7 +125,7 @@ class RequestHandler {
   readonly bus: AttachableBus;
   readonly legacy: LegacyMode;
   readonly #service: PerInstance<Service>;
-  readonly #handler: FetchHandler;
+  #handler: FetchHandler;
   readonly #advertisesAll: boolean;
   readonly #limits: Required<ListenLimits>;
   readonly #timeouts: Required<ListenTimeouts>;
@@ -125,6 +136,8 @@ class RequestHandler {
   readonly #observer: StreamObserver;
   readonly #refusals = new ErrorResponses((kind) => this.#observer.refused(kind));
   readonly #streams: StreamManager;
+  /** Serves MCP Events, if the server defines any. */
+  readonly events: EventServer | undefined;
   /** Serves earlier revisions; set if sessions are kept. */
   readonly #sessions: SessionHandler | undefined;
   /** Number of requests that are being handled. */
@@ -156,6 +169,8 @@ class RequestHandler {
     const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
     this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#streams = this.#createStreams(options);
+    this.events = this.#createEventServer(options);
+    if (this.events !== undefined) this.#handler = this.events.advertising(this.#handler);
     this.#sessions = bounds && this.#createSessionHandler(bounds);
   }
 
@@ -248,6 +263,8 @@ class RequestHandler {
 
   /** Passes on a request that is not ours. */
   async #pass(inbound: InboundExchange, withholds: boolean): Promise<Response> {
+    const answered = await this.events?.answer(inbound);
+    if (answered !== undefined) return answered;
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
     if (!withholds || !answer.ok) return answer;
@@ -268,6 +285,23 @@ class RequestHandler {
       observer: this.#observer,
       discovery: this.#discovery,
       onError: this.#onError,
+    });
+  }
+
+  #createEventServer(options: ListenHandlerOptions): EventServer | undefined {
+    const streams = new InnerStreams(this.#service, this.#streams);
+    return options.events?.serve({
+      bus: this.bus,
+      principalOptions: this.#principalOptions,
+      authorizeMs: this.#timeouts.authorizeMs,
+      authorizationTtlMs: intervalsOf(options).authorizationTtlMs,
+      bodyMs: this.#timeouts.bodyMs,
+      writeMs: this.#timeouts.writeMs,
+      reading: { limits: this.#reading, onError: this.#onError },
+      onError: this.#onError,
+      open: (stream) => streams.open(stream),
+      denied: (inbound, refusal, caller) => this.#denied(inbound, refusal, caller),
+      contextOf,
     });
   }
 
@@ -327,56 +361,6 @@ class RequestHandler {
       return undefined;
     }
   }
-}
-
-/**
- * Returns whether streams are held.
- *
- * @throws ListenError `invalid-options`.
- */
-function expectListen({ legacy, listen = 'on' }: ListenHandlerOptions): boolean {
-  if (!['on', 'off'].includes(listen))
-    throw new ListenError('invalid-options', 'listen must be on or off');
-  if (listen === 'off' && legacy === 'sessions') {
-    throw new ListenError(
-      'invalid-options',
-      'legacy must not be sessions if listen is off, because sessions have streams',
-    );
-  }
-  return listen === 'on';
-}
-
-/**
- * Returns whether answers of the handler are rewritten to announce changes of everything it offers.
- *
- * @throws ListenError `invalid-options`.
- */
-function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions): boolean {
-  if (!['all', 'declared'].includes(advertise)) {
-    throw new ListenError('invalid-options', 'advertise must be declared or all');
-  }
-  if (advertise === 'all' && server !== undefined) {
-    throw new ListenError(
-      'invalid-options',
-      'advertise must not be all if server declares the capabilities',
-    );
-  }
-  return advertise === 'all';
-}
-
-/**
- * Returns how clients of earlier revisions are served.
- *
- * @throws ListenError `invalid-options`.
- */
-function legacyOf(
-  { legacy, listen }: ListenHandlerOptions,
-  { sessions }: AttachableBus,
-): LegacyMode {
-  if (legacy === undefined)
-    return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
-  if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
-  throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
 }
 
 /** Returns how the core treats requests of earlier revisions; `limits` bound their sessions. */

@@ -1,9 +1,12 @@
 import type { Authorize, AuthorizeContext } from './auth/authorize.js';
 import type { Principal } from './auth/principal.js';
+import type { AttachableBus } from './bus/attachable-bus.js';
 import type { ListenBus, ServerEventBus } from './bus/bus.js';
 import type { Notifier } from './bus/notifier.js';
+import type { DefinedEvents } from './events/serve/host.js';
 import type { DeclaredServer } from './handler/discovery.js';
 import type { FrontOptions } from './http/origin-guard.js';
+import { ListenError } from './model/error.js';
 import type { ListenLimits } from './model/limits.js';
 import type { ListenStats } from './model/stats.js';
 import type { ListenTimeouts } from './model/timeouts.js';
@@ -136,6 +139,13 @@ export interface ListenHandlerOptions<Rest extends unknown[] = unknown[]> extend
    */
   busProbeIntervalMs?: number;
   /**
+   * The event types of the server: `defineEvents` of `mcp-listen/events`. Requests about events are
+   * then answered here, and `notify.event` publishes. The bus needs a log of occurrences.
+   *
+   * @default undefined
+   */
+  events?: DefinedEvents;
+  /**
    * Called with the error behind every 503, every dropped bus frame and every failed publish.
    *
    * @default console.error
@@ -217,4 +227,54 @@ export interface ListenHandler<Rest extends unknown[] = []> {
    * bus.
    */
   legacy: LegacyMode;
+}
+
+/**
+ * Returns whether streams are held.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function expectListen({ legacy, listen = 'on' }: ListenHandlerOptions): boolean {
+  if (!['on', 'off'].includes(listen))
+    throw new ListenError('invalid-options', 'listen must be on or off');
+  if (listen === 'off' && legacy === 'sessions') {
+    throw new ListenError(
+      'invalid-options',
+      'legacy must not be sessions if listen is off, because sessions have streams',
+    );
+  }
+  return listen === 'on';
+}
+
+/**
+ * Returns whether answers of the handler are rewritten to announce changes of everything it offers.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function advertisesAll({ advertise = 'declared', server }: ListenHandlerOptions): boolean {
+  if (!['all', 'declared'].includes(advertise)) {
+    throw new ListenError('invalid-options', 'advertise must be declared or all');
+  }
+  if (advertise === 'all' && server !== undefined) {
+    throw new ListenError(
+      'invalid-options',
+      'advertise must not be all if server declares the capabilities',
+    );
+  }
+  return advertise === 'all';
+}
+
+/**
+ * Returns how clients of earlier revisions are served.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function legacyOf(
+  { legacy, listen }: ListenHandlerOptions,
+  { sessions }: AttachableBus,
+): LegacyMode {
+  if (legacy === undefined)
+    return listen !== 'off' && sessions?.isShared === true ? 'sessions' : 'stateless';
+  if (['reject', 'sessions', 'stateless'].includes(legacy)) return legacy;
+  throw new ListenError('invalid-options', 'legacy must be sessions, stateless or reject');
 }

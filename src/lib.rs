@@ -65,6 +65,7 @@ mod backoff;
 pub mod bus;
 pub mod client;
 pub mod clock;
+pub mod events;
 pub mod exchange;
 pub mod fanout;
 pub mod http;

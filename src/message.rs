@@ -1,4 +1,4 @@
-//! Every JSON-RPC message that this crate writes; no other module writes one.
+//! Every JSON-RPC message that this crate writes, but for those of events.
 
 use alloc::{borrow::ToOwned, string::String};
 
@@ -247,7 +247,7 @@ fn params_of(event: &ServerEvent) -> Option<String> {
 }
 
 /// Returns a message with a subscription id, as the text before and after the id.
-fn around(method: &str, params: &str) -> (String, String) {
+pub(crate) fn around(method: &str, params: &str) -> (String, String) {
     let before = format!(
         r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"_meta":{{"{META_SUBSCRIPTION_ID}":"#
     );

@@ -42,7 +42,7 @@ fn changed_message(text: &[u8], known: fn(&Node<'_>) -> Option<Capabilities>) ->
 }
 
 /// Returns an object with one member replaced by a value, given as JSON text.
-fn replaced(node: &Node<'_>, name: &str, value: &str) -> Option<String> {
+pub(crate) fn replaced(node: &Node<'_>, name: &str, value: &str) -> Option<String> {
     let own = node.as_object()?.iter();
     let members: Vec<(String, String)> = own
         .map(|(own, node)| {

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, vec::Vec};
 use core::fmt;
 
 use crate::{
-    json::{self, Node},
+    json::{self, Document, Node},
     message,
     vocabulary::{
         event::{EventError, ServerEvent},
@@ -44,26 +44,30 @@ pub enum PublishError {
 pub fn events(body: &[u8]) -> Result<Posted, PublishError> {
     let document =
         json::read(body, Limits::default().depth).map_err(|_| PublishError::Malformed)?;
-    if document.has_duplicate_key {
-        return Err(PublishError::Malformed);
-    }
-    let root = &document.root;
-    let several = root.as_array();
-    let all = several.map_or_else(|| vec![root], |nodes| nodes.iter().collect());
-    if all.is_empty() {
-        return Err(PublishError::Empty);
-    }
-    let events = all.into_iter().enumerate();
+    let (nodes, is_array) = parts(&document)?;
+    let events = nodes.into_iter().enumerate();
     let events = events
         .map(|(place, node)| event(node).map_err(|error| PublishError::Event(place, error)))
         .collect::<Result<_, _>>()?;
-    Ok(Posted {
-        events,
-        is_array: several.is_some(),
-    })
+    Ok(Posted { events, is_array })
 }
 
-fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
+/// Returns the events of a body, at least one, and whether it is an array.
+pub(crate) fn parts<'n, 'a>(
+    document: &'n Document<'a>,
+) -> Result<(Vec<&'n Node<'a>>, bool), PublishError> {
+    if document.has_duplicate_key {
+        return Err(PublishError::Malformed);
+    }
+    let several = document.root.as_array();
+    let nodes = several.map_or_else(|| vec![&document.root], |nodes| nodes.iter().collect());
+    if nodes.is_empty() {
+        return Err(PublishError::Empty);
+    }
+    Ok((nodes, several.is_some()))
+}
+
+pub(crate) fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
     match (read(node)?, node.get("group")) {
         (ServerEvent::Disconnect { .. }, _) => Err(EventError::Disconnect),
         (event @ ServerEvent::ForGroup { .. }, _) | (event, None) => Ok(event),

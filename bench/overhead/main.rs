@@ -109,11 +109,8 @@ struct Together(Fanout);
 impl Together {
     fn new(tally: Option<&Arc<Tally>>) -> Self {
         let mut fanout = Fanout::default();
-        if let Some(tally) = tally {
-            fanout.count_in(tally.clone());
-        }
         for _ in 0..STREAMS {
-            let stream = fanout.open(stream(), Millis(0));
+            let stream = fanout.open(counted(tally), Millis(0));
             fanout.handle_attached(stream, Millis(0));
             while fanout.poll(stream, Millis(0)).is_some() {}
         }
@@ -131,13 +128,18 @@ impl Together {
     }
 }
 
-fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
-    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+/// A stream that counts in `tally`.
+fn counted(tally: Option<&Arc<Tally>>) -> ServerStream {
     let mut stream = stream();
     if let Some(tally) = tally {
         stream.count_in(tally.clone());
     }
-    isolate.open(stream, Millis(0));
+    stream
+}
+
+fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
+    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+    isolate.open(counted(tally), Millis(0));
     let Some(UpstreamCall::Attach(text)) = isolate.poll_call(Millis(0)) else {
         panic!("does not attach");
     };

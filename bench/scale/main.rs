@@ -15,7 +15,7 @@ mod memory;
 mod one_shard;
 mod sharded;
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use mcp_listen::{
     bus::{Bus, Mark, Position, ShardId},
@@ -98,9 +98,10 @@ fn row(streams: u32, shards: u32, watching: Watching) -> String {
         println!("| {streams} | {shards} | {name} | {cost} |");
     }
     let attaches = attaches(&mut bus, watching, streams);
-    let topics = bus.root.rows().count();
-    let restart = restart(&bus.root);
     let at_shards = freed(&mut bus.shards);
+    let rows = rows(watching, streams, per_shard);
+    let topics = rows.len();
+    let restart = restart(&bus.root, rows);
     let at_root = built.saturating_sub(at_shards);
     format!(
         "| {streams} | {shards} | {attaches} | {} | {} | {topics} | {restart} |",
@@ -176,12 +177,18 @@ fn attaches(bus: &mut Sharded, watching: Watching, streams: u32) -> String {
     format!("{known:.0} | {new:.0} | {place:.1}")
 }
 
+/// What the disk has of the shards: each topic that one follows.
+fn rows(watching: Watching, streams: u32, per_shard: u32) -> BTreeSet<(ShardId, String)> {
+    let all = (0..streams).flat_map(|stream| {
+        let shard = ShardId(stream / per_shard + 1);
+        let topics = topics(watching, stream).into_iter();
+        topics.map(move |topic| (shard, topic.to_text()))
+    });
+    all.collect()
+}
+
 /// Milliseconds until a root has read back what its shards follow.
-fn restart(root: &Bus) -> String {
-    let rows: Vec<(ShardId, String)> = root
-        .rows()
-        .map(|(shard, topic)| (shard, topic.to_text()))
-        .collect();
+fn restart(root: &Bus, rows: BTreeSet<(ShardId, String)>) -> String {
     let started = Instant::now();
     let mark = Mark {
         epoch: "e".into(),

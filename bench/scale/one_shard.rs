@@ -66,7 +66,7 @@ impl Pair {
     fn publish(&mut self, round: usize) -> f64 {
         let stream = u32::try_from(round).expect("a round") * 7_919 % self.streams;
         let event = ServerEvent::ResourceUpdated { uri: uri(stream) };
-        self.bus.publish(&event);
+        self.bus.publish_at(&event, None);
         let batch = self.bus.poll_batch(NOW).expect("a batch");
         let started = Instant::now();
         let answer = self.shard.handle_batch(&batch.text, NOW).expect("taken");

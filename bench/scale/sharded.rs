@@ -72,7 +72,7 @@ impl Sharded {
 
     /// The root's share of a publish: the calls to make.
     pub(crate) fn publish(&mut self, event: &ServerEvent) -> Vec<(ShardId, u32, String)> {
-        self.root.publish(event);
+        self.root.publish_at(event, None);
         let mut calls = Vec::new();
         while let Some(batch) = self.root.poll_batch(NOW) {
             calls.push((batch.shard, batch.call, batch.text));

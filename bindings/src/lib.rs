@@ -19,6 +19,10 @@ mod client;
 #[cfg(feature = "edge")]
 mod edge;
 mod error;
+#[cfg(feature = "events")]
+mod events;
+#[cfg(any(feature = "edge", feature = "events"))]
+mod fan;
 mod number;
 mod object;
 #[cfg(feature = "stdio")]

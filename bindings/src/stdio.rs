@@ -8,9 +8,8 @@ use mcp_listen::{
 };
 
 use crate::{
-    edge::discovered::Discovered,
     edge::options::{filter_of, limits_of},
-    edge::refusal::Refusal,
+    edge::request::{discovered::Discovered, refusal::Refusal},
     object::{object, optional},
     text::event_of,
 };

@@ -10,6 +10,7 @@ import {
   LISTS,
 } from './catalogue.js';
 import { ListGroup } from './list-group.js';
+import { nameForm } from './name-form.js';
 import { TaskGroup } from './task-group.js';
 
 /** Receives the events of the view of the server. */
@@ -94,31 +95,13 @@ export class ServerView {
 
   /** Returns a form that adds URIs that are not listed. */
   #addForm(): HTMLFormElement {
-    const input = element('input', {
-      type: 'text',
-      placeholder: 'note://shopping',
-      spellcheck: 'false',
-      required: true,
-    });
-    const field = element(
-      'label',
-      { class: 'field grows' },
-      element('span', {}, 'Another URI'),
-      input,
+    return nameForm(
+      { label: 'Another URI', button: 'Add', placeholder: 'note://shopping' },
+      (uri) => {
+        this.#resources?.add(uri);
+        this.#updateSummary();
+      },
     );
-    const form = element(
-      'form',
-      { class: 'row' },
-      field,
-      element('button', { type: 'submit' }, 'Add'),
-    );
-    form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      this.#resources?.add(input.value);
-      input.value = '';
-      this.#updateSummary();
-    });
-    return form;
   }
 
   #updateSummary(): void {

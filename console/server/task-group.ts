@@ -1,4 +1,5 @@
 import { element } from '../dom.js';
+import { nameForm } from './name-form.js';
 
 /** The tasks to subscribe to. No request lists them, so the user enters their ids. */
 export class TaskGroup {
@@ -20,7 +21,12 @@ export class TaskGroup {
       head,
       this.#items,
     );
-    this.group.append(this.#form());
+    const texts = { label: 'Task ID', button: 'Add task' };
+    const form = nameForm(texts, (id) => {
+      this.#add(id);
+      this.#onChange();
+    });
+    this.group.append(form);
   }
 
   /** The ids of the checked tasks. */
@@ -28,24 +34,6 @@ export class TaskGroup {
     return [...this.#items.querySelectorAll('input')]
       .filter(({ checked }) => checked)
       .map(({ value }) => value);
-  }
-
-  #form(): HTMLFormElement {
-    const input = element('input', { type: 'text', spellcheck: 'false', required: true });
-    const field = element('label', { class: 'field grows' }, element('span', {}, 'Task ID'), input);
-    const form = element(
-      'form',
-      { class: 'row' },
-      field,
-      element('button', { type: 'submit' }, 'Add task'),
-    );
-    form.addEventListener('submit', (event) => {
-      event.preventDefault();
-      this.#add(input.value);
-      input.value = '';
-      this.#onChange();
-    });
-    return form;
   }
 
   /** Adds a checked task, or checks an existing one. */

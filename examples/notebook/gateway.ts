@@ -5,6 +5,7 @@ import {
   SubscriptionBus as PlainBus,
 } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
+import { eventLog } from 'mcp-listen/events';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
@@ -35,6 +36,7 @@ export const gate = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()) :
 /** The bus of both: behind a gateway it watches the server, too. */
 export class SubscriptionBus extends PlainBus {
   static override watcher = watchUpstream(watched);
+  static override events = eventLog();
 }
 
 function gateOptions(): GatewayOptions {

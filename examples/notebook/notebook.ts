@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { ServerEvent } from 'mcp-listen';
 import { analyse } from './analysis.js';
+import { noteChanged } from './events.js';
 import { changed, type Outcome, type Refusal, refused, unchanged } from './outcome.js';
 import { parseQuery, type Query } from './query.js';
 
@@ -81,9 +82,9 @@ export class Notebook extends DurableObject {
       case 'same':
         return unchanged(`${uri} already says that.`);
       case 'new':
-        return changed(`Created ${uri}.`, [RESOURCES, updated(uri)]);
+        return changed(`Created ${uri}.`, [RESOURCES, updated(uri)], [noteChanged(name, text)]);
       case 'changed':
-        return changed(`Changed ${uri}.`, [updated(uri)]);
+        return changed(`Changed ${uri}.`, [updated(uri)], [noteChanged(name, text)]);
     }
   }
 
@@ -94,7 +95,7 @@ export class Notebook extends DurableObject {
   deleteNote(name: string): Outcome {
     const uri = noteUri(name);
     if (!this.#remove('notes', name)) return unchanged(`There is no ${uri}.`);
-    return changed(`Deleted ${uri}.`, [RESOURCES, updated(uri)]);
+    return changed(`Deleted ${uri}.`, [RESOURCES, updated(uri)], [noteChanged(name, '')]);
   }
 
   /** Adds the search tool. */

@@ -1,4 +1,5 @@
 import type { ServerEvent } from 'mcp-listen';
+import type { Occurrence } from './events.js';
 
 /**
  * What a write came to: the sentence for its caller and the changes to announce, or why it was
@@ -11,6 +12,7 @@ export interface Done {
   refused: false;
   says: string;
   changes: ServerEvent[];
+  occurrences: Occurrence[];
 }
 
 /** A request that wrote nothing and ran nothing. */
@@ -20,13 +22,17 @@ export interface Refusal {
 }
 
 /** The outcome of a write that changed something. */
-export function changed(says: string, changes: ServerEvent[]): Done {
-  return { refused: false, says, changes };
+export function changed(
+  says: string,
+  changes: ServerEvent[],
+  occurrences: Occurrence[] = [],
+): Done {
+  return { refused: false, says, changes, occurrences };
 }
 
 /** The outcome of a write that found nothing to change. */
 export function unchanged(says: string): Done {
-  return { refused: false, says: `${says} Nothing changed.`, changes: [] };
+  return { refused: false, says: `${says} Nothing changed.`, changes: [], occurrences: [] };
 }
 
 /** The outcome of a request that the notebook does not carry out. */

@@ -1,11 +1,15 @@
 import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import type { ServerEvent } from 'mcp-listen';
 import { z } from 'zod';
+import type { Occurrence } from './events.js';
 import type { Catalogue, Notebook } from './notebook.js';
 import type { Outcome } from './outcome.js';
 
-/** Announces changes to the clients that listen, in order. */
-export type Publish = (changes: readonly ServerEvent[]) => Promise<void>;
+/** Announces changes, and what happened, to the clients that listen, in order. */
+export type Publish = (
+  changes: readonly ServerEvent[],
+  occurrences: readonly Occurrence[],
+) => Promise<void>;
 
 /**
  * Registers the tools that the notebook has been given, and with `publish` those that write into
@@ -118,7 +122,7 @@ function addQuery(server: McpServer, notebook: DurableObjectStub<Notebook>, name
 async function announced(outcome: Outcome, publish: Publish): Promise<CallToolResult> {
   if (outcome.refused) return failure(outcome.says);
   try {
-    await publish(outcome.changes);
+    await publish(outcome.changes, outcome.occurrences);
   } catch {
     // The bus has reported its error; the caller must know that the write stands and that no client
     // was notified.

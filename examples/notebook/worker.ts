@@ -9,6 +9,7 @@ import {
 } from 'mcp-listen';
 import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
+import { events, type Occurrence } from './events.js';
 import { gate } from './gateway.js';
 import { notebookServer } from './server.js';
 import { settings } from './settings.js';
@@ -25,7 +26,7 @@ const mcp = createListenHandler(
   createMcpHandler(() =>
     notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined),
   ),
-  { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), ...front },
+  { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), events, ...front },
 );
 
 /** What holds the streams of this isolate. */
@@ -77,8 +78,12 @@ async function elsewhere(request: Request, url: URL): Promise<Response> {
   return new Response('There is nothing here. The MCP endpoint is /mcp.\n', { status: 404 });
 }
 
-async function publish(changes: readonly ServerEvent[]): Promise<void> {
+async function publish(
+  changes: readonly ServerEvent[],
+  occurrences: readonly Occurrence[],
+): Promise<void> {
   for (const change of changes) await mcp.bus.publish(change);
+  for (const { data, name } of occurrences) await mcp.notify.event(name, data);
 }
 
 function bus() {

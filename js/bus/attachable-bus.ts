@@ -1,4 +1,5 @@
 import type { ListenBus } from './bus.js';
+import type { EventSource } from './events.js';
 import type { Opening } from './opening.js';
 import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
@@ -39,6 +40,8 @@ export interface AttachableBus extends ListenBus {
    * @throws ListenError (as a rejection) `bus-lost`: the bus is away, so events may be missing.
    */
   settle?(): Promise<void>;
+  /** The log of occurrences of MCP Events; absent if the bus keeps none. */
+  readonly events?: EventSource | undefined;
   /** Counters of the streams' connections. */
   readonly counters?: AttachmentCounters;
   /** The sessions of clients of earlier revisions; without it the bus supports no sessions. */

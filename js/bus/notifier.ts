@@ -1,7 +1,9 @@
+import { ListenError } from '../model/error.js';
 import type { ChangeEvent } from '../model/event.js';
 import type { TaskState } from '../model/task.js';
 import { type PublishContext, publishing, type Tracing } from '../observe/tracing.js';
 import type { ListenBus } from './bus.js';
+import type { EmitOptions, EventReceipt } from './events.js';
 
 /** Options of a {@link Notifier} call. */
 export interface NotifyOptions extends PublishContext {
@@ -28,10 +30,23 @@ export interface Notifier {
   resourceUpdated(uri: string, options?: NotifyOptions): Promise<void>;
   /** The state of a task changed; `task` is its whole current state. */
   taskStatus(task: TaskState, options?: NotifyOptions): Promise<void>;
+  /**
+   * Something happened: publishes an occurrence of MCP Events, whose payload is checked by the
+   * schema of its type. Rejects with `events-unavailable` without the option `events`, and with
+   * what {@link EventPublisher.emit} rejects with.
+   */
+  event(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt>;
 }
 
-/** Returns a notifier that publishes on `bus`. With `tracing`, each publish is a span. */
-export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
+/**
+ * Returns a notifier that publishes on `bus`. With `tracing`, each publish is a span. `event`
+ * publishes occurrences.
+ */
+export function notifierOn(
+  bus: ListenBus,
+  tracing?: Tracing,
+  event: Notifier['event'] = withoutEvents,
+): Notifier {
   const publish = (event: ChangeEvent, { group, ...context }: NotifyOptions = {}): Promise<void> =>
     publishing(tracing, event.kind, context, () =>
       bus.publish(group === undefined ? event : { kind: 'for_group', group, event }),
@@ -42,5 +57,10 @@ export function notifierOn(bus: ListenBus, tracing?: Tracing): Notifier {
     resourcesChanged: (context) => publish({ kind: 'resources_list_changed' }, context),
     resourceUpdated: (uri, context) => publish({ kind: 'resource_updated', uri }, context),
     taskStatus: (task, context) => publish({ kind: 'task_status', task }, context),
+    event,
   };
+}
+
+async function withoutEvents(): Promise<never> {
+  throw new ListenError('events-unavailable', 'the server defines no events');
 }

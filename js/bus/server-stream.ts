@@ -15,6 +15,14 @@ export interface PlannedEnd {
 export interface ServerStream {
   /** Returns the response whose body is this stream. */
   response(): Response;
+  /** Passes each chunk of the output to `onChunk`, instead of writing it to a response. */
+  into(onChunk: (chunk: Uint8Array) => void): void;
+  /** Handles the disconnection of the client. */
+  cancel(): void;
+  /** Runs an action in the request context of the stream. */
+  inContext(action: () => void): void;
+  /** The object that holds the stream. Streams of one holder may write to each other's bodies. */
+  readonly holder: object;
   /**
    * Resolves once the bus has confirmed the subscriptions of the stream; undefined: it has.
    *

@@ -7,6 +7,8 @@
 
 export { ListenError, type ListenErrorCode } from '../model/error.js';
 export type { ChangeEvent } from '../model/event.js';
+export type { EventError, EventErrorCode } from '../model/events/event-error.js';
+export type { EventGap, EventOccurrence } from '../model/events/occurrence.js';
 export type { SubscriptionFilter } from '../model/filter.js';
 export {
   AckTimeout,
@@ -16,6 +18,8 @@ export {
   SubscriptionsNotSupported,
 } from '../model/subscription-error.js';
 export type { TaskState } from '../model/task.js';
+export type { CursorStore, EventMode, EventWatchOptions } from './events/options.js';
+export { type EventWatch, watchEvents } from './events/watch-events.js';
 export { listen } from './listen.js';
 export type { ClientInfo, ClientListenOptions, ListenMessage, TokenProvider } from './options.js';
 export type { Era, Subscription } from './subscription.js';

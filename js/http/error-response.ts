@@ -32,11 +32,6 @@ export class ErrorResponses {
     return response;
   }
 
-  /** Returns a refusal as a JSON-RPC error in a response with status 200. */
-  asJsonRpcError(refusal: Answer): Response {
-    return this.answer({ ...refusal, status: 200, retryAfter: undefined });
-  }
-
   /** Returns the response to a caller that was denied. */
   denied(refusal: Answer, { retryAfter, wwwAuthenticate }: DenialFields): Response {
     const response = this.answer(refusal);

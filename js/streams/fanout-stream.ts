@@ -5,7 +5,7 @@ import { ListenError } from '../model/error.js';
 import { type Deferred, deferred } from '../timing/deferred.js';
 import type { Retirement } from '../wasm/server/bindings.js';
 import { ignoringTrap } from '../wasm/server/guard.js';
-import { NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
+import { type ChunkSink, NO_QUEUE, ResponseBody, sseResponse } from './bodies/response-body.js';
 import type { FanoutDriver } from './fanout-driver.js';
 import type { OwnRequest } from './own-request.js';
 import { SETTLE_MS } from './registry.js';
@@ -29,7 +29,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
    * undefined.
    */
   request: OwnRequest | undefined;
-  #body: ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined;
+  #body: ChunkSink | ResponseBody | undefined;
   #attached: Deferred<void> | undefined;
 
   constructor(
@@ -47,17 +47,36 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   /** Returns the response to the listen request, whose body is the stream. */
   response(): Response {
     if (this.request === undefined) return sseResponse(new ReadableStream(this, NO_QUEUE));
-    const body = new ResponseBody({
-      onOpen: () => ignoringTrap(() => this.streams.handleOpen(this)),
-      onRoom: () => this.#onRoom(),
-      onDisconnect: () => this.cancel(),
-    });
+    const body = this.#newBody();
     this.#body = body;
     return body.response();
   }
 
+  get holder(): object {
+    return this.streams;
+  }
+
+  /** Passes each chunk of the output to `onChunk`, instead of writing it to a response. */
+  into(onChunk: (chunk: Uint8Array) => void): void {
+    const sink = {
+      desiredSize: 1,
+      enqueue: (chunk: Uint8Array = EMPTY) => {
+        if (this.request === undefined) this.streams.markReady(this);
+        onChunk(chunk);
+      },
+      close: () => {},
+    };
+    const body = this.request === undefined ? undefined : this.#newBody();
+    this.#body = body ?? sink;
+    if (body !== undefined) body.into(sink);
+    else {
+      ignoringTrap(() => this.streams.handleOpen(this));
+      this.pull();
+    }
+  }
+
   /** The body; undefined before the client reads and after it has disconnected. */
-  get body(): ReadableStreamDefaultController<Uint8Array> | ResponseBody | undefined {
+  get body(): ChunkSink | ResponseBody | undefined {
     return this.#body;
   }
 
@@ -141,10 +160,19 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     this.request?.leave();
   }
 
+  #newBody(): ResponseBody {
+    return new ResponseBody({
+      onOpen: () => ignoringTrap(() => this.streams.handleOpen(this)),
+      onRoom: () => this.#onRoom(),
+      onDisconnect: () => this.cancel(),
+    });
+  }
+
   #onRoom(): void {
     if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
   }
 }
 
+const EMPTY = new Uint8Array();
 /** The id of a stream that the core does not know. */
 export const NONE = -1;

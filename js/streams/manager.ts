@@ -24,9 +24,12 @@ import {
   Refusal,
   Retirement,
   type Stream,
+  type Tally,
 } from '../wasm/server/bindings.js';
+import { continentOf, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
+import type { InnerStream } from './inner/inner-stream.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { SETTLE_MS, StreamRegistry } from './registry.js';
 
@@ -131,15 +134,56 @@ export class StreamManager {
     permit: string | undefined,
     caller: CallerContext,
   ): Promise<Response | Refusal> {
-    const names = core.names(scopeOf(caller));
+    const stream = await this.#openFor(caller, core.names(scopeOf(caller)), (request, rest) =>
+      this.#options.discovery.use(request, rest, (known) =>
+        this.#openingOf(core, known, permit, caller),
+      ),
+    );
+    return typeof stream === 'number' ? stream : stream.response();
+  }
+
+  /**
+   * Opens a stream whose output stays in this process: `onChunk` receives it. `known` says what the
+   * stream may subscribe to, and `scope` which restricted events it receives, as JSON text.
+   */
+  async openInto(
+    core: Exchange,
+    { known, onChunk, onEnd, reauthorizer, scope }: InnerStream,
+    caller: CallerContext,
+  ): Promise<ServerStream | Refusal> {
+    const owner: StreamOwner = {
+      ...this.#owner,
+      ended: (stream, ending) => {
+        this.#owner.ended(stream, ending);
+        onEnd(ending);
+      },
+    };
+    const create = (): Stream =>
+      core.open(known, undefined, scope, this.#keepAliveMs(), performance.now(), this.#tally);
+    const stream = await this.#openFor(caller, core.names(scope), async () =>
+      this.#openingFor(calling(create), caller, owner, reauthorizer),
+    );
+    if (typeof stream !== 'number') stream.into(onChunk);
+    return stream;
+  }
+
+  /**
+   * Opens a stream for a caller, and waits until the bus has confirmed it. `names` is the number of
+   * bytes of its names; `prepare` returns the stream of the core with its options.
+   */
+  async #openFor(
+    caller: CallerContext,
+    names: number,
+    prepare: (request: Request, rest: unknown[]) => Promise<Opening>,
+  ): Promise<ServerStream | Refusal> {
     const refusal = this.refusal(caller, names);
     if (refusal !== undefined) return refusal;
     this.#openingCount += 1;
     const share = this.#quota.reserve(caller, names);
     try {
-      const stream = await this.#opened(core, permit, caller);
+      const stream = await this.#opened(caller, prepare);
       this.#add(stream, share, this.#options.observer.opened('listen', caller.request));
-      return stream.response();
+      return stream;
     } catch (error) {
       this.#quota.free(share);
       // A client that disconnected while its stream was opening is not an error, and receives no
@@ -171,18 +215,14 @@ export class StreamManager {
   }
 
   async #opened(
-    core: Exchange,
-    permit: string | undefined,
-    caller: CallerContext,
+    { args, request }: CallerContext,
+    prepare: (request: Request, rest: unknown[]) => Promise<Opening>,
   ): Promise<ServerStream> {
-    const { bus, discovery, intervals, timeouts } = this.#options;
-    const { args, request } = caller;
+    const { bus, intervals, timeouts } = this.#options;
     const { attachMs } = timeouts;
     if (bus.openStream === undefined)
       await withTimeout(finiteTimeout(attachMs), bus.ready?.(), attachTimeout);
-    const opening = await discovery.use(request, args, (known) =>
-      this.#openingOf(core, known, permit, caller),
-    );
+    const opening = await prepare(request, args);
     const attachOptions = {
       attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
@@ -248,20 +288,29 @@ export class StreamManager {
         scopeOf(caller),
         this.#keepAliveMs(),
         performance.now(),
-        this.#streams.tally,
+        this.#tally,
       );
     return this.#ownOpening(calling(create), caller);
   }
 
   #ownOpening(stream: Stream, caller: CallerContext): Opening {
+    return this.#openingFor(stream, caller, this.#owner, this.#reauthorizer(caller));
+  }
+
+  #openingFor(
+    stream: Stream,
+    caller: CallerContext,
+    owner: StreamOwner,
+    reauthorizer: Reauthorizer | undefined,
+  ): Opening {
     const { intervals, timeouts } = this.#options;
     return {
       stream,
-      owner: this.#owner,
+      owner,
       writeMs: timeouts.writeMs,
       maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
       expiresAt: caller.expiresAt,
-      reauthorizer: this.#reauthorizer(caller),
+      reauthorizer,
       signal: caller.request.signal,
     };
   }
@@ -305,6 +354,10 @@ export class StreamManager {
     return streams;
   }
 
+  get #tally(): Tally {
+    return this.#streams.tally;
+  }
+
   get #reauthorizeOptions(): ReauthorizeOptions {
     const { authorizeOptions, intervals, principalOptions } = this.#options;
     return { authorizeOptions, principalOptions, ms: intervals.authorizationTtlMs };
@@ -344,18 +397,4 @@ function lateAnswer(): ListenError {
 
 function attachTimeout(): ListenError {
   return new ListenError('attach-timeout', 'the bus did not answer in time');
-}
-
-/**
- * Returns the groups and the principal of a stream as JSON text: which restricted events it
- * receives.
- */
-function scopeOf({ groups, principal }: CallerContext): string {
-  return JSON.stringify({ groups, ...(principal !== undefined && { principals: [principal] }) });
-}
-
-/** Returns the client's continent, on Workers. */
-function continentOf(request: Request): string | undefined {
-  const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
-  return typeof continent === 'string' ? continent : undefined;
 }

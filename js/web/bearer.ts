@@ -10,10 +10,11 @@ export async function bears(request: Request, secret: string): Promise<boolean> 
 /** Returns whether two texts are equal. Compares their digests in constant time. */
 export async function isSameSecret(given: string, wanted: string): Promise<boolean> {
   const [one, other] = await Promise.all([digest(given), digest(wanted)]);
-  return isSame(one, other);
+  return isSameBytes(one, other);
 }
 
-function isSame(given: Uint8Array, wanted: Uint8Array): boolean {
+/** Returns whether two digests of the same length are equal. Compares in constant time. */
+export function isSameBytes(given: Uint8Array, wanted: Uint8Array): boolean {
   return (
     given.reduce((difference, byte, index) => difference | (byte ^ (wanted[index] ?? 0)), 0) === 0
   );

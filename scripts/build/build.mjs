@@ -52,7 +52,7 @@ export function isCoreBuilt() {
 async function buildCore() {
   await compileSides();
   await emptyFolder('pkg');
-  await Promise.all([bindSide(server), bindSide(client)]);
+  await Promise.all(sides.map(bindSide));
 }
 
 async function coreParts() {
@@ -61,13 +61,13 @@ async function coreParts() {
 }
 
 /**
- * Compiles both sides. Each has its own profile, and so its own folder: neither waits for the
- * other. The bindings are optimized for size, because they run once per call; the core does the
- * work for each event and stream.
+ * Compiles all sides. Each has its own profile, and so its own folder: none waits for another. The
+ * bindings are optimized for size, because they run once per call; the core does the work for each
+ * event and stream.
  */
 async function compileSides() {
   const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
-  await Promise.all([server, client].map((side) => compileSide(side, env)));
+  await Promise.all(sides.map((side) => compileSide(side, env)));
 }
 
 /**
@@ -175,7 +175,8 @@ async function emptyFolder(folder) {
 }
 
 /**
- * The server and the client are separate modules, so that a page loads only the client.
+ * Each side is a separate module, so that a page loads no server, and a server without MCP Events
+ * loads nothing of them.
  * @typedef {object} Side
  * @property {string} features of the crate `bindings`
  * @property {string} profile of Cargo.toml
@@ -197,6 +198,14 @@ const client = {
   folder: 'pkg/client',
   name: 'mcp_listen_client',
 };
+/** @type {Side} */
+const events = {
+  features: 'events',
+  profile: 'events',
+  folder: 'pkg/events',
+  name: 'mcp_listen_events',
+};
+const sides = [server, client, events];
 
 /** @type {import('../process/estimate.mjs').Cost} */
 const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80, least: 45 };

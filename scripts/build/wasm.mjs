@@ -13,4 +13,4 @@ export async function foreignImports(path) {
     .map(({ module, name }) => `${module}.${name}`);
 }
 
-const OWN_BINDINGS = /^\.\/mcp_listen(_client)?_bg\.js$/;
+const OWN_BINDINGS = /^\.\/mcp_listen(_client|_events)?_bg\.js$/;

@@ -4,6 +4,7 @@ import { foreignImports } from '../build/wasm.mjs';
 import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
+import { tap } from '../process/tap.mjs';
 import { unverified } from './lock.mjs';
 import { proseChecks } from './prose.mjs';
 import { roomChecks } from './rooms.mjs';
@@ -12,15 +13,7 @@ import { roomChecks } from './rooms.mjs';
 
 /** Checks the rules of the repository; one TAP line each. */
 async function borders() {
-  const files = await sourceFiles();
-  let failed = 0;
-  for (const [index, [name, find]] of checks.entries()) {
-    const found = await find(files);
-    if (found.length > 0) failed += 1;
-    process.stdout.write(`${found.length > 0 ? 'not ok' : 'ok'} ${index + 1} - ${name}\n`);
-    for (const place of found) process.stdout.write(`  # ${place}\n`);
-  }
-  process.exitCode = failed > 0 ? 1 : 0;
+  await tap(checks, await sourceFiles());
 }
 
 /**
@@ -59,6 +52,10 @@ export const checks = [
     'the built client imports its own bindings only',
     () => foreignImports(join(root, 'pkg', 'client', 'mcp_listen_client_bg.wasm')),
   ],
+  [
+    'the built events core imports its own bindings only',
+    () => foreignImports(join(root, 'pkg', 'events', 'mcp_listen_events_bg.wasm')),
+  ],
   ['no source file has more than 400 lines', (files) => longerThan(400, matching(files, sources))],
   [
     'no folder of js/, src/, console/ or scripts/ has more than 12 files',
@@ -84,7 +81,7 @@ export const checks = [
 ];
 
 const hostSources = /^(?!\s*\/\/).*(\b(Instant|SystemTime|getrandom)\b|\brand::)/;
-const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/(client-)?node\.ts$)/;
+const nodeFiles = /^js\/(cli\/|node\/|wasm\/modules\/(events\/|client-)?node\.ts$)/;
 const sources = /\.(rs|ts|mjs|js|py|html)$|^\.ci\//;
 
 /** @param {string} scheme of a module's name */

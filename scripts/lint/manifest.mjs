@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { run } from '../process/command.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
+import { tap } from '../process/tap.mjs';
 import { documentOf } from './requirements.mjs';
 
 /** @typedef {import('./requirements.mjs').Part} Part */
@@ -29,14 +30,7 @@ async function manifest() {
     known: await knownTests(),
     document: await readDocument(),
   };
-  let failed = 0;
-  for (const [index, [name, find]] of checks.entries()) {
-    const found = find(evidence);
-    if (found.length > 0) failed += 1;
-    process.stdout.write(`${found.length > 0 ? 'not ok' : 'ok'} ${index + 1} - ${name}\n`);
-    for (const place of found) process.stdout.write(`  # ${place}\n`);
-  }
-  process.exitCode = failed > 0 ? 1 : 0;
+  await tap(checks, evidence);
 }
 
 /**

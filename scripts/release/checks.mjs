@@ -170,6 +170,7 @@ const versionFields = [
   versionField('package.json', /(^ {2}"version": ")([^"]+)(")/m),
   versionField('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
   versionField('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
+  versionField('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
   versionField('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
   ...['', '-bindings', '-browser'].map((name) =>
     versionField('Cargo.lock', inLockOf(`mcp-listen${name}`)),

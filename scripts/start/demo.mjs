@@ -16,8 +16,8 @@ export const demoBundle = join(root, folder, 'worker');
 
 /**
  * Returns what `npm start` has to build. The core is compiled once and without optimization, with
- * server and client in one module, and the Worker is bundled from the sources. This differs from
- * the release, so it is kept in a separate folder.
+ * all sides in one module, and the Worker is bundled from the sources. This differs from the
+ * release, so it is kept in a separate folder.
  * @returns {Promise<Part[]>}
  */
 export async function demoParts() {
@@ -65,7 +65,7 @@ function compileCore() {
 }
 
 async function buildWorker() {
-  await unlessFresh('start-core', corePaths, bindBoth);
+  await unlessFresh('start-core', corePaths, bindAll);
   await unlessFresh('start-worker', workerPaths, async () => {
     await copySources();
     await buildConsole(join(root, folder));
@@ -75,21 +75,22 @@ async function buildWorker() {
   });
 }
 
-/** Server and client are the same module, but separate instances, as in the release. */
-async function bindBoth() {
+/** All sides are the same module, but separate instances, as in the release. */
+async function bindAll() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });
-  await mkdir(join(root, pkg, 'client'), { recursive: true });
+  await mkdir(join(root, pkg), { recursive: true });
   await writeBindings(
     'target/wasm32-unknown-unknown/start/mcp_listen_bindings.wasm',
     pkg,
     'mcp_listen',
   );
-  for (const file of ['.js', '_bg.wasm'])
-    await cp(
-      join(root, pkg, `mcp_listen${file}`),
-      join(root, pkg, 'client', `mcp_listen_client${file}`),
-    );
+  for (const side of ['client', 'events'])
+    for (const file of ['.js', '_bg.wasm'])
+      await cp(
+        join(root, pkg, `mcp_listen${file}`),
+        join(root, pkg, side, `mcp_listen_${side}${file}`),
+      );
 }
 
 /**

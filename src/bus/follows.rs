@@ -35,11 +35,6 @@ impl Follows {
         self.index.topics()
     }
 
-    /// Each topic with the shards that follow it.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (ShardId, &Topic)> {
-        self.index.entries()
-    }
-
     /// Returns the shards that follow the topics of `event`.
     pub(super) fn matching(&self, event: &ServerEvent) -> Vec<ShardId> {
         self.index.matching(event)

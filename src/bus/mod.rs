@@ -102,11 +102,6 @@ impl Bus {
         self.floor = floor;
     }
 
-    /// Publishes an event without a time.
-    pub fn publish(&mut self, event: &ServerEvent) -> Publication {
-        self.publish_at(event, None)
-    }
-
     /// Publishes an event, `at` milliseconds after 1970, from which streams measure the delay of
     /// its delivery.
     pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
@@ -137,27 +132,5 @@ impl Bus {
             scope: Scope::default(),
             ..topics.into()
         }
-    }
-}
-
-impl Publication {
-    /// Returns the receiving edges in ascending order.
-    pub fn edges(&self) -> Vec<EdgeId> {
-        let mut edges: Vec<EdgeId> = self
-            .deliveries
-            .iter()
-            .flat_map(|delivery| delivery.edges.iter().copied())
-            .collect();
-        edges.sort_unstable();
-        edges
-    }
-
-    /// Returns the frame for `edge`.
-    pub fn message_for(&self, edge: EdgeId) -> Option<&str> {
-        let delivery = self
-            .deliveries
-            .iter()
-            .find(|delivery| delivery.edges.contains(&edge))?;
-        Some(&delivery.message)
     }
 }

@@ -40,11 +40,6 @@ impl Bus {
         };
     }
 
-    /// Returns the bytes of the names that all shards follow.
-    pub fn shard_names(&self) -> usize {
-        self.shards.follows.names()
-    }
-
     /// Restores a shard after a restart.
     pub fn restore_shard(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
         self.shards
@@ -168,11 +163,6 @@ impl Bus {
     /// edges.
     pub fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
         self.shards.placement.shards()
-    }
-
-    /// Returns each shard with each of its topics.
-    pub fn rows(&self) -> impl Iterator<Item = (ShardId, &Topic)> {
-        self.shards.follows.entries()
     }
 
     /// Returns the shards that follow the topics of `event`.

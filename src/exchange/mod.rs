@@ -197,8 +197,6 @@ impl Exchange {
                     Some(Step::Listen(accepted.clone()))
                 }
                 listen::Verdict::Rejected(rejection) => self.reject(rejection.clone()),
-                // A listen by its header fields is a listen by its body too, or is invalid.
-                listen::Verdict::NotOurs => self.reject(Rejection::new(Reason::Unavailable, None)),
             },
             Stage::Other => self.other(),
             Stage::Session(_) => self.session(),

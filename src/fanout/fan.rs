@@ -32,7 +32,7 @@ impl Fan {
     }
 
     /// Ends the chunk of the bytes added last. Returns its index.
-    pub(super) fn end_chunk(&mut self) -> usize {
+    pub(crate) fn end_chunk(&mut self) -> usize {
         self.ends.push(self.bytes.len());
         self.ends.len() - 1
     }

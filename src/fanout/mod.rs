@@ -18,7 +18,6 @@ use crate::{
     bus::Mark,
     clock::Millis,
     listen::{Ending, Next, Output, ServerStream, Stamp},
-    tally::Tally,
     vocabulary::{
         filter::SubscriptionFilter,
         position::Position,
@@ -28,10 +27,10 @@ use crate::{
 };
 
 use chunks::Chunks;
-use numbers::Numbers;
 use slots::Slots;
 
 pub use fan::Fan;
+pub(crate) use numbers::Numbers;
 pub use published::Published;
 pub use slots::StreamId;
 pub use tended::Tended;
@@ -61,15 +60,9 @@ pub struct Fanout {
     due: Vec<StreamId>,
     /// The events of the last publish.
     last: Vec<Published>,
-    tally: Option<Arc<Tally>>,
 }
 
 impl Fanout {
-    /// Counts events and notifications in `tally`. Call it before the first stream is opened.
-    pub fn count_in(&mut self, tally: Arc<Tally>) {
-        self.tally = Some(tally);
-    }
-
     /// Adds a stream. Events that are published from now on are held for it until
     /// [`Fanout::handle_attached`]. A stream that honors nothing ends at once.
     pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
@@ -98,9 +91,6 @@ impl Fanout {
     }
 
     fn hold(&mut self, mut stream: ServerStream, from: Position) -> StreamId {
-        if let Some(tally) = &self.tally {
-            stream.count_in(tally.clone());
-        }
         let group = self.stamps.enter(stream.stamp());
         let honored = self.keep(stream.shared_honored());
         stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);

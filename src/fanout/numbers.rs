@@ -4,7 +4,7 @@ use crate::sorted::Map;
 
 /// Interns names as small numbers while they are in use; freed numbers are reused.
 #[derive(Debug)]
-pub(super) struct Numbers<N> {
+pub(crate) struct Numbers<N> {
     entries: Map<N, Entry>,
     free: Vec<u32>,
 }
@@ -26,12 +26,12 @@ impl<N> Default for Numbers<N> {
 
 impl<N: Clone + Ord> Numbers<N> {
     /// Returns the stored copy of the name, which all users can share.
-    pub(super) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
+    pub(crate) fn kept<'a>(&'a self, name: &'a N) -> &'a N {
         self.entries.key(name).unwrap_or(name)
     }
 
     /// Adds a use of a name. Returns its number.
-    pub(super) fn enter(&mut self, name: &N) -> u32 {
+    pub(crate) fn enter(&mut self, name: &N) -> u32 {
         if let Some(entry) = self.entries.get_mut(name) {
             entry.uses += 1;
             return entry.number;
@@ -44,7 +44,7 @@ impl<N: Clone + Ord> Numbers<N> {
     }
 
     /// Removes a use of a name. Returns its number.
-    pub(super) fn leave(&mut self, name: &N) -> Option<u32> {
+    pub(crate) fn leave(&mut self, name: &N) -> Option<u32> {
         let entry = self.entries.get_mut(name)?;
         let number = entry.number;
         entry.uses -= 1;

@@ -13,6 +13,16 @@ pub struct StreamId {
 }
 
 impl StreamId {
+    /// Creates an id, for another holder of streams.
+    pub(crate) fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+
+    /// Returns the generation of the slot.
+    pub(crate) fn generation(self) -> u32 {
+        self.generation
+    }
+
     /// Returns the slot of the stream: a small number, unique among the streams that are held.
     pub fn slot(self) -> u32 {
         self.slot

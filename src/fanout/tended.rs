@@ -1,4 +1,3 @@
-use alloc::sync::Arc;
 use core::ops::Deref;
 
 use crate::{
@@ -29,16 +28,6 @@ impl<'s> Tended<'s> {
     /// As [`ServerStream::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Millis) {
         self.0.handle_timeout(now);
-    }
-
-    /// As [`ServerStream::grant_for`].
-    pub fn grant_for(&mut self, span: Millis, now: Millis) {
-        self.0.grant_for(span, now);
-    }
-
-    /// As [`ServerStream::poll_question`].
-    pub fn poll_question(&mut self) -> Option<Arc<SubscriptionFilter>> {
-        self.0.poll_question()
     }
 
     /// As [`ServerStream::handle_granted`].

@@ -211,11 +211,6 @@ impl Isolate {
         call
     }
 
-    /// Whether the streams receive every event of their topics, as far as is known.
-    pub fn is_certain(&self) -> bool {
-        self.upstream.is_certain()
-    }
-
     /// Requests from the bus everything published before this call: see [`Isolate::is_settled`].
     pub fn settle(&mut self, now: Millis) {
         self.upstream.settle(now);
@@ -248,16 +243,6 @@ impl Isolate {
     /// for it.
     pub fn names(&self) -> usize {
         self.fanout.index().names()
-    }
-
-    /// Returns the maximum bytes of these names, as far as is known.
-    pub fn room(&self) -> usize {
-        self.upstream.room()
-    }
-
-    /// Returns how many times a topic of a stream was added or removed so far.
-    pub fn operations(&self) -> u64 {
-        self.fanout.index().operations()
     }
 
     /// Handles an unrecoverable gap: each open stream cues everything that it honors.

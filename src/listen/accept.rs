@@ -14,15 +14,13 @@ use crate::{
 use super::{request, stream::ServerStream};
 use crate::http::Headers;
 
-/// The judgment on an HTTP request.
+/// The judgment on a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A listen request that can be served.
+    /// A request that can be served.
     Accepted(Accepted),
-    /// A listen request that is answered with an error.
+    /// A request that is answered with an error.
     Rejected(Rejection),
-    /// Anything else: pass it on to the MCP server.
-    NotOurs,
 }
 
 /// The judgment on a request before its caller is authenticated.
@@ -65,7 +63,7 @@ impl Accepted {
     }
 }
 
-/// Whether the request may be a listen; every other request is [`Verdict::NotOurs`], without
+/// Whether the request may be a listen; every other request is [`Claim::NotOurs`], without
 /// reading its body.
 pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bool {
     let is_readable = headers.declare_json() && !headers.declare_more_than(limits.body_bytes);
@@ -115,16 +113,6 @@ pub fn judge(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     match json::read(body, limits.depth) {
         Ok(document) => judge_document(headers, &document, limits),
         Err(_) => Verdict::Rejected(Rejection::new(Reason::ParseError, None)),
-    }
-}
-
-/// Judges an HTTP request whose caller needs no authentication: [`claim`], then [`judge`].
-pub fn accept(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
-    match claim(method, headers, body, limits) {
-        Claim::Unread => judge(headers, body, limits),
-        Claim::Read(verdict) => verdict,
-        Claim::Rejected(rejection) => Verdict::Rejected(rejection),
-        Claim::NotOurs => Verdict::NotOurs,
     }
 }
 

@@ -97,11 +97,6 @@ impl ClientStream {
         Some(notice)
     }
 
-    /// Handles the loss of the connection, which ends the subscription.
-    pub fn handle_lost(&mut self) -> Option<Notice> {
-        (!self.is_ended()).then(|| self.end(ClientEnd::Lost))
-    }
-
     /// Cancels the subscription: no notice follows. Returns the notification for the server, on
     /// transports that require one; `None` if the subscription has ended already.
     pub fn cancel(&mut self) -> Option<String> {
@@ -114,23 +109,9 @@ impl ClientStream {
         &self.id
     }
 
-    /// Returns the requested filter.
-    pub fn requested(&self) -> &SubscriptionFilter {
-        &self.requested
-    }
-
     /// Whether the acknowledgment is pending.
     pub fn is_opening(&self) -> bool {
         matches!(self.state, State::Opening)
-    }
-
-    /// Returns the filter that the server honors; `None` before the acknowledgment and after the
-    /// end.
-    pub fn honored(&self) -> Option<&SubscriptionFilter> {
-        match &self.state {
-            State::Open { honored } => Some(honored),
-            State::Opening | State::Ended => None,
-        }
     }
 
     /// Whether the subscription has ended.

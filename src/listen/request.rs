@@ -28,7 +28,7 @@ pub(crate) fn id_of(document: &Document<'_>, limits: &Limits) -> Option<RequestI
 }
 
 /// Checks that the body is one JSON-RPC 2.0 request (2026-07-28, Base protocol, Requests).
-pub(super) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), Reason> {
+pub(crate) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), Reason> {
     let Some(object) = document.root.as_object() else {
         return Err(Reason::InvalidRequest(
             "The body must be one JSON-RPC request",
@@ -51,7 +51,7 @@ pub(super) fn check_shape(document: &Document<'_>, has_id: bool) -> Result<(), R
 }
 
 /// Checks that the routing headers match the body (2026-07-28, Streamable HTTP, Server Validation).
-pub(super) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<(), Reason> {
+pub(crate) fn check_headers(headers: &Headers<'_>, root: &Node<'_>) -> Result<(), Reason> {
     let version = version_of(root).and_then(Node::as_str);
     let is_repeated = |name: &&str| headers.get(name).is_some() && headers.single(name).is_none();
     if ["mcp-protocol-version", "mcp-method"]

@@ -67,16 +67,6 @@ impl<S: Store> Sessions<S> {
         Ok(self.room()?.all().sessions)
     }
 
-    /// Returns the store.
-    pub fn store(&self) -> &S {
-        &self.store
-    }
-
-    /// Consumes the sessions and returns the store.
-    pub fn into_store(self) -> S {
-        self.store
-    }
-
     /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()

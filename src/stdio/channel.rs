@@ -261,7 +261,6 @@ impl Channel {
                 self.answer(&rejection);
                 return None;
             }
-            Verdict::NotOurs => return None,
         };
         if let Some(reason) = self.problem_of(&accepted) {
             self.answer(&Rejection::new(reason, Some(accepted.id)));

@@ -378,11 +378,6 @@ impl Upstream {
             resyncs: former.resyncs + counts.resyncs,
         }
     }
-
-    /// Returns the maximum bytes of the names of all topics, as far as is known.
-    pub(crate) fn room(&self) -> usize {
-        self.wants.room_bytes()
-    }
 }
 
 /// Maximum bytes of names before the bus has reported its room: an attach is one frame.

@@ -22,11 +22,6 @@ impl ToldRoom {
         self.bytes = bytes.unwrap_or(usize::MAX);
     }
 
-    /// Returns the maximum bytes of names, as far as is known.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Whether there is room for `new` bytes in addition to the `held` ones. The report may be old,
     /// so if there is no room, it is time to ask again.
     pub(crate) fn admits(&mut self, held: usize, new: usize, now: Millis) -> bool {

@@ -108,11 +108,6 @@ impl Wants {
         &mut self.room
     }
 
-    /// Returns the maximum bytes of the names of all followed topics, as far as is known.
-    pub(crate) fn room_bytes(&self) -> usize {
-        self.room.bytes()
-    }
-
     /// Whether the bus has room for `new` bytes in addition to the `held` ones, as far as is known.
     pub(crate) fn admits(&mut self, held: usize, new: usize, now: Millis) -> bool {
         self.room.admits(held, new, now)

@@ -68,16 +68,7 @@ impl Streams {
         max: usize,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
-        let now = self.now();
-        let mut shared = self.lock();
-        if shared.is_closing {
-            return Err(Full::Closing);
-        }
-        if shared.slots.len() >= max {
-            return Err(Full::TooMany);
-        }
-        let id = shared.fanout.open(make(now), now);
-        self.register(&mut shared, id, now);
+        let id = self.register(max, |fanout, now| fanout.open(make(now), now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -86,17 +77,25 @@ impl Streams {
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamId, Full> {
+        self.register(usize::MAX, |fanout, now| {
+            fanout.open_polled(make(now), now)
+        })
+    }
+
+    fn register(
+        self: &Arc<Self>,
+        max: usize,
+        open: impl FnOnce(&mut Fanout, Millis) -> StreamId,
+    ) -> Result<StreamId, Full> {
         let now = self.now();
         let mut shared = self.lock();
         if shared.is_closing {
             return Err(Full::Closing);
         }
-        let id = shared.fanout.open_polled(make(now), now);
-        self.register(&mut shared, id, now);
-        Ok(id)
-    }
-
-    fn register(self: &Arc<Self>, shared: &mut Shared, id: StreamId, now: Millis) {
+        if shared.slots.len() >= max {
+            return Err(Full::TooMany);
+        }
+        let id = open(&mut shared.fanout, now);
         // The bus is in this process, so the stream is attached at once.
         shared.fanout.handle_attached(id, now);
         shared.slots.insert(id, BodySlot::default());
@@ -105,6 +104,7 @@ impl Streams {
             shared.timer = Some(tokio::spawn(timer));
         }
         self.rescheduled.notify_one();
+        Ok(id)
     }
 
     /// Publishes changes to every stream that honors them. The cost depends on the streams that

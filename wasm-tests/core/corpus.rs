@@ -186,23 +186,24 @@ fn run(file: &str) {
 
 impl Case {
     /// The steps of a host: what HTTP alone decides, then who the caller is, then everything else.
-    fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Verdict {
+    /// The answer is none to what the handler behind gets.
+    fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Option<Verdict> {
         let Options { limits, legacy, .. } = &self.options;
         match listen::claim(method, headers, body, limits) {
-            Claim::Rejected(rejection) => Verdict::Rejected(rejection),
-            Claim::Unread => self.named(|| listen::judge(headers, body, limits)),
-            Claim::Read(verdict) => self.named(|| verdict),
+            Claim::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+            Claim::Unread => Some(self.named(|| listen::judge(headers, body, limits))),
+            Claim::Read(verdict) => Some(self.named(|| verdict)),
             Claim::NotOurs if legacy.as_deref() == Some("sessions") => {
                 self.judge_in_session(legacy::judge(method, headers, body, limits))
             }
-            Claim::NotOurs => Verdict::NotOurs,
+            Claim::NotOurs => None,
         }
     }
 
     /// There are no sessions that a case could name: an id is refused before its caller is named.
-    fn judge_in_session(&self, verdict: legacy::Verdict) -> Verdict {
+    fn judge_in_session(&self, verdict: legacy::Verdict) -> Option<Verdict> {
         let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
-        match verdict {
+        Some(match verdict {
             legacy::Verdict::Rejected(rejection) if rejection.reason.is_of_http() => {
                 Verdict::Rejected(rejection)
             }
@@ -212,8 +213,8 @@ impl Case {
             legacy::Verdict::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }
-            legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => Verdict::NotOurs,
-        }
+            legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => return None,
+        })
     }
 
     fn names_session(&self) -> bool {
@@ -238,7 +239,7 @@ impl Case {
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
         match self.judge(method, headers, &body) {
-            Verdict::Accepted(accepted) => {
+            Some(Verdict::Accepted(accepted)) => {
                 let everything = Capabilities {
                     tools_list_changed: true,
                     prompts_list_changed: true,
@@ -256,8 +257,8 @@ impl Case {
                 );
                 assert_eq!(Some(honored.to_json()), text(expect.ack.as_ref()), "{name}");
             }
-            Verdict::Rejected(rejection) => self.check_rejection(&rejection),
-            Verdict::NotOurs => {
+            Some(Verdict::Rejected(rejection)) => self.check_rejection(&rejection),
+            None => {
                 assert!(
                     expect.status.is_none() && expect.ack.is_none(),
                     "{name} passed"

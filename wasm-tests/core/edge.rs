@@ -13,6 +13,7 @@ use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     alone::{Alone, Frame},
     any::{any_event, any_filter, check},

@@ -43,6 +43,12 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn stream(raw_id: &str, filter: &SubscriptionFilter, now: Millis) -> ServerStream {
+    let mut stream = ServerStream::new(id(raw_id), filter.clone(), Millis(30), now);
+    stream.stall_after(Millis(50));
+    stream
+}
+
 /// One stream twice: in a fan-out, and alone.
 struct Twin {
     id: StreamId,
@@ -53,15 +59,16 @@ struct Twin {
 }
 
 impl Twin {
-    fn open(fanout: &mut Fanout, raw_id: &str, filter: &SubscriptionFilter, now: Millis) -> Self {
-        let [mut alone, mut stream] =
-            [(); 2].map(|()| ServerStream::new(id(raw_id), filter.clone(), Millis(30), now));
-        alone.stall_after(Millis(50));
+    fn open(
+        fanout: &mut Fanout,
+        mut alone: ServerStream,
+        stream: ServerStream,
+        now: Millis,
+    ) -> Self {
         alone.handle_attached(now);
-        if filter.is_empty() {
+        if alone.honored().is_empty() {
             alone.close();
         }
-        stream.stall_after(Millis(50));
         let opened = fanout.open(stream, now);
         fanout.handle_attached(opened, now);
         Self {
@@ -107,10 +114,11 @@ impl Twins {
     fn take(&mut self, step: Step) {
         match step {
             Step::Open(raw_id, filter) => {
-                self.fanout.count_in(self.of_fanout.clone());
-                let mut twin = Twin::open(&mut self.fanout, raw_id, &filter, self.now);
-                twin.alone.count_in(self.of_alone.clone());
-                self.all.push(twin);
+                let [mut alone, mut stream] = [(); 2].map(|()| stream(raw_id, &filter, self.now));
+                alone.count_in(self.of_alone.clone());
+                stream.count_in(self.of_fanout.clone());
+                self.all
+                    .push(Twin::open(&mut self.fanout, alone, stream, self.now));
             }
             Step::Publish(events) => self.publish(events),
             Step::Gap => {

@@ -1,7 +1,7 @@
 //! What edges and their bus say to each other, as the tests write it. The log is `e`.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowReply, Mark, Position, Received},
+    bus::{Bus, EdgeId, FollowReply, Mark, Position, Publication, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
@@ -9,6 +9,40 @@ use mcp_listen::{
 };
 
 use crate::any::{claim, uri};
+
+/// Publishes without a time.
+pub(crate) trait Publish {
+    fn publish(&mut self, event: &ServerEvent) -> Publication;
+}
+
+impl Publish for Bus {
+    fn publish(&mut self, event: &ServerEvent) -> Publication {
+        self.publish_at(event, None)
+    }
+}
+
+/// Who receives a published event.
+pub(crate) trait Receivers {
+    /// The edges, ascending.
+    fn edges(&self) -> Vec<EdgeId>;
+    /// The frame for an edge.
+    fn message_for(&self, edge: EdgeId) -> Option<&str>;
+}
+
+impl Receivers for Publication {
+    fn edges(&self) -> Vec<EdgeId> {
+        let all = self.deliveries.iter();
+        let mut edges: Vec<EdgeId> = all.flat_map(|it| it.edges.iter().copied()).collect();
+        edges.sort_unstable();
+        edges
+    }
+
+    fn message_for(&self, edge: EdgeId) -> Option<&str> {
+        let mut all = self.deliveries.iter();
+        let delivery = all.find(|delivery| delivery.edges.contains(&edge))?;
+        Some(&delivery.message)
+    }
+}
 
 /// All topics of a filter.
 pub(crate) fn topics(filter: &SubscriptionFilter) -> Topics {

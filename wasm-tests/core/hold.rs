@@ -17,6 +17,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, claim, updated, uri};
 use crate::follow;
+use crate::follow::{Publish as _, Receivers as _};
 
 const T0: Millis = Millis(0);
 

@@ -16,6 +16,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::alone::Alone;
+use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{id, updated, uri},
     follow,

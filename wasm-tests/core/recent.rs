@@ -8,6 +8,7 @@ use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::follow::Publish as _;
 use crate::{
     any::{any_event, any_filter, check},
     follow,

@@ -5,7 +5,7 @@ use mcp_listen::{
     http::Headers,
     id::RequestId,
     limits::Limits,
-    listen::{self, Verdict},
+    listen::{self, Claim, Verdict},
 };
 
 pub const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
@@ -17,13 +17,27 @@ pub fn body(id: &str, notifications: &str) -> String {
     )
 }
 
+/// The judgment on a request whose caller needs no authentication; `None` if it is no listen.
+pub fn judged(
+    method: &str,
+    headers: &Headers<'_>,
+    body: &[u8],
+    limits: &Limits,
+) -> Option<Verdict> {
+    match listen::claim(method, headers, body, limits) {
+        Claim::Unread => Some(listen::judge(headers, body, limits)),
+        Claim::Read(verdict) => Some(verdict),
+        Claim::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Claim::NotOurs => None,
+    }
+}
+
+/// The judgment on a request that has to be a listen.
+#[track_caller]
 pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> Verdict {
-    listen::accept(
-        "POST",
-        &Headers::new(headers),
-        body.as_ref(),
-        &Limits::default(),
-    )
+    let headers = Headers::new(headers);
+    let verdict = judged("POST", &headers, body.as_ref(), &Limits::default());
+    verdict.expect("it is a listen")
 }
 
 #[track_caller]

@@ -16,6 +16,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::alone::{Alone, Frame};
 use crate::any::{any_event, any_filter, check, claim, task, task_id, updated, uri};
 use crate::follow;
+use crate::follow::{Publish as _, Receivers as _};
 
 fn mark(epoch: &str, position: u64) -> Mark {
     Mark {

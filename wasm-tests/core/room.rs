@@ -10,6 +10,7 @@ use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{check, updated, uri},
     delta::{attach, bus, change, watching},

@@ -22,6 +22,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::alone::Alone;
 use crate::any::{id, updated};
 use crate::follow;
+use crate::follow::{Publish as _, Receivers as _};
 
 const T0: Millis = Millis(0);
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;

@@ -20,6 +20,7 @@ use mcp_listen::{
 };
 
 use crate::alone::{Alone, Frame};
+use crate::request::judged;
 use crate::resume::Host;
 
 /// A server that has one session, and a bus with its log.
@@ -67,10 +68,10 @@ impl SessionHost {
         if let Screening::Refused(reason, _) = policy.screen(method, URL, headers) {
             return refused(&Rejection::new(reason, None));
         }
-        match listen::accept(method, headers, body, &self.limits) {
-            listen::Verdict::Rejected(rejection) => return refused(&rejection),
-            listen::Verdict::Accepted(accepted) => panic!("{accepted:?}"),
-            listen::Verdict::NotOurs => {}
+        match judged(method, headers, body, &self.limits) {
+            Some(listen::Verdict::Rejected(rejection)) => return refused(&rejection),
+            Some(listen::Verdict::Accepted(accepted)) => panic!("{accepted:?}"),
+            None => {}
         }
         match judge(method, headers, body, &self.limits) {
             Verdict::Rejected(rejection) => refused(&rejection),

@@ -10,7 +10,7 @@ use mcp_listen::{
     http::Headers,
     id::{Ids, RequestId},
     limits::Limits,
-    listen::{self, Accepted, Verdict},
+    listen::{Accepted, Verdict},
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -19,6 +19,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     any::{any_filter, check, updated, uri},
     client::tools,
+    request::judged,
 };
 
 pub(crate) const STREAM: &str = "Content-Type: text/event-stream";
@@ -107,13 +108,9 @@ pub(crate) fn accept(request: &HttpRequest) -> Accepted {
     let lines = lines.join("\n");
     let body = request.body.as_deref().unwrap();
     let headers = Headers::new(&lines);
-    match listen::accept(
-        request.method,
-        &headers,
-        body.as_bytes(),
-        &Limits::default(),
-    ) {
-        Verdict::Accepted(accepted) => accepted,
+    let limits = Limits::default();
+    match judged(request.method, &headers, body.as_bytes(), &limits) {
+        Some(Verdict::Accepted(accepted)) => accepted,
         verdict => panic!("{verdict:?}"),
     }
 }

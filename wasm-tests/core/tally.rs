@@ -11,6 +11,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
+use crate::follow::Publish as _;
 use crate::{
     alone::Alone,
     any::{id, updated, uri},

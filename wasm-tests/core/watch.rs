@@ -149,16 +149,16 @@ fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
 #[test]
 fn it_says_where_it_stands() {
     let mut watched = Watched::new(1);
-    assert_eq!(watched.watch.state().name(), "connecting");
+    assert_eq!(watched.watch.state(), State::Connecting);
     watched.open();
     watched.acknowledge(&tools());
     assert_eq!(watched.told(), [live(tools(), false)]);
-    assert_eq!(watched.watch.state().name(), "live");
+    assert_eq!(watched.watch.state(), State::Live);
     watched.end();
     watched.wait();
-    assert_eq!(watched.watch.state().name(), "waiting");
+    assert_eq!(watched.watch.state(), State::Waiting);
     watched.watch.cancel();
-    assert_eq!(watched.watch.state().name(), "stopped");
+    assert_eq!(watched.watch.state(), State::Stopped);
     assert_eq!(watched.watch.poll_timeout(), None);
     watched.sleep(Millis(1_000_000));
     assert_eq!(watched.told(), []);

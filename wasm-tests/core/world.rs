@@ -17,6 +17,7 @@ use mcp_listen::{
 use crate::alone::{Alone, Frame};
 use crate::any::{id, is_of_same_key};
 use crate::follow;
+use crate::follow::{Publish as _, Receivers as _};
 
 /// How the bus answers an attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -212,7 +212,7 @@ impl BusLife {
     }
 
     fn publish(&mut self, event: &ServerEvent) {
-        let publication = self.bus.publish(event);
+        let publication = self.bus.publish_at(event, None);
         let mut told: Vec<EdgeId> = Vec::new();
         for delivery in &publication.deliveries {
             let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&delivery.message) else {

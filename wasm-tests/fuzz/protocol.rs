@@ -11,7 +11,7 @@ use mcp_listen::{
     http::{Headers, Policy},
     json,
     limits::Limits,
-    listen::{self, Verdict},
+    listen::{self, Claim, Verdict},
     message,
     session::{self, Excess, Reply},
 };
@@ -52,19 +52,29 @@ pub fn filter(bytes: &[u8]) {
 pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
-        match listen::accept("POST", &Headers::new(headers), bytes, &limits) {
-            Verdict::Accepted(accepted) => {
+        match judged("POST", &Headers::new(headers), bytes, &limits) {
+            Some(Verdict::Accepted(accepted)) => {
                 let text = std::str::from_utf8(bytes).unwrap();
                 assert!(text.contains(accepted.id.raw()), "the id is another one");
             }
-            Verdict::Rejected(rejection) => {
+            Some(Verdict::Rejected(rejection)) => {
                 assert!((400..600).contains(&rejection.reason.status()));
                 let told = message::error(&rejection);
                 // With the id as it was written, which may be an integer that no double holds.
                 assert!(json::read(told.as_bytes(), 8).is_ok(), "it is no JSON");
             }
-            Verdict::NotOurs => {}
+            None => {}
         }
+    }
+}
+
+/// The judgment on a request whose caller needs no authentication; `None` if it is no listen.
+fn judged(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Option<Verdict> {
+    match listen::claim(method, headers, body, limits) {
+        Claim::Unread => Some(listen::judge(headers, body, limits)),
+        Claim::Read(verdict) => Some(verdict),
+        Claim::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Claim::NotOurs => None,
     }
 }
 
@@ -154,9 +164,8 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
                 break;
             }
             Step::Listen(accepted) => {
-                let verdict =
-                    listen::accept(method, &Headers::new(headers), body, &Limits::default());
-                assert_eq!(verdict, Verdict::Accepted(accepted.clone()));
+                let verdict = judged(method, &Headers::new(headers), body, &Limits::default());
+                assert_eq!(verdict, Some(Verdict::Accepted(accepted.clone())));
                 break;
             }
             _ => break,

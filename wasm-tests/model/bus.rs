@@ -142,7 +142,7 @@ impl Bus {
             return None;
         }
         let event = key.event(number);
-        let publication = memory.core.publish(&event);
+        let publication = memory.core.publish_at(&event, None);
         if cut != Cut::BeforeLog {
             self.disk.append(publication.position, key, number, now);
             self.tell_floor();

@@ -14,7 +14,7 @@ const FOLDER = join(root, '.build', 'docs');
 beforeAll(async () => {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
-  for (const page of ['concepts', 'jwt', 'migration']) {
+  for (const page of ['concepts', 'jwt', 'migration', 'webhooks']) {
     for (const [, name = '', code = ''] of (await textOf(page)).matchAll(
       /^```ts\n\/\/ (\S+)\n(.*?)^```$/gms,
     )) {

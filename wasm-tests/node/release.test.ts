@@ -9,7 +9,7 @@ import { prepare, problems } from '../../scripts/release/checks.mjs';
 const STATING = [
   ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
   ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
-  ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock'],
+  ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock', 'js/client/client-info.ts'],
 ];
 
 let folder: string;
@@ -67,7 +67,7 @@ describe('a version that is prepared and committed on main', () => {
 
 describe('a release is refused', () => {
   test.each(STATING)('where %s has another version', async (path) => {
-    await replace(path, '"1.2.0"', '"1.1.9"');
+    await replace(path, /(?<=["'])1\.2\.0(?=["'])/, '1.1.9');
     await commit();
     expect(await problems(folder, '1.2.0')).toEqual([`${path} has the version 1.1.9, not 1.2.0`]);
   });

@@ -102,4 +102,4 @@ async function reached(path: string, seen = new Set<string>()): Promise<string[]
 
 /** What belongs to a client, and what both sides are made of. */
 const CLIENT =
-  /^dist\/(entry\/client|client|wasm\/client|wasm\/modules\/client-\w+|wasm\/instance-guard|timing\/deferred|model\/(error|subscription-error))\b|^pkg\/client\//;
+  /^dist\/(entry\/client|client|wasm\/client|wasm\/modules\/client-\w+|wasm\/instance-guard|timing\/deferred|model\/(error|events|subscription-error))\b|^pkg\/client\//;

@@ -54,8 +54,26 @@ test.each([
   ['mcp-listen/hono', 'listen'],
   ['mcp-listen/testing', 'busPromises'],
   ['mcp-listen', 'brokerBus'],
+  ['mcp-listen/client', 'watchEvents'],
 ])('%s has %s', async (entry, name) => {
   expect((await bundled(`export * from '${entry}'`, ['node'])).exports).toContain(name);
+});
+
+test.each([
+  ['mcp-listen/webhook', 'createWebhookReceiver'],
+  ['mcp-listen/client/slim', 'watchEvents'],
+])('%s needs no core to receive events', async (entry, name) => {
+  const { files } = await bundled(`import { ${name} } from '${entry}'; console.log(${name});`, []);
+  expect(files.length).toBeGreaterThan(1);
+  expect(files.filter((file) => file.startsWith('pkg/') || /wasm/.test(file))).toEqual([]);
+});
+
+test('a client that watches no events has no code for them', async () => {
+  const { files } = await bundled(
+    `import { watch } from 'mcp-listen/client/slim'; console.log(watch);`,
+    [],
+  );
+  expect(files.filter((file) => file.includes('events/'))).toEqual([]);
 });
 
 test('what is not used is left out', async () => {

@@ -10,7 +10,7 @@ import {
 import { errors, type NatsConnection } from '@nats-io/transport-node';
 import type { BrokerListener } from '../../bus/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
-import { type Deferred, deferred } from '../../timing/deferred.js';
+import { Thresholds } from '../../timing/thresholds.js';
 
 /** How much the stream of a {@link JetStreamLog} keeps, if the log creates it. */
 export interface JetStreamLogOptions {
@@ -23,8 +23,7 @@ export class JetStreamLog {
   readonly #name: string;
   readonly #options: JetStreamLogOptions;
   #cursor: Cursor | undefined;
-  /** The sequences that callers of `receivedAll` wait for. */
-  readonly #awaited = new Map<Deferred<void>, number>();
+  readonly #sequences = new Thresholds(() => this.#cursor?.sequence ?? 0);
 
   constructor(name: string, options: JetStreamLogOptions) {
     this.#name = name;
@@ -94,18 +93,7 @@ export class JetStreamLog {
   /** Resolves when everything that the stream contains at the time of the call was received. */
   async receivedAll(manager: JetStreamManager): Promise<void> {
     const { state } = await manager.streams.info(this.#name);
-    const received = deferred();
-    this.#awaited.set(received, state.last_seq);
-    this.#resolveAwaited();
-    await received.promise;
-  }
-
-  #resolveAwaited(): void {
-    for (const [received, sequence] of this.#awaited) {
-      if (sequence > (this.#cursor?.sequence ?? 0)) continue;
-      this.#awaited.delete(received);
-      received.resolve();
-    }
+    await this.#sequences.reached(state.last_seq);
   }
 
   #resume({ created, state }: StreamInfo): { isWhole: boolean; cursor: Cursor } {
@@ -122,7 +110,7 @@ export class JetStreamLog {
     if (message.seq !== cursor.sequence + 1) listener.onGap();
     cursor.sequence = message.seq;
     listener.onEvents(message.string());
-    this.#resolveAwaited();
+    this.#sequences.check();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { createClient } from 'redis';
 import type { Broker, BrokerListener } from '../../bus/broker.js';
-import { type Deferred, deferred } from '../../timing/deferred.js';
+import { Thresholds } from '../../timing/thresholds.js';
 
 /** The part of a client of the package `redis` that is used. */
 export interface RedisClient {
@@ -21,8 +21,7 @@ export class RedisBroker implements Broker {
   readonly #window: string;
   #writer: Connection | undefined;
   #cursor: Cursor | undefined;
-  /** The entry numbers that callers of `settle` wait for. */
-  readonly #awaited = new Map<Deferred<void>, number>();
+  readonly #numbers = new Thresholds(() => this.#cursor?.number ?? 0);
 
   /** @param window - the least number of entries that the stream keeps. */
   constructor(client: RedisClient, name: string, window: number) {
@@ -55,18 +54,7 @@ export class RedisBroker implements Broker {
 
   async settle(): Promise<void> {
     this.#writer ??= this.#openWriter();
-    const received = deferred();
-    this.#awaited.set(received, Number((await this.#writer.get(this.#counter)) ?? 0));
-    this.#resolveAwaited();
-    await received.promise;
-  }
-
-  #resolveAwaited(): void {
-    for (const [received, number] of this.#awaited) {
-      if (number > (this.#cursor?.number ?? 0)) continue;
-      this.#awaited.delete(received);
-      received.resolve();
-    }
+    await this.#numbers.reached(Number((await this.#writer.get(this.#counter)) ?? 0));
   }
 
   async close(): Promise<void> {
@@ -115,7 +103,7 @@ export class RedisBroker implements Broker {
       cursor.id = id;
       this.#handleEntry(cursor, message, listener);
     }
-    this.#resolveAwaited();
+    this.#numbers.check();
   }
 
   /** Handles an entry. Entries of other writers have no number and are not counted. */

@@ -11,7 +11,17 @@ import type {
   FanoutSink,
 } from '../attachable-bus.js';
 import { eventText } from '../event-text.js';
+import {
+  type EmitOptions,
+  type EventLogMaker,
+  type EventPublisher,
+  type EventReceipt,
+  type EventSource,
+  type EventStore,
+  occurrenceText,
+} from '../events.js';
 import type { RetentionOptions } from '../retention.js';
+import { MemoryEventRows } from './memory-event-rows.js';
 import { RecentEvents } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';
@@ -25,16 +35,29 @@ export interface InMemoryBusOptions extends RetentionOptions {
    * @default console.error
    */
   onError?: (error: Error) => void;
+  /**
+   * Opens the log of occurrences of MCP Events: `eventLog()` of `mcp-listen/events`. Without it the
+   * bus carries changes only.
+   *
+   * @default undefined
+   */
+  events?: EventLogMaker;
 }
 
 /** A bus within one process or isolate. Events reach only the streams attached to this object. */
-export class InMemoryBus implements AttachableBus {
+export class InMemoryBus implements AttachableBus, EventPublisher {
   /**
    * Sessions of clients of earlier revisions, in this process only.
    *
    * @internal
    */
   readonly sessions: MemorySessions;
+  /**
+   * The log of occurrences of MCP Events; undefined if the bus keeps none.
+   *
+   * @internal
+   */
+  readonly events: EventSource | undefined;
   readonly #rows = new MemorySessionTable();
   #log: RecentEvents;
   #core: Bus;
@@ -43,6 +66,8 @@ export class InMemoryBus implements AttachableBus {
   readonly #sinks = new Set<FanoutSink>();
   readonly #onError: (error: Error) => void;
   readonly #retention: RetentionOptions;
+  readonly #openEvents: EventLogMaker | undefined;
+  #occurrences: EventStore | undefined;
 
   /**
    * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
@@ -53,11 +78,16 @@ export class InMemoryBus implements AttachableBus {
    * const server = createListenHandler(handler, { bus });
    * ```
    */
-  constructor({ onError = report, ...retention }: InMemoryBusOptions = {}) {
+  constructor({ events, onError = report, ...retention }: InMemoryBusOptions = {}) {
     expectLoaded();
     this.#onError = onError;
     this.#retention = retention;
     this.#log = new RecentEvents(retention);
+    this.#openEvents = events;
+    this.events = events && {
+      modes: ['poll', 'push'],
+      page: async (question) => this.#store.page(question, this.#log.position, Date.now()),
+    };
     this.#core = newBus(this.#log, this.#rows);
     this.sessions = new MemorySessions(this.#rows, {
       core: () => this.#bus,
@@ -72,6 +102,12 @@ export class InMemoryBus implements AttachableBus {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#deliverAll(events);
+    published.catch(this.#onError);
+    return published;
+  }
+
+  emit(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt> {
+    const published = this.#emit(occurrenceText(name, data, options));
     published.catch(this.#onError);
     return published;
   }
@@ -155,6 +191,26 @@ export class InMemoryBus implements AttachableBus {
       this.#reset(new ListenError('bus-lost', 'the core was reset'));
   }
 
+  async #emit(text: string): Promise<EventReceipt> {
+    const store = this.#store;
+    const draft = store.draft(text);
+    const { eventId, position } = store.append(draft, this.#log.position + 1, Date.now());
+    this.deliver([draft.cue]);
+    draft.free();
+    return { eventId, position };
+  }
+
+  /** The log of occurrences; it is empty after the bus was reset. */
+  get #store(): EventStore {
+    this.#renew();
+    const reset = (): void => {
+      this.#occurrences = undefined;
+    };
+    this.#occurrences ??= this.#openEvents?.(new MemoryEventRows(), this.#log.epoch, reset);
+    if (this.#occurrences !== undefined) return this.#occurrences;
+    throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
+  }
+
   async #deliverAll(events: ServerEvent[]): Promise<void> {
     this.deliver(events.map(eventText));
   }
@@ -176,6 +232,7 @@ export class InMemoryBus implements AttachableBus {
     const listeners = this.#listeners;
     this.#listeners = new Map();
     this.#log = new RecentEvents(this.#retention);
+    this.#occurrences = undefined;
     this.#core = newBus(this.#log, this.#rows);
     this.#generation = generation();
     for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));

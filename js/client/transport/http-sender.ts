@@ -3,12 +3,18 @@ import type { ClientListenOptions } from '../options.js';
 import type { Outgoing } from './core-source.js';
 import type { HttpTarget, RequestFactory } from './target.js';
 
-/** Sends the core's requests to the target, with credentials. */
+/** A request to send. */
+export type SentRequest = Pick<Outgoing, 'method' | 'headers' | 'body'>;
+
+/** The options that decide how requests are sent. */
+export type SenderOptions = Pick<ClientListenOptions, 'fetch' | 'headers' | 'token'>;
+
+/** Sends requests to the target, with credentials. */
 export class HttpSender {
   readonly #request: RequestFactory;
-  readonly #options: ClientListenOptions;
+  readonly #options: SenderOptions;
 
-  constructor(target: HttpTarget, options: ClientListenOptions) {
+  constructor(target: HttpTarget, options: SenderOptions) {
     this.#options = options;
     // The `Request` of Node rejects a null body on GET; every host accepts a missing one.
     this.#request =
@@ -22,7 +28,7 @@ export class HttpSender {
    * Returns the response. Retries once after a 401 if `token` is a function, which may return
    * another token.
    */
-  async send({ method, headers, body }: Outgoing, signal: AbortSignal): Promise<Response> {
+  async send({ method, headers, body }: SentRequest, signal: AbortSignal): Promise<Response> {
     const { token, fetch = globalThis.fetch } = this.#options;
     const { redirect } = this;
     const parts = { method, body: body ?? null, signal, redirect };
@@ -46,7 +52,7 @@ export class HttpSender {
     return headers === undefined && token === undefined ? 'follow' : 'manual';
   }
 
-  async #headers(fields: Outgoing['headers']): Promise<Headers> {
+  async #headers(fields: SentRequest['headers']): Promise<Headers> {
     const { headers, token } = this.#options;
     const all = new Headers(headers);
     if (token !== undefined)

@@ -9,6 +9,13 @@ import type {
 } from '../../bus/attachable-bus.js';
 import type { ListenBus } from '../../bus/bus.js';
 import { eventText } from '../../bus/event-text.js';
+import {
+  type EmitOptions,
+  type EventPublisher,
+  type EventReceipt,
+  type EventSource,
+  occurrenceText,
+} from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
@@ -18,7 +25,8 @@ import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
 import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
-import { attemptsFor, retrying, unavailable } from '../wire/retry.js';
+import { acceptedEvent } from '../wire/refused-event.js';
+import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
@@ -76,13 +84,18 @@ export interface DurableObjectBusOptions {
 export function durableObjectBus(
   namespace: BusNamespace,
   options: DurableObjectBusOptions = {},
-): ListenBus {
+): ListenBus & EventPublisher {
   return new DurableObjectBus(namespace, options);
 }
 
-class DurableObjectBus implements AttachableBus {
+class DurableObjectBus implements AttachableBus, EventPublisher {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
+  readonly events: EventSource = {
+    modes: ['poll', 'push'],
+    page: (question) => this.#page(question),
+  };
+
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #connector: BusConnector;
@@ -122,6 +135,14 @@ class DurableObjectBus implements AttachableBus {
     return published;
   }
 
+  emit(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt> {
+    // The log accepts an occurrence with an id once, however often it is sent.
+    const attempts = options?.id === undefined ? 1 : MAX_ATTEMPTS;
+    const published = this.#emit(occurrenceText(name, data, options), attempts);
+    waitUntil(published.catch(this.#onError));
+    return published;
+  }
+
   openStream(opening: Opening, options: AttachOptions): Promise<FanoutStream> {
     return this.#connections.open(opening, options);
   }
@@ -153,6 +174,23 @@ class DurableObjectBus implements AttachableBus {
     const onEvent = listener as (event: ServerEvent) => void;
     const subscriber = new BusSubscriber({ connect, onEvent, onError: this.#onError });
     return () => subscriber.close();
+  }
+
+  async #emit(event: string, attempts: number): Promise<EventReceipt> {
+    const answer = await this.#call(attempts, (stub) => stub.emit(event));
+    return acceptedEvent(answer);
+  }
+
+  #page(question: string): Promise<string> {
+    return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(question));
+  }
+
+  async #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
+    try {
+      return await retrying(attempts, () => call(this.#stub()));
+    } catch (cause) {
+      throw unavailable('the bus did not answer', cause);
+    }
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {

@@ -1,7 +1,9 @@
 import { DurableObject } from 'cloudflare:workers';
+import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress } from '../wire/names.js';
+import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
 import { type BusStats, RootBus } from './bus/root.js';
 import type { BusWatcher, WatcherMaker } from './bus/watcher.js';
@@ -29,6 +31,11 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    * `watchUpstream` does. By default there is none.
    */
   static watcher: WatcherMaker | undefined = undefined;
+  /**
+   * Opens the log of occurrences of each bus of this class: `eventLog()` of `mcp-listen/events`. By
+   * default there is none, and the bus carries changes only.
+   */
+  static events: EventLogMaker | undefined = undefined;
   readonly #key: BusKey;
   readonly #start: Start;
   #currentRole: Role | undefined;
@@ -88,6 +95,19 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    */
   publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt> {
     return this.#root.publishOnce(events, once);
+  }
+
+  /**
+   * Publishes an occurrence of MCP Events, given as JSON text. Resolves once it is on disk, or with
+   * what is wrong with it.
+   */
+  emit(event: string): Promise<EventReceipt | RefusedEvent> {
+    return this.#root.emit(event).catch(refusedEvent);
+  }
+
+  /** Returns the page of occurrences that answers a question, both as text of the core. */
+  readEvents(question: string): string {
+    return this.#root.readEvents(question);
   }
 
   /** Returns the counters of this bus or shard. */
@@ -157,14 +177,14 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   #createRole(): Role {
     const { ctx, env } = this;
-    const { options, watcher: watcherOf } = this.constructor as typeof SubscriptionBus;
+    const { events, options, watcher: watcherOf } = this.constructor as typeof SubscriptionBus;
     this.#onReset();
     this.#key.issue();
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);
     if (address !== undefined)
       return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
-    const bus = new RootBus(ctx, env, options, this.#key);
+    const bus = new RootBus(ctx, env, options, this.#key, events);
     const watcher = watcherOf?.(name, bus);
     if (ctx.getWebSockets().length > 0) watcher?.wantedChanged();
     return { bus, watcher };

@@ -1,3 +1,4 @@
+import type { DefinedEvents } from '../../events/serve/host.js';
 import { type FrontOptions, type Screen, screen } from '../../http/origin-guard.js';
 import { expectAmounts } from '../../model/amount.js';
 import { type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
@@ -57,6 +58,14 @@ export interface PublishHandlerOptions extends FrontOptions {
    * @default 30
    */
   failuresPerMinute?: number;
+  /**
+   * The event types of MCP Events that may be published too, as
+   * `{"kind":"event","name":"order.paid","data":{...},"eventId":"..."}` or in an array with
+   * changes. A body may then have 262,144 bytes. The bus needs a log of occurrences.
+   *
+   * @default undefined
+   */
+  events?: DefinedEvents;
   /** Timeouts in milliseconds. 0 disables a timeout. */
   timeouts?: Pick<ListenTimeouts, 'bodyMs'>;
   /**
@@ -141,11 +150,11 @@ class PublishHandler {
 
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
   async #publish(request: Request): Promise<Response> {
-    checkHead(request);
+    checkHead(request, this.#maxBytes);
     const name = await busNameOf(this.#options.bus ?? DEFAULT_BUS, request);
     const { body, proof, publisher } = await this.#authenticate(request, name);
     if (name === undefined) throw new PublishError('unauthorized');
-    const { events, isArray } = eventsIn(body);
+    const { events, isArray } = await this.#eventsIn(body);
     const index = firstForbidden(publisher, events);
     if (index !== undefined) throw new PublishError('not-allowed', { index });
     const once = await onceOf(request.headers, { body, proof, publisher });
@@ -153,6 +162,13 @@ class PublishHandler {
     if (!isArray) return Response.json({ position });
     const first = position - events.length + 1;
     return Response.json({ position, positions: events.map((_event, index) => first + index) });
+  }
+
+  async #eventsIn(body: Uint8Array): Promise<{ events: string[]; isArray: boolean }> {
+    const parsed = (await this.#options.events?.posted(body)) ?? posted(body);
+    if (parsed.kind === 'events') return parsed;
+    const { code, index, problem } = parsed;
+    throw new PublishError('no-events', { code, message: problem, index });
   }
 
   /**
@@ -191,7 +207,7 @@ class PublishHandler {
       this.#failures.add(callerOf(request, name));
       throw new PublishError('unauthorized');
     }
-    return { body: await read(request, this.#bodyMs), proof, publisher };
+    return { body: await this.#read(request), proof, publisher };
   }
 
   async #verifySignature(
@@ -200,10 +216,24 @@ class PublishHandler {
     publishers: readonly Publisher[],
   ): Promise<Authenticated> {
     const proof = signatureOf(request, name ?? '', this.#options.acceptV1 ?? false);
-    const body = await read(request, this.#bodyMs);
+    const body = await this.#read(request);
     const publisher = await publisherOf(publishers, proof, body);
     if (publisher === undefined) throw new PublishError('unauthorized');
     return { body, proof, publisher };
+  }
+
+  async #read(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+    const max = this.#maxBytes;
+    const { bytes, rest } = await readStart(request, max, this.#bodyMs).catch((error: unknown) => {
+      throw isBodyTimeout(error) ? new PublishError('body-timeout') : error;
+    });
+    await rest?.cancel();
+    if (rest !== undefined || bytes.byteLength > max) throw new PublishError('body-too-large');
+    return bytes;
+  }
+
+  get #maxBytes(): number {
+    return this.#options.events === undefined ? MAX_BYTES : MAX_EVENT_BYTES;
   }
 
   /**
@@ -265,14 +295,14 @@ function callerOf(request: Request, name: string | undefined): string {
  *
  * @throws PublishError
  */
-function checkHead({ headers, method }: Request): void {
+function checkHead({ headers, method }: Request, maxBytes: number): void {
   if (method !== 'POST') throw new PublishError('method-not-allowed');
   const [type = '', ...parameters] = (headers.get('content-type') ?? '').toLowerCase().split(';');
   const isPlain = parameters.every((parameter) => !/charset=(?!"?utf-8"?\s*$)/.test(parameter));
   const isEncoded = ![null, 'identity'].includes(headers.get('content-encoding'));
   if (type.trim() !== 'application/json' || !isPlain || isEncoded)
     throw new PublishError('unsupported-media-type');
-  if (Number(headers.get('content-length') ?? 0) > MAX_BYTES)
+  if (Number(headers.get('content-length') ?? 0) > maxBytes)
     throw new PublishError('body-too-large');
   const key = headers.get('idempotency-key');
   if (key !== null && !/^[\x21-\x7e]{1,256}$/.test(key))
@@ -292,22 +322,6 @@ async function publisherOf(
   const candidates = publishers.length === 0 ? [decoy] : publishers;
   const matches = await Promise.all(candidates.map(({ secret }) => proof.isOf(secret, body)));
   return publishers[matches.indexOf(true)];
-}
-
-async function read(request: Request, ms: number): Promise<Uint8Array<ArrayBuffer>> {
-  const { bytes, rest } = await readStart(request, MAX_BYTES, ms).catch((error: unknown) => {
-    throw isBodyTimeout(error) ? new PublishError('body-timeout') : error;
-  });
-  await rest?.cancel();
-  if (rest !== undefined || bytes.byteLength > MAX_BYTES) throw new PublishError('body-too-large');
-  return bytes;
-}
-
-function eventsIn(body: Uint8Array): { events: string[]; isArray: boolean } {
-  const parsed = posted(body);
-  if (parsed.kind === 'events') return parsed;
-  const { code, index, problem } = parsed;
-  throw new PublishError('no-events', { code, message: problem, index });
 }
 
 /**
@@ -364,6 +378,7 @@ async function publishTo(
  */
 let decoy: Publisher | undefined;
 const MAX_BYTES = 65_536;
+const MAX_EVENT_BYTES = 262_144;
 /** Number of hexadecimal digits that identify a publisher. */
 const PUBLISHER_DIGITS = 16;
 /** Maximum characters of a URL that distinguish unknown buses. */

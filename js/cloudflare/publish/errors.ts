@@ -39,7 +39,7 @@ type Answer = [status: number, text: string, headers?: Record<string, string>];
 const REFUSALS = {
   'method-not-allowed': [405, 'only POST is allowed', { Allow: 'POST' }],
   'unsupported-media-type': [415, 'Content-Type must be application/json in UTF-8'],
-  'body-too-large': [413, 'the body has more than 65,536 bytes'],
+  'body-too-large': [413, 'the body is too large'],
   'invalid-idempotency-key': [400, 'Idempotency-Key must have 1 to 256 visible ASCII characters'],
   'too-many-failures': [429, 'too many publishes failed to authenticate', { 'Retry-After': '60' }],
   unauthorized: [401, 'the secret is missing or wrong', { 'WWW-Authenticate': 'Bearer' }],

@@ -1,6 +1,9 @@
 import { ListenError } from '../../model/error.js';
 import type { ChangeEvent, ServerEvent } from '../../model/event.js';
 
+/** A kind of what is published. */
+export type PublishedKind = ChangeEvent['kind'] | 'event';
+
 /** A publisher and its rights. Without any rights listed it may publish everything. */
 export interface Publisher {
   /**
@@ -9,12 +12,13 @@ export interface Publisher {
    */
   secret: string;
   /**
-   * The kinds of changes that the publisher may publish. An empty list allows none.
+   * The kinds of changes that the publisher may publish, and `event` for occurrences of MCP Events.
+   * An empty list allows none.
    *
    * @default every kind; with `uriPrefixes` `resource_updated` alone, with `groups` every kind
    *   but `task_status`
    */
-  kinds?: readonly ChangeEvent['kind'][];
+  kinds?: readonly PublishedKind[];
   /**
    * Prefixes, one of which the URI of a `resource_updated` must begin with, compared by code point.
    * End a prefix with a separator: `note://acme` is also a prefix of `note://acme-2`. An empty list
@@ -60,9 +64,7 @@ export function firstForbidden(
 ): number | undefined {
   const { groups, kinds, uriPrefixes } = publisher;
   if (groups === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
-  const index = events.findIndex(
-    (event) => !mayPublish(publisher, JSON.parse(event) as ServerEvent),
-  );
+  const index = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as Published));
   return index === -1 ? undefined : index;
 }
 
@@ -70,9 +72,9 @@ export function firstForbidden(
  * Returns whether the publisher may publish an event. A publisher with a list of kinds may publish
  * no unknown kind.
  */
-function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
+function mayPublish(publisher: Publisher, event: Published): boolean {
   const { groups, uriPrefixes } = publisher;
-  const isFor = event.kind === 'for_group' ? event.group : undefined;
+  const isFor = 'group' in event ? event.group : undefined;
   const change = event.kind === 'for_group' ? event.event : event;
   if (groups !== undefined && !(isFor !== undefined && groups.includes(isFor))) return false;
   if (!(kindsOf(publisher)?.some((kind) => kind === change.kind) ?? true)) return false;
@@ -84,11 +86,7 @@ function mayPublish(publisher: Publisher, event: ServerEvent): boolean {
  * Returns the kinds that a publisher may publish; undefined for all. The other rights do not
  * restrict the kinds that are left out here, so only `kinds` allows them.
  */
-function kindsOf({
-  groups,
-  kinds,
-  uriPrefixes,
-}: Publisher): readonly ChangeEvent['kind'][] | undefined {
+function kindsOf({ groups, kinds, uriPrefixes }: Publisher): readonly PublishedKind[] | undefined {
   if (kinds !== undefined) return kinds;
   if (uriPrefixes !== undefined) return ['resource_updated'];
   return groups && KINDS.filter((kind) => kind !== 'task_status');
@@ -118,7 +116,11 @@ function isList(list: unknown): boolean {
   );
 }
 
-const KINDS: readonly ChangeEvent['kind'][] = [
+/** An event of the bus, or an occurrence of MCP Events. */
+type Published = ServerEvent | { kind: 'event'; group?: string };
+
+const KINDS: readonly PublishedKind[] = [
+  'event',
   'tools_list_changed',
   'prompts_list_changed',
   'resources_list_changed',

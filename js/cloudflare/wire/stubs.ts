@@ -1,6 +1,8 @@
+import type { EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type ShardAddress, shardName } from './names.js';
+import type { RefusedEvent } from './refused-event.js';
 
 /**
  * The namespace of a bus: a binding of the class `SubscriptionBus`, typed or not, or any object
@@ -22,6 +24,8 @@ export interface SocketStub {
 export interface BusStub extends SocketStub {
   publish(event: string): Promise<number>;
   publishAll(events: string[]): Promise<number>;
+  emit(event: string): Promise<EventReceipt | RefusedEvent>;
+  readEvents(question: string): Promise<string>;
   publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   askSession(question: string): Promise<string>;

@@ -1,3 +1,5 @@
+import type { ChunkSink } from './response-body.js';
+
 /** The response bodies of many streams, by stream id. */
 export interface StreamBodies {
   /** Returns whether the stream has an open body. */
@@ -24,11 +26,11 @@ export interface StreamBodies {
  * a write to thousands of bodies must not touch an object for each.
  */
 export class FanoutBodies implements StreamBodies {
-  readonly #controllers: (ReadableStreamDefaultController<Uint8Array> | undefined)[] = [];
+  readonly #controllers: (ChunkSink | undefined)[] = [];
   #room = new Uint8Array(64);
 
   /** Adds a body; it has no room yet. */
-  open(stream: number, controller: ReadableStreamDefaultController<Uint8Array>): void {
+  open(stream: number, controller: ChunkSink): void {
     if (stream >= this.#room.length) this.#grow(stream);
     this.#controllers[stream] = controller;
   }

@@ -1,5 +1,11 @@
 import { deferred } from '../../timing/deferred.js';
 
+/** Accepts the chunks of a body: the controller of a stream, or a replacement for it. */
+export type ChunkSink = Pick<
+  ReadableStreamDefaultController<Uint8Array>,
+  'close' | 'desiredSize' | 'enqueue'
+>;
+
 /** Handles the events of a body. */
 export interface BodyListener {
   /** Called when the body can be read. */
@@ -16,7 +22,7 @@ export interface BodyListener {
  */
 export class ResponseBody {
   readonly #listener: BodyListener;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #controller: ChunkSink | undefined;
   /**
    * Resolves the pending call of `pull`, which lasts as long as there is room: one call for each
    * chunk would cost more than the write.
@@ -43,6 +49,12 @@ export class ResponseBody {
       cancel: () => this.#listener.onDisconnect(),
     });
     return sseResponse(body);
+  }
+
+  /** Writes the chunks to a sink instead of a response. The sink must accept every chunk. */
+  into(sink: ChunkSink): void {
+    this.#controller = sink;
+    this.#listener.onOpen();
   }
 
   /** Whether the body can be read. */

@@ -90,11 +90,6 @@ impl Registry {
     pub fn attached(&self) -> usize {
         self.attached
     }
-
-    /// Returns how many times a topic of an edge was added or removed so far.
-    pub fn operations(&self) -> u64 {
-        self.index.operations()
-    }
 }
 
 impl Registry {

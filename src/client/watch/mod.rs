@@ -369,15 +369,3 @@ impl Watch {
         matches!(self.approach, Approach::Discover { .. })
     }
 }
-
-impl State {
-    /// A stable name for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Live => "live",
-            Self::Waiting => "waiting",
-            Self::Stopped => "stopped",
-        }
-    }
-}

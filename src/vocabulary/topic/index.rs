@@ -15,7 +15,6 @@ pub struct Index<Id> {
     /// The number of distinct principals among the topics.
     principals: usize,
     names: usize,
-    operations: u64,
 }
 
 /// The ids of one topic. Most topics have a single id, which takes no allocation.
@@ -31,7 +30,6 @@ impl<Id: Copy + Ord> Index<Id> {
     /// Enters `id` under `topic`. Returns the topic as the index stores it, so that its text can be
     /// shared.
     pub fn insert(&mut self, id: Id, topic: Topic) -> Topic {
-        self.operations += 1;
         let shared = self.wanted.key(&topic).cloned().unwrap_or_else(|| {
             self.principals += usize::from(topic.is_principal());
             self.names += topic.followed_names();
@@ -45,7 +43,6 @@ impl<Id: Copy + Ord> Index<Id> {
 
     /// Removes `id` from `topic`.
     pub fn remove(&mut self, id: Id, topic: &Topic) {
-        self.operations += 1;
         let Some(ids) = self.wanted.get_mut(topic) else {
             return;
         };
@@ -97,21 +94,10 @@ impl<Id: Copy + Ord> Index<Id> {
         topics.chain(is_implied.then_some(&Topic::Disconnects))
     }
 
-    /// Returns each pair of an id and a topic.
-    pub fn entries(&self) -> impl Iterator<Item = (Id, &Topic)> {
-        let entries = self.wanted.iter();
-        entries.flat_map(|(topic, ids)| ids.iter().map(move |id| (id, topic)))
-    }
-
     /// Returns the budget bytes of the names that a bus has to follow for all topics, each name
     /// counted once.
     pub fn names(&self) -> usize {
         self.names
-    }
-
-    /// Returns how many insertions and removals there have been.
-    pub fn operations(&self) -> u64 {
-        self.operations
     }
 
     /// Returns the ids that are entered under the topic of `event`, and under its group if it
@@ -146,7 +132,6 @@ impl<Id> Default for Index<Id> {
             wanted: Map::default(),
             principals: 0,
             names: 0,
-            operations: 0,
         }
     }
 }

@@ -15,6 +15,7 @@ use mcp_listen::{
     upstream::{Patience, UpstreamCall},
 };
 
+use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{id, is_of_same_key},
     follow,

@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{EdgeId, Parting},
     clock::Millis,
-    session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply, Sessions},
+    session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::claim;
 
-use super::{rows::Rows, world::*};
+use super::world::*;
 
 #[test]
 fn a_session_is_its_principal_s_alone() {
@@ -76,7 +76,7 @@ fn requests_of_one_moment_write_nothing_and_count_all_the_same() {
         world.now = world.now + Millis(5);
         assert!(world.is_there("s"));
     }
-    assert_eq!(world.sessions.store().writes, 1);
+    assert_eq!(world.rows.writes(), 1);
     world.now = world.now + IDLE;
     assert!(
         world.is_there("s"),
@@ -129,8 +129,7 @@ fn what_is_kept_is_enough_to_go_on() {
     world.watch("t", "a");
     let stream = world.open("s ann");
     world.joined_shard("t", 4);
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    world.reset();
     assert_eq!(world.sessions.count(), Ok(2));
     let restored = world.sessions.restore(&stream, EdgeId(9)).unwrap();
     assert_eq!(restored, Some(watching("s 1 ann", &[], true)));
@@ -155,8 +154,7 @@ fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
     world.joined("s", 1);
     world.joined("t", 2);
     world.now = world.now + Millis(9_000);
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    world.reset();
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     let begun = world.now;
     world.sessions.handle_shard_emptied(ROOT, begun).unwrap();
@@ -164,8 +162,7 @@ fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.sessions.count(), Ok(2));
     // One that wakes again and again keeps none of them.
-    let kept = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(kept.into_store());
+    world.reset();
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     world
         .sessions

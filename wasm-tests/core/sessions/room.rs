@@ -142,7 +142,7 @@ fn the_counts_are_those_of_the_store() {
             let name = uri(&"n".repeat(number as usize * 60 + 1));
             match step {
                 0 | 1 => {
-                    if world.sessions.store().get(id).unwrap().is_none() {
+                    if world.rows.get(id).unwrap().is_none() {
                         world.begin(id, of(principal));
                     }
                 }
@@ -174,13 +174,13 @@ fn the_counts_are_those_of_the_store() {
                 }
             }
         }
-        let [named, unnamed] = world.sessions.store().totals().unwrap();
+        let [named, unnamed] = world.rows.totals().unwrap();
         let held = world.sessions.count().unwrap();
         assert_eq!(held, named.sessions + unnamed.sessions);
         assert!(named.bytes + unnamed.bytes <= LIMITS.bus_uri_bytes);
         assert!(unnamed.bytes <= LIMITS.unnamed_uri_bytes);
-        for (id, session) in world.sessions.store().all() {
-            let watched = world.sessions.store().watched(id).unwrap();
+        for (id, session) in world.rows.all() {
+            let watched = world.rows.watched(&id).unwrap();
             assert_eq!(session.uris, watched.len());
             let bytes: usize = watched.iter().map(|uri| uri.len() + 64).sum();
             assert_eq!(session.uri_bytes, bytes);

@@ -1,4 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use mcp_listen::{
     clock::Millis,
@@ -8,25 +12,35 @@ use mcp_listen::{
 
 use crate::any::{claim, uri};
 
-/// A store in memory; it keeps sessions as the text that others write to disk.
+/// A store in memory, which outlives the sessions that have a clone of it; it keeps sessions as the
+/// text that others write to disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows(Rc<RefCell<Kept>>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
-    pub(super) sessions: BTreeMap<Box<str>, String>,
-    pub(super) order: Vec<Box<str>>,
-    pub(super) uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
-    pub(super) releases: BTreeSet<(u32, String)>,
-    pub(super) writes: usize,
+struct Kept {
+    sessions: BTreeMap<Box<str>, String>,
+    order: Vec<Box<str>>,
+    uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
+    releases: BTreeSet<(u32, String)>,
+    writes: usize,
 }
 
 impl Rows {
-    pub(super) fn all(&self) -> impl Iterator<Item = (&Box<str>, Session)> {
-        let ids = self.order.iter();
-        ids.filter_map(|id| self.get(id).unwrap().map(|session| (id, session)))
+    /// How many times a session was written.
+    pub(super) fn writes(&self) -> usize {
+        self.0.borrow().writes
+    }
+
+    pub(super) fn all(&self) -> Vec<(Box<str>, Session)> {
+        let ids = self.0.borrow().order.clone().into_iter();
+        ids.filter_map(|id| self.get(&id).unwrap().map(|session| (id, session)))
+            .collect()
     }
 
     fn those(&self, is: impl Fn(&Session) -> bool) -> Vec<Box<str>> {
-        let all = self.all().filter(|(_, session)| is(session));
-        all.map(|(id, _)| id.clone()).collect()
+        let all = self.all().into_iter().filter(|(_, session)| is(session));
+        all.map(|(id, _)| id).collect()
     }
 }
 
@@ -34,42 +48,49 @@ impl Store for Rows {
     type Error = core::convert::Infallible;
 
     fn get(&self, id: &str) -> Result<Option<Session>, Self::Error> {
-        let text = self.sessions.get(id);
+        let kept = self.0.borrow();
+        let text = kept.sessions.get(id);
         Ok(text.map(|text| serde_json::from_str(text).unwrap()))
     }
 
     fn put(&mut self, id: &str, session: &Session) -> Result<(), Self::Error> {
         let text = serde_json::to_string(session).unwrap();
-        if self.sessions.insert(id.into(), text).is_none() {
-            self.order.push(id.into());
+        let mut kept = self.0.borrow_mut();
+        if kept.sessions.insert(id.into(), text).is_none() {
+            kept.order.push(id.into());
         }
-        self.writes += 1;
+        kept.writes += 1;
         Ok(())
     }
 
     fn remove(&mut self, id: &str) -> Result<(), Self::Error> {
-        self.sessions.remove(id);
-        self.order.retain(|each| **each != *id);
-        self.uris.remove(id);
+        let mut kept = self.0.borrow_mut();
+        kept.sessions.remove(id);
+        kept.order.retain(|each| **each != *id);
+        kept.uris.remove(id);
         Ok(())
     }
 
     fn watched(&self, id: &str) -> Result<Vec<Uri>, Self::Error> {
-        let uris = self.uris.get(id);
+        let kept = self.0.borrow();
+        let uris = kept.uris.get(id);
         Ok(uris.into_iter().flatten().cloned().collect())
     }
 
     fn watches(&self, id: &str, uri: &str) -> Result<bool, Self::Error> {
-        Ok(self.uris.get(id).is_some_and(|uris| uris.contains(uri)))
+        let kept = self.0.borrow();
+        Ok(kept.uris.get(id).is_some_and(|uris| uris.contains(uri)))
     }
 
     fn watch(&mut self, id: &str, name: &str) -> Result<(), Self::Error> {
-        assert!(self.uris.entry(id.into()).or_default().insert(uri(name)));
+        let mut kept = self.0.borrow_mut();
+        assert!(kept.uris.entry(id.into()).or_default().insert(uri(name)));
         Ok(())
     }
 
     fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), Self::Error> {
-        assert!(self.uris.get_mut(id).unwrap().remove(uri));
+        let mut kept = self.0.borrow_mut();
+        assert!(kept.uris.get_mut(id).unwrap().remove(uri));
         Ok(())
     }
 
@@ -86,17 +107,24 @@ impl Store for Rows {
     }
 
     fn keep_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Self::Error> {
-        self.releases.insert((shard, claim.to_text()));
+        self.0
+            .borrow_mut()
+            .releases
+            .insert((shard, claim.to_text()));
         Ok(())
     }
 
     fn forget_release(&mut self, shard: u32, claim: &Claim) -> Result<(), Self::Error> {
-        self.releases.remove(&(shard, claim.to_text()));
+        self.0
+            .borrow_mut()
+            .releases
+            .remove(&(shard, claim.to_text()));
         Ok(())
     }
 
     fn releases(&self) -> Result<Vec<(u32, Claim)>, Self::Error> {
-        let releases = self.releases.iter();
+        let kept = self.0.borrow();
+        let releases = kept.releases.iter();
         let read = |(shard, text): &(u32, String)| (*shard, claim(text));
         Ok(releases.map(read).collect())
     }
@@ -106,7 +134,7 @@ impl Store for Rows {
         for (id, session) in self.all() {
             let of = &mut totals[usize::from(!session.is_named())];
             of.sessions += 1;
-            let watched = self.watched(id)?;
+            let watched = self.watched(&id)?;
             of.bytes += watched.iter().map(|uri| uri.len() + 64).sum::<usize>();
         }
         Ok(totals)

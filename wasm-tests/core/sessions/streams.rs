@@ -1,7 +1,7 @@
 use mcp_listen::{
     bus::{EdgeId, Parting},
     clock::Millis,
-    session::{Ask, NewSession, Output, Reply, Sessions},
+    session::{Ask, NewSession, Output, Reply},
     wire::SessionCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::{claim, uri};
 
-use super::{rows::Rows, world::*};
+use super::world::*;
 
 #[test]
 fn who_was_not_told_that_it_could_watch_may_not() {
@@ -94,8 +94,7 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
     assert_eq!(world.outputs(), [changed(true)], "whoever asks again waits");
     // The call fails, and the object is reset.
-    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(former.into_store());
+    world.reset();
     for _ in 0..2 {
         world.now = world.now + IDLE + Millis(1);
         world.sessions.sweep(world.now).unwrap();
@@ -184,8 +183,7 @@ fn a_stream_that_was_opened_before_another_one_does_not_take_over_from_it() {
         let open = Ask::Open { resumes: false };
         assert_eq!(world.ask("s", open), Reply::Taken, "the newer one is there");
         assert_eq!(world.outputs(), []);
-        let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-        world.sessions = Sessions::new(former.into_store());
+        world.reset();
         assert_eq!(world.sessions.restore(&older, EdgeId(2)), Ok(None));
         world.sessions.handle_shard_emptied(7, world.now).unwrap();
         assert_eq!(world.joins(&older, 2), None, "its client has given it up");
@@ -235,8 +233,7 @@ fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
     let all = SessionCall::Release(claim("s 3"));
     assert_eq!(world.outputs(), [tell(8, all.clone(), true)]);
     // The calls fail, and the object is reset.
-    let former = core::mem::replace(&mut world.sessions, Sessions::new(Rows::default()));
-    world.sessions = Sessions::new(former.into_store());
+    world.reset();
     let again = |world: &mut World| {
         world.sessions.sweep(world.now).unwrap();
         world.outputs()

@@ -44,6 +44,7 @@ pub(super) fn at(address: &str) -> NewSession {
 /// Sessions, and the time.
 pub(super) struct World {
     pub(super) sessions: Sessions<Rows>,
+    pub(super) rows: Rows,
     pub(super) bus: Bus,
     pub(super) edges: Vec<EdgeId>,
     pub(super) seq: u64,
@@ -61,8 +62,10 @@ impl World {
         for shard in 0..10 {
             bus.restore_shard(ShardId(shard), "", 0, false);
         }
+        let rows = Rows::default();
         Self {
-            sessions: Sessions::new(Rows::default()),
+            sessions: Sessions::new(rows.clone()),
+            rows,
             bus,
             edges,
             seq: 0,
@@ -74,6 +77,11 @@ impl World {
         let mut world = Self::new();
         assert!(world.begin(id, new));
         world
+    }
+
+    /// Forgets what only memory has.
+    pub(super) fn reset(&mut self) {
+        self.sessions = Sessions::new(self.rows.clone());
     }
 
     pub(super) fn begin(&mut self, id: &str, new: NewSession) -> bool {

@@ -3,6 +3,7 @@
 use mcp_listen::{
     bus::{Bus, EdgeId, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
+    topic::{Delta, Topic},
     wire::{FollowAnswer, ProtocolError},
 };
 #[cfg(target_arch = "wasm32")]
@@ -44,13 +45,15 @@ const EVENT: &str =
 #[test]
 fn what_is_added_is_confirmed_once_the_root_follows_it() {
     let mut shard = shard();
-    let before = shard.registry().operations();
     let received = change(&mut shard, 0, 2, &["a"], &[]);
     let Ok(ShardReceived::Followed { keeps, .. }) = received else {
         panic!("{received:?}");
     };
-    assert!(matches!(keeps, Keeps::Delta(_)));
-    assert_eq!(shard.registry().operations() - before, 1);
+    let delta = Delta {
+        add: vec![Topic::Resource(uri("a"))],
+        drop: Vec::new(),
+    };
+    assert_eq!(keeps, Keeps::Delta(delta));
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(
@@ -203,7 +206,8 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         "it waits for the same call, and may come back"
     );
     assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
-    assert_eq!((root.shard_names(), shard.registry().names()), (0, 0));
+    assert_eq!(shard.registry().names(), 0);
+    assert_eq!(root.wanted().resource_subscriptions, []);
     // Who is there stays, and is told of what it wants.
     batch(
         &mut shard,
@@ -213,18 +217,16 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
 }
 
 #[test]
-fn what_a_root_keeps_of_its_shards_is_counted_and_goes_with_them() {
+fn what_a_root_keeps_of_its_shards_goes_with_them() {
     let (mut root, mut shard) = root(usize::MAX);
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
-    assert_eq!(root.shard_names(), 2 * 65);
+    assert_eq!(root.wanted().resource_subscriptions, [uri("a"), uri("b")]);
     // A shard that begins anew has said nothing.
     let mut anew = Shard::new(9);
     attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
     ask(&mut root, &mut anew);
-    assert_eq!(root.shard_names(), 65);
-    let rows: Vec<_> = root.rows().map(|(_, key)| key.to_text()).collect();
-    assert_eq!(rows, ["resource:b"]);
+    assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::shard::{PROMPTS, attach};
 use super::world::bus_with_shards;
 use crate::any::{any_event, any_filter, check, id, is_of_same_key};
+use crate::follow::Publish as _;
 
 const SHARD: ShardId = ShardId(1);
 

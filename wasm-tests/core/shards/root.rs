@@ -13,6 +13,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::{Mail, PER_SHARD, World, bus_with_shards};
 use crate::any::{task, updated, uri};
+use crate::follow::Publish as _;
 
 fn watching(text: &str) -> SubscriptionFilter {
     SubscriptionFilter {

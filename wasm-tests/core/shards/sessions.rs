@@ -10,6 +10,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::world::bus_with_shards;
 use crate::any::{claim, updated, uri};
+use crate::follow::Publish as _;
 
 const NOW: Millis = Millis(0);
 const SHARD: ShardId = ShardId(1);

@@ -1,6 +1,6 @@
 //! Who asks for a place and does not come, and what is left when all have gone.
 
-use mcp_listen::{bus::Home, event::ServerEvent, topic::Topic};
+use mcp_listen::{bus::Home, event::ServerEvent, filter::SubscriptionFilter, topic::Topic};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -31,8 +31,7 @@ impl World {
     /// Publishes one event for each topic in the root's rows, so that a shard that was reset is
     /// called by the root.
     pub(crate) fn publish_what_is_followed(&mut self) {
-        let topics: Vec<Topic> = self.bus.rows().map(|(_, topic)| topic.clone()).collect();
-        for topic in topics {
+        for topic in self.bus.wanted().topics() {
             match topic {
                 Topic::Tools => self.publish(&ServerEvent::ToolsListChanged),
                 Topic::Prompts => self.publish(&ServerEvent::PromptsListChanged),
@@ -51,8 +50,8 @@ impl World {
     /// empty. A shard that follows nothing, and was reset before its edges left, has had no
     /// occasion to tell.
     pub(crate) fn check_forgotten(&self) {
-        let rows: Vec<_> = self.bus.rows().collect();
-        assert!(rows.is_empty(), "{rows:?}");
+        assert!(self.disk.topics.is_empty(), "{:?}", self.disk.topics);
+        assert_eq!(self.bus.wanted(), SubscriptionFilter::default());
         let was_reset = |shard| self.shards[&shard].shard.mark().is_none();
         let known: Vec<_> = self.bus.shards().collect();
         assert!(

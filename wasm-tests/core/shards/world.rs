@@ -13,6 +13,7 @@ use mcp_listen::{
 };
 
 use crate::follow;
+use crate::follow::Publish as _;
 
 use super::{disk::Disk, listener::Listener};
 

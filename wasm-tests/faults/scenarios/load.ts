@@ -60,7 +60,7 @@ export const LOAD: Scenario[] = [
     },
   },
   {
-    name: 'one edge drains over 10 s, and its clients come back at the other',
+    name: 'one edge drains over 30 s, and its clients come back at the other',
     promise: 'P8',
     streams: 0,
     short: 0,
@@ -69,7 +69,7 @@ export const LOAD: Scenario[] = [
     run: drained,
   },
   {
-    name: 'one edge drains over 10 s while every frame of the bus is late by 200 ms',
+    name: 'one edge drains over 30 s while every frame of the bus is late by 200 ms',
     promise: 'P8',
     streams: 0,
     short: 0,
@@ -167,7 +167,8 @@ function histogram(shares: number[]): number[] {
 const WARM_UP = 10_000;
 /** Digits of their states. */
 const WIDE = 2_000;
-const DRAIN_MS = 10_000;
+/** A tenth of it is longer than a machine with other work keeps a process waiting. */
+const DRAIN_MS = 30_000;
 /** How much of its fair share of the ends a tenth of the window may have. */
 const MAX_SHARE = 1.5;
 /** Objects hibernate after ten seconds without anything to do. */

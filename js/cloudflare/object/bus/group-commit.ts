@@ -1,3 +1,4 @@
+import type { EventReceipt } from '../../../bus/events.js';
 import { report } from '../../../observe/on-error.js';
 import { type Deferred, deferred } from '../../../timing/deferred.js';
 import type { IdempotencyKey, PublishedAt } from '../tables/idempotency-keys.js';
@@ -8,6 +9,8 @@ export interface Publish {
   events: string[];
   /** Identifies the publish if it is repeated. */
   once?: IdempotencyKey | undefined;
+  /** Called with what became of the occurrences of MCP Events among the events. */
+  appended?: (receipts: EventReceipt[]) => void;
 }
 
 /**

@@ -1,4 +1,5 @@
-import { calling } from '../../../model/error.js';
+import type { EventLogMaker, EventReceipt } from '../../../bus/events.js';
+import { calling, ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
@@ -17,6 +18,7 @@ import {
 import { ownNamespace } from '../own-namespace.js';
 import { SocketAttachments } from '../socket-attachments.js';
 import { EventLog } from '../tables/event-log.js';
+import { EventTable } from '../tables/event-rows.js';
 import {
   type IdempotencyKey,
   IdempotencyKeys,
@@ -24,6 +26,7 @@ import {
 } from '../tables/idempotency-keys.js';
 import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
+import { Occurrences, type Prepared } from './occurrences.js';
 import { RootSessions } from './sessions.js';
 import { RETRY_MS, RootShards, type ShardStats } from './shards.js';
 import type { WatchedBus } from './watcher.js';
@@ -64,15 +67,26 @@ export class RootBus implements WatchedBus {
   readonly #shards: RootShards | undefined;
   readonly #publishes: GroupCommit;
   readonly #idempotencyKeys: IdempotencyKeys;
+  readonly #occurrences: Occurrences;
   #dropped = 0;
 
-  constructor(ctx: DurableObjectState, env: unknown, options: SubscriptionBusOptions, key: BusKey) {
+  /** @param events - opens the log of occurrences; undefined if the bus keeps none. */
+  constructor(
+    ctx: DurableObjectState,
+    env: unknown,
+    options: SubscriptionBusOptions,
+    key: BusKey,
+    events: EventLogMaker | undefined,
+  ) {
     const { sql } = ctx.storage;
     this.#ctx = ctx;
     this.#bus = ctx.id.name ?? '';
     this.#key = key;
     this.#log = new EventLog(sql, options);
     this.#idempotencyKeys = new IdempotencyKeys(sql, options);
+    this.#occurrences = new Occurrences(
+      events?.(new EventTable(sql), this.#log.epoch, () => ctx.abort('the core has trapped')),
+    );
     this.#attachments = new SocketAttachments(sql);
     this.#alarm = new AlarmScheduler(ctx.storage);
     const sessionRows = new SessionTable(sql, (error) =>
@@ -121,6 +135,20 @@ export class RootBus implements WatchedBus {
   /** Publishes events unless the publish was made before or cannot be made. */
   async publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt> {
     return await this.#publishes.add({ events, once });
+  }
+
+  /** Publishes an occurrence of MCP Events, given as JSON text. */
+  async emit(event: string): Promise<EventReceipt> {
+    const receipts: EventReceipt[] = [];
+    await this.#publishes.add({ events: [event], appended: (of) => receipts.push(...of) });
+    const [receipt] = receipts;
+    if (receipt !== undefined) return receipt;
+    throw new ListenError('malformed-event', 'the event is not an occurrence');
+  }
+
+  /** Returns the page of occurrences that answers a question, both as text of the core. */
+  readEvents(question: string): string {
+    return this.#occurrences.page(question, this.#log.position);
   }
 
   /** The union of what all streams want, here and at shards. */
@@ -274,26 +302,30 @@ export class RootBus implements WatchedBus {
   }
 
   /** Logs a publish unless it was made before. */
-  #publishAndLog({ events, once }: Publish): {
+  #publishAndLog({ appended, events: texts, once }: Publish): {
     deliveries: Delivery[];
     position: PublishedAt | Error;
   } {
     const now = Date.now();
     const settled = once && this.#idempotencyKeys.settle(once, now);
     if (settled !== undefined) return { deliveries: [], position: settled };
-    const published = this.#publishToCore(events, now);
+    const published = this.#publishToCore(texts, now);
     if (published instanceof Error) return { deliveries: [], position: published };
-    const { deliveries, position } = published;
+    const { deliveries, drafts, events, position } = published;
     const first = position - events.length + 1;
     for (const [index, event] of events.entries()) this.#log.append(first + index, event, now);
+    const receipts = this.#occurrences.append(drafts, first, now);
+    appended?.(receipts);
     if (once !== undefined) this.#idempotencyKeys.store(once, position, now);
     return { deliveries, position };
   }
 
   /** Publishes to the core. An invalid event fails only its own publish, and changes nothing. */
-  #publishToCore(events: string[], now: number): Publication | Error {
+  #publishToCore(texts: string[], now: number): (Publication & Prepared) | Error {
     try {
-      return calling(() => this.#core.publish(events, now));
+      const prepared = this.#occurrences.prepare(texts);
+      const { deliveries, position } = calling(() => this.#core.publish(prepared.events, now));
+      return { ...prepared, deliveries, position };
     } catch (error) {
       return error as Error;
     }

@@ -1,0 +1,164 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    exchange::{self, Earlier, SessionRules},
+    http::{self, Headers, Policy},
+    json, session,
+};
+
+use crate::{edge::options::limits_of, error::coded, object::object};
+
+use super::{answer::Answer, exchange::Exchange, refusal::Refusal};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** Limits of a session store: whole numbers below 2^32, each the largest accepted value. */
+export interface SessionLimits {
+  /** Sessions of all callers. */
+  sessions: number;
+  /** Sessions of unnamed callers. */
+  unnamedSessions: number;
+  /** Sessions of one named caller, or of one address. */
+  sessionsPerPrincipal: number;
+  /** Resources that one session watches. */
+  uris: number;
+  /** Bytes of the URIs of one session, plus 64 for each URI. */
+  sessionUriBytes: number;
+  /** The same for all sessions. */
+  busUriBytes: number;
+  /** The same for the sessions of unnamed callers. */
+  unnamedUriBytes: number;
+}
+
+/** The options of all requests of a server. */
+export interface ServiceOptions {
+  /** Origins of pages that may send requests, one per line. */
+  origins: string;
+  /** Hosts that requests may address, one per line; undefined: every host except a rebound one. */
+  hosts: string | undefined;
+  /**
+   * JSON text of an object with any of bodyBytes, depth, idBytes, uris, uriBytes, taskIds,
+   * taskIdBytes.
+   */
+  limits: string | undefined;
+  /** If false, every request that needs a stream is refused. */
+  holdsStreams: boolean;
+  /**
+   * How to handle requests of revisions before 2026-07-28: the MCP server answers them, they are
+   * refused, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
+   * caller may receive.
+   */
+  earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
+}
+
+/** The result of screening the head of a request. */
+export interface Screening {
+  /** The response; undefined if the request may proceed. */
+  answer: Answer | undefined;
+  /** Names and values of header fields to add to the response, including one of the MCP server. */
+  fields: [string, string][];
+}
+";
+
+/// The options and state shared by all requests of a server.
+#[wasm_bindgen]
+pub struct Service(Arc<exchange::Service>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Options {
+    origins: String,
+    hosts: Option<String>,
+    limits: Option<String>,
+    holds_streams: bool,
+    earlier: EarlierOption,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Rules {
+    limits: session::Limits,
+    authorizes: bool,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum EarlierOption {
+    Behind,
+    Sessions(Rules),
+    Refused,
+}
+
+#[derive(Serialize)]
+struct Screening<'s> {
+    answer: Option<Answer>,
+    fields: &'s [http::Field],
+}
+
+#[wasm_bindgen]
+impl Service {
+    /// `options`: the JSON text of a `ServiceOptions`. Throws with a `code` if one of them is not
+    /// valid.
+    #[wasm_bindgen(constructor)]
+    pub fn new(options: &str) -> Result<Self, JsValue> {
+        let options: Options = json::from_text(options)
+            .ok_or_else(|| coded("invalid-options", "the options are not valid"))?;
+        let policy = Policy::new(&options.origins, options.hosts.as_deref())
+            .map_err(|error| coded("invalid-options", &error.to_string()))?;
+        let limits = limits_of(options.limits)?;
+        let mut service = exchange::Service::new(policy, limits, options.earlier.into());
+        if !options.holds_streams {
+            service = service.without_streams();
+        }
+        Ok(Self(Arc::new(service)))
+    }
+
+    /// Screens the head of a request: its method, absolute URL and header fields, as lines
+    /// `name: value`.
+    #[wasm_bindgen(unchecked_return_type = "Screening")]
+    pub fn screen(&self, method: &str, url: &str, headers: &str) -> JsValue {
+        let screening = self.0.screen(method, url, &Headers::new(headers));
+        object(&Screening {
+            answer: exchange::Answer::of(&screening).map(Answer::from),
+            fields: screening.fields(),
+        })
+    }
+
+    /// Creates the exchange of a request; `isReadable` says that its body has not been read yet.
+    pub fn exchange(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &str,
+        #[wasm_bindgen(js_name = isReadable)] is_readable: bool,
+    ) -> Exchange {
+        let service = self.0.clone();
+        Exchange::from(exchange::Exchange::new(
+            service,
+            method,
+            url,
+            headers,
+            is_readable,
+        ))
+    }
+}
+
+/// Returns the refusal of a request about which nothing is known.
+#[wasm_bindgen(js_name = refusalOf, unchecked_return_type = "Answer")]
+pub fn refusal_of(refusal: Refusal) -> JsValue {
+    object(&Answer::from(exchange::Service::refuse(refusal.reason())))
+}
+
+impl From<EarlierOption> for Earlier {
+    fn from(option: EarlierOption) -> Self {
+        match option {
+            EarlierOption::Behind => Self::Behind,
+            EarlierOption::Sessions(Rules { limits, authorizes }) => {
+                Self::Sessions(SessionRules { limits, authorizes })
+            }
+            EarlierOption::Refused => Self::Refused,
+        }
+    }
+}

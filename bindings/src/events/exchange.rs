@@ -1,0 +1,120 @@
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::events::{
+    EventName, Opening,
+    error::EventError,
+    exchange::{self, Caller},
+    matching::verdicts,
+    page::Page,
+};
+
+use crate::{error::coded, number::millis, object::object};
+
+use super::step::{Answer, Step};
+
+/// The processing of one request about events: the steps to take, in order, and the response. A
+/// call that does not belong to the current step changes nothing.
+#[wasm_bindgen]
+pub struct EventExchange(exchange::EventExchange);
+
+#[wasm_bindgen]
+impl EventExchange {
+    /// Returns the next step: the same one until it is done.
+    #[wasm_bindgen(unchecked_return_type = "EventStep")]
+    pub fn step(&mut self) -> JsValue {
+        object(&Step::from(self.0.poll()))
+    }
+
+    /// Passes the body; one over the limit may be truncated anywhere beyond it.
+    pub fn read(&mut self, body: Vec<u8>) {
+        self.0.handle_body(body);
+    }
+
+    /// Passes the caller, JSON text of an object with any of `principal`, its name, and `groups`.
+    /// Throws if that is not valid, or a group begins with `mcp-events:`.
+    pub fn named(&mut self, caller: &str) -> Result<(), JsValue> {
+        let caller = Caller::from_json(caller)
+            .ok_or_else(|| coded("invalid-scope", "the groups of the caller are not valid"))?;
+        self.0.handle_caller(caller);
+        Ok(())
+    }
+
+    /// Passes the names of the event types that the caller may know of.
+    pub fn shown(&mut self, names: Vec<String>) {
+        let names = names.iter().filter_map(|name| EventName::new(name).ok());
+        self.0.handle_shown(&names.collect::<Vec<_>>());
+    }
+
+    /// Confirms that the caller may receive what it asks for.
+    pub fn allowed(&mut self) {
+        self.0.handle_allowed();
+    }
+
+    /// Denies the caller what it asks for. The reason is sent if it may know of the event type.
+    pub fn denied(&mut self, reason: Option<String>) {
+        self.0.handle_denied(reason.as_deref());
+    }
+
+    /// Passes whether the arguments are valid.
+    pub fn validated(&mut self, #[wasm_bindgen(js_name = isValid)] is_valid: bool) {
+        self.0.handle_validity(is_valid);
+    }
+
+    /// Passes the page that the log of the bus answers with; `now` is in milliseconds since 1970.
+    /// Throws if it is none.
+    pub fn page(&mut self, page: &str, now: f64) -> Result<(), JsValue> {
+        self.0.handle_page(page_of(page)?, millis(now));
+        Ok(())
+    }
+
+    /// Passes the verdicts about the occurrences of the page, in order, as a JSON array of `true`,
+    /// `false`, `{"data":OBJECT}` for another payload, and `null` for a failure.
+    pub fn judged(&mut self, verdicts: &str) -> Result<(), JsValue> {
+        self.0.handle_verdicts(&verdicts_of(Some(verdicts))?);
+        Ok(())
+    }
+
+    /// Passes the reply of what keeps the subscriptions: JSON text of an object with `result`, an
+    /// object, or `error`, as in `refuse`.
+    pub fn answered(&mut self, reply: &str) {
+        self.0.handle_reply(reply);
+    }
+
+    /// Returns the refusal of this request; `error` is JSON text such as
+    /// `{"resourceExhausted":{"limit":"streams","max":16}}` or `{"internal":"bus"}`.
+    #[wasm_bindgen(unchecked_return_type = "EventAnswer")]
+    pub fn refuse(&self, error: &str) -> Result<JsValue, JsValue> {
+        Ok(object(&Answer::from(self.0.refuse(error_of(error)?))))
+    }
+}
+
+impl EventExchange {
+    pub(super) fn opening(&self) -> Result<Opening, JsValue> {
+        let opening = self.0.opening();
+        opening.ok_or_else(|| coded("out-of-place", "the request opens no stream"))
+    }
+}
+
+impl From<exchange::EventExchange> for EventExchange {
+    fn from(core: exchange::EventExchange) -> Self {
+        Self(core)
+    }
+}
+
+pub(super) fn page_of(page: &str) -> Result<Page, JsValue> {
+    Page::from_json(page).ok_or_else(|| coded("invalid-page", "the page cannot be read"))
+}
+
+pub(super) fn error_of(error: &str) -> Result<EventError, JsValue> {
+    let error = EventError::from_json(error);
+    error.ok_or_else(|| coded("invalid-error", "the error cannot be read"))
+}
+
+pub(super) fn verdicts_of(
+    text: Option<&str>,
+) -> Result<Vec<mcp_listen::events::matching::Verdict>, JsValue> {
+    let Some(text) = text else {
+        return Ok(Vec::new());
+    };
+    verdicts(text).ok_or_else(|| coded("invalid-verdicts", "the verdicts cannot be read"))
+}

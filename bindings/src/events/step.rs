@@ -1,0 +1,254 @@
+use serde::{Serialize, Serializer};
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    events::{
+        cue_group,
+        error::CodeSet,
+        exchange::{self, Subject, Subscribe, Ttl},
+        topic,
+    },
+    scope::Label,
+};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** A response to a request about events. */
+export interface EventAnswer {
+  /** HTTP status. */
+  status: number;
+  /** The JSON-RPC message. */
+  body: string;
+  /** The class of the refusal, for metrics; undefined if it is none. */
+  refusal: string | undefined;
+  /** Seconds for `Retry-After`, if a retry may help. */
+  retryAfter: number | undefined;
+  /** The body of the request has not been read, and will not be. */
+  isUnread: boolean;
+}
+
+/** What a request is about: a name, which may be unknown, and arguments as JSON text. */
+export interface EventSubject {
+  name: string;
+  arguments: string;
+}
+
+/** A webhook to subscribe, with the terms as the client wrote them. */
+export interface EventSubscribe extends EventSubject {
+  principal: string;
+  groups: string[];
+  url: string;
+  secret: string;
+  /** The suggested lifetime: any number; undefined leaves it to the server. */
+  ttlMs: number | 'endless' | undefined;
+  cursor: string | undefined;
+  maxAgeMs: number | undefined;
+  /** The error numbers for the end of the subscription. */
+  codes: 'sep' | 'sketch';
+}
+
+/** The next step for a request about events. */
+export type EventStep =
+  | { kind: 'answer'; answer: EventAnswer }
+  /** Pass it on: it is not about events. */
+  | { kind: 'pass' }
+  /** Read its body, up to this many bytes and a little more, then call `read`. */
+  | { kind: 'body'; max: number }
+  /** Authenticate its caller, then call `named`, or refuse it. */
+  | { kind: 'caller' }
+  /** Find out which of these event types its caller may know of, then call `shown`. */
+  | { kind: 'authorizeList'; names: string[] }
+  /** Find out whether its caller may receive this, then call `allowed` or `denied`. */
+  | ({ kind: 'authorize'; mode: DeliveryMode } & EventSubject)
+  /** Validate the arguments by the schema of the event type, then call `validated`. */
+  | ({ kind: 'validate' } & EventSubject)
+  /** Ask the log of the bus, then call `page`. */
+  | { kind: 'page'; question: string }
+  /** Decide about each occurrence of the page, in order, then call `judged`. */
+  | ({ kind: 'judge' } & EventSubject)
+  /** Follow this resource for these groups, then `open` the stream of an `EventStreams`. */
+  | { kind: 'stream'; name: string; uri: string; groups: string[] }
+  /** Subscribe this webhook, then call `answered`. */
+  | ({ kind: 'subscribe' } & EventSubscribe)
+  /** Unsubscribe this webhook, then call `answered`. */
+  | ({ kind: 'unsubscribe'; principal: string; url: string } & EventSubject);
+";
+
+#[derive(Serialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub(super) enum Step {
+    Answer {
+        answer: Answer,
+    },
+    Pass,
+    Body {
+        max: usize,
+    },
+    Caller,
+    AuthorizeList {
+        names: Vec<String>,
+    },
+    Authorize {
+        mode: &'static str,
+        name: String,
+        arguments: String,
+    },
+    Validate(About),
+    Page {
+        question: String,
+    },
+    Judge(About),
+    Stream {
+        name: String,
+        uri: String,
+        groups: Vec<String>,
+    },
+    Subscribe(Box<Webhook>),
+    Unsubscribe {
+        principal: String,
+        name: String,
+        arguments: String,
+        url: String,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answer {
+    status: u16,
+    body: String,
+    refusal: Option<&'static str>,
+    retry_after: Option<u32>,
+    is_unread: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct About {
+    name: String,
+    arguments: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Webhook {
+    name: String,
+    arguments: String,
+    principal: String,
+    groups: Vec<String>,
+    url: String,
+    secret: String,
+    ttl_ms: Lifetime,
+    cursor: Option<String>,
+    max_age_ms: Option<f64>,
+    codes: CodeSet,
+}
+
+struct Lifetime(Ttl);
+
+impl Serialize for Lifetime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Ttl::Suggested(millis) => serializer.serialize_f64(millis),
+            Ttl::Endless => serializer.serialize_str("endless"),
+            Ttl::Default => serializer.serialize_none(),
+        }
+    }
+}
+
+impl From<exchange::Step> for Step {
+    fn from(step: exchange::Step) -> Self {
+        match step {
+            exchange::Step::Answer(answer) => Self::Answer {
+                answer: answer.into(),
+            },
+            exchange::Step::Body { most } => Self::Body { max: most },
+            exchange::Step::Caller => Self::Caller,
+            exchange::Step::AuthorizeList { names } => Self::AuthorizeList {
+                names: names.iter().map(|name| name.to_string()).collect(),
+            },
+            exchange::Step::Authorize { mode, subject } => Self::Authorize {
+                mode: mode.name(),
+                name: subject.name.into(),
+                arguments: subject.arguments.into(),
+            },
+            exchange::Step::Validate { subject } => Self::Validate(subject.into()),
+            exchange::Step::Page(question) => Self::Page {
+                question: question.to_json(),
+            },
+            exchange::Step::Judge { subject } => Self::Judge(subject.into()),
+            exchange::Step::Stream { name, groups } => {
+                let own = groups.iter().map(|group| &**group);
+                let groups = core::iter::once("").chain(own).filter_map(cue_group);
+                Self::Stream {
+                    uri: topic(&name).map_or_else(String::new, |uri| uri.to_string()),
+                    name: name.to_string(),
+                    groups: groups.map(text).collect(),
+                }
+            }
+            exchange::Step::Subscribe(webhook) => Self::Subscribe(Box::new((*webhook).into())),
+            exchange::Step::Unsubscribe {
+                principal,
+                subject,
+                url,
+            } => Self::Unsubscribe {
+                principal: principal.into(),
+                name: subject.name.into(),
+                arguments: subject.arguments.into(),
+                url: url.into(),
+            },
+            _ => Self::Pass,
+        }
+    }
+}
+
+impl From<exchange::Answer> for Answer {
+    fn from(answer: exchange::Answer) -> Self {
+        Self {
+            status: answer.status,
+            body: answer.body,
+            refusal: answer.refusal,
+            retry_after: answer.retry_after,
+            is_unread: answer.is_unread,
+        }
+    }
+}
+
+impl From<Subject> for About {
+    fn from(subject: Subject) -> Self {
+        Self {
+            name: subject.name.into(),
+            arguments: subject.arguments.into(),
+        }
+    }
+}
+
+impl From<Subscribe> for Webhook {
+    fn from(webhook: Subscribe) -> Self {
+        let Subscribe {
+            subject,
+            start,
+            delivery,
+            ..
+        } = webhook;
+        Self {
+            name: subject.name.into(),
+            arguments: subject.arguments.into(),
+            principal: webhook.principal.into(),
+            groups: webhook.groups.into_iter().map(text).collect(),
+            url: delivery.url.into(),
+            secret: delivery.secret.into(),
+            ttl_ms: Lifetime(delivery.ttl),
+            cursor: start.cursor.map(Into::into),
+            max_age_ms: start.max_age.map(mcp_listen::clock::Millis::as_f64),
+            codes: webhook.codes,
+        }
+    }
+}
+
+fn text(label: Label) -> String {
+    label.to_string()
+}

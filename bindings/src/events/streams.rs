@@ -1,0 +1,207 @@
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    events::{self, EventName, exchange::Caller, matching::judged},
+    fanout::StreamId,
+};
+
+use crate::{error::coded, fan::packed, object::object};
+
+use super::{
+    exchange::{EventExchange, error_of, page_of, verdicts_of},
+    log::position,
+};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** The arguments, as JSON text, that streams of a class share. */
+export interface EventClass {
+  class: number;
+  arguments: string;
+}
+";
+
+/// The event streams of one process or isolate on one bus: pages of the log in, chunks of response
+/// bodies out. A stream is identified by its slot: a number that is reused after `remove`.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct EventStreams(events::EventStreams);
+
+#[derive(Serialize)]
+struct Class<'c> {
+    class: u32,
+    arguments: &'c str,
+}
+
+#[wasm_bindgen]
+impl EventStreams {
+    /// Creates a holder without streams.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the stream of a request whose step is `stream`.
+    pub fn open(&mut self, exchange: &EventExchange) -> Result<u32, JsValue> {
+        Ok(self.0.open(exchange.opening()?).slot())
+    }
+
+    /// Returns what to ask the log for one stream, as JSON text: where it begins, or what it has
+    /// missed. Undefined if it gets the next page that is read for all.
+    #[wasm_bindgen(js_name = questionOf)]
+    pub fn question_of(&self, stream: u32) -> Option<String> {
+        let question = self.0.question_of(self.0.id_at(stream)?)?;
+        Some(question.to_json())
+    }
+
+    /// Begins a stream with the page that answers its question. Returns its first bytes; undefined
+    /// if it has begun before. `verdicts` is a JSON array as of `EventExchange.judged`, for
+    /// `argumentsOf`.
+    pub fn begin(
+        &mut self,
+        stream: u32,
+        page: &str,
+        verdicts: Option<String>,
+    ) -> Result<Option<Vec<u8>>, JsValue> {
+        let (page, verdicts) = (page_of(page)?, verdicts_of(verdicts.as_deref())?);
+        let id = self.0.id_at(stream);
+        Ok(id.and_then(|id| self.0.begin(id, &page, &verdicts)))
+    }
+
+    /// Handles a page for one stream that is behind and has room. Returns its bytes; undefined if
+    /// there are none.
+    pub fn own(
+        &mut self,
+        stream: u32,
+        page: &str,
+        verdicts: Option<String>,
+    ) -> Result<Option<Vec<u8>>, JsValue> {
+        let (page, verdicts) = (page_of(page)?, verdicts_of(verdicts.as_deref())?);
+        let id = self.0.id_at(stream);
+        Ok(id.and_then(|id| self.0.handle_own_page(id, &page, &verdicts)))
+    }
+
+    /// Handles a cue: the log may have something new of this event type.
+    pub fn cued(&mut self, name: &str) {
+        with(name, |name| self.0.handle_cue(name));
+    }
+
+    /// Returns what to ask the log for all streams of an event type, as JSON text; undefined if
+    /// nothing is due, or `page` and `failed` were not called for the former question.
+    pub fn question(&mut self, name: &str) -> Option<String> {
+        let question = with(name, |name| self.0.question(name))??;
+        Some(question.to_json())
+    }
+
+    /// Handles the page that answers `question`. Returns what to write to which stream, see
+    /// `js/streams/bodies/fanout-bodies.ts`, a part of the streams at a time: report the streams
+    /// without room with `missed`, then call `rest`. `judged` is JSON text with the verdicts for
+    /// each of `classes`: `[{"class":N,"verdicts":[...]}]`.
+    pub fn page(
+        &mut self,
+        name: &str,
+        page: &str,
+        #[wasm_bindgen(js_name = judged)] judged_text: Option<String>,
+    ) -> Result<Option<Vec<u8>>, JsValue> {
+        let page = page_of(page)?;
+        let judged = match judged_text {
+            Some(text) => judged(&text)
+                .ok_or_else(|| coded("invalid-verdicts", "the verdicts cannot be read"))?,
+            None => Vec::new(),
+        };
+        with(name, |name| self.0.handle_page(name, page, &judged));
+        Ok(self.rest())
+    }
+
+    /// Returns the next part of what to write; undefined if that was all.
+    pub fn rest(&mut self) -> Option<Vec<u8>> {
+        Some(packed(&self.0.poll_fan()?))
+    }
+
+    /// Handles streams that had no room for the last part: they are behind.
+    pub fn missed(&mut self, streams: Vec<u32>) {
+        let ids: Vec<StreamId> = streams
+            .into_iter()
+            .filter_map(|stream| self.0.id_at(stream))
+            .collect();
+        self.0.handle_missed(ids);
+    }
+
+    /// Returns the streams of an event type that are behind: each has a `questionOf` once it has
+    /// room.
+    pub fn behind(&self, name: &str) -> Vec<u32> {
+        let behind = with(name, |name| self.0.behind(name)).unwrap_or_default();
+        behind.into_iter().map(StreamId::slot).collect()
+    }
+
+    /// Handles that `question` was not answered: it is due again.
+    pub fn failed(&mut self, name: &str) {
+        with(name, |name| self.0.handle_failure(name));
+    }
+
+    /// Handles that everything up to a position of the bus was cued.
+    pub fn through(&mut self, epoch: &str, at: f64) {
+        self.0.handle_through(epoch, position(at));
+    }
+
+    /// Changes the groups of a stream's caller, a JSON array. Throws if one is not valid.
+    pub fn regroup(&mut self, stream: u32, groups: &str) -> Result<(), JsValue> {
+        let caller = Caller::from_json(&format!("{{\"groups\":{groups}}}"))
+            .ok_or_else(|| coded("invalid-scope", "the groups of the caller are not valid"))?;
+        if let Some(id) = self.0.id_at(stream) {
+            self.0.handle_groups(id, caller.groups);
+        }
+        Ok(())
+    }
+
+    /// Returns the classes of streams of an event type for which the server decides what matches.
+    #[wasm_bindgen(unchecked_return_type = "EventClass[]")]
+    pub fn classes(&self, name: &str) -> JsValue {
+        let name = EventName::new(name).ok();
+        let classes = name.as_ref().map(|name| self.0.classes(name));
+        let classes = classes.into_iter().flatten();
+        let classes = classes.map(|(class, arguments)| Class { class, arguments });
+        object(&classes.collect::<Vec<_>>())
+    }
+
+    /// Returns the arguments of a stream, as JSON text, if the server decides what matches.
+    #[wasm_bindgen(js_name = argumentsOf)]
+    pub fn arguments_of(&self, stream: u32) -> Option<String> {
+        let arguments = self.0.arguments_of(self.0.id_at(stream)?)?;
+        Some(arguments.to_owned())
+    }
+
+    /// Returns a heartbeat; undefined unless the stream has begun and not ended.
+    pub fn heartbeat(&self, stream: u32) -> Option<Vec<u8>> {
+        self.0.heartbeat(self.0.id_at(stream)?)
+    }
+
+    /// Returns the report of an error, after which the stream goes on; `error` as in
+    /// `EventExchange.refuse`.
+    pub fn error(&self, stream: u32, error: &str) -> Result<Option<Vec<u8>>, JsValue> {
+        let error = error_of(error)?;
+        let id = self.0.id_at(stream);
+        Ok(id.and_then(|id| self.0.error(id, &error)))
+    }
+
+    /// Ends a subscription. Returns the last bytes, with the error and the result; undefined unless
+    /// the stream has begun and not ended.
+    pub fn terminate(&mut self, stream: u32, error: &str) -> Result<Option<Vec<u8>>, JsValue> {
+        let error = error_of(error)?;
+        let id = self.0.id_at(stream);
+        Ok(id.and_then(|id| self.0.terminate(id, &error)))
+    }
+
+    /// Removes a stream.
+    pub fn remove(&mut self, stream: u32) {
+        if let Some(id) = self.0.id_at(stream) {
+            self.0.remove(id);
+        }
+    }
+}
+
+/// Calls `action` with a name; does nothing if it is none.
+fn with<T>(name: &str, action: impl FnOnce(&EventName) -> T) -> Option<T> {
+    EventName::new(name).ok().as_ref().map(action)
+}

@@ -1,0 +1,111 @@
+import type {
+  EventNameRow,
+  EventRow,
+  EventRows,
+  NewEventRow,
+  RemovedEvent,
+} from '../../wasm/events/bindings.js';
+
+/** The occurrences of a bus without a disk. */
+export class MemoryEventRows implements EventRows {
+  /** By position, which ascends. */
+  readonly #rows = new Map<number, NewEventRow>();
+  readonly #byName = new Map<string, NamedRows>();
+  readonly #names = new Map<string, EventNameRow>();
+
+  append(row: NewEventRow): void {
+    this.#rows.set(row.position, row);
+    const named: NamedRows = this.#byName.get(row.name) ?? { rows: [], ids: new Map() };
+    this.#byName.set(row.name, named);
+    named.rows.push(row);
+    if (row.eventId !== undefined) named.ids.set(row.eventId, row.position);
+  }
+
+  find(name: string, eventId: string): number | undefined {
+    return this.#byName.get(name)?.ids.get(eventId);
+  }
+
+  after(name: string, position: number): Iterator<EventRow> {
+    const rows = this.#byName.get(name)?.rows ?? [];
+    return rows.slice(firstIndex(rows, (row) => row.position > position)).values();
+  }
+
+  since(name: string, at: number): number | undefined {
+    const rows = this.#byName.get(name)?.rows ?? [];
+    return rows[firstIndex(rows, (row) => row.at >= at)]?.position;
+  }
+
+  removeOldest(name: string | undefined, count: number): RemovedEvent[] {
+    const rows = name === undefined ? this.#rows.values() : (this.#byName.get(name)?.rows ?? []);
+    return this.#remove([...take(rows, count)]);
+  }
+
+  removeBefore(at: number): RemovedEvent[] {
+    const old: NewEventRow[] = [];
+    for (const row of this.#rows.values()) {
+      if (row.at >= at) break;
+      old.push(row);
+    }
+    return this.#remove(old);
+  }
+
+  names(): EventNameRow[] {
+    return [...this.#names.values()];
+  }
+
+  keepName(row: EventNameRow): void {
+    this.#names.set(row.name, row);
+  }
+
+  forgetName(name: string): void {
+    this.#names.delete(name);
+  }
+
+  /** Removes the oldest rows: of each name a number of its first ones. */
+  #remove(rows: NewEventRow[]): RemovedEvent[] {
+    const counts = new Map<string, number>();
+    for (const { eventId, name, position } of rows) {
+      this.#rows.delete(position);
+      if (eventId !== undefined) this.#byName.get(name)?.ids.delete(eventId);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    for (const [name, count] of counts) this.#shift(name, count);
+    return rows.map(({ name, position, text }) => ({ name, position, bytes: bytesOf(text) }));
+  }
+
+  #shift(name: string, count: number): void {
+    const named = this.#byName.get(name);
+    named?.rows.splice(0, count);
+    if (named?.rows.length === 0) this.#byName.delete(name);
+  }
+}
+
+interface NamedRows {
+  rows: NewEventRow[];
+  /** Positions by event id. */
+  ids: Map<string, number>;
+}
+
+/** Returns the index of the first row for which `is` holds; it holds for all rows after it. */
+function firstIndex(rows: NewEventRow[], is: (row: NewEventRow) => boolean): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (is(rows[middle] as NewEventRow)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function* take<T>(values: Iterable<T>, count: number): Iterable<T> {
+  let left = count;
+  for (const value of values) {
+    if (left <= 0) return;
+    left -= 1;
+    yield value;
+  }
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,83 @@
+import { ListenError } from '../../model/error.js';
+import type { EventError } from '../../model/events/event-error.js';
+import type { EventGap, EventOccurrence } from '../../model/events/occurrence.js';
+import type { ClientListenOptions } from '../options.js';
+
+/** How events are received: over a stream that stays open, or by asking for them. */
+export type EventMode = 'push' | 'poll';
+
+/** Keeps the cursor of a subscription, so that a restarted client resumes where it was. */
+export interface CursorStore {
+  /** Returns the cursor that was saved last; null or undefined to begin with the next event. */
+  load(): string | null | undefined | Promise<string | null | undefined>;
+  /**
+   * Saves a cursor: everything before it was handled. The watch waits for a returned promise. An
+   * error goes to `onError`, and the watch continues.
+   */
+  save(cursor: string): unknown;
+}
+
+/** Options of `watchEvents`. */
+export interface EventWatchOptions
+  extends Pick<ClientListenOptions, 'clientInfo' | 'fetch' | 'headers' | 'token'> {
+  /** The name of the event, as the server lists it. */
+  name: string;
+  /**
+   * The arguments of the event, such as a filter.
+   *
+   * @default {}
+   */
+  arguments?: Record<string, unknown>;
+  /**
+   * How events are received. `auto` asks the server which modes the event has, and prefers `push`.
+   *
+   * @default 'auto'
+   */
+  mode?: 'auto' | EventMode;
+  /**
+   * Keeps the cursor between runs of the program.
+   *
+   * @default in memory: the watch begins with the next event
+   */
+  cursor?: CursorStore;
+  /**
+   * Skips events that are older than this many milliseconds. Skipped events are reported as a gap.
+   *
+   * @default no event is skipped
+   */
+  maxAgeMs?: number;
+  /**
+   * Milliseconds without data from the server after which a request has failed. Servers send a
+   * heartbeat at least every 30 seconds. 0 disables.
+   *
+   * @default 60_000
+   */
+  maxSilenceMs?: number;
+  /**
+   * Called with each event, one at a time and in order. The cursor moves on once the returned
+   * promise has resolved. If it rejects, `onError` is called, and the event is passed on again
+   * after a while. An event may come more than once: `eventId` tells.
+   */
+  onEvent: (event: EventOccurrence) => unknown;
+  /**
+   * Called when the server can no longer deliver some events: read again what you derive from them.
+   * Retried like `onEvent`.
+   */
+  onGap: (gap: EventGap) => unknown;
+  /** Called when the server has ended the subscription. The watch has stopped then. */
+  onTerminated: (error: EventError) => unknown;
+  /** Closes the watch when aborted. */
+  signal?: AbortSignal;
+  /** Called when a handler fails, and with every error of the server or the connection. */
+  onError?: (error: ListenError) => void;
+}
+
+/**
+ * Checks the numbers in the options.
+ *
+ * @throws ListenError `invalid-options`.
+ */
+export function expectSpans({ maxAgeMs = 0, maxSilenceMs = 0 }: EventWatchOptions): void {
+  if (maxAgeMs >= 0 && maxSilenceMs >= 0) return;
+  throw new ListenError('invalid-options', 'maxAgeMs and maxSilenceMs are numbers from 0');
+}

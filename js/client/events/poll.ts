@@ -1,0 +1,45 @@
+import { isCursor } from '../../model/events/occurrence.js';
+import { SubscriptionLost } from '../../model/subscription-error.js';
+import type { Followed } from './followed.js';
+import { pause } from './pause.js';
+
+/**
+ * Asks for events again and again.
+ *
+ * @throws ListenError when a request fails. The abort reason of the signal.
+ */
+export async function pollEvents(followed: Followed): Promise<never> {
+  const { delivery, params, requests, signal } = followed;
+  for (;;) {
+    const { cursor } = delivery;
+    const page = pageOf(await requests.result('events/poll', { ...params, cursor }));
+    followed.live();
+    if (page.isTruncated) await delivery.gap(page.cursor);
+    for (const event of page.events) await delivery.event(event);
+    await delivery.reached(page.cursor);
+    // A server that has more, but whose cursor stands still, is asked no faster than others.
+    if (!page.hasMore || page.cursor === cursor) await pause(page.waitMs, signal);
+  }
+}
+
+interface Page {
+  events: unknown[];
+  cursor: string | null;
+  isTruncated: boolean;
+  hasMore: boolean;
+  /** Milliseconds until the next poll. */
+  waitMs: number;
+}
+
+function pageOf(result: Record<string, unknown>): Page {
+  const { cursor = null, events, hasMore, nextPollMs, truncated } = result;
+  if (!Array.isArray(events) || !isCursor(cursor))
+    throw new SubscriptionLost('invalid-answer', 'the server sent no page of events');
+  const wish = typeof nextPollMs === 'number' ? nextPollMs : DEFAULT_WAIT_MS;
+  const waitMs = Math.min(Math.max(wish, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+  return { events, cursor, isTruncated: truncated === true, hasMore: hasMore === true, waitMs };
+}
+
+const DEFAULT_WAIT_MS = 30_000;
+const SHORTEST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 3_600_000;

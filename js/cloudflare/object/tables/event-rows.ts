@@ -1,0 +1,117 @@
+import type {
+  EventNameRow,
+  EventRow,
+  EventRows,
+  NewEventRow,
+  RemovedEvent,
+} from '../../../wasm/events/bindings.js';
+
+/** The occurrences of a bus in SQLite, and what is kept of their names. */
+export class EventTable implements EventRows {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec(SCHEMA);
+  }
+
+  append({ at, eventId, group, name, position, text }: NewEventRow): void {
+    this.#sql.exec(
+      'INSERT INTO event_log VALUES (?, ?, ?, ?, ?, ?)',
+      name,
+      position,
+      at,
+      group ?? null,
+      eventId ?? null,
+      text,
+    );
+  }
+
+  find(name: string, eventId: string): number | undefined {
+    return this.#position('name = ? AND event_id = ?', name, eventId);
+  }
+
+  after(name: string, position: number): Iterator<EventRow> {
+    const rows = this.#sql.exec<Row>(
+      `SELECT position, at, "group", text FROM event_log
+       WHERE name = ? AND position > ? ORDER BY position`,
+      name,
+      position,
+    );
+    return eventRows(rows);
+  }
+
+  since(name: string, at: number): number | undefined {
+    return this.#position('name = ? AND at >= ? ORDER BY position LIMIT 1', name, at);
+  }
+
+  removeOldest(name: string | undefined, count: number): RemovedEvent[] {
+    if (name === undefined) {
+      const keys = 'SELECT name, position FROM event_log ORDER BY position LIMIT ?';
+      return this.#remove(`(name, position) IN (${keys})`, count);
+    }
+    const positions = 'SELECT position FROM event_log WHERE name = ? ORDER BY position LIMIT ?';
+    return this.#remove(`name = ? AND position IN (${positions})`, name, name, count);
+  }
+
+  removeBefore(at: number): RemovedEvent[] {
+    return this.#remove('at < ?', at);
+  }
+
+  names(): EventNameRow[] {
+    return this.#sql
+      .exec<{ name: string; trimmed: number; count: number; bytes: number }>(
+        'SELECT name, trimmed, count, bytes FROM event_name',
+      )
+      .toArray();
+  }
+
+  keepName({ bytes, count, name, trimmed }: EventNameRow): void {
+    this.#sql.exec(
+      'INSERT OR REPLACE INTO event_name VALUES (?, ?, ?, ?)',
+      name,
+      trimmed,
+      count,
+      bytes,
+    );
+  }
+
+  forgetName(name: string): void {
+    this.#sql.exec('DELETE FROM event_name WHERE name = ?', name);
+  }
+
+  #position(where: string, ...bindings: (string | number)[]): number | undefined {
+    const query = `SELECT position FROM event_log WHERE ${where}`;
+    return this.#sql.exec<{ position: number }>(query, ...bindings).toArray()[0]?.position;
+  }
+
+  #remove(where: string, ...bindings: (string | number)[]): RemovedEvent[] {
+    return this.#sql
+      .exec<{ name: string; position: number; bytes: number }>(
+        `DELETE FROM event_log WHERE ${where}
+         RETURNING name, position, LENGTH(CAST(text AS BLOB)) AS bytes`,
+        ...bindings,
+      )
+      .toArray();
+  }
+}
+
+function* eventRows(rows: Iterable<Row>): Iterator<EventRow> {
+  for (const { at, group, position, text } of rows)
+    yield { position, at, group: group ?? undefined, text };
+}
+
+type Row = { position: number; at: number; group: string | null; text: string };
+
+/** Each write of a row and of an index is billed, so there is one index, of the given ids alone. */
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS event_log (
+    name TEXT NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL, "group" TEXT, event_id TEXT,
+    text TEXT NOT NULL, PRIMARY KEY (name, position)
+  ) WITHOUT ROWID;
+  CREATE UNIQUE INDEX IF NOT EXISTS event_log_id ON event_log (name, event_id)
+    WHERE event_id IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS event_name (
+    name TEXT PRIMARY KEY, trimmed INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL
+  ) WITHOUT ROWID;
+`;

@@ -1,0 +1,19 @@
+import { ListenError, type ListenErrorCode } from '../../model/error.js';
+
+/** Why a bus object did not accept an occurrence: errors lose their code between objects. */
+export interface RefusedEvent {
+  refused: ListenErrorCode;
+  message: string;
+}
+
+/** Returns what the object answers in place of an error of the publisher; throws other errors. */
+export function refusedEvent(error: unknown): RefusedEvent {
+  if (!(error instanceof ListenError)) throw error;
+  return { refused: error.code, message: error.message };
+}
+
+/** Returns the answer of an object, or throws the error that it names. */
+export function acceptedEvent<T extends object>(answer: T | RefusedEvent): T {
+  if ('refused' in answer) throw new ListenError(answer.refused, answer.message);
+  return answer;
+}

@@ -1,0 +1,3 @@
+import '../../wasm/modules/events/inline.js';
+
+export * from '../../events/index.js';

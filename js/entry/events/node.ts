@@ -1,0 +1,3 @@
+import '../../wasm/modules/events/node.js';
+
+export * from '../../events/index.js';

@@ -1,0 +1,3 @@
+import '../../wasm/modules/events/workerd.js';
+
+export * from '../../events/index.js';

@@ -1,0 +1,43 @@
+import type { DefinedEvents } from '../serve/host.js';
+import { ServedEvents } from '../serve/served-events.js';
+import type { EventDefinition, EventOptions, EventTypes } from './definitions.js';
+import { EventTypeTable } from './event-type-table.js';
+import { posted } from './posted.js';
+import type { EventSchema } from './schema.js';
+
+/**
+ * Defines the event types of a server, for the option `events` of `createListenHandler`. The bus
+ * needs a log of occurrences, see `eventLog`.
+ *
+ * @throws ListenError `invalid-event-name`, `invalid-options`.
+ *
+ * @example
+ * ```ts
+ * const server = createListenHandler(handler, {
+ *   bus,
+ *   events: defineEvents({
+ *     'order.paid': {
+ *       description: 'An order was paid',
+ *       inputSchema: z.object({ customer: z.string().optional() }),
+ *       payloadSchema: z.object({ customer: z.string(), amount: z.number() }),
+ *       match: { customer: '/customer' },
+ *     },
+ *   }),
+ * });
+ * await server.notify.event('order.paid', { customer: 'acme', amount: 12 });
+ * ```
+ */
+export function defineEvents<
+  Inputs extends Record<string, EventSchema>,
+  Payloads extends Record<keyof Inputs, EventSchema>,
+  Rest extends unknown[] = unknown[],
+>(
+  types: { [Name in keyof Inputs]: EventDefinition<Inputs[Name], Payloads[Name]> },
+  options: EventOptions<Rest> = {},
+): DefinedEvents {
+  const table = new EventTypeTable(types as unknown as EventTypes);
+  return {
+    serve: (host) => new ServedEvents(table, options as EventOptions, host),
+    posted: (body) => posted(body, table),
+  };
+}

@@ -1,0 +1,117 @@
+import type { CallerContext } from '../../auth/authorize.js';
+import type { EventMode } from '../../bus/events.js';
+import type { Described, EventSchema } from './schema.js';
+
+/** An event type of a server. */
+export interface EventDefinition<
+  Input extends EventSchema = EventSchema,
+  Payload extends EventSchema = EventSchema,
+> {
+  /**
+   * What the event means, for models and people.
+   *
+   * @default ''
+   */
+  description?: string;
+  /**
+   * The schema of the arguments of a subscription.
+   *
+   * @default any object
+   */
+  inputSchema?: Input;
+  /**
+   * The schema of the payload.
+   *
+   * @default any object
+   */
+  payloadSchema?: Payload;
+  /**
+   * The modes in which it is delivered, of those that the bus can serve.
+   *
+   * @default all that the bus can serve
+   */
+  delivery?: readonly EventMode[];
+  /**
+   * Which occurrences a subscription receives. An object names, for each argument, the place in the
+   * payload that has to equal it, as a JSON pointer; an argument that a subscription leaves out
+   * requires nothing. A function decides for each occurrence.
+   *
+   * @default every occurrence
+   */
+  match?:
+    | Record<string, string>
+    | ((args: Described<Input>, data: Described<Payload>) => boolean | Promise<boolean>);
+  /**
+   * Returns the payload for a subscription with these arguments. It must depend on nothing else.
+   *
+   * @default the payload as it was published
+   */
+  transform?: (data: Described<Payload>, args: Described<Input>) => Record<string, unknown>;
+  /**
+   * Further members of the entry in `events/list`.
+   *
+   * @default undefined
+   */
+  _meta?: Record<string, unknown>;
+}
+
+/** The event types of a server, by name. */
+export type EventTypes = Record<string, EventDefinition>;
+
+/** What a caller asks to receive. */
+export interface AuthorizeEventContext<Rest extends unknown[] = unknown[]>
+  extends CallerContext<Rest> {
+  /** The event type. */
+  name: string;
+  /** The arguments of the subscription; in a list, none. */
+  arguments: Record<string, unknown>;
+  /** How it is delivered; undefined in a list. */
+  mode: EventMode | undefined;
+  /** True if the subscription exists and is authorized again; otherwise undefined. */
+  isOpen?: true;
+}
+
+/**
+ * Decides whether a caller may receive events of a type. A string is a denial with this reason,
+ * which the caller may read.
+ */
+export type AuthorizeEvent<Rest extends unknown[] = unknown[]> = (
+  context: AuthorizeEventContext<Rest>,
+) => boolean | string | Promise<boolean | string>;
+
+/** Options of `defineEvents`. */
+export interface EventOptions<Rest extends unknown[] = unknown[]> {
+  /**
+   * Decides who may receive what. It is called for each poll, each stream and each subscription,
+   * again while they last, and for each type in a list.
+   *
+   * @default every caller may receive every type
+   */
+  authorize?: AuthorizeEvent<Rest>;
+  /**
+   * The numbers of errors: those of the specification, those of its design sketch, which clients
+   * that do not declare the extension follow, or by what the client declares.
+   *
+   * @default 'declared'
+   */
+  codes?: 'declared' | 'sep' | 'sketch';
+  /**
+   * The HTTP status of JSON-RPC errors. Official clients read the error of a 200 and a 400 only.
+   *
+   * @default 400
+   */
+  errorStatus?: 200 | 400;
+  /**
+   * Serves clients of 2025-11-25 too: `initialize` announces events, and `events/list`,
+   * `events/subscribe` and `events/unsubscribe` are answered.
+   *
+   * @default false
+   */
+  legacy?: boolean;
+  /**
+   * Maximum number of open event streams of one caller. 0 is no limit.
+   *
+   * @default 16
+   */
+  maxStreamsPerCaller?: number;
+}

@@ -1,0 +1,106 @@
+import { ListenError } from '../../model/error.js';
+import { type EventDefinitionOptions, matches } from '../../wasm/events/bindings.js';
+import type { EventDefinition, EventTypes } from './definitions.js';
+import type { Validator } from './schema.js';
+import { validatorOf } from './validator.js';
+
+/** An occurrence as functions of the server judge it. */
+interface Occurrence {
+  data: Record<string, unknown>;
+}
+
+/** The event types of a server: their schemas, and the functions that judge occurrences. */
+export class EventTypeTable {
+  readonly #types: Map<string, EventType>;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(types: EventTypes) {
+    const entries = Object.entries(types);
+    this.#types = new Map(entries.map(([name, type]) => [name, new EventType(name, type)]));
+  }
+
+  /** The definitions for the core, by name. */
+  get definitions(): Record<string, EventDefinitionOptions> {
+    const entries = [...this.#types].map(([name, type]) => [name, type.definition]);
+    return Object.fromEntries(entries) as Record<string, EventDefinitionOptions>;
+  }
+
+  /** Returns whether arguments, as JSON text, are valid for a type. */
+  async isValid(name: string, args: string): Promise<boolean> {
+    const problem = await this.#types.get(name)?.input.problem(JSON.parse(args));
+    return problem === undefined;
+  }
+
+  /**
+   * Checks a payload.
+   *
+   * @throws ListenError `invalid-event-name` if there is no such type, `invalid-event-data`.
+   */
+  async expectValid(name: string, data: unknown): Promise<void> {
+    const type = this.#types.get(name);
+    if (type === undefined)
+      throw new ListenError('invalid-event-name', `there is no event type ${name}`);
+    const problem = await type.payload.problem(data);
+    if (problem !== undefined) throw new ListenError('invalid-event-data', problem);
+  }
+
+  /**
+   * Returns the verdicts about the occurrences of a page, as JSON text for the core, for a
+   * subscription with these arguments, as JSON text.
+   */
+  async verdicts(name: string, args: string, page: string): Promise<string> {
+    const { events } = JSON.parse(page) as { events: Occurrence[] };
+    const type = this.#types.get(name);
+    const verdicts = events.map(({ data }) => type?.verdict(JSON.parse(args), data) ?? null);
+    return JSON.stringify(await Promise.all(verdicts));
+  }
+}
+
+/** One event type. */
+class EventType {
+  readonly input: Validator;
+  readonly payload: Validator;
+  readonly #type: EventDefinition;
+
+  constructor(name: string, type: EventDefinition) {
+    this.#type = type;
+    this.input = validatorOf(type.inputSchema, `${name}.inputSchema`);
+    this.payload = validatorOf(type.payloadSchema, `${name}.payloadSchema`);
+  }
+
+  get definition(): EventDefinitionOptions {
+    const { _meta, delivery, description, match, transform } = this.#type;
+    const isJudged = typeof match === 'function' || transform !== undefined;
+    return {
+      inputSchema: this.input.json,
+      payloadSchema: this.payload.json,
+      ...(description !== undefined && { description }),
+      ...(delivery !== undefined && { delivery: [...delivery] }),
+      ...(isJudged ? { match: 'host' } : match !== undefined && { match }),
+      ...(_meta !== undefined && { _meta }),
+    };
+  }
+
+  /** Returns whether a subscription receives an occurrence, and with which payload. */
+  async verdict(
+    args: Record<string, unknown>,
+    data: Record<string, unknown>,
+  ): Promise<boolean | { data: unknown } | null> {
+    const { match, transform } = this.#type;
+    try {
+      const passes =
+        typeof match === 'function' ? await match(args, data) : isMatch(match, args, data);
+      if (!passes || transform === undefined) return passes;
+      return { data: transform(data, args) };
+    } catch {
+      // The core reports the failure to the subscriber.
+      return null;
+    }
+  }
+}
+
+/** Matches fields as the core does, for a type whose payloads are transformed here. */
+function isMatch(match: Record<string, string> | undefined, args: unknown, data: unknown): boolean {
+  const [fields, given, payload] = [match ?? {}, args, data].map((value) => JSON.stringify(value));
+  return matches(fields as string, given as string, payload as string);
+}

@@ -1,0 +1,26 @@
+import { isOccurrence } from '../../bus/events.js';
+import type { ListenError } from '../../model/error.js';
+import { type PostedEvents, postedEvents } from '../../wasm/events/bindings.js';
+import type { EventTypeTable } from './event-type-table.js';
+
+/** Reads the body of a publish, and checks the payloads of its occurrences by their types. */
+export async function posted(body: Uint8Array, types: EventTypeTable): Promise<PostedEvents> {
+  const read = postedEvents(body);
+  if (read.kind === 'wrong') return read;
+  for (const [place, event] of read.events.entries()) {
+    const problem = isOccurrence(event) ? await problemOf(event, types) : undefined;
+    if (problem !== undefined)
+      return { kind: 'wrong', code: problem.code, problem: problem.message, place };
+  }
+  return read;
+}
+
+async function problemOf(event: string, types: EventTypeTable): Promise<ListenError | undefined> {
+  const { data, name } = JSON.parse(event) as { data: unknown; name: string };
+  try {
+    await types.expectValid(name, data);
+    return undefined;
+  } catch (error) {
+    return error as ListenError;
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * MCP Events (`io.modelcontextprotocol/events`): what happened, with a payload and a cursor, on the
+ * bus that carries changes.
+ *
+ * @packageDocumentation
+ */
+
+export type {
+  EmitOptions,
+  EventLogMaker,
+  EventMode,
+  EventPublisher,
+  EventReceipt,
+} from '../bus/events.js';
+export { defineEvents } from './define/define-events.js';
+export type {
+  AuthorizeEvent,
+  AuthorizeEventContext,
+  EventDefinition,
+  EventOptions,
+} from './define/definitions.js';
+export type { EventSchema, JsonSchema, StandardSchema } from './define/schema.js';
+export { type EventLogOptions, eventLog } from './log/occurrence-log.js';
+export type { DefinedEvents } from './serve/host.js';

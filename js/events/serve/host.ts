@@ -1,0 +1,69 @@
+import type { CallerContext } from '../../auth/authorize.js';
+import type { Caller, PrincipalOptions } from '../../auth/principal.js';
+import type { AttachableBus } from '../../bus/attachable-bus.js';
+import type { EmitOptions, EventPublisher, EventReceipt } from '../../bus/events.js';
+import type { ServerStream } from '../../bus/server-stream.js';
+import type { Reading } from '../../handler/advertise-all.js';
+import type { FetchHandler } from '../../handler/handler.js';
+import type { InboundExchange } from '../../http/inbound.js';
+import type { InnerStreamOptions } from '../../streams/inner/inner-streams.js';
+import type { PostedEvents } from '../../wasm/events/bindings.js';
+import type { Refusal } from '../../wasm/server/bindings.js';
+
+/**
+ * What events need of the handler that serves them.
+ *
+ * @internal
+ */
+export interface EventHost {
+  bus: AttachableBus & Partial<EventPublisher>;
+  /** Determines the names of callers. */
+  principalOptions: PrincipalOptions;
+  /** Milliseconds that `authorize` may take. */
+  authorizeMs: number;
+  /** Milliseconds for which an authorization is valid while a stream is open; 0: until its end. */
+  authorizationTtlMs: number;
+  /** Milliseconds within which a body has to arrive; 0: any time. */
+  bodyMs: number;
+  /** Milliseconds within which a client must read pending output; 0: any time. */
+  writeMs: number;
+  /** Limits on reading answers of the handler. */
+  reading: Reading;
+  onError: (error: Error) => void;
+  /** Opens a stream that the server itself reads. */
+  open(options: InnerStreamOptions): Promise<ServerStream | Refusal>;
+  /** Returns the response to a caller that was denied. */
+  denied(inbound: InboundExchange, refusal: Refusal, caller: Caller): Promise<Response>;
+  /** Returns what functions of the server receive about a caller. */
+  contextOf(inbound: InboundExchange, caller: Caller): CallerContext;
+}
+
+/**
+ * The events of one handler.
+ *
+ * @internal
+ */
+export interface EventServer {
+  /** Wraps the handler, so that its answers announce events. */
+  advertising(handler: FetchHandler): FetchHandler;
+  /** Answers a request; undefined: it is not about events. */
+  answer(inbound: InboundExchange): Promise<Response | undefined>;
+  /** Checks and publishes an occurrence. */
+  publish(
+    name: string,
+    data: Record<string, unknown>,
+    options?: EmitOptions,
+  ): Promise<EventReceipt>;
+}
+
+/** The event types of a server: what `defineEvents` of `mcp-listen/events` returns. */
+export interface DefinedEvents {
+  /** @internal */
+  serve(host: EventHost): EventServer;
+  /**
+   * Reads the body of a publish and checks the payloads of its occurrences.
+   *
+   * @internal
+   */
+  posted(body: Uint8Array): Promise<PostedEvents>;
+}

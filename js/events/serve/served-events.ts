@@ -1,0 +1,110 @@
+import type { EmitOptions, EventReceipt, EventSource } from '../../bus/events.js';
+import { buffered } from '../../handler/advertise-all.js';
+import type { FetchHandler } from '../../handler/handler.js';
+import type { InboundExchange } from '../../http/inbound.js';
+import { calling, ListenError } from '../../model/error.js';
+import { EventService, type EventServiceOptions } from '../../wasm/events/bindings.js';
+import { eventsGuard } from '../../wasm/events/guard.js';
+import type { EventOptions } from '../define/definitions.js';
+import type { EventTypeTable } from '../define/event-type-table.js';
+import { EventAuthorizer } from './authorizer.js';
+import type { EventHost, EventServer } from './host.js';
+import { StreamOpener } from './streams/stream-opener.js';
+import { EventVisit, type EventVisitHost } from './visit.js';
+
+/** Serves the events of one handler. */
+export class ServedEvents implements EventServer {
+  readonly #host: EventHost;
+  readonly #types: EventTypeTable;
+  readonly #visiting: EventVisitHost;
+  readonly #options: string;
+  #service: EventService;
+  #generation = eventsGuard.generation;
+
+  /** @throws ListenError `events-unavailable`, and those of `defineEvents`. */
+  constructor(types: EventTypeTable, options: EventOptions, host: EventHost) {
+    const log = logOf(host);
+    const authorizer = new EventAuthorizer(options.authorize, host);
+    const streams = new StreamOpener({ authorizer, host, log, options, types });
+    this.#host = host;
+    this.#types = types;
+    this.#visiting = { authorizer, host, log, streams, types };
+    this.#options = serviceOptions(types, options, host, log);
+    this.#service = this.#made();
+  }
+
+  advertising(handler: FetchHandler): FetchHandler {
+    return async (request, ...rest) => {
+      // The body of the request is the handler's, so its header fields have to tell.
+      const isDiscover = request.headers.get('mcp-method') === DISCOVER;
+      const answer = await handler(request, ...rest);
+      return isDiscover && answer.ok ? this.#advertised(request, answer) : answer;
+    };
+  }
+
+  async answer(inbound: InboundExchange): Promise<Response | undefined> {
+    if (inbound.request.method !== 'POST') return undefined;
+    const lines = [...inbound.request.headers].map((field) => field.join(': ')).join('\n');
+    const visit = new EventVisit(this.#current.exchange(lines), inbound, this.#visiting);
+    return visit.answer();
+  }
+
+  async publish(
+    name: string,
+    data: Record<string, unknown>,
+    options?: EmitOptions,
+  ): Promise<EventReceipt> {
+    await this.#types.expectValid(name, data);
+    const { bus } = this.#host;
+    if (bus.emit !== undefined) return bus.emit(name, data, options);
+    throw new ListenError('events-unavailable', 'the bus publishes no occurrences');
+  }
+
+  async #advertised(request: Request, answer: Response): Promise<Response> {
+    const response = await buffered(request, answer, this.#host.reading);
+    if (!response.ok) return response;
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const text = this.#current.advertised(bytes);
+    if (text !== undefined) response.headers.set('content-type', 'application/json');
+    return new Response(text ?? bytes, { status: response.status, headers: response.headers });
+  }
+
+  get #current(): EventService {
+    if (this.#generation !== eventsGuard.generation) this.#service = this.#made();
+    return this.#service;
+  }
+
+  #made(): EventService {
+    this.#generation = eventsGuard.generation;
+    return calling(() => new EventService(this.#options));
+  }
+}
+
+function logOf({ bus: { events } }: EventHost): EventSource {
+  if (events !== undefined) return events;
+  throw new ListenError(
+    'events-unavailable',
+    'the bus keeps no occurrences: give it events: eventLog()',
+  );
+}
+
+function serviceOptions(
+  types: EventTypeTable,
+  { authorize, codes, errorStatus, legacy }: EventOptions,
+  { principalOptions }: EventHost,
+  { modes }: EventSource,
+): string {
+  const options: EventServiceOptions = {
+    events: types.definitions,
+    modes: [...modes],
+    namesCallers: principalOptions.principal !== undefined,
+    authorizes: authorize !== undefined,
+    validates: true,
+    ...(codes !== undefined && { codes }),
+    ...(errorStatus !== undefined && { errorStatus }),
+    ...(legacy !== undefined && { legacy }),
+  };
+  return JSON.stringify(options);
+}
+
+const DISCOVER = 'server/discover';

@@ -1,0 +1,118 @@
+import type { ServerStream } from '../../../bus/server-stream.js';
+import type { StreamEnding } from '../../../model/stats.js';
+import { ResponseBody } from '../../../streams/bodies/response-body.js';
+import type { StreamGroup } from './stream-group.js';
+
+/** Options of an {@link EventStream}. */
+export interface EventStreamOptions {
+  /** Called once when the stream has ended. */
+  leave: () => void;
+  /** Milliseconds within which a client must read pending output; 0: any time. */
+  writeMs: number;
+}
+
+/**
+ * One stream of events. It receives the output of a listen stream, which signals new events, and
+ * writes what it reads of the log to its response.
+ */
+export class EventStream {
+  /** The name of the event type. */
+  readonly name: string;
+  /** Its number in its group. */
+  id = -1;
+  /** Whether it reads its own pages, because it had no room for one that was read for all. */
+  isBehind = false;
+  /** Whether it is reading a page alone. */
+  isReading = false;
+  /** The stream that the bus feeds. */
+  listen: ServerStream | undefined;
+  /** The group in which it is; undefined before it has begun and after it has ended. */
+  group: StreamGroup | undefined;
+  readonly body: ResponseBody;
+  readonly #options: EventStreamOptions;
+  /** Whether the acknowledgment of the listen stream has come. */
+  #isAcknowledged = false;
+  /** Since when the body has had no room; undefined if it has room. */
+  #fullSince: number | undefined;
+  /** Output from before the client reads the body. */
+  #first: Uint8Array | undefined;
+
+  constructor(name: string, options: EventStreamOptions) {
+    this.name = name;
+    this.#options = options;
+    this.body = new ResponseBody({
+      onOpen: () => this.#onOpen(),
+      onRoom: () => this.#onRoom(),
+      onDisconnect: () => this.listen?.cancel(),
+    });
+  }
+
+  /** Whether the body has room for a chunk. */
+  get hasRoom(): boolean {
+    return this.#first === undefined && this.body.hasRoom;
+  }
+
+  /** Handles output of the listen stream: the acknowledgment, then cues and keep-alives. */
+  handleChunk(chunk: Uint8Array): void {
+    if (!this.#isAcknowledged) this.#isAcknowledged = true;
+    else if (chunk[0] === COLON) this.#beat();
+    else this.group?.cue(this.name);
+  }
+
+  /** Handles the end of the listen stream. */
+  handleEnd(ending: StreamEnding): void {
+    this.#options.leave();
+    const isDenied = ending === 'expired' || ending === 'denied';
+    const last = this.group?.remove(this, isDenied);
+    if (last !== undefined) this.write(last);
+    this.body.close();
+  }
+
+  /** Writes to the body, which keeps what it has no room for. */
+  write(chunk: Uint8Array): void {
+    if (!this.body.isBegun) {
+      this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
+      return;
+    }
+    try {
+      this.body.write(chunk);
+    } catch {
+      // The host allows only the request of a stream to write to its body.
+      this.listen?.inContext(() => {
+        if (!this.body.writeKept()) this.listen?.abort();
+      });
+    }
+  }
+
+  #onOpen(): void {
+    const first = this.#first;
+    this.#first = undefined;
+    if (first !== undefined) this.body.write(first);
+  }
+
+  #onRoom(): void {
+    this.#fullSince = undefined;
+    if (this.isBehind) this.group?.catchUp(this);
+  }
+
+  /** Writes a heartbeat, unless the client has not read for too long. */
+  #beat(): void {
+    if (this.hasRoom) {
+      this.group?.beat(this);
+      return;
+    }
+    const { writeMs } = this.#options;
+    this.#fullSince ??= performance.now();
+    if (writeMs > 0 && performance.now() - this.#fullSince > writeMs) this.listen?.abort();
+  }
+}
+
+function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
+  const both = new Uint8Array(one.length + other.length);
+  both.set(one);
+  both.set(other, one.length);
+  return both;
+}
+
+/** The first byte of a comment, which is a keep-alive. */
+const COLON = 0x3a;

@@ -1,0 +1,233 @@
+import type { EventSource } from '../../../bus/events.js';
+import { calling, ListenError } from '../../../model/error.js';
+import { eachWrite } from '../../../streams/bodies/fanout-bodies.js';
+import {
+  type EventClass,
+  type EventExchange,
+  EventStreams,
+} from '../../../wasm/events/bindings.js';
+import { eventsGuard } from '../../../wasm/events/guard.js';
+import type { EventTypeTable } from '../../define/event-type-table.js';
+import type { EventStream } from './event-stream.js';
+
+/** What a group of streams needs. */
+export interface StreamGroupOptions {
+  log: EventSource;
+  types: EventTypeTable;
+  onError: (error: Error) => void;
+}
+
+/**
+ * The streams of events that one connection to the bus feeds. The log is read once for all of them
+ * that are at the same position.
+ */
+export class StreamGroup {
+  readonly #options: StreamGroupOptions;
+  readonly #core = new EventStreams();
+  readonly #streams: (EventStream | undefined)[] = [];
+  /** When the reading of each name for all streams began. */
+  readonly #reads = new Map<string, Read>();
+  readonly #generation = eventsGuard.generation;
+  #size = 0;
+  #leaveCore = (): void => {};
+
+  constructor(options: StreamGroupOptions) {
+    this.#options = options;
+  }
+
+  /** Whether its core has not trapped. */
+  get isCurrent(): boolean {
+    return this.#generation === eventsGuard.generation;
+  }
+
+  /**
+   * Begins a stream: reads the log where it begins, and writes that.
+   *
+   * @throws any error of the bus.
+   */
+  async begin(exchange: EventExchange, stream: EventStream): Promise<void> {
+    stream.id = calling(() => this.#core.open(exchange));
+    this.#enter(stream);
+    const page = await this.#options.log.page(this.#core.questionOf(stream.id) ?? '');
+    const verdicts = await this.#verdicts(stream, page);
+    if (!this.#holds(stream)) throw new ListenError('bus-lost', 'the stream has ended');
+    const bytes = this.#core.begin(stream.id, page, verdicts);
+    if (bytes !== undefined) stream.write(bytes);
+    this.#settle(stream);
+    this.#read(stream.name);
+  }
+
+  /** Handles a cue: the log may have something new. */
+  cue(name: string): void {
+    const read = this.#reads.get(name);
+    if (read?.isCued === true && !isLate(read)) return;
+    if (read !== undefined) read.isCued = true;
+    this.#core.cued(name);
+    if (read === undefined || isLate(read)) this.#read(name);
+  }
+
+  /** Writes a heartbeat. */
+  beat(stream: EventStream): void {
+    this.#read(stream.name);
+    const bytes = this.#core.heartbeat(stream.id);
+    if (bytes !== undefined) stream.write(bytes);
+  }
+
+  /** Reads pages for a stream that is behind, while its body has room. */
+  catchUp(stream: EventStream): void {
+    if (stream.isReading || !this.#holds(stream)) return;
+    stream.isReading = true;
+    stream.listen?.inContext(() => {
+      this.#caughtUp(stream)
+        .catch(this.#options.onError)
+        .finally(() => {
+          stream.isReading = false;
+        });
+    });
+  }
+
+  /** Handles a change of the groups of a stream's caller. */
+  regroup(stream: EventStream, groups: string[]): void {
+    if (this.#holds(stream)) this.#core.regroup(stream.id, JSON.stringify(groups));
+  }
+
+  /** Removes a stream. Returns its last bytes, if its caller may receive nothing any more. */
+  remove(stream: EventStream, isDenied: boolean): Uint8Array | undefined {
+    if (!this.#holds(stream)) return undefined;
+    const last = isDenied ? this.#core.terminate(stream.id, FORBIDDEN) : undefined;
+    this.#core.remove(stream.id);
+    this.#streams[stream.id] = undefined;
+    stream.group = undefined;
+    this.#size -= 1;
+    if (this.#size === 0) this.#leaveCore();
+    return last;
+  }
+
+  #enter(stream: EventStream): void {
+    if (this.#size === 0) this.#leaveCore = eventsGuard.onReset(() => this.#trapped());
+    this.#size += 1;
+    this.#streams[stream.id] = stream;
+    stream.group = this;
+  }
+
+  /** Ends the streams of a core that has trapped, without a result. */
+  #trapped(): void {
+    const streams = this.#streams.splice(0);
+    this.#leaveCore();
+    for (const stream of streams) {
+      if (stream === undefined) continue;
+      stream.group = undefined;
+      stream.listen?.inContext(() => stream.listen?.abort());
+    }
+  }
+
+  /** Reads the log for all streams of a name, unless that is under way. */
+  #read(name: string): void {
+    const former = this.#reads.get(name);
+    if (former !== undefined && !isLate(former)) return;
+    // The request that read it may be gone.
+    if (former !== undefined) this.#core.failed(name);
+    const question = this.#core.question(name);
+    if (question === undefined) {
+      this.#reads.delete(name);
+      return;
+    }
+    const read: Read = { at: performance.now(), isCued: false };
+    this.#reads.set(name, read);
+    this.#spread(name, question, read).catch((error: unknown) => this.#failed(name, read, error));
+  }
+
+  async #spread(name: string, question: string, read: Read): Promise<void> {
+    const page = await this.#options.log.page(question);
+    const judged = await this.#judged(name, page);
+    if (this.#reads.get(name) !== read || !this.isCurrent) return;
+    this.#reads.delete(name);
+    let fan = this.#core.page(name, page, judged);
+    while (fan !== undefined) {
+      const missed = this.#write(fan);
+      if (missed.length > 0) this.#core.missed(Uint32Array.from(missed));
+      fan = this.#core.rest();
+    }
+    this.#read(name);
+  }
+
+  #failed(name: string, read: Read, error: unknown): void {
+    this.#options.onError(error as Error);
+    if (this.#reads.get(name) !== read || !this.isCurrent) return;
+    this.#reads.delete(name);
+    this.#core.failed(name);
+  }
+
+  /** Writes a fan. Returns the streams that had no room. */
+  #write(fan: Uint8Array): number[] {
+    const missed: number[] = [];
+    eachWrite(fan, (id, chunks, index) => {
+      const stream = this.#streams[id];
+      if (stream?.hasRoom === true) stream.write(chunks.at(index));
+      else if (stream !== undefined) {
+        stream.isBehind = true;
+        stream.body.await();
+        missed.push(id);
+      }
+    });
+    return missed;
+  }
+
+  async #caughtUp(stream: EventStream): Promise<void> {
+    while (stream.hasRoom && this.#holds(stream)) {
+      const question = this.#core.questionOf(stream.id);
+      if (question === undefined) break;
+      const page = await this.#options.log.page(question);
+      const verdicts = await this.#verdicts(stream, page);
+      if (!this.#holds(stream)) return;
+      const bytes = this.#core.own(stream.id, page, verdicts);
+      if (bytes !== undefined) stream.write(bytes);
+    }
+    this.#settle(stream);
+    this.#read(stream.name);
+  }
+
+  /** Finds out whether a stream is behind. */
+  #settle(stream: EventStream): void {
+    if (!this.#holds(stream)) return;
+    stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
+    if (stream.isBehind) stream.body.await();
+  }
+
+  /** Returns the verdicts of the server for one stream, if it decides. */
+  async #verdicts({ id, name }: EventStream, page: string): Promise<string | undefined> {
+    const args = this.#core.argumentsOf(id);
+    return args === undefined ? undefined : this.#options.types.verdicts(name, args, page);
+  }
+
+  /** Returns the verdicts of the server for the classes of a name, if it decides. */
+  async #judged(name: string, page: string): Promise<string | undefined> {
+    const classes = this.#core.classes(name) as EventClass[];
+    if (classes.length === 0) return undefined;
+    const judged = classes.map(async ({ arguments: args, class: number }) => {
+      const verdicts = await this.#options.types.verdicts(name, args, page);
+      return `{"class":${number},"verdicts":${verdicts}}`;
+    });
+    return `[${(await Promise.all(judged)).join(',')}]`;
+  }
+
+  #holds(stream: EventStream): boolean {
+    return this.isCurrent && this.#streams[stream.id] === stream;
+  }
+}
+
+/** The reading of a page for all streams. */
+interface Read {
+  /** When it began, by `performance.now`. */
+  at: number;
+  /** Whether something was cued since. */
+  isCued: boolean;
+}
+
+/** Whether a page has been awaited for so long that another request has to read it. */
+function isLate({ at }: Read): boolean {
+  return performance.now() - at > LATE_MS;
+}
+
+const LATE_MS = 1_000;
+const FORBIDDEN = JSON.stringify({ forbidden: {} });

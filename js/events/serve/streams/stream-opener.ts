@@ -1,0 +1,138 @@
+import type { CallerContext } from '../../../auth/authorize.js';
+import { ofOpenStream } from '../../../auth/open-stream.js';
+import { callerOf } from '../../../auth/principal.js';
+import type { Reauthorizer, RenewedRights } from '../../../auth/reauthorize.js';
+import type { EventSource } from '../../../bus/events.js';
+import { cueGroups, type EventExchange, type EventStep } from '../../../wasm/events/bindings.js';
+import { bodiless } from '../../../web/request-body.js';
+import type { EventOptions } from '../../define/definitions.js';
+import type { EventTypeTable } from '../../define/event-type-table.js';
+import type { EventAuthorizer, Subject } from '../authorizer.js';
+import type { EventHost } from '../host.js';
+import { EventStream } from './event-stream.js';
+import { StreamGroup } from './stream-group.js';
+
+/** What opens streams of events. */
+export interface StreamOpenerOptions {
+  authorizer: EventAuthorizer;
+  host: EventHost;
+  log: EventSource;
+  options: EventOptions;
+  types: EventTypeTable;
+}
+
+/** The stream that a request asks for. */
+export type StreamRequest = Extract<EventStep, { kind: 'stream' }> & Subject;
+
+/** Opens the streams of events of one handler. */
+export class StreamOpener {
+  readonly #of: StreamOpenerOptions;
+  readonly #groups = new WeakMap<object, StreamGroup>();
+  /** Open streams by caller. */
+  readonly #callers = new Map<string, number>();
+
+  constructor(of: StreamOpenerOptions) {
+    this.#of = of;
+  }
+
+  /**
+   * Opens the stream of an exchange; returns why not, as JSON text for the core, if it cannot be
+   * opened now.
+   */
+  async open(
+    exchange: EventExchange,
+    step: StreamRequest,
+    caller: CallerContext,
+  ): Promise<Response | string> {
+    const { maxStreamsPerCaller: max = 16 } = this.#of.options;
+    const leave = this.#enter(caller.principal, max);
+    if (leave === undefined) return exhausted(max);
+    const { host, log, types } = this.#of;
+    const stream = new EventStream(step.name, { leave, writeMs: host.writeMs });
+    const opened = await host.open({
+      uri: step.uri,
+      groups: step.groups,
+      caller,
+      reauthorizer: this.#reauthorizer(stream, step, caller),
+      onChunk: (chunk) => stream.handleChunk(chunk),
+      onEnd: (ending) => stream.handleEnd(ending),
+    });
+    if (typeof opened === 'number') {
+      leave();
+      return JSON.stringify({ internal: 'bus' });
+    }
+    stream.listen = opened;
+    try {
+      await this.#groupOf(opened.holder, log, types).begin(exchange, stream);
+      return stream.body.response();
+    } catch (error) {
+      opened.abort();
+      host.onError(error as Error);
+      return JSON.stringify({ internal: 'bus' });
+    }
+  }
+
+  #groupOf(holder: object, log: EventSource, types: EventTypeTable): StreamGroup {
+    const known = this.#groups.get(holder);
+    if (known?.isCurrent === true) return known;
+    const group = new StreamGroup({ log, types, onError: this.#of.host.onError });
+    this.#groups.set(holder, group);
+    return group;
+  }
+
+  /** Counts a stream of a caller. Returns what ends that; undefined if it has too many. */
+  #enter(principal: string | undefined, max: number): (() => void) | undefined {
+    if (principal === undefined || max === 0) return () => {};
+    const count = (this.#callers.get(principal) ?? 0) + 1;
+    if (count > max) return undefined;
+    this.#callers.set(principal, count);
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      const left = (this.#callers.get(principal) ?? 1) - 1;
+      if (left === 0) this.#callers.delete(principal);
+      else this.#callers.set(principal, left);
+    };
+  }
+
+  /** Returns what authorizes the caller again while its stream is open. */
+  #reauthorizer(
+    stream: EventStream,
+    step: StreamRequest,
+    caller: CallerContext,
+  ): Reauthorizer | undefined {
+    const { authorizer, host } = this.#of;
+    if (host.authorizationTtlMs === 0) return undefined;
+    if (host.principalOptions.principal === undefined && !authorizer.decides) return undefined;
+    const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
+    return {
+      ms: host.authorizationTtlMs,
+      renew: () => this.#renewed(stream, step, kept),
+      refuse: () => {},
+    };
+  }
+
+  async #renewed(
+    stream: EventStream,
+    step: StreamRequest,
+    kept: CallerContext,
+  ): Promise<RenewedRights | undefined> {
+    const { authorizer, host } = this.#of;
+    const { claims, expiresAt, groups, name, refusal } = await callerOf(
+      host.principalOptions,
+      kept.request,
+      kept.args,
+    );
+    if (refusal !== undefined || name !== kept.principal) return undefined;
+    const now = { ...kept, claims, expiresAt, groups };
+    if ((await authorizer.ask(now, step, 'push', true)) !== true) return undefined;
+    stream.group?.regroup(stream, groups ?? []);
+    const filter = { resourceSubscriptions: [step.uri], groups: cueGroups(groups ?? []) };
+    return { filter: JSON.stringify(filter), expiresAt };
+  }
+}
+
+function exhausted(max: number): string {
+  return JSON.stringify({ resourceExhausted: { limit: 'streams', max } });
+}

@@ -1,0 +1,146 @@
+import type { CallerContext } from '../../auth/authorize.js';
+import { type Caller, callerOf } from '../../auth/principal.js';
+import type { EventSource } from '../../bus/events.js';
+import type { InboundExchange } from '../../http/inbound.js';
+import { calling } from '../../model/error.js';
+import type { EventAnswer, EventExchange, EventStep } from '../../wasm/events/bindings.js';
+import { jsonResponse } from '../../web/json-response.js';
+import { readStart } from '../../web/request-body.js';
+import type { EventTypeTable } from '../define/event-type-table.js';
+import type { EventAuthorizer } from './authorizer.js';
+import type { EventHost } from './host.js';
+import type { StreamOpener } from './streams/stream-opener.js';
+
+/** What requests about events share. */
+export interface EventVisitHost {
+  authorizer: EventAuthorizer;
+  host: EventHost;
+  log: EventSource;
+  streams: StreamOpener;
+  types: EventTypeTable;
+}
+
+/** One request, which may be about events. */
+export class EventVisit {
+  readonly #exchange: EventExchange;
+  readonly #inbound: InboundExchange;
+  readonly #of: EventVisitHost;
+  #caller: Caller = {};
+  #page = '';
+  /** The arguments of the request, as JSON text. */
+  #arguments = '{}';
+
+  constructor(exchange: EventExchange, inbound: InboundExchange, of: EventVisitHost) {
+    this.#exchange = exchange;
+    this.#inbound = inbound;
+    this.#of = of;
+  }
+
+  /** Performs the steps that the core asks for; undefined: the request is not about events. */
+  async answer(): Promise<Response | undefined> {
+    try {
+      for (;;) {
+        const step = this.#exchange.step();
+        if (step.kind === 'pass') return undefined;
+        const response = await this.#performed(step);
+        if (response !== undefined) return response;
+      }
+    } finally {
+      this.#exchange.free();
+    }
+  }
+
+  async #performed(step: EventStep): Promise<Response | undefined> {
+    switch (step.kind) {
+      case 'answer':
+        return this.#answered(step.answer);
+      case 'body':
+        return this.#read(step.max);
+      case 'caller':
+        return this.#named();
+      case 'stream':
+        return this.#opened(step);
+      case 'page':
+        return this.#paged(step.question);
+      default:
+        return this.#decided(step);
+    }
+  }
+
+  async #answered({ body, isUnread, retryAfter, status }: EventAnswer): Promise<Response> {
+    const { request, body: start } = this.#inbound;
+    await (isUnread ? request.body : start?.rest)?.cancel();
+    const response = jsonResponse(body, status);
+    if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
+    return response;
+  }
+
+  async #read(max: number): Promise<undefined> {
+    const { bodyMs } = this.#of.host;
+    this.#inbound.body ??= await readStart(this.#inbound.request, max, bodyMs);
+    // The core takes its own copy.
+    this.#exchange.read(this.#inbound.body.bytes);
+  }
+
+  async #named(): Promise<Response | undefined> {
+    const { request, rest } = this.#inbound;
+    const { host } = this.#of;
+    this.#caller = await callerOf(host.principalOptions, request, rest);
+    const { groups, name: principal, refusal } = this.#caller;
+    if (refusal !== undefined) return host.denied(this.#inbound, refusal, this.#caller);
+    calling(() => this.#exchange.named(JSON.stringify({ groups, principal })));
+    return undefined;
+  }
+
+  async #opened(step: Extract<EventStep, { kind: 'stream' }>): Promise<Response> {
+    const opened = await this.#of.streams.open(
+      this.#exchange,
+      { ...step, arguments: this.#arguments },
+      this.#context,
+    );
+    if (opened instanceof Response) return opened;
+    return this.#answered(this.#exchange.refuse(opened) as EventAnswer);
+  }
+
+  async #paged(question: string): Promise<Response | undefined> {
+    try {
+      this.#page = await this.#of.log.page(question);
+    } catch (error) {
+      this.#of.host.onError(error as Error);
+      return this.#answered(this.#exchange.refuse(BUS_AWAY) as EventAnswer);
+    }
+    calling(() => this.#exchange.page(this.#page, Date.now()));
+    return undefined;
+  }
+
+  async #decided(step: EventStep): Promise<undefined> {
+    const { authorizer, types } = this.#of;
+    const exchange = this.#exchange;
+    switch (step.kind) {
+      case 'authorizeList':
+        exchange.shown(await authorizer.shown(this.#context, step.names));
+        break;
+      case 'authorize': {
+        this.#arguments = step.arguments;
+        const decision = await authorizer.ask(this.#context, step, step.mode);
+        if (decision === true) exchange.allowed();
+        else exchange.denied(decision === false ? undefined : decision);
+        break;
+      }
+      case 'validate':
+        exchange.validated(await types.isValid(step.name, step.arguments));
+        break;
+      case 'judge':
+        exchange.judged(await types.verdicts(step.name, step.arguments, this.#page));
+        break;
+      default:
+        exchange.answered(JSON.stringify({ error: { internal: 'webhooks' } }));
+    }
+  }
+
+  get #context(): CallerContext {
+    return this.#of.host.contextOf(this.#inbound, this.#caller);
+  }
+}
+
+const BUS_AWAY = JSON.stringify({ internal: 'bus' });

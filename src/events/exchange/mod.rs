@@ -1,0 +1,198 @@
+//! The course of one request about events: what its host has to find out, in which order, and how
+//! the request ends.
+
+mod claim;
+mod poll;
+mod request;
+mod service;
+mod step;
+mod visit;
+
+pub use request::{Call, Delivery, Method, Start, Subject, Ttl};
+pub use service::{ErrorStatus, EventService, ServiceError, Settings};
+pub use step::{Answer, Caller, Step, Subscribe};
+
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+
+use crate::{clock::Millis, http::Headers};
+
+use super::{error::EventError, matching::Verdict, name::EventName, page::Page, streams::Opening};
+
+use claim::Claim;
+use step::Problem;
+use visit::Visit;
+
+/// One request, with its checks in a fixed order: HTTP, caller, JSON, shape, headers, `_meta`,
+/// parameters, event type, authorization, delivery mode, arguments. The first one that fails
+/// determines the response.
+///
+/// Poll [`EventExchange::poll`] and carry out the step, which repeats until its `handle_*` was
+/// called; any other `handle_*` changes nothing. [`Step::Answer`], [`Step::Pass`] and
+/// [`Step::Stream`] are final. [`EventExchange::refuse`] returns a refusal at any step.
+#[derive(Debug)]
+pub struct EventExchange {
+    service: Arc<EventService>,
+    headers: Box<str>,
+    body: Option<Box<[u8]>>,
+    caller: Option<Caller>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Begun,
+    /// A request about events by its header fields: its caller is named before its body is read.
+    ByHeader,
+    /// The body determines whether it is one.
+    ByBody,
+    /// A request about events, judged once its caller is named.
+    Read(Claim),
+    /// A well-formed request of a named caller.
+    Visit(Box<Visit>),
+    Answered(Answer),
+    Passed,
+}
+
+impl EventExchange {
+    /// Creates the exchange of a POST request with these header fields, lines `name: value`.
+    pub fn new(service: Arc<EventService>, headers: &str) -> Self {
+        Self {
+            service,
+            headers: headers.into(),
+            body: None,
+            caller: None,
+            stage: Stage::Begun,
+        }
+    }
+
+    /// Handles the body; one above the limit of [`Step::Body`] may be cut off anywhere beyond it.
+    pub fn handle_body(&mut self, body: Vec<u8>) {
+        self.body = Some(body.into_boxed_slice());
+    }
+
+    /// Handles the caller.
+    pub fn handle_caller(&mut self, caller: Caller) {
+        self.caller = Some(caller);
+    }
+
+    /// After [`Step::AuthorizeList`]: handles the names that the caller may know of.
+    pub fn handle_shown(&mut self, shown: &[EventName]) {
+        self.visit(|visit| visit.handle_shown(shown));
+    }
+
+    /// After [`Step::Authorize`]: the caller may receive what it asks for.
+    pub fn handle_allowed(&mut self) {
+        self.visit(Visit::handle_allowed);
+    }
+
+    /// After [`Step::Authorize`]: the caller may not. The reason is sent if the caller may know of
+    /// the type at all, which [`Step::AuthorizeList`] finds out.
+    pub fn handle_denied(&mut self, reason: Option<&str>) {
+        self.visit(|visit| visit.handle_denied(reason));
+    }
+
+    /// After [`Step::Validate`]: whether the arguments are valid.
+    pub fn handle_validity(&mut self, is_valid: bool) {
+        self.visit(|visit| visit.handle_validity(is_valid));
+    }
+
+    /// After [`Step::Page`]: handles the page of the log. `now` is in milliseconds since 1970.
+    pub fn handle_page(&mut self, page: Page, now: Millis) {
+        self.visit(|visit| visit.handle_page(page, now));
+    }
+
+    /// After [`Step::Judge`]: handles a verdict for each occurrence of the page; a missing one is a
+    /// failure.
+    pub fn handle_verdicts(&mut self, verdicts: &[Verdict]) {
+        self.visit(|visit| visit.handle_verdicts(verdicts));
+    }
+
+    /// After [`Step::Subscribe`] or [`Step::Unsubscribe`]: handles the reply of what keeps the
+    /// subscriptions, `{"result":OBJECT}` or `{"error":ERROR}` with the text of
+    /// [`EventError::to_json`]. The members of the object become those of the result.
+    pub fn handle_reply(&mut self, reply: &str) {
+        self.visit(|visit| visit.handle_reply(reply));
+    }
+
+    /// Returns a refusal of this request, whatever its step.
+    pub fn refuse(&self, error: EventError) -> Answer {
+        match &self.stage {
+            Stage::Visit(visit) => visit.refused(error),
+            _ => self.refused(error.into()),
+        }
+    }
+
+    /// After [`Step::Stream`]: returns what the stream needs.
+    pub fn opening(&self) -> Option<Opening> {
+        match &self.stage {
+            Stage::Visit(visit) => visit.opening(),
+            _ => None,
+        }
+    }
+
+    /// Returns the next step.
+    pub fn poll(&mut self) -> Step {
+        loop {
+            if let Some(step) = self.advance() {
+                return step;
+            }
+        }
+    }
+
+    /// Advances by one stage, or returns the step that this needs.
+    fn advance(&mut self) -> Option<Step> {
+        let most = self.service.settings().limits.body_bytes;
+        self.stage = match &self.stage {
+            Stage::ByHeader | Stage::Read(_) if self.caller.is_none() => return Some(Step::Caller),
+            Stage::ByHeader | Stage::ByBody if self.body.is_none() => {
+                return Some(Step::Body { most });
+            }
+            Stage::Visit(visit) => return Some(visit.poll()),
+            Stage::Answered(answer) => return Some(Step::Answer(answer.clone())),
+            Stage::Passed => return Some(Step::Pass),
+            Stage::Begun => self.begun(),
+            Stage::ByHeader => self.read(true),
+            Stage::ByBody => self.read(false),
+            Stage::Read(claim) => self.judged(claim.clone()),
+        };
+        None
+    }
+
+    fn begun(&self) -> Stage {
+        let (headers, limits) = (self.headers(), &self.service.settings().limits);
+        match claim::by_header(&headers, limits) {
+            Some(Ok(())) => Stage::ByHeader,
+            Some(Err(reason)) => Stage::Answered(self.refused(reason.into()).unread()),
+            None if claim::is_readable(&headers, limits) => Stage::ByBody,
+            None => Stage::Passed,
+        }
+    }
+
+    fn read(&self, is_ours: bool) -> Stage {
+        let body = self.body.as_deref().unwrap_or_default();
+        let claim = claim::read(&self.service, &self.headers(), body, is_ours);
+        claim.map_or(Stage::Passed, Stage::Read)
+    }
+
+    fn judged(&self, claim: Claim) -> Stage {
+        let (service, caller) = (self.service.clone(), self.caller.clone());
+        Visit::new(service, caller.unwrap_or_default(), claim)
+            .map_or_else(Stage::Answered, |visit| Stage::Visit(Box::new(visit)))
+    }
+
+    fn headers(&self) -> Headers<'_> {
+        Headers::new(&self.headers)
+    }
+
+    /// Refuses a request of which nothing is known yet.
+    fn refused(&self, problem: Problem) -> Answer {
+        let settings = self.service.settings();
+        Answer::refused(problem, None, (settings, settings.codes.for_client(false)))
+    }
+
+    fn visit(&mut self, handle: impl FnOnce(&mut Visit)) {
+        if let Stage::Visit(visit) = &mut self.stage {
+            handle(visit);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The answer to `events/poll` (SEP-3415, Poll-Based Delivery).
+
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{
+        matching::Pick,
+        name::EventName,
+        page::{Page, Question},
+        streams::{cursor_json, occurrence},
+    },
+    vocabulary::{position::Position, scope::Label},
+};
+
+use super::request::Start;
+
+/// Returns what to ask the log for.
+pub(super) fn question(
+    name: &EventName,
+    start: &Start,
+    groups: &[Label],
+    max_events: usize,
+) -> Question {
+    Question {
+        name: name.clone(),
+        cursor: start.cursor.clone(),
+        max_age_ms: start.max_age,
+        groups: groups.to_vec(),
+        max_events,
+        max_bytes: ANSWER_BYTES,
+        max_scan: SCAN_BYTES,
+    }
+}
+
+/// Returns the result for a caller that receives these picks of the page. What comes before the
+/// oldest occurrence that is left is lost: the client learns that first, and polls again for the
+/// rest.
+pub(super) fn result(name: &EventName, page: &Page, picks: &[Pick], now: Millis) -> String {
+    let has_rest = page.more || !page.events.is_empty();
+    let (events, cursor, has_more) = if page.trimmed {
+        (Vec::new(), page.from, has_rest)
+    } else {
+        fitting(name, page, picks)
+    };
+    format!(
+        "{{\"resultType\":\"complete\",\"events\":[{}],\"cursor\":{},\"truncated\":{},\
+         \"hasMore\":{has_more},\"nextPollMs\":{}}}",
+        events.join(","),
+        cursor_json(&page.mark_at(cursor)),
+        page.is_truncated(),
+        next_poll(page, picks, now).0,
+    )
+}
+
+/// Returns the occurrences that fit into one answer, the position after them, and whether there
+/// are more.
+fn fitting(name: &EventName, page: &Page, picks: &[Pick]) -> (Vec<String>, Position, bool) {
+    let mut events = Vec::new();
+    let mut bytes = 0;
+    for pick in picks {
+        let Some(event) = page.events.get(pick.place()) else {
+            continue;
+        };
+        let data = match pick {
+            Pick::Event(_) => &event.data,
+            Pick::Changed(_, data) => data,
+            Pick::Failed(_) => continue,
+        };
+        let text = format!("{{{}}}", occurrence(name, event, data));
+        bytes += text.len();
+        if bytes > ANSWER_BYTES && !events.is_empty() {
+            return (events, event.position.previous(), true);
+        }
+        events.push(text);
+    }
+    (events, page.through, page.more)
+}
+
+/// Returns when to poll next: soon while something happens.
+fn next_poll(page: &Page, picks: &[Pick], now: Millis) -> Millis {
+    let is_recent = |pick: &Pick| {
+        let event = page.events.get(pick.place());
+        event.is_some_and(|event| now - event.at < RECENT)
+    };
+    if picks.iter().any(is_recent) {
+        SOON
+    } else {
+        LATER
+    }
+}
+
+/// Maximum bytes of the occurrences in one answer; with the rest of it, an answer stays below
+/// 1 MiB.
+const ANSWER_BYTES: usize = 1_047_552;
+/// Maximum bytes of the log that one poll reads.
+const SCAN_BYTES: usize = 8_388_608;
+const SOON: Millis = Millis(5_000);
+const LATER: Millis = Millis(30_000);
+const RECENT: Millis = Millis(60_000);

@@ -1,0 +1,321 @@
+//! The requests of the five methods, each read strictly (SEP-3415).
+
+use alloc::{boxed::Box, string::String};
+use core::fmt;
+
+use crate::{
+    clock::Millis,
+    events::{ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError},
+    json::{self, Node},
+    message::META_CLIENT_CAPABILITIES,
+};
+
+/// A method of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `events/list`
+    List,
+    /// `events/poll`
+    Poll,
+    /// `events/stream`
+    Stream,
+    /// `events/subscribe`
+    Subscribe,
+    /// `events/unsubscribe`
+    Unsubscribe,
+}
+
+/// The parameters of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// `events/list`, after the page that ended with this cursor.
+    List(Option<Box<str>>),
+    /// `events/poll`
+    Poll {
+        /// What is polled.
+        subject: Subject,
+        /// Where it begins.
+        start: Start,
+        /// Maximum number of occurrences to return.
+        max_events: usize,
+    },
+    /// `events/stream`
+    Stream {
+        /// What is streamed.
+        subject: Subject,
+        /// Where it begins.
+        start: Start,
+    },
+    /// `events/subscribe`
+    Subscribe {
+        /// What is subscribed to.
+        subject: Subject,
+        /// Where it begins.
+        start: Start,
+        /// Where it is delivered.
+        delivery: Delivery,
+    },
+    /// `events/unsubscribe`
+    Unsubscribe {
+        /// What was subscribed to.
+        subject: Subject,
+        /// The callback URL, as it was written.
+        url: Box<str>,
+    },
+}
+
+/// What a subscription is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The name of the event type, which may be no valid name.
+    pub name: Box<str>,
+    /// The arguments, a compact JSON object.
+    pub arguments: Box<str>,
+}
+
+/// Where a subscription begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// After this cursor; `None`: now.
+    pub cursor: Option<Box<str>>,
+    /// Leaves out what was published longer ago than this.
+    pub max_age: Option<Millis>,
+}
+
+/// The terms of a webhook, as the client wrote them.
+#[derive(Clone, PartialEq)]
+pub struct Delivery {
+    /// The callback URL.
+    pub url: Box<str>,
+    /// The secret to sign with.
+    pub secret: Box<str>,
+    /// The suggested lifetime.
+    pub ttl: Ttl,
+}
+
+/// The lifetime that a client suggests for a subscription.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ttl {
+    /// It leaves that to the server.
+    Default,
+    /// No expiry.
+    Endless,
+    /// This number of milliseconds, of any size and sign.
+    Suggested(f64),
+}
+
+impl fmt::Debug for Delivery {
+    /// Leaves out URL and secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut delivery = formatter.debug_struct("Delivery");
+        delivery.field("ttl", &self.ttl).finish_non_exhaustive()
+    }
+}
+
+impl Method {
+    /// Returns the method of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "events/list" => Self::List,
+            "events/poll" => Self::Poll,
+            STREAM => Self::Stream,
+            "events/subscribe" => Self::Subscribe,
+            "events/unsubscribe" => Self::Unsubscribe,
+            _ => return None,
+        })
+    }
+}
+
+impl Call {
+    /// Reads the parameters of a method.
+    ///
+    /// # Errors
+    /// [`EventError::InvalidParams`], or [`EventError::Unsupported`] for a delivery other than
+    /// webhook.
+    pub fn read(method: Method, params: Option<&Node<'_>>) -> Result<Self, EventError> {
+        Ok(match method {
+            Method::List => Self::List(cursor_of(params)?),
+            Method::Poll => Self::Poll {
+                subject: Subject::read(params)?,
+                start: Start::read(params)?,
+                max_events: max_events_of(params)?,
+            },
+            Method::Stream => Self::Stream {
+                subject: Subject::read(params)?,
+                start: Start::read(params)?,
+            },
+            Method::Subscribe => Self::Subscribe {
+                subject: Subject::read(params)?,
+                start: Start::read(params)?,
+                delivery: Delivery::read(params)?,
+            },
+            Method::Unsubscribe => Self::Unsubscribe {
+                subject: Subject::read(params)?,
+                url: url_of(member(params, "delivery"))?,
+            },
+        })
+    }
+
+    /// Returns what the request is about, unless it is a list.
+    pub fn subject(&self) -> Option<&Subject> {
+        match self {
+            Self::List(_) => None,
+            Self::Poll { subject, .. }
+            | Self::Stream { subject, .. }
+            | Self::Subscribe { subject, .. }
+            | Self::Unsubscribe { subject, .. } => Some(subject),
+        }
+    }
+}
+
+impl Subject {
+    fn read(params: Option<&Node<'_>>) -> Result<Self, EventError> {
+        let name = member(params, "name").and_then(Node::as_str);
+        let name = name.ok_or(invalid("params.name must be a string"))?;
+        let arguments = member(params, "arguments");
+        let text = arguments.map_or_else(|| String::from("{}"), json::to_compact);
+        canonical_arguments(&text).map_err(|error| {
+            invalid(match error {
+                ArgumentsError::Malformed => {
+                    "params.arguments must be an object that nests at most 32 deep"
+                }
+                ArgumentsError::TooLarge => "params.arguments has more than 4,096 bytes",
+            })
+        })?;
+        Ok(Self {
+            name: name.into(),
+            arguments: text.into_boxed_str(),
+        })
+    }
+}
+
+impl Start {
+    fn read(params: Option<&Node<'_>>) -> Result<Self, EventError> {
+        let max_age = match present(params, "maxAgeMs") {
+            Some(node) => Some(age(node)?),
+            None => None,
+        };
+        let cursor = cursor_of(params)?;
+        // A text that is no cursor stands for a position that is gone.
+        let is_readable = cursor
+            .as_ref()
+            .is_none_or(|cursor| cursor.len() <= cursor::MAX_CHARACTERS);
+        Ok(Self {
+            cursor: if is_readable {
+                cursor
+            } else {
+                Some(Box::default())
+            },
+            max_age,
+        })
+    }
+}
+
+impl Delivery {
+    fn read(params: Option<&Node<'_>>) -> Result<Self, EventError> {
+        let delivery = member(params, "delivery");
+        match present(delivery, "mode").map(Node::as_str) {
+            None | Some(Some("webhook")) => {}
+            Some(Some(_)) => return Err(EventError::no_such_mode(None)),
+            Some(None) => return Err(invalid("params.delivery.mode must be a string")),
+        }
+        let url = url_of(delivery)?;
+        let secret = member(delivery, "secret").and_then(Node::as_str);
+        Ok(Self {
+            url,
+            secret: secret
+                .ok_or(invalid("params.delivery.secret must be a string"))?
+                .into(),
+            ttl: Ttl::read(member(params, "ttlMs"))?,
+        })
+    }
+}
+
+impl Ttl {
+    fn read(node: Option<&Node<'_>>) -> Result<Self, EventError> {
+        match node {
+            None => Ok(Self::Default),
+            Some(node) if is_null(node) => Ok(Self::Endless),
+            Some(node) => number(node)
+                .map(Self::Suggested)
+                .ok_or(invalid("params.ttlMs must be a number or null")),
+        }
+    }
+}
+
+/// Whether the client declares the extension (SEP-3415, Capability Negotiation).
+pub(super) fn declares(root: &Node<'_>) -> bool {
+    let capabilities = root
+        .get("params")
+        .and_then(|params| params.get("_meta")?.get(META_CLIENT_CAPABILITIES));
+    let settings = capabilities.and_then(|given| given.get("extensions")?.get(EXTENSION));
+    settings.and_then(Node::as_object).is_some()
+}
+
+pub(super) fn invalid(text: &'static str) -> EventError {
+    EventError::InvalidParams(text.into())
+}
+
+fn cursor_of(params: Option<&Node<'_>>) -> Result<Option<Box<str>>, EventError> {
+    match present(params, "cursor") {
+        None => Ok(None),
+        Some(node) => match node.as_str() {
+            Some(cursor) => Ok(Some(cursor.into())),
+            None => Err(invalid("params.cursor must be a string or null")),
+        },
+    }
+}
+
+fn url_of(delivery: Option<&Node<'_>>) -> Result<Box<str>, EventError> {
+    let url = member(delivery, "url").and_then(Node::as_str);
+    let url = url.ok_or(invalid("params.delivery.url must be a string"))?;
+    Ok(url.into())
+}
+
+fn max_events_of(params: Option<&Node<'_>>) -> Result<usize, EventError> {
+    let Some(node) = present(params, "maxEvents") else {
+        return Ok(DEFAULT_EVENTS);
+    };
+    let count = number(node).filter(|count| *count >= 1.0);
+    let count = count.ok_or(invalid("params.maxEvents must be a positive number"))?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the number is between 1 and the maximum"
+    )]
+    Ok(count.min(MOST_EVENTS) as usize)
+}
+
+fn age(node: &Node<'_>) -> Result<Millis, EventError> {
+    let age = number(node).filter(|age| *age >= 0.0);
+    let age = age.ok_or(invalid("params.maxAgeMs must be a number of milliseconds"))?;
+    Ok(Millis::from_f64(age.min(MOST_MILLIS)))
+}
+
+/// Returns a member that is there and not null.
+fn present<'n, 'a>(node: Option<&'n Node<'a>>, name: &str) -> Option<&'n Node<'a>> {
+    member(node, name).filter(|node| !is_null(node))
+}
+
+fn member<'n, 'a>(node: Option<&'n Node<'a>>, name: &str) -> Option<&'n Node<'a>> {
+    node?.get(name)
+}
+
+fn is_null(node: &Node<'_>) -> bool {
+    node.raw == "null"
+}
+
+/// Returns a number; those beyond the range of a double become infinite.
+fn number(node: &Node<'_>) -> Option<f64> {
+    let is_number = matches!(node.value, json::Value::Number);
+    is_number.then(|| node.raw.parse().ok()).flatten()
+}
+
+/// The prefix of the names of methods.
+pub(super) const PREFIX: &str = "events/";
+/// The method whose response is an event stream.
+pub(super) const STREAM: &str = "events/stream";
+const DEFAULT_EVENTS: usize = 50;
+const MOST_EVENTS: f64 = 200.0;
+/// The greatest number of milliseconds that every reader of JSON reads exactly.
+const MOST_MILLIS: f64 = 9_007_199_254_740_991.0;

@@ -1,0 +1,217 @@
+use alloc::{boxed::Box, string::String, vec::Vec};
+
+use serde::Deserialize;
+
+use crate::{
+    events::{
+        GROUP_PREFIX,
+        catalogue::Mode,
+        error::{CodeSet, EventError},
+        name::EventName,
+        page::Question,
+        streams::error_response,
+    },
+    json, message,
+    vocabulary::{
+        error::{Reason, Rejection},
+        id::RequestId,
+        scope::Label,
+    },
+};
+
+use super::{
+    Settings,
+    request::{Delivery, Start, Subject},
+};
+
+/// A step that the host carries out for a request about events.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Respond with this.
+    Answer(Answer),
+    /// Pass the request on: it is not about events.
+    Pass,
+    /// Read the body, up to this many bytes and a little more, then call
+    /// [`EventExchange::handle_body`](super::EventExchange::handle_body).
+    Body {
+        /// The maximum size of a body that is parsed.
+        most: usize,
+    },
+    /// Name the caller, then call
+    /// [`EventExchange::handle_caller`](super::EventExchange::handle_caller), or respond with a
+    /// refusal.
+    Caller,
+    /// Find out which of these event types the caller may know of, then call
+    /// [`EventExchange::handle_shown`](super::EventExchange::handle_shown).
+    AuthorizeList {
+        /// The names of the types.
+        names: Vec<EventName>,
+    },
+    /// Find out whether the caller may receive this, then call
+    /// [`EventExchange::handle_allowed`](super::EventExchange::handle_allowed) or
+    /// [`EventExchange::handle_denied`](super::EventExchange::handle_denied).
+    Authorize {
+        /// How it is to be delivered.
+        mode: Mode,
+        /// What is to be delivered.
+        subject: Subject,
+    },
+    /// Validate the arguments by the schema of the type, then call
+    /// [`EventExchange::handle_validity`](super::EventExchange::handle_validity).
+    Validate {
+        /// The type and its arguments.
+        subject: Subject,
+    },
+    /// Ask the log of the bus, then call
+    /// [`EventExchange::handle_page`](super::EventExchange::handle_page).
+    Page(Question),
+    /// Decide about each occurrence of the page, then call
+    /// [`EventExchange::handle_verdicts`](super::EventExchange::handle_verdicts).
+    Judge {
+        /// The type and the arguments to match.
+        subject: Subject,
+    },
+    /// Open a stream: [`EventExchange::opening`](super::EventExchange::opening).
+    Stream {
+        /// The type of the events.
+        name: EventName,
+        /// The groups of the caller.
+        groups: Vec<Label>,
+    },
+    /// Subscribe a webhook, then call
+    /// [`EventExchange::handle_reply`](super::EventExchange::handle_reply).
+    Subscribe(Box<Subscribe>),
+    /// Unsubscribe a webhook, then call
+    /// [`EventExchange::handle_reply`](super::EventExchange::handle_reply).
+    Unsubscribe {
+        /// The name of the caller.
+        principal: Box<str>,
+        /// What was subscribed to.
+        subject: Subject,
+        /// The callback URL, as it was written.
+        url: Box<str>,
+    },
+}
+
+/// A subscription to make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subscribe {
+    /// The name of the caller.
+    pub principal: Box<str>,
+    /// The groups of the caller.
+    pub groups: Vec<Label>,
+    /// What is subscribed to.
+    pub subject: Subject,
+    /// Where it begins.
+    pub start: Start,
+    /// Where it is delivered.
+    pub delivery: Delivery,
+    /// The error numbers for its end.
+    pub codes: CodeSet,
+}
+
+/// The caller of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Caller {
+    /// The name; `None` if it has none.
+    pub principal: Option<Box<str>>,
+    /// The groups whose events the caller receives.
+    pub groups: Vec<Label>,
+}
+
+impl Caller {
+    /// Reads an object with any of `principal`, a text, and `groups`, a list of names. `None` if it
+    /// is not one, or if a group has the prefix that is reserved for cues.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let caller: Self = json::from_text(text)?;
+        let is_reserved = |group: &Label| group.starts_with(GROUP_PREFIX);
+        (!caller.groups.iter().any(is_reserved)).then_some(caller)
+    }
+}
+
+/// A response to a request about events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The JSON-RPC message.
+    pub body: String,
+    /// The class of the refusal, for metrics; `None` if it is none.
+    pub refusal: Option<&'static str>,
+    /// The seconds for `Retry-After`, if a later attempt makes sense.
+    pub retry_after: Option<u32>,
+    /// Whether the body of the request is left unread.
+    pub is_unread: bool,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// For a reason that any request may have.
+    Request(Reason),
+    /// For one of events.
+    Events(EventError),
+}
+
+impl Answer {
+    pub(super) fn result(id: &RequestId, result: &str) -> Self {
+        Self {
+            status: 200,
+            body: message::result(id, result),
+            refusal: None,
+            retry_after: None,
+            is_unread: false,
+        }
+    }
+
+    pub(super) fn refused(
+        problem: Problem,
+        id: Option<RequestId>,
+        (settings, codes): (&Settings, CodeSet),
+    ) -> Self {
+        match problem {
+            Problem::Request(reason) => Self {
+                status: settings.status(reason.status()),
+                refusal: Some(reason.kind()),
+                retry_after: reason.retry_after(),
+                body: message::error(&Rejection::new(reason, id)),
+                is_unread: false,
+            },
+            Problem::Events(error) => {
+                let is_passing = matches!(error, EventError::Internal(_));
+                Self {
+                    status: settings.status(error.status()),
+                    refusal: Some(error.kind()),
+                    retry_after: is_passing.then_some(RETRY_AFTER_SECONDS),
+                    body: error_response(id.as_ref(), &error.to_object(codes)),
+                    is_unread: false,
+                }
+            }
+        }
+    }
+
+    /// Leaves the body of the request unread.
+    #[must_use]
+    pub(super) fn unread(self) -> Self {
+        Self {
+            is_unread: true,
+            ..self
+        }
+    }
+}
+
+impl From<Reason> for Problem {
+    fn from(reason: Reason) -> Self {
+        Self::Request(reason)
+    }
+}
+
+impl From<EventError> for Problem {
+    fn from(error: EventError) -> Self {
+        Self::Events(error)
+    }
+}
+
+const RETRY_AFTER_SECONDS: u32 = 2;

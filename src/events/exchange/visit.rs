@@ -1,0 +1,344 @@
+use alloc::{boxed::Box, string::String, sync::Arc};
+
+use crate::{
+    clock::Millis,
+    events::{
+        MAX_DEPTH,
+        catalogue::{Definition, Mode},
+        error::{CodeSet, Codes, EventError, Missing},
+        matching::{Expected, Payloads, Verdict, picks},
+        name::EventName,
+        page::Page,
+        streams::Opening,
+    },
+    json,
+    vocabulary::id::RequestId,
+};
+
+use super::{
+    Answer, Caller, EventService, Step, Subject, Subscribe,
+    claim::Claim,
+    poll,
+    request::{Call, invalid},
+};
+
+/// A well-formed request of a named caller.
+#[derive(Debug)]
+pub(super) struct Visit {
+    service: Arc<EventService>,
+    caller: Caller,
+    id: RequestId,
+    codes: CodeSet,
+    /// Whether the client declares the extension.
+    declares: bool,
+    call: Call,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Waits for the host, or is final.
+    Step(Step),
+    /// The caller was denied what it asks for, for this reason. Whether it may know of the type
+    /// decides what the response says.
+    Denied(Option<Box<str>>),
+    /// Waits for verdicts about a page that was read at this time.
+    Judged(Page, Millis),
+}
+
+impl Visit {
+    /// Begins the visit; an error is the refusal.
+    pub(super) fn new(
+        service: Arc<EventService>,
+        caller: Caller,
+        claim: Claim,
+    ) -> Result<Self, Answer> {
+        let codes = service.settings().codes.for_client(claim.declares);
+        let (id, call) = match (claim.id, claim.call) {
+            (Some(id), Ok(call)) => (id, *call),
+            (id, Err(problem)) => {
+                return Err(Answer::refused(problem, id, (service.settings(), codes)));
+            }
+            // A request without an id has been refused.
+            (None, Ok(_)) => {
+                let problem = EventError::Internal("request".into()).into();
+                return Err(Answer::refused(problem, None, (service.settings(), codes)));
+            }
+        };
+        let mut visit = Self {
+            service,
+            caller,
+            id,
+            codes,
+            declares: claim.declares,
+            call,
+            stage: Stage::Step(Step::Pass),
+        };
+        visit.stage = visit.first();
+        Ok(visit)
+    }
+
+    pub(super) fn poll(&self) -> Step {
+        match &self.stage {
+            Stage::Step(step) => step.clone(),
+            Stage::Denied(_) => Step::AuthorizeList {
+                names: self
+                    .known()
+                    .map(|(name, _)| name.clone())
+                    .into_iter()
+                    .collect(),
+            },
+            Stage::Judged(..) => Step::Judge {
+                subject: self.subject().cloned().unwrap_or_default(),
+            },
+        }
+    }
+
+    pub(super) fn handle_shown(&mut self, shown: &[EventName]) {
+        self.stage = match &self.stage {
+            Stage::Step(Step::AuthorizeList { .. }) => self.list(|name| shown.contains(name)),
+            Stage::Denied(reason) => {
+                let is_shown = self.known().is_some_and(|(name, _)| shown.contains(name));
+                self.rejected(if is_shown {
+                    EventError::Forbidden {
+                        reason: reason.clone(),
+                    }
+                } else {
+                    EventError::NotFound(Missing::Event)
+                })
+            }
+            _ => return,
+        };
+    }
+
+    pub(super) fn handle_allowed(&mut self) {
+        if let Stage::Step(Step::Authorize { mode, .. }) = self.stage {
+            self.stage = self.admitted(mode);
+        }
+    }
+
+    pub(super) fn handle_denied(&mut self, reason: Option<&str>) {
+        if let Stage::Step(Step::Authorize { .. }) = self.stage {
+            self.stage = Stage::Denied(reason.map(Into::into));
+        }
+    }
+
+    pub(super) fn handle_validity(&mut self, is_valid: bool) {
+        if let Stage::Step(Step::Validate { .. }) = self.stage {
+            self.stage = if is_valid {
+                self.ready()
+            } else {
+                self.rejected(invalid("params.arguments do not match the inputSchema"))
+            };
+        }
+    }
+
+    pub(super) fn handle_page(&mut self, page: Page, now: Millis) {
+        if let Stage::Step(Step::Page(_)) = self.stage {
+            let is_for_host = matches!(self.expected(), Some(Expected::Host(_)));
+            self.stage = if is_for_host && !page.events.is_empty() {
+                Stage::Judged(page, now)
+            } else {
+                self.polled(&page, &[], now)
+            };
+        }
+    }
+
+    pub(super) fn handle_verdicts(&mut self, verdicts: &[Verdict]) {
+        if let Stage::Judged(page, now) = &self.stage {
+            self.stage = self.polled(page, verdicts, *now);
+        }
+    }
+
+    pub(super) fn handle_reply(&mut self, reply: &str) {
+        let is_end = match self.stage {
+            Stage::Step(Step::Subscribe(_)) => false,
+            Stage::Step(Step::Unsubscribe { .. }) => true,
+            _ => return,
+        };
+        let missing = EventError::NotFound(Missing::Subscription);
+        self.stage = match read_reply(reply) {
+            Ok(result) if !is_end => self.answered(&result),
+            Err(error) if !is_end || error != missing || self.tells_missing() => {
+                self.rejected(error)
+            }
+            _ => self.answered(EMPTY),
+        };
+    }
+
+    pub(super) fn opening(&self) -> Option<Opening> {
+        let Call::Stream { start, .. } = &self.call else {
+            return None;
+        };
+        let (name, _) = self.known()?;
+        Some(Opening {
+            id: self.id.clone(),
+            name: name.clone(),
+            expected: self.expected()?,
+            groups: self.caller.groups.clone(),
+            cursor: start.cursor.clone(),
+            max_age: start.max_age,
+            codes: self.codes,
+        })
+    }
+
+    pub(super) fn refused(&self, error: EventError) -> Answer {
+        let target = (self.service.settings(), self.codes);
+        Answer::refused(error.into(), Some(self.id.clone()), target)
+    }
+
+    fn first(&self) -> Stage {
+        match &self.call {
+            Call::List(_) if self.service.settings().authorizes => {
+                let names = self.service.catalogue().names().cloned().collect();
+                Stage::Step(Step::AuthorizeList { names })
+            }
+            Call::List(_) => self.list(|_| true),
+            Call::Unsubscribe { subject, url } => match &self.caller.principal {
+                Some(principal) => Stage::Step(Step::Unsubscribe {
+                    principal: principal.clone(),
+                    subject: subject.clone(),
+                    url: url.clone(),
+                }),
+                None => self.rejected(EventError::Forbidden { reason: None }),
+            },
+            Call::Poll { subject, .. } => self.sought(Mode::Poll, subject),
+            Call::Stream { subject, .. } => self.sought(Mode::Push, subject),
+            Call::Subscribe { .. } if self.caller.principal.is_none() => {
+                self.rejected(EventError::Forbidden { reason: None })
+            }
+            Call::Subscribe { subject, .. } => self.sought(Mode::Webhook, subject),
+        }
+    }
+
+    fn list(&self, is_shown: impl Fn(&EventName) -> bool) -> Stage {
+        let cursor = match &self.call {
+            Call::List(cursor) => cursor.as_deref(),
+            _ => None,
+        };
+        match cursor.map(EventName::new).transpose() {
+            Ok(after) => self.answered(&self.service.catalogue().list(is_shown, after.as_ref())),
+            Err(_) => self.rejected(invalid("params.cursor is not a cursor of this list")),
+        }
+    }
+
+    /// A type that does not exist looks like one that the caller may not know of, so its delivery
+    /// modes and schema come after the authorization.
+    fn sought(&self, mode: Mode, subject: &Subject) -> Stage {
+        if self.known().is_none() {
+            return self.rejected(EventError::NotFound(Missing::Event));
+        }
+        if !self.service.settings().authorizes {
+            return self.admitted(mode);
+        }
+        let subject = subject.clone();
+        Stage::Step(Step::Authorize { mode, subject })
+    }
+
+    fn admitted(&self, mode: Mode) -> Stage {
+        if !self.known().is_some_and(|(_, known)| known.modes.has(mode)) {
+            return self.rejected(EventError::no_such_mode(Some(mode.name())));
+        }
+        match self.subject() {
+            Some(subject) if self.service.settings().validates => Stage::Step(Step::Validate {
+                subject: subject.clone(),
+            }),
+            _ => self.ready(),
+        }
+    }
+
+    fn ready(&self) -> Stage {
+        match self.last() {
+            Some(step) => Stage::Step(step),
+            None => self.rejected(EventError::NotFound(Missing::Event)),
+        }
+    }
+
+    /// Returns the step of the host that the request was about.
+    fn last(&self) -> Option<Step> {
+        let (name, _) = self.known()?;
+        let groups = &self.caller.groups;
+        Some(match &self.call {
+            Call::Poll {
+                start, max_events, ..
+            } => Step::Page(poll::question(name, start, groups, *max_events)),
+            Call::Stream { .. } => Step::Stream {
+                name: name.clone(),
+                groups: groups.clone(),
+            },
+            Call::Subscribe {
+                subject,
+                start,
+                delivery,
+            } => Step::Subscribe(Box::new(Subscribe {
+                principal: self.caller.principal.clone()?,
+                groups: groups.clone(),
+                subject: subject.clone(),
+                start: start.clone(),
+                delivery: delivery.clone(),
+                codes: self.codes,
+            })),
+            Call::List(_) | Call::Unsubscribe { .. } => return None,
+        })
+    }
+
+    fn polled(&self, page: &Page, verdicts: &[Verdict], now: Millis) -> Stage {
+        let (Some((name, _)), Some(expected)) = (self.known(), self.expected()) else {
+            return self.rejected(EventError::NotFound(Missing::Event));
+        };
+        let payloads = Payloads::new(page, core::iter::once(&expected));
+        let reader = (&expected, &self.caller.groups[..]);
+        let picks = picks(page, &payloads, reader, verdicts);
+        self.answered(&poll::result(name, page, &picks, now))
+    }
+
+    /// Whether a client learns that there was nothing to unsubscribe; clients of the sketch take
+    /// that for a failure.
+    fn tells_missing(&self) -> bool {
+        self.declares || self.service.settings().codes == Codes::Sep
+    }
+
+    fn answered(&self, result: &str) -> Stage {
+        Stage::Step(Step::Answer(Answer::result(&self.id, result)))
+    }
+
+    fn rejected(&self, error: EventError) -> Stage {
+        Stage::Step(Step::Answer(self.refused(error)))
+    }
+
+    fn subject(&self) -> Option<&Subject> {
+        self.call.subject()
+    }
+
+    fn known(&self) -> Option<(&EventName, &Definition)> {
+        self.service.catalogue().get(&self.subject()?.name)
+    }
+
+    fn expected(&self) -> Option<Expected> {
+        let (_, known) = self.known()?;
+        known.matching.expected(&self.subject()?.arguments)
+    }
+}
+
+/// Returns the result that a reply has, as a complete one (2026-07-28, Base protocol, Responses).
+fn read_reply(reply: &str) -> Result<String, EventError> {
+    let document = json::read(reply.as_bytes(), MAX_DEPTH).ok();
+    let root = document.as_ref().map(|document| &document.root);
+    let unreadable = || EventError::Internal("webhook".into());
+    if let Some(error) = root.and_then(|root| root.get("error")) {
+        return Err(json::from_node(error).unwrap_or_else(|_| unreadable()));
+    }
+    let result = root.and_then(|root| root.get("result")?.as_object());
+    let mut out = String::from(EMPTY);
+    out.pop();
+    for (name, value) in result.ok_or_else(unreadable)?.iter() {
+        out.push(',');
+        json::push_string(&mut out, name);
+        out.push(':');
+        out.push_str(&json::to_compact(value));
+    }
+    out.push('}');
+    Ok(out)
+}
+
+const EMPTY: &str = "{\"resultType\":\"complete\"}";

@@ -1,0 +1,141 @@
+//! Which occurrences a subscription receives, by its arguments.
+
+mod pick;
+mod verdict;
+
+pub use verdict::{Verdict, judged, verdicts};
+
+pub(crate) use pick::{Payloads, Pick, picks};
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+
+use crate::json::{self, Node, Value};
+
+use super::jcs::canonical;
+
+/// How the arguments of a subscription narrow what it receives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Match {
+    /// They do not: every occurrence matches.
+    #[default]
+    Everything,
+    /// Each argument that a subscription gives must equal a member of the payload.
+    Fields(Vec<Field>),
+    /// A function of the server decides.
+    Host,
+}
+
+/// An argument, and the member of the payload that it has to equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name of the argument.
+    pub argument: Box<str>,
+    /// The place in the payload, as a JSON pointer (RFC 6901).
+    pub pointer: Box<str>,
+}
+
+/// What one subscription requires of a payload.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Expected {
+    /// Nothing.
+    Everything,
+    /// These values at these places: JSON pointers with comparable texts.
+    Values(Vec<(Box<str>, Box<str>)>),
+    /// What a function of the server decides for these arguments, a JSON object.
+    Host(Box<str>),
+}
+
+impl Match {
+    /// Reads `"host"`, or an object of JSON pointers by arguments. `None` if it is neither.
+    pub fn from_node(node: &Node<'_>) -> Option<Self> {
+        if node.as_str() == Some("host") {
+            return Some(Self::Host);
+        }
+        let fields = node.as_object()?.iter().map(|(argument, pointer)| {
+            let pointer = pointer.as_str()?;
+            is_pointer(pointer).then(|| Field {
+                argument: argument.into(),
+                pointer: pointer.into(),
+            })
+        });
+        let fields: Vec<Field> = fields.collect::<Option<_>>()?;
+        Some(if fields.is_empty() {
+            Self::Everything
+        } else {
+            Self::Fields(fields)
+        })
+    }
+
+    /// Returns what a subscription with these arguments, a JSON object, requires; `None` if they are
+    /// none. An argument that it leaves out requires nothing.
+    pub fn expected(&self, arguments: &str) -> Option<Expected> {
+        let document = json::read(arguments.as_bytes(), super::MAX_DEPTH).ok()?;
+        let fields = match self {
+            Self::Everything => return Some(Expected::Everything),
+            Self::Host => return Some(Expected::Host(arguments.into())),
+            Self::Fields(fields) => fields,
+        };
+        let given = fields.iter().filter_map(|field| {
+            let value = document.root.get(&field.argument)?;
+            let value = comparable(value).into_boxed_str();
+            Some((field.pointer.clone(), value))
+        });
+        let values: Vec<_> = given.collect();
+        Some(if values.is_empty() {
+            Expected::Everything
+        } else {
+            Expected::Values(values)
+        })
+    }
+}
+
+impl Expected {
+    /// Returns the arguments that a function of the server has to judge, if it decides.
+    pub fn for_host(&self) -> Option<&str> {
+        match self {
+            Self::Host(arguments) => Some(arguments),
+            Self::Everything | Self::Values(_) => None,
+        }
+    }
+
+    /// Whether a payload has the expected values; `false` if a function of the server decides.
+    pub fn is_met(&self, data: &Node<'_>) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Values(values) => values.iter().all(|(pointer, value)| {
+                at(data, pointer).is_some_and(|node| comparable(node) == **value)
+            }),
+            Self::Host(_) => false,
+        }
+    }
+}
+
+/// Returns the value at a JSON pointer (RFC 6901, Section 4).
+fn at<'n, 'a>(node: &'n Node<'a>, pointer: &str) -> Option<&'n Node<'a>> {
+    pointer
+        .split('/')
+        .skip(1)
+        .try_fold(node, |node, token| match &node.value {
+            Value::Object(object) => object.get(&token.replace("~1", "/").replace("~0", "~")),
+            Value::Array(items) => items.get(index(token)?),
+            _ => None,
+        })
+}
+
+/// Reads the index of an array: digits without a leading zero.
+fn index(token: &str) -> Option<usize> {
+    let is_index = token == "0" || !token.starts_with(['0', '+']);
+    is_index.then(|| token.parse().ok()).flatten()
+}
+
+/// Whether a text is a JSON pointer: empty, or tokens after slashes, with `~` only in `~0` and
+/// `~1`.
+fn is_pointer(text: &str) -> bool {
+    let escapes = text.replace("~0", "").replace("~1", "");
+    (text.is_empty() || text.starts_with('/')) && !escapes.contains('~')
+}
+
+/// Returns a text that is the same for equal JSON values.
+pub(crate) fn comparable(node: &Node<'_>) -> String {
+    canonical(node).unwrap_or_else(|| json::to_compact(node))
+}

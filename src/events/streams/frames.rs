@@ -1,0 +1,90 @@
+use alloc::{string::String, vec::Vec};
+
+use crate::{
+    events::{
+        error::{CodeSet, EventError},
+        matching::Pick,
+        name::EventName,
+        page::Page,
+    },
+    sse,
+    vocabulary::id::RequestId,
+};
+
+use super::message;
+
+/// The frames of one page, which differ only in the ids of subscriptions: the rest of each is
+/// encoded once.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    events: Vec<Option<(String, String)>>,
+}
+
+impl Frames {
+    /// Appends the frames of these picks for a subscription. Failures in a row are reported once.
+    pub(super) fn push(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        id: &RequestId,
+        (name, page): (&EventName, &Page),
+        picks: &[Pick],
+    ) {
+        let mut has_failed = false;
+        for pick in picks {
+            match pick {
+                Pick::Event(place) => {
+                    if let Some(around) = self.event(name, page, *place) {
+                        push_line(bytes, id, around);
+                    }
+                }
+                Pick::Changed(place, data) => {
+                    if let Some(around) = around(name, page, *place, Some(data)) {
+                        push_line(bytes, id, &around);
+                    }
+                }
+                Pick::Failed(_) if has_failed => {}
+                Pick::Failed(_) => push_line(bytes, id, &failure()),
+            }
+            has_failed = matches!(pick, Pick::Failed(_));
+        }
+    }
+
+    fn event(&mut self, name: &EventName, page: &Page, place: usize) -> Option<&(String, String)> {
+        if place >= self.events.len() {
+            self.events.resize(place + 1, None);
+        }
+        let known = self.events.get_mut(place)?;
+        if known.is_none() {
+            *known = around(name, page, place, None);
+        }
+        known.as_ref()
+    }
+}
+
+fn around(
+    name: &EventName,
+    page: &Page,
+    place: usize,
+    changed: Option<&str>,
+) -> Option<(String, String)> {
+    let event = page.events.get(place)?;
+    let mark = page.mark_at(event.position);
+    let data = changed.unwrap_or(&event.data);
+    Some(message::around_event(name, event, data, &mark))
+}
+
+/// Both sets of numbers have the same one for this.
+fn failure() -> (String, String) {
+    let error = EventError::Internal("match".into());
+    message::around_error(&error.to_object(CodeSet::Sep))
+}
+
+/// Appends the frame of a message of one line.
+fn push_line(bytes: &mut Vec<u8>, id: &RequestId, (before, after): &(String, String)) {
+    let around_line = sse::AROUND_LINE;
+    bytes.extend_from_slice(around_line.0);
+    bytes.extend_from_slice(before.as_bytes());
+    bytes.extend_from_slice(id.raw().as_bytes());
+    bytes.extend_from_slice(after.as_bytes());
+    bytes.extend_from_slice(around_line.1);
+}

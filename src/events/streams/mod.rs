@@ -1,0 +1,337 @@
+//! Streams of events (`events/stream`): pages of the log in, the bytes for every stream out
+//! (SEP-3415, Push-Based Delivery).
+
+mod frames;
+mod message;
+mod place;
+mod slots;
+mod spread;
+mod stream;
+mod topic;
+
+pub(crate) use message::{cursor_json, error_response, occurrence};
+pub use stream::Opening;
+
+use alloc::{sync::Arc, vec::Vec};
+
+use crate::{
+    fanout::{Fan, Numbers, StreamId},
+    sorted::Map,
+    vocabulary::{id::RequestId, position::Position, scope::Label},
+};
+
+use super::{
+    error::EventError,
+    matching::Verdict,
+    name::EventName,
+    page::{Page, Question},
+};
+
+use place::Place;
+use slots::Slots;
+use spread::Spread;
+use stream::{State, Stream};
+use topic::{Class, Topic};
+
+/// All event streams of one process or isolate on one bus.
+///
+/// A stream has nothing but a position. The log is read once for all streams of a type that have
+/// everything up to the same place: [`EventStreams::question`], [`EventStreams::handle_page`]. A
+/// stream that has no room stays behind, and reads its pages alone when it has:
+/// [`EventStreams::question_of`], [`EventStreams::handle_own_page`]. So a backlog is never held.
+///
+/// The driver writes what it gets at once, and reports the streams that had no room. It tells of
+/// each cue for a type with [`EventStreams::handle_cue`]. A page whose epoch is empty comes from a
+/// bus without a log: all cursors are null, and positions only have to ascend.
+#[derive(Debug, Default)]
+pub struct EventStreams {
+    slots: Slots,
+    topics: Map<EventName, Topic>,
+    stamps: Numbers<RequestId>,
+    /// The latest epoch, which streams share.
+    epoch: Option<Arc<str>>,
+    spread: Option<Spread>,
+    /// The number of the latest fan.
+    fans: u64,
+}
+
+impl EventStreams {
+    /// Adds a stream, which gets nothing before [`EventStreams::begin`].
+    pub fn open(&mut self, opening: Opening) -> StreamId {
+        let Opening {
+            id: request,
+            name,
+            expected,
+            groups,
+            cursor,
+            max_age,
+            codes,
+        } = opening;
+        let stamp = self.stamps.enter(&request);
+        let request = self.stamps.kept(&request).clone();
+        let mut topic = self.topics.remove(&name).unwrap_or_default();
+        let (class, kind) = topic.classes.enter(Class::new(expected, groups));
+        let id = self.slots.insert(|id| Stream {
+            id,
+            request,
+            stamp,
+            name: name.clone(),
+            class,
+            kind,
+            codes,
+            state: State::Opening { cursor, max_age },
+        });
+        topic.slots.insert(id.slot());
+        self.topics.insert(name, topic);
+        id
+    }
+
+    /// Returns what to ask the log for one stream: where it begins, or what it has missed. `None`
+    /// if it gets the next page that is read for all.
+    pub fn question_of(&self, id: StreamId) -> Option<Question> {
+        let stream = self.slots.get(id)?;
+        let from = match &stream.state {
+            State::Opening { cursor, max_age } => (cursor.clone(), *max_age),
+            State::Active(progress) if !self.is_current(stream) => {
+                let cursor = super::cursor::to_text(&progress.place.mark());
+                (Some(cursor.into_boxed_str()), None)
+            }
+            State::Active(_) | State::Ended => return None,
+        };
+        let groups = stream.class.groups.clone();
+        Some(topic::question(&stream.name, groups, from))
+    }
+
+    /// Begins a stream with the page that answers its question. Returns its first bytes: where it
+    /// begins, and the occurrences of the page. `verdicts` are those of the server, if it decides:
+    /// see [`EventStreams::arguments_of`]. `None` if it has begun before.
+    pub fn begin(&mut self, id: StreamId, page: &Page, verdicts: &[Verdict]) -> Option<Vec<u8>> {
+        let epoch = self.shared(&page.epoch);
+        let stream = self.slots.get_mut(id)?;
+        let bytes = stream.begin(page, epoch.clone(), verdicts)?;
+        let topic = self.topics.get_mut(&stream.name)?;
+        topic.settle(Place::new(epoch, page.head));
+        Some(bytes)
+    }
+
+    /// Handles a page for one stream that is behind. Returns its bytes; `None` if there are none.
+    pub fn handle_own_page(
+        &mut self,
+        id: StreamId,
+        page: &Page,
+        verdicts: &[Verdict],
+    ) -> Option<Vec<u8>> {
+        let epoch = self.shared(&page.epoch);
+        let stream = self.slots.get_mut(id)?;
+        let bytes = stream.read(page, epoch.clone(), verdicts);
+        let topic = self.topics.get_mut(&stream.name)?;
+        topic.settle(Place::new(epoch, page.head));
+        bytes
+    }
+
+    /// Handles a cue: the log may have something new of this type.
+    pub fn handle_cue(&mut self, name: &EventName) {
+        if let Some(topic) = self.topics.get_mut(name) {
+            topic.is_due = true;
+        }
+    }
+
+    /// Returns what to ask the log for all streams of a type; `None` if nothing is due, if the
+    /// former question was not answered, or if every stream is behind.
+    pub fn question(&mut self, name: &EventName) -> Option<Question> {
+        let topic = self.topics.get(name)?;
+        if !topic.is_due || topic.asked.is_some() {
+            return None;
+        }
+        let streams = topic.slots.iter().filter_map(|slot| self.slots.at(*slot));
+        let places = streams.filter_map(|stream| Some(&stream.progress()?.place));
+        let current = places.filter(|place| topic.is_current(place));
+        let from = current.min_by_key(|place| place.position)?.clone();
+        let question = topic.question(name, &from);
+        if let Some(topic) = self.topics.get_mut(name) {
+            topic.is_due = false;
+            topic.asked = Some(from);
+        }
+        Some(question)
+    }
+
+    /// Handles the page that answers [`EventStreams::question`]. `judged` are the verdicts of the
+    /// server by class, if it decides: see [`EventStreams::classes`]. Poll
+    /// [`EventStreams::poll_fan`] afterwards.
+    pub fn handle_page(&mut self, name: &EventName, page: Page, judged: &[(u32, Vec<Verdict>)]) {
+        let epoch = self.shared(&page.epoch);
+        let Some(topic) = self.topics.get_mut(name) else {
+            return;
+        };
+        let asked = topic.asked.take();
+        topic.is_due |= page.more;
+        topic.reach(&Place::new(epoch.clone(), page.through));
+        self.spread = Some(Spread::new((name, topic), page, epoch, asked, judged));
+    }
+
+    /// Handles that [`EventStreams::question`] was not answered: it is due again.
+    pub fn handle_failure(&mut self, name: &EventName) {
+        if let Some(topic) = self.topics.get_mut(name) {
+            topic.is_due |= topic.asked.take().is_some();
+        }
+    }
+
+    /// Returns what to write because of the last page, a part of the streams at a time; `None` if
+    /// that is all. Report the streams without room with [`EventStreams::handle_missed`] before any
+    /// other call.
+    pub fn poll_fan(&mut self) -> Option<Fan> {
+        self.fans += 1;
+        let fan = self.spread.as_mut()?.fan(&mut self.slots, self.fans);
+        if fan.is_none() {
+            self.spread = None;
+        }
+        fan
+    }
+
+    /// Handles streams that had no room for what the last fan has for them: they are behind.
+    pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>) {
+        for id in streams {
+            let progress = self.slots.get_mut(id).and_then(Stream::progress_mut);
+            if let Some(progress) = progress {
+                progress.go_back(self.fans);
+            }
+        }
+    }
+
+    /// Returns the streams of a type that have begun and are behind: each reads its pages
+    /// alone once it has room.
+    pub fn behind(&self, name: &EventName) -> Vec<StreamId> {
+        let slots = self.topics.get(name).into_iter();
+        let slots = slots.flat_map(|topic| topic.slots.iter());
+        let streams = slots.filter_map(|slot| self.slots.at(*slot));
+        let behind = streams.filter(|stream| stream.progress().is_some());
+        let behind = behind.filter(|stream| !self.is_current(stream));
+        behind.map(|stream| stream.id).collect()
+    }
+
+    /// Handles that everything up to `position` was cued: streams for which nothing is due have
+    /// everything up to there, so that their cursors stay within the log.
+    pub fn handle_through(&mut self, epoch: &str, position: Position) {
+        let epoch = self.shared(epoch);
+        let through = Place::new(epoch, position);
+        for topic in self.topics.values_mut() {
+            let is_idle = !topic.is_due && topic.asked.is_none();
+            let Some(mark) = topic
+                .mark
+                .clone()
+                .filter(|mark| is_idle && !mark.reaches(&through))
+            else {
+                continue;
+            };
+            if !mark.is_of(&through.epoch) {
+                continue;
+            }
+            for slot in topic.slots.iter() {
+                let progress = self.slots.at_mut(*slot).and_then(Stream::progress_mut);
+                let place = progress.map(|progress| &mut progress.place);
+                if let Some(place) = place.filter(|place| place.reaches(&mark)) {
+                    place.position = place.position.max(position);
+                }
+            }
+            topic.mark = Some(through.clone());
+        }
+    }
+
+    /// Changes the groups of a stream's caller.
+    pub fn handle_groups(&mut self, id: StreamId, groups: Vec<Label>) {
+        let Some(stream) = self.slots.get_mut(id) else {
+            return;
+        };
+        if let Some(topic) = self.topics.get_mut(&stream.name) {
+            let class = Class::new(stream.class.expected.clone(), groups);
+            topic.classes.leave(&stream.class);
+            (stream.class, stream.kind) = topic.classes.enter(class);
+        }
+    }
+
+    /// Returns the classes of a type for which a function of the server decides, with their
+    /// arguments as JSON objects: [`EventStreams::handle_page`] takes verdicts for each.
+    pub fn classes(&self, name: &EventName) -> Vec<(u32, &str)> {
+        let topic = self.topics.get(name).into_iter();
+        let classes = topic.flat_map(|topic| topic.classes.iter());
+        let judged = classes.filter_map(|(kind, class)| Some((kind, class.expected.for_host()?)));
+        judged.collect()
+    }
+
+    /// Returns the arguments of a stream, a JSON object, if a function of the server decides.
+    pub fn arguments_of(&self, id: StreamId) -> Option<&str> {
+        self.slots.get(id)?.class.expected.for_host()
+    }
+
+    /// Returns a heartbeat with the position of a stream; `None` unless it has begun and not ended.
+    pub fn heartbeat(&self, id: StreamId) -> Option<Vec<u8>> {
+        self.slots.get(id)?.heartbeat()
+    }
+
+    /// Returns the report of an error after which a stream goes on; `None` unless it has begun and
+    /// not ended.
+    pub fn error(&self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
+        self.slots.get(id)?.error(error)
+    }
+
+    /// Ends a stream whose subscription has ended. Returns its last bytes: the error and the
+    /// result. `None` unless it has begun and not ended.
+    pub fn terminate(&mut self, id: StreamId, error: &EventError) -> Option<Vec<u8>> {
+        self.slots.get_mut(id)?.terminate(error)
+    }
+
+    /// Removes a stream.
+    pub fn remove(&mut self, id: StreamId) {
+        let Some(stream) = self.slots.remove(id) else {
+            return;
+        };
+        self.stamps.leave(&stream.request);
+        if let Some(topic) = self.topics.get_mut(&stream.name) {
+            topic.slots.remove(&id.slot());
+            topic.classes.leave(&stream.class);
+            if topic.slots.is_empty() {
+                self.topics.remove(&stream.name);
+            }
+        }
+    }
+
+    /// Returns the names of the types that have streams.
+    pub fn names(&self) -> impl Iterator<Item = &EventName> {
+        self.topics.keys()
+    }
+
+    /// Returns the type of a stream's events.
+    pub fn name_of(&self, id: StreamId) -> Option<&EventName> {
+        Some(&self.slots.get(id)?.name)
+    }
+
+    /// Returns the id of the stream that currently has a slot.
+    pub fn id_at(&self, slot: u32) -> Option<StreamId> {
+        Some(self.slots.at(slot)?.id)
+    }
+
+    /// Returns the number of streams.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is no stream.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn is_current(&self, stream: &Stream) -> bool {
+        let topic = self.topics.get(&stream.name);
+        let progress = stream.progress();
+        topic
+            .is_some_and(|topic| progress.is_some_and(|progress| topic.is_current(&progress.place)))
+    }
+
+    /// Returns the shared text of an epoch.
+    fn shared(&mut self, epoch: &str) -> Arc<str> {
+        match &self.epoch {
+            Some(known) if **known == *epoch => known.clone(),
+            _ => self.epoch.insert(epoch.into()).clone(),
+        }
+    }
+}

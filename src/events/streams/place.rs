@@ -1,0 +1,33 @@
+use alloc::sync::Arc;
+
+use crate::vocabulary::position::{Mark, Position};
+
+/// A position in the log of one epoch, whose text is shared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) epoch: Arc<str>,
+    pub(super) position: Position,
+}
+
+impl Place {
+    pub(super) fn new(epoch: Arc<str>, position: Position) -> Self {
+        Self { epoch, position }
+    }
+
+    /// Returns the place as it is written in cursors.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            epoch: (&*self.epoch).into(),
+            position: self.position,
+        }
+    }
+
+    /// Whether who has everything up to here has everything up to the other place.
+    pub(super) fn reaches(&self, other: &Self) -> bool {
+        self.is_of(&other.epoch) && self.position >= other.position
+    }
+
+    pub(super) fn is_of(&self, epoch: &Arc<str>) -> bool {
+        Arc::ptr_eq(&self.epoch, epoch) || self.epoch == *epoch
+    }
+}

@@ -1,0 +1,187 @@
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{
+        error::{CodeSet, EventError},
+        matching::{Expected, Payloads, Verdict, picks},
+        name::EventName,
+        page::Page,
+    },
+    fanout::StreamId,
+    sse,
+    vocabulary::{id::RequestId, position::Position, scope::Label},
+};
+
+use super::{frames::Frames, message, place::Place, topic::Class};
+
+/// What a stream needs of its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The id of the request, which becomes the subscription id.
+    pub id: RequestId,
+    /// The type of the events.
+    pub name: EventName,
+    /// What the arguments require of an occurrence.
+    pub expected: Expected,
+    /// The groups of the caller.
+    pub groups: Vec<Label>,
+    /// After which cursor it begins; `None`: now.
+    pub cursor: Option<Box<str>>,
+    /// Leaves out what was published longer ago than this.
+    pub max_age: Option<Millis>,
+    /// The error numbers of the client.
+    pub codes: CodeSet,
+}
+
+/// A stream of events.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) id: StreamId,
+    pub(super) request: RequestId,
+    /// The number of the request's id.
+    pub(super) stamp: u32,
+    pub(super) name: EventName,
+    /// Its class in its topic.
+    pub(super) class: Arc<Class>,
+    /// The number of the class.
+    pub(super) kind: u32,
+    pub(super) codes: CodeSet,
+    pub(super) state: State,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    /// Nothing was sent yet.
+    Opening {
+        cursor: Option<Box<str>>,
+        max_age: Option<Millis>,
+    },
+    Active(Progress),
+    /// The last message was sent.
+    Ended,
+}
+
+/// Up to where a stream has everything.
+#[derive(Debug)]
+pub(super) struct Progress {
+    pub(super) place: Place,
+    /// The place before the fan of this number.
+    former: Option<(u64, Place)>,
+}
+
+impl Progress {
+    /// Moves to a place; `fan` is the number of the fan that brings the stream there.
+    pub(super) fn advance(&mut self, place: Place, fan: Option<u64>) {
+        let former = core::mem::replace(&mut self.place, place);
+        self.former = fan.map(|fan| (fan, former));
+    }
+
+    /// Goes back to where the stream was before the fan of this number, if that moved it.
+    pub(super) fn go_back(&mut self, fan: u64) {
+        if let Some((_, former)) = self.former.take_if(|(number, _)| *number == fan) {
+            self.place = former;
+        }
+    }
+}
+
+impl Stream {
+    /// Returns up to where it has everything; `None` unless it has begun and not ended.
+    pub(super) fn progress(&self) -> Option<&Progress> {
+        match &self.state {
+            State::Active(progress) => Some(progress),
+            _ => None,
+        }
+    }
+
+    pub(super) fn progress_mut(&mut self) -> Option<&mut Progress> {
+        match &mut self.state {
+            State::Active(progress) => Some(progress),
+            _ => None,
+        }
+    }
+
+    /// Begins with a page. Returns the first bytes; `None` if it has begun before.
+    pub(super) fn begin(
+        &mut self,
+        page: &Page,
+        epoch: Arc<str>,
+        verdicts: &[Verdict],
+    ) -> Option<Vec<u8>> {
+        if !matches!(self.state, State::Opening { .. }) {
+            return None;
+        }
+        let mut bytes = self.active(page, page.is_truncated());
+        self.push(&mut bytes, page, verdicts, page.from);
+        self.state = State::Active(Progress {
+            place: Place::new(epoch, page.through),
+            former: None,
+        });
+        Some(bytes)
+    }
+
+    /// Goes on with a page of its own. Returns its bytes; `None` if there are none.
+    pub(super) fn read(
+        &mut self,
+        page: &Page,
+        epoch: Arc<str>,
+        verdicts: &[Verdict],
+    ) -> Option<Vec<u8>> {
+        let place = &self.progress()?.place;
+        let is_lost = page.trimmed || !place.is_of(&epoch);
+        let is_next = page.from <= place.position && place.position < page.through;
+        if !is_lost && !is_next {
+            return None;
+        }
+        let (from, mut bytes) = if is_lost {
+            (page.from, self.active(page, true))
+        } else {
+            (place.position, Vec::new())
+        };
+        self.push(&mut bytes, page, verdicts, from);
+        let place = Place::new(epoch, page.through);
+        self.progress_mut()?.advance(place, None);
+        (!bytes.is_empty()).then_some(bytes)
+    }
+
+    /// Returns the frame that says where the stream goes on.
+    pub(super) fn active(&self, page: &Page, truncated: bool) -> Vec<u8> {
+        let mark = page.mark_at(page.from);
+        sse::event(&message::active(&self.request, &mark, truncated))
+    }
+
+    /// Returns a heartbeat; `None` unless the stream has begun and not ended.
+    pub(super) fn heartbeat(&self) -> Option<Vec<u8>> {
+        let mark = self.progress()?.place.mark();
+        Some(sse::event(&message::heartbeat(&self.request, &mark)))
+    }
+
+    /// Returns the report of an error; `None` unless the stream has begun and not ended.
+    pub(super) fn error(&self, error: &EventError) -> Option<Vec<u8>> {
+        self.progress()?;
+        let error = error.to_object(self.codes);
+        Some(sse::event(&message::error(&self.request, &error)))
+    }
+
+    /// Ends the stream. Returns the last bytes; `None` unless it has begun and not ended.
+    pub(super) fn terminate(&mut self, error: &EventError) -> Option<Vec<u8>> {
+        self.progress()?;
+        self.state = State::Ended;
+        let error = error.to_object(self.codes);
+        let mut bytes = sse::event(&message::terminated(&self.request, &error));
+        bytes.extend(sse::event(&message::result(&self.request)));
+        Some(bytes)
+    }
+
+    /// Appends the frames of what it receives after a position.
+    fn push(&self, bytes: &mut Vec<u8>, page: &Page, verdicts: &[Verdict], from: Position) {
+        let Class { expected, groups } = &*self.class;
+        let payloads = Payloads::new(page, core::iter::once(expected));
+        let mut picks = picks(page, &payloads, (expected, groups), verdicts);
+        picks.retain(|pick| {
+            let event = page.events.get(pick.place());
+            event.is_some_and(|event| event.position > from)
+        });
+        Frames::default().push(bytes, &self.request, (&self.name, page), &picks);
+    }
+}

@@ -1,0 +1,150 @@
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{cursor, matching::Expected, name::EventName, page::Question},
+    sorted::{Map, Set},
+    vocabulary::scope::Label,
+};
+
+use super::place::Place;
+
+/// The streams of one event type.
+#[derive(Debug, Default)]
+pub(super) struct Topic {
+    /// The slots of the streams.
+    pub(super) slots: Set<u32>,
+    pub(super) classes: Classes,
+    /// Up to where the log was read for all of them.
+    pub(super) mark: Option<Place>,
+    /// Whether the log may have more.
+    pub(super) is_due: bool,
+    /// From where the log is being read for all of them.
+    pub(super) asked: Option<Place>,
+}
+
+/// The classes of the streams of one type.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    entries: Map<Arc<Class>, Entry>,
+    /// The number of the newest class. Numbers are not reused, since verdicts name the class that
+    /// they are for.
+    latest: u32,
+}
+
+/// What decides what a stream receives: streams of a class receive the same of every page.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Class {
+    pub(super) expected: Expected,
+    /// In order, each once.
+    pub(super) groups: Vec<Label>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u32,
+    uses: usize,
+}
+
+impl Topic {
+    /// Whether a stream at `place` receives the next page that is read for all.
+    pub(super) fn is_current(&self, place: &Place) -> bool {
+        let mark = self.mark.as_ref();
+        mark.is_some_and(|mark| place.reaches(mark))
+    }
+
+    /// Sets the mark to the end of the log, unless there is one in its epoch.
+    pub(super) fn settle(&mut self, end: Place) {
+        if !self
+            .mark
+            .as_ref()
+            .is_some_and(|mark| mark.is_of(&end.epoch))
+        {
+            self.mark = Some(end);
+        }
+    }
+
+    /// Moves the mark to `place`, unless it is there or further on in the same epoch.
+    pub(super) fn reach(&mut self, place: &Place) {
+        if !self.mark.as_ref().is_some_and(|mark| mark.reaches(place)) {
+            self.mark = Some(place.clone());
+        }
+    }
+
+    /// Returns the question that reads the log for all streams.
+    pub(super) fn question(&self, name: &EventName, from: &Place) -> Question {
+        let classes = self.classes.iter();
+        let mut groups: Vec<Label> = classes
+            .flat_map(|(_, class)| class.groups.iter().cloned())
+            .collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let cursor = Some(cursor::to_text(&from.mark()).into_boxed_str());
+        question(name, groups, (cursor, None))
+    }
+}
+
+impl Classes {
+    /// Adds a stream to a class. Returns the shared class and its number.
+    pub(super) fn enter(&mut self, class: Class) -> (Arc<Class>, u32) {
+        let class = self.entries.key(&class).cloned().unwrap_or(Arc::new(class));
+        if let Some(entry) = self.entries.get_mut(&*class) {
+            entry.uses += 1;
+            return (class, entry.number);
+        }
+        self.latest = self.latest.wrapping_add(1);
+        let number = self.latest;
+        self.entries
+            .insert(class.clone(), Entry { number, uses: 1 });
+        (class, number)
+    }
+
+    /// Removes a stream from a class.
+    pub(super) fn leave(&mut self, class: &Class) {
+        let Some(entry) = self.entries.get_mut(class) else {
+            return;
+        };
+        entry.uses -= 1;
+        if entry.uses == 0 {
+            self.entries.remove(class);
+        }
+    }
+
+    /// Returns the classes with their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Class)> {
+        self.entries
+            .iter()
+            .map(|(class, entry)| (entry.number, &**class))
+    }
+}
+
+impl Class {
+    pub(super) fn new(expected: Expected, mut groups: Vec<Label>) -> Self {
+        groups.sort_unstable();
+        groups.dedup();
+        Self { expected, groups }
+    }
+}
+
+/// Returns the question for a page after a cursor, without what is older than the age.
+pub(super) fn question(
+    name: &EventName,
+    groups: Vec<Label>,
+    (cursor, max_age_ms): (Option<Box<str>>, Option<Millis>),
+) -> Question {
+    Question {
+        name: name.clone(),
+        cursor,
+        max_age_ms,
+        groups,
+        max_events: PAGE_EVENTS,
+        max_bytes: PAGE_BYTES,
+        max_scan: SCAN_BYTES,
+    }
+}
+
+const PAGE_EVENTS: usize = 1_000;
+/// Bytes that a stream gets at once: with one page under way, a client that reads slowly costs no
+/// more.
+const PAGE_BYTES: usize = 262_144;
+const SCAN_BYTES: usize = 8_388_608;

@@ -1,0 +1,72 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    clock::Millis,
+    json::{Node, Value},
+};
+
+/// How long a client wishes its subscription to last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Wish {
+    /// As long as the server gives by default.
+    #[default]
+    Default,
+    /// Until it unsubscribes.
+    Endless,
+    /// For this many milliseconds.
+    For(Millis),
+}
+
+/// How long subscriptions last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Terms {
+    /// Milliseconds that a subscription lasts if the client names no time. Default 1 hour.
+    pub default_ttl_ms: Millis,
+    /// The least that is given, also to who wishes less. Default 5 minutes.
+    pub min_ttl_ms: Millis,
+    /// The most that is given. Default 24 hours.
+    pub max_ttl_ms: Millis,
+    /// Whether a subscription may last until it is ended. Default false: who wishes that is given
+    /// the most.
+    pub no_expiry: bool,
+}
+
+impl Wish {
+    /// Reads `ttlMs`; `None` if it is neither a number nor null.
+    pub fn from_node(node: Option<&Node<'_>>) -> Option<Self> {
+        let Some(node) = node else {
+            return Some(Self::Default);
+        };
+        match node.value {
+            Value::Null => Some(Self::Endless),
+            Value::Number => Some(Self::For(Millis::from_f64(node.raw.parse().ok()?))),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            default_ttl_ms: Millis(3_600_000),
+            min_ttl_ms: Millis(300_000),
+            max_ttl_ms: Millis(86_400_000),
+            no_expiry: false,
+        }
+    }
+}
+
+impl Terms {
+    /// Returns until when a subscription lasts that begins now; `None`: until it is ended.
+    pub fn until(&self, wish: Wish, now: Millis) -> Option<Millis> {
+        let span = match wish {
+            Wish::Endless if self.no_expiry => return None,
+            Wish::Endless => self.max_ttl_ms,
+            Wish::Default => self.default_ttl_ms,
+            Wish::For(span) => span.max(self.min_ttl_ms),
+        };
+        Some(now + span.min(self.max_ttl_ms))
+    }
+}

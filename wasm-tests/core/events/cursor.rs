@@ -1,0 +1,49 @@
+use mcp_listen::{
+    bus::{Mark, Position},
+    events::cursor::{MAX_CHARACTERS, from_text, to_text},
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use crate::any::check;
+
+fn mark(epoch: &str, position: u64) -> Mark {
+    Mark {
+        epoch: epoch.into(),
+        position: Position(position),
+    }
+}
+
+#[test]
+fn a_cursor_names_epoch_and_position() {
+    check(("[ -~]{0,40}", 0..1_u64 << 53), |(epoch, position)| {
+        let mark = mark(&epoch, position);
+        let text = to_text(&mark);
+        assert!(text.len() <= MAX_CHARACTERS);
+        assert!(
+            text.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        );
+        assert_eq!(from_text(&text), Some(mark));
+    });
+}
+
+#[test]
+fn any_other_text_is_no_cursor() {
+    check("\\PC{0,300}", |text| {
+        if let Some(mark) = from_text(&text) {
+            assert_eq!(to_text(&mark), text);
+        }
+    });
+    let valid = to_text(&mark("e", 7));
+    for text in [
+        "",
+        "!",
+        "AA",
+        &valid[1..],
+        &format!("{valid}="),
+        &to_text(&mark("e", 1 << 53)),
+    ] {
+        assert_eq!(from_text(text), None, "{text}");
+    }
+}

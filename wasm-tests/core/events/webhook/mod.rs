@@ -1,0 +1,7 @@
+//! The delivery of occurrences to webhooks.
+
+mod address;
+mod secret;
+mod signature;
+mod terms;
+mod url;

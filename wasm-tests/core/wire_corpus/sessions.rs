@@ -1,0 +1,84 @@
+use mcp_listen::{
+    legacy::event_id,
+    session::{Ask, Excess, Question, Reply},
+};
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{Both, describe, fixture, written};
+
+#[test]
+fn an_edge_asks_about_a_session() {
+    written(fixture!("session/question.3"), |text| {
+        let question = Question::from_json(text)?;
+        let Question {
+            session,
+            principal,
+            ask: of,
+        } = &question;
+        Some(Both {
+            reads: json!({"session": session, "principal": principal, "ask": ask(of)}),
+            writes: question.to_json(),
+        })
+    });
+}
+
+#[test]
+fn a_bus_replies_about_a_session() {
+    written(fixture!("session/reply.3"), |text| {
+        let reply = Reply::from_json(text)?;
+        Some(Both {
+            reads: described(&reply),
+            writes: reply.to_json(),
+        })
+    });
+}
+
+#[test]
+fn ids_of_events_name_a_position() {
+    written(fixture!("session/event-id.3"), |text| {
+        let mark = event_id::read(text)?;
+        Some(Both {
+            reads: json!({"position": mark.position.0, "epoch": mark.epoch}),
+            writes: event_id::write(Some(&mark)),
+        })
+    });
+}
+
+fn ask(ask: &Ask) -> Value {
+    match ask {
+        Ask::Use => json!("use"),
+        Ask::Behind => json!("behind"),
+        Ask::MayWatch => json!("mayWatch"),
+        Ask::Initialized { is_told } => json!({"initialized": is_told}),
+        Ask::Watch { uri, limits } => {
+            json!({"watch": **uri, "limits": describe::limits(limits)})
+        }
+        Ask::Unwatch(uri) => json!({"unwatch": **uri}),
+        Ask::Open { resumes } => json!({"open": resumes}),
+        Ask::End { is_told } => json!({"end": is_told}),
+    }
+}
+
+fn described(reply: &Reply) -> Value {
+    match reply {
+        Reply::Unknown => json!("unknown"),
+        Reply::Done => json!("done"),
+        Reply::NotOffered => json!("notOffered"),
+        Reply::Taken => json!("taken"),
+        Reply::Behind(behind) => json!({"behind": behind}),
+        Reply::Tell(behind) => json!({"tell": behind}),
+        Reply::Full(Excess::Uris(most)) => json!({"uris": most}),
+        Reply::Full(Excess::Bytes(most)) => json!({"bytes": most}),
+        Reply::Open {
+            capabilities,
+            stream,
+            since,
+            watched,
+        } => json!({
+            "open": stream, "capabilities": capabilities, "since": since,
+            "watched": describe::uris(watched),
+        }),
+    }
+}
