@@ -115,7 +115,7 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   const requestHandler = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
   const { bus, close, disconnect, drain, fetch, legacy, stats } = requestHandler;
   const { onError = report, tracer } = options;
-  const event = front.events?.publish.bind(front.events);
+  const event = requestHandler.events?.publish.bind(requestHandler.events);
   const notify = notifierOn(bus, tracer && { tracer, onError }, event);
   const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
   return { server, isIdle: () => requestHandler.isIdle };

@@ -202,7 +202,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
 
   /** The log of occurrences; it is empty after the bus was reset. */
   get #store(): EventStore {
-    this.#renew();
+    this.#ensureCurrent();
     const reset = (): void => {
       this.#occurrences = undefined;
     };

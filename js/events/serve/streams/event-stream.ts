@@ -70,7 +70,7 @@ export class EventStream {
 
   /** Writes to the body, which keeps what it has no room for. */
   write(chunk: Uint8Array): void {
-    if (!this.body.isBegun) {
+    if (!this.body.isOpen) {
       this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
       return;
     }

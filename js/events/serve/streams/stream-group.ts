@@ -166,7 +166,7 @@ export class StreamGroup {
       if (stream?.hasRoom === true) stream.write(chunks.at(index));
       else if (stream !== undefined) {
         stream.isBehind = true;
-        stream.body.await();
+        stream.body.awaitRoom();
         missed.push(id);
       }
     });
@@ -191,7 +191,7 @@ export class StreamGroup {
   #settle(stream: EventStream): void {
     if (!this.#holds(stream)) return;
     stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
-    if (stream.isBehind) stream.body.await();
+    if (stream.isBehind) stream.body.awaitRoom();
   }
 
   /** Returns the verdicts of the server for one stream, if it decides. */
