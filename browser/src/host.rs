@@ -94,7 +94,7 @@ impl Alarm {
                 self.0 = None;
                 return Poll::Ready(now);
             }
-            // The deadline moves with everything that arrives. A timer that fires too early is restarted.
+            // Anything that arrives moves the deadline. A timer that fires early is restarted.
             let earlier = self.0.take().filter(|timer| timer.at <= deadline);
             let timer = earlier.unwrap_or_else(|| Timer::new(deadline, now));
             ready!(self.0.insert(timer).poll(context));

@@ -77,9 +77,7 @@ impl Streams {
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamId, Full> {
-        self.register(usize::MAX, |fanout, now| {
-            fanout.open_polled(make(now), now)
-        })
+        self.register(usize::MAX, |fanout, now| fanout.open_polled(make(now), now))
     }
 
     fn register(

@@ -28,9 +28,9 @@ export class NatsBroker implements Broker {
     this.#log = new JetStreamLog(name, options);
   }
 
-  async publish(events: string, late: AbortSignal): Promise<void> {
+  async publish(events: string, timeout: AbortSignal): Promise<void> {
     const lease = await this.#connections.lease();
-    if (late.aborted) throw new Error('the publish timed out before the server reconnected');
+    if (timeout.aborted) throw new Error('the publish timed out before the server reconnected');
     await unless(lease.lost, this.#send(lease, events));
   }
 

@@ -32,10 +32,10 @@ export class RedisBroker implements Broker {
     this.#window = String(window);
   }
 
-  async publish(events: string, late: AbortSignal): Promise<void> {
+  async publish(events: string, timeout: AbortSignal): Promise<void> {
     this.#writer ??= this.#openWriter();
     const append = { keys: [this.#stream, this.#counter], arguments: [events, this.#window] };
-    await this.#writer.withAbortSignal(late).eval(APPEND, append);
+    await this.#writer.withAbortSignal(timeout).eval(APPEND, append);
   }
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {

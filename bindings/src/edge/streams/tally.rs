@@ -18,8 +18,8 @@ impl Tally {
     }
 
     /// Events; notifications written; events that collapsed; the sum of the write delays of
-    /// notifications, in milliseconds; then the number of notifications by write delay: up to 5, 20, 100, 500,
-    /// 2,000, 10,000 ms, and longer.
+    /// notifications, in milliseconds; then the number of notifications by write delay: up to 5,
+    /// 20, 100, 500, 2,000, 10,000 ms, and longer.
     #[wasm_bindgen(getter)]
     pub fn counts(&self) -> Vec<f64> {
         let counted = self.0.read();
