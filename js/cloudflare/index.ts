@@ -24,7 +24,7 @@ export {
   type PublishersOfBus,
   type PublishHandlerOptions,
 } from './publish/endpoint.js';
-export type { Publisher } from './publish/publisher.js';
+export type { PublishedKind, Publisher } from './publish/publisher.js';
 export { tenantSecret } from './publish/tenant-secret.js';
 export {
   type ListenTenant,
@@ -32,4 +32,5 @@ export {
   routeListenRequest,
 } from './route/route-listen-request.js';
 export type { BusName } from './wire/names.js';
+export type { RefusedEvent } from './wire/refused-event.js';
 export type { BusNamespace } from './wire/stubs.js';

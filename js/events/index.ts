@@ -19,6 +19,12 @@ export type {
   EventDefinition,
   EventOptions,
 } from './define/definitions.js';
-export type { EventSchema, JsonSchema, StandardSchema } from './define/schema.js';
+export type {
+  Described,
+  EventSchema,
+  JsonSchema,
+  StandardResult,
+  StandardSchema,
+} from './define/schema.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';
 export type { DefinedEvents } from './serve/host.js';

@@ -66,9 +66,17 @@ export interface EventWatchOptions
   onGap: (gap: EventGap) => unknown;
   /** Called when the server has ended the subscription. The watch has stopped then. */
   onTerminated: (error: EventError) => unknown;
-  /** Closes the watch when aborted. */
+  /**
+   * Closes the watch when aborted.
+   *
+   * @default undefined
+   */
   signal?: AbortSignal;
-  /** Called when a handler fails, and with every error of the server or the connection. */
+  /**
+   * Called when a handler fails, and with every error of the server or the connection.
+   *
+   * @default undefined
+   */
   onError?: (error: ListenError) => void;
 }
 

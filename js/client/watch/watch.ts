@@ -20,7 +20,11 @@ export interface WatchOptions extends ClientListenOptions {
    * @default false
    */
   share?: boolean | string;
-  /** Called when a handler fails, and when a subscription ends with an error. */
+  /**
+   * Called when a handler fails, and when a subscription ends with an error.
+   *
+   * @default undefined
+   */
   onError?: (error: ListenError) => void;
 }
 

@@ -11,9 +11,11 @@ export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
+    /** Validates a value. */
     validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
     readonly jsonSchema?: {
+      /** Returns the JSON Schema of valid inputs. */
       readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
     };
   };
