@@ -22,9 +22,12 @@ export interface DescribedSchema<Output = unknown> extends StandardSchema<Output
 /** A schema of an event type. */
 export type EventSchema<Output = unknown> = DescribedSchema<Output> | JsonSchema;
 
-/** The values that a schema describes. */
-export type Described<Schema> =
-  Schema extends DescribedSchema<infer Output> ? Output : Record<string, unknown>;
+/** The values that a schema describes; without a schema, any object. */
+export type Described<Schema> = EventSchema extends Schema
+  ? Record<string, unknown>
+  : Schema extends DescribedSchema<infer Output>
+    ? Output
+    : Record<string, unknown>;
 
 /** Checks values against a schema. */
 export interface Validator {
