@@ -33,7 +33,7 @@ export interface Notifier {
   /**
    * Something happened: publishes an occurrence of MCP Events, whose payload is checked by the
    * schema of its type. Rejects with `events-unavailable` without the option `events`, and with
-   * what {@link EventPublisher.emit} rejects with.
+   * what `emit` of the bus rejects with.
    */
   event(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt>;
 }

@@ -28,7 +28,7 @@ export {
   type PublishersOfBus,
   type PublishHandlerOptions,
 } from './publish/endpoint.js';
-export type { Publisher } from './publish/publisher.js';
+export type { PublishedKind, Publisher } from './publish/publisher.js';
 export { tenantSecret } from './publish/tenant-secret.js';
 export {
   type ListenTenant,
@@ -36,3 +36,4 @@ export {
   routeListenRequest,
 } from './route/route-listen-request.js';
 export type { BusName } from './wire/names.js';
+export type { RefusedEvent } from './wire/refused-event.js';

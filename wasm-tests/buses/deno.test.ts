@@ -17,8 +17,8 @@ async function threads() {
   const members = new BusMembers();
   const answers = new Map<number, (answer: never) => void>();
   const ready = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
-  // Inside the project, so that its own name resolves.
-  const program = join(root, 'wasm-tests', 'buses', 'deno-process.mjs');
+  // Inside the project, so that `mcp-listen` resolves.
+  const program = join(root, 'wasm-tests', 'buses', 'members', 'deno-process.mjs');
   const child = spawn('deno', ['run', '--allow-all', '--quiet', program], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -8,7 +8,7 @@ import {
   SURVIVES,
 } from '../../dist/testing/promises.js';
 import { testBusPromises } from '../host/bus/promises.ts';
-import { channelRig, memoryRig, natsRig, redisRig } from './rigs.ts';
+import { channelRig, memoryRig, natsRig, redisRig } from './brokers/rigs.ts';
 
 testBusPromises('InMemoryBus', memoryRig, EVERY);
 testBusPromises('broadcastChannelBus', channelRig, [...EVERY, DROPS, CLOSES]);

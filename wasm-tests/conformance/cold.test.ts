@@ -9,8 +9,8 @@ beforeAll(async () => {
   bundle = await bundleWorker('wasm-tests/conformance/fixture');
 });
 
-// The suite reads a listen for 0.8 to 1.5 seconds from the request on: the first one here wakes the
-// bus too.
+// The suite reads a listen for 0.8 to 1.5 seconds from the request on, in which the first one also
+// wakes the bus.
 test.each<[scenario: string, checks: number, sockets: Sockets]>([
   ['server-stateless', 30, 'auto'],
   ['server-stateless', 30, 'each'],

@@ -1,5 +1,5 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { sdkServer } from '../../node/legacy-serving.ts';
+import { sdkServer } from '../../node/sessions/serving.ts';
 import { type NodeServer, serveOnNode } from '../node-http.ts';
 
 /** A server of the TypeScript SDK for 2026-07-28 that counts its listeners. */

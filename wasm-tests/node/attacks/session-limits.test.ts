@@ -10,7 +10,7 @@ const bus = new InMemoryBus();
 
 testSessionLimits((limits, who) => (init) => serverOf(limits).fetch(requestOf(init, who)));
 
-test('what is kept of capabilities has a few words, whatever the server behind says', async () => {
+test('a session stores only known capabilities of the server behind', async () => {
   const capabilities = {
     tools: { listChanged: true },
     experimental: { much: 'x'.repeat(1_000_000) },
@@ -54,8 +54,8 @@ function serverOf(limits: ListenLimits) {
 function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Caller): Request {
   const fields = new Headers(headers);
   if (user !== undefined) fields.set('x-user', user);
-  const told = address ?? claimed;
-  if (told !== undefined) fields.set('cf-connecting-ip', told);
+  const stated = address ?? claimed;
+  if (stated !== undefined) fields.set('cf-connecting-ip', stated);
   const request = new Request(URL, { ...init, headers: fields });
   return address === undefined ? request : Object.assign(request, { cf: { colo: 'FRA' } });
 }

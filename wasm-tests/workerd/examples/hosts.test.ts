@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
-import { Heard, typescriptClient } from '../../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../../interop/clients/typescript.ts';
 
 const LAMP = { resourceSubscriptions: ['lamp://desk'] };
 
@@ -23,7 +23,7 @@ describe.each(['worker', 'worker-sdk', 'agents', 'hono'])('the example %s', (exa
   test("notifies the SDK's client in one isolate of each tool call in another, once", async () => {
     const listener = await typescriptClient(`${workerd.edges[0]}/mcp`);
     const other = await typescriptClient(`${workerd.edges[1]}/mcp`);
-    const received = new Heard(listener);
+    const received = new Notifications(listener);
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
     // The SDK acknowledges before its bus has confirmed, and may miss a change until then.
@@ -52,7 +52,7 @@ async function switchLamp(client: Client): Promise<void> {
 }
 
 /** Makes changes until one arrives, and discards everything that has arrived. */
-async function receiveFirst(received: Heard, client: Client): Promise<void> {
+async function receiveFirst(received: Notifications, client: Client): Promise<void> {
   await expect
     .poll(
       async () => {

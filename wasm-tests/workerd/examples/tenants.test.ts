@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { bundleWorker } from '../../host/bundle.ts';
 import { acknowledged, listen, updated } from '../../host/listen.ts';
-import { typescriptClient } from '../../interop/typescript-client.ts';
+import { typescriptClient } from '../../interop/clients/typescript.ts';
 
 /** The lamps of both tenants. */
 const LAMPS = { resourceSubscriptions: ['lamp://acme/desk', 'lamp://globex/desk'] };
