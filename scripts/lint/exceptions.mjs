@@ -10,7 +10,7 @@ export const exceptions = {
   code: list(`
     bindings/src/ browser/src/ console/timeline/ js/cloudflare/ rmcp/src/ rmcp/tests/ scripts/build/
     scripts/lanes/ scripts/lint/ scripts/release/ scripts/workerd/ src/message.rs tower/tests/
-    wasm-tests/core/ wasm-tests/fuzz/ wasm-tests/model/ wasm-tests/package/
+    wasm-tests/core/ wasm-tests/fuzz/ wasm-tests/model/
   `),
 };
 

@@ -1,5 +1,5 @@
 // A member of a bus in a worker of Deno, driven by messages.
-globalThis.heard = async (stream, text) => postMessage({ stream, text });
+globalThis.received = async (stream, text) => postMessage({ stream, text });
 await import('../../host/bus/member.ts');
 
 globalThis.addEventListener('message', async ({ data: { args, name, number } }) => {

@@ -64,6 +64,6 @@ function textIn(path: string): string {
 const FOLDER = join(root, 'wasm-tests/corpus/wire');
 const READERS = [
   ...['messages', 'sessions', 'texts'].map((file) => `core/wire_corpus/${file}.rs`),
-  ...['host/wire-corpus.ts', 'node/bus/wire.test.ts', 'workerd/wire.test.ts'],
+  ...['host/corpus/wire.ts', 'node/bus/wire.test.ts', 'workerd/bus/wire.test.ts'],
 ];
 const RAISE = 'raise WIRE in js/cloudflare/wire/upgrade.ts';
