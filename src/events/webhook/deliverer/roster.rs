@@ -216,8 +216,8 @@ impl<S: Store> Roster<S> {
 
     /// Stores what has changed.
     pub(super) fn flush(&mut self) -> Result<(), S::Error> {
-        let names: Vec<EventName> = self.names.keys().cloned().collect();
-        for name in names {
+        let all: Vec<EventName> = self.names.keys().cloned().collect();
+        for name in all {
             let named = self.names.get_mut(&name);
             if let Some(named) = named.filter(|named| named.is_touched) {
                 named.is_touched = false;

@@ -141,7 +141,7 @@ impl<S: Store> Deliverer<S> {
             }
             found => {
                 let asked = Asked::of(&found);
-                self.ask(id, after, asked, now)
+                self.ask(id, &after, asked, now)
             }
         }
     }
@@ -178,7 +178,7 @@ impl<S: Store> Deliverer<S> {
             Found::Picks(page, picks) => next_of(page, picks, read.position, room),
             found => {
                 let asked = Asked::of(&found);
-                return self.ask(id, read, asked, now);
+                return self.ask(id, &read, asked, now);
             }
         };
         let progress = &mut self.roster.get_mut(id)?.row.progress;
@@ -190,10 +190,10 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Reads the log, or asks the server which occurrences a subscription receives.
-    fn ask(&mut self, id: &str, after: Mark, asked: Asked, now: Millis) -> Option<Turn> {
+    fn ask(&mut self, id: &str, after: &Mark, asked: Asked, now: Millis) -> Option<Turn> {
         let row = &self.roster.get(id)?.row;
         match asked {
-            Asked::Log => self.read(&row.name.clone(), &after, now),
+            Asked::Log => self.read(&row.name.clone(), after, now),
             Asked::Server(at, page) => {
                 if let Some(read) = self.pages.ask(id, &row.name, &at, now) {
                     self.outputs.push_back(Output::Judge {
