@@ -60,6 +60,9 @@ pub struct Deliverer<S> {
     options: Options,
     matches: Matches,
     alarm: Alarm,
+    /// When a subscription has something to do next, as of `looked_at`.
+    next_due: Option<Millis>,
+    looked_at: Millis,
     /// Whether a subscription waits because too much is being read.
     is_starved: bool,
 }
@@ -100,6 +103,8 @@ impl<S: Store> Deliverer<S> {
             options,
             matches,
             alarm: Alarm::inherit(alarm),
+            next_due: None,
+            looked_at: Millis(0),
             is_starved: false,
         })
     }

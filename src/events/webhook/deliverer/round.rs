@@ -72,6 +72,9 @@ impl<S: Store> Deliverer<S> {
     }
 
     fn queue_due(&mut self, now: Millis) {
+        if self.next_due.is_none_or(|at| now < at) {
+            return;
+        }
         self.queue_if(|member, named| timeout(member, named, now).is_some_and(|at| at <= now));
     }
 
@@ -86,18 +89,25 @@ impl<S: Store> Deliverer<S> {
 
     fn set_alarm(&mut self, now: Millis) {
         let is_busy = !self.flights.is_empty() || !self.pages.is_idle();
+        // While much is under way, looking at all subscriptions each time would be most of the work.
+        if !is_busy || self.looked_at + GLANCE <= now {
+            self.looked_at = now;
+            self.next_due = self.look(now);
+        }
+        // What is due and not done waits for an answer, or for the end of a rest.
+        let rests = !self.queue.is_empty() && self.flights.is_burst_over(now);
+        let due = self.next_due.into_iter().chain(rests.then_some(now));
+        if let Some(at) = self.alarm.set(due.min(), is_busy, now) {
+            self.outputs.push_back(Output::SetAlarm(at));
+        }
+    }
+
+    /// Returns when a subscription has something to do that has nothing to do now.
+    fn look(&self, now: Millis) -> Option<Millis> {
         let members = self.roster.iter();
         let times =
             members.filter_map(|(_, one)| timeout(one, self.roster.named(&one.row.name), now));
-        // What is due and not done waits for an answer, or for the end of a rest.
-        let rests = !self.queue.is_empty() && self.flights.is_burst_over(now);
-        let due = times
-            .filter(|at| *at > now)
-            .chain(rests.then_some(now))
-            .min();
-        if let Some(at) = self.alarm.set(due, is_busy, now) {
-            self.outputs.push_back(Output::SetAlarm(at));
-        }
+        times.filter(|at| *at > now).min()
     }
 }
 
@@ -119,3 +129,6 @@ fn timeout(member: &Member, named: Option<&Named>, now: Millis) -> Option<Millis
     };
     messages.into_iter().chain(row.timeout(now)).min()
 }
+
+/// How long what is due may be taken from the last look.
+const GLANCE: Millis = Millis(100);

@@ -210,14 +210,17 @@ impl<S: Store> Deliverer<S> {
 
     fn read(&mut self, name: &EventName, after: &Mark, now: Millis) {
         let may_read = |named: &Named| named.not_before <= now;
-        if !self.roster.named(name).is_some_and(may_read) {
+        let may_read = self.roster.named(name).is_some_and(may_read);
+        if !may_read || self.pages.is_reading(name, after) {
+            return;
+        }
+        if self.pages.is_full() {
+            self.is_starved = true;
             return;
         }
         let groups = self.roster.groups(name);
-        match self.pages.read(name, after, groups, now) {
-            Some((read, question)) => self.outputs.push_back(Output::Read { read, question }),
-            None => self.is_starved = true,
-        }
+        let (read, question) = self.pages.read(name, after, groups, now);
+        self.outputs.push_back(Output::Read { read, question });
     }
 
     fn post(
