@@ -7,3 +7,4 @@ mod service;
 mod step;
 mod streams;
 mod text;
+mod webhook;

@@ -177,7 +177,7 @@ impl Tries {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn is_never(at: &Millis) -> bool {
     *at == Millis(0)
 }
