@@ -152,7 +152,7 @@ impl<S: Store> Roster<S> {
     /// Adds a subscription. Returns whether it is the first one to its name.
     pub(super) fn add(&mut self, id: &str, mut row: Subscription, expected: Expected) -> bool {
         let disk = Disk {
-            mark: row.progress.mark_at(row.progress.read()),
+            mark: row.progress.read(),
             is_level: row.is_level,
         };
         let named = self.names.or_default(row.name.clone());
@@ -216,8 +216,8 @@ impl<S: Store> Roster<S> {
 
     /// Stores what has changed.
     pub(super) fn flush(&mut self) -> Result<(), S::Error> {
-        let names: Vec<EventName> = self.names.keys().cloned().collect();
-        for name in names {
+        let all: Vec<EventName> = self.names.keys().cloned().collect();
+        for name in all {
             let named = self.names.get_mut(&name);
             if let Some(named) = named.filter(|named| named.is_touched) {
                 named.is_touched = false;
@@ -238,8 +238,7 @@ impl Member {
     }
 
     fn mark(&self) -> Mark {
-        let progress = &self.row.progress;
-        progress.mark_at(progress.read())
+        self.row.progress.read()
     }
 
     /// Stores it, unless that is known already once `level` is stored.
@@ -282,9 +281,9 @@ impl Disk {
 }
 
 impl Named {
-    /// Whether a subscription that is delivered up to `mark` has more to receive.
-    pub(super) fn has_more(&self, epoch: &str, read: Position) -> bool {
-        let is_before = |head: &Mark| *head.epoch != *epoch || read < head.position;
+    /// Whether the log may have more after what a subscription has read.
+    pub(super) fn has_more(&self, read: &Mark) -> bool {
+        let is_before = |head: &Mark| head.epoch != read.epoch || read.position < head.position;
         self.is_unread || self.head.as_ref().is_some_and(is_before)
     }
 

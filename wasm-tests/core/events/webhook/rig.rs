@@ -276,10 +276,10 @@ impl Store for Disk {
     fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, ()> {
         let rows = self.0.borrow();
         let subscriptions = rows.subscriptions.iter();
-        let read = |(id, text): (&Box<str>, &String)| {
-            (id.clone(), Subscription::from_json(text).expect("a row"))
-        };
-        Ok(subscriptions.map(read).collect())
+        let read = |text: &str| Subscription::from_json(text).expect("a row");
+        Ok(subscriptions
+            .map(|(id, text)| (id.clone(), read(text)))
+            .collect())
     }
 
     fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), ()> {
