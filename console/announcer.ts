@@ -1,26 +1,24 @@
-import { found, write } from './dom.js';
+import { byId, setText } from './dom.js';
 
 /**
- * Tells those who do not see the page what arrived: one sentence at most every few seconds, with
- * the latest news of each subscription.
+ * Announces to screen readers what arrived: at most once every three seconds, with the latest
+ * sentence for each topic.
  */
 export class Announcer {
-  readonly #region = found('announcement', HTMLElement);
-  readonly #news = new Map<string, string>();
+  readonly #region = byId('announcement', HTMLElement);
+  readonly #pending = new Map<string, string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /**
-   * Has something to say about `topic`; what was to be said about it and has not been is left out.
-   */
-  tell(topic: string, sentence: string): void {
-    this.#news.set(topic, sentence);
-    this.#timer ??= setTimeout(() => this.#speak(), INTERVAL_MS);
+  /** Announces a sentence about `topic`; replaces a pending one. */
+  announce(topic: string, sentence: string): void {
+    this.#pending.set(topic, sentence);
+    this.#timer ??= setTimeout(() => this.#flush(), INTERVAL_MS);
   }
 
-  #speak(): void {
+  #flush(): void {
     this.#timer = undefined;
-    write(this.#region, [...this.#news.values()].join(' '));
-    this.#news.clear();
+    setText(this.#region, [...this.#pending.values()].join(' '));
+    this.#pending.clear();
   }
 }
 

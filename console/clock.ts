@@ -1,6 +1,6 @@
 /**
- * The time in milliseconds since 1970, with fractions: what is measured and what is shown are of
- * one clock.
+ * Returns milliseconds since 1970, with fractions. Everything that is measured or shown uses this
+ * clock.
  */
 export function now(): number {
   return performance.timeOrigin + performance.now();

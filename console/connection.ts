@@ -1,57 +1,57 @@
-import { found, write } from './dom.js';
+import { byId, setText } from './dom.js';
 import { Endpoint, type Server, type Tap } from './mcp/endpoint.js';
 
 /** Receives the events of connecting. */
-export interface ConnectionFollowing {
-  /** Sees every text of the page's own requests. */
+export interface ConnectionEvents {
+  /** Called with every message of the page's own requests. */
   tap: Tap;
-  /** Another endpoint is about to be asked. */
+  /** Called before another endpoint is connected, and after a connection failed. */
   onLeave: () => void;
-  /** The endpoint has answered. */
+  /** Called when the endpoint has answered. */
   onServer: (endpoint: Endpoint, server: Server) => Promise<void>;
 }
 
-/** The form that connects to an endpoint, this page's own one to begin with. */
+/** The form that connects to an endpoint; initially to the one of this page. */
 export class Connection {
-  readonly #url = found('endpoint', HTMLInputElement);
-  readonly #token = found('token', HTMLInputElement);
-  readonly #button = found('connect', HTMLButtonElement);
-  readonly #state = found('connection-state', HTMLElement);
-  readonly #following: ConnectionFollowing;
+  readonly #url = byId('endpoint', HTMLInputElement);
+  readonly #token = byId('token', HTMLInputElement);
+  readonly #button = byId('connect', HTMLButtonElement);
+  readonly #state = byId('connection-state', HTMLElement);
+  readonly #events: ConnectionEvents;
 
-  constructor(following: ConnectionFollowing) {
-    this.#following = following;
+  constructor(events: ConnectionEvents) {
+    this.#events = events;
     this.#url.value = new URL('/mcp', location.href).href;
-    found('connection', HTMLFormElement).addEventListener('submit', (event) => {
+    byId('connection', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault();
       void this.open();
     });
   }
 
-  /** Connects to what the form says. */
+  /** Connects to the endpoint in the form. */
   async open(): Promise<void> {
-    this.#following.onLeave();
+    this.#events.onLeave();
     this.#button.disabled = true;
-    this.#tell('connecting', 'connecting');
+    this.#setState('connecting', 'connecting');
     try {
-      const endpoint = new Endpoint(this.#url.value, this.#token.value, this.#following.tap);
-      await this.#following.onServer(endpoint, await endpoint.open());
-      this.#tell('live', 'connected');
+      const endpoint = new Endpoint(this.#url.value, this.#token.value, this.#events.tap);
+      await this.#events.onServer(endpoint, await endpoint.open());
+      this.#setState('live', 'connected');
     } catch (error) {
-      this.#following.onLeave();
-      this.trouble(error);
+      this.#events.onLeave();
+      this.showError(error);
     } finally {
       this.#button.disabled = false;
     }
   }
 
-  /** Says what went wrong. */
-  trouble(error: unknown): void {
-    this.#tell('stopped', error instanceof Error ? error.message : String(error));
+  /** Shows an error. */
+  showError(error: unknown): void {
+    this.#setState('stopped', error instanceof Error ? error.message : String(error));
   }
 
-  #tell(state: string, text: string): void {
+  #setState(state: string, text: string): void {
     this.#state.dataset['state'] = state;
-    write(this.#state, text);
+    setText(this.#state, text);
   }
 }

@@ -1,41 +1,45 @@
-/** Makes an HTML element with these attributes and children. */
+/** Creates an HTML element with these attributes and children. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
   ...children: (Node | string)[]
 ): HTMLElementTagNameMap[Tag] {
-  return filled(document.createElement(tag), attributes, children);
+  return withContent(document.createElement(tag), attributes, children);
 }
 
-/** Makes an SVG element with these attributes and children. */
-export function drawing<Tag extends keyof SVGElementTagNameMap>(
+/** Creates an SVG element with these attributes and children. */
+export function svg<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
   ...children: (Node | string)[]
 ): SVGElementTagNameMap[Tag] {
-  return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+  return withContent(
+    document.createElementNS('http://www.w3.org/2000/svg', tag),
+    attributes,
+    children,
+  );
 }
 
 /**
- * The element of the page with this id.
+ * Returns the element of the page with this id.
  *
- * @throws Error where the page has none of this kind.
+ * @throws Error if there is none of this class.
  */
-export function found<Kind extends Element>(id: string, kind: new () => Kind): Kind {
+export function byId<Kind extends Element>(id: string, kind: new () => Kind): Kind {
   const element = document.getElementById(id);
   if (element instanceof kind) return element;
   throw new Error(`the page has no ${kind.name} with the id ${id}`);
 }
 
 /**
- * Writes a text where it has changed, so that the page announces, selects and lays out no text
- * again.
+ * Sets the text of an element if it has changed, so that unchanged text is not announced,
+ * deselected or laid out again.
  */
-export function write(element: Element, text: string): void {
+export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function filled<Kind extends Element>(
+function withContent<Kind extends Element>(
   element: Kind,
   attributes: Attributes,
   children: (Node | string)[],
@@ -48,5 +52,5 @@ function filled<Kind extends Element>(
   return element;
 }
 
-/** `true` is an attribute without a value; `false` and undefined are none. */
+/** `true` sets an attribute without a value; `false` and undefined set none. */
 type Attributes = Record<string, string | number | boolean | undefined>;

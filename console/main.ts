@@ -6,11 +6,11 @@ import { ArrivalPlot } from './arrivals/arrival-plot.js';
 import { Arrivals } from './arrivals/arrivals.js';
 import { now } from './clock.js';
 import { Connection } from './connection.js';
-import { found } from './dom.js';
+import { byId } from './dom.js';
 import { Conversation } from './mcp/conversation.js';
 import type { Endpoint } from './mcp/endpoint.js';
 import type { Frame } from './mcp/frame.js';
-import type { Subject } from './mcp/subject.js';
+import type { Topic } from './mcp/topic.js';
 import { Numbers } from './numbers/numbers.js';
 import { LISTS } from './server/catalogue.js';
 import { ServerView } from './server/server-view.js';
@@ -20,26 +20,26 @@ import { followTheme } from './theme.js';
 import { Timeline } from './timeline/timeline.js';
 
 followTheme();
-tabs(found('act-tabs', HTMLElement));
+tabs(byId('act-tabs', HTMLElement));
 
 let endpoint: Endpoint | undefined;
 const announcer = new Announcer();
 const timeline = new Timeline();
 const plot = new ArrivalPlot();
 const subscriptions = new Subscriptions({
-  onFrame: see,
-  onStale: stale,
+  onFrame: handleFrame,
+  onStale: readAgain,
   onNames: (names) => timeline.sources(names),
 });
 const arrivals = new Arrivals(
-  (subject) => subscriptions.hearing(subject),
+  (topic) => subscriptions.listenersOf(topic),
   (arrival) => plot.add(arrival),
 );
 const tools = new ToolForm(arrivals);
 const publishing = new PublishForm(new Publisher(arrivals));
 const server = new ServerView({
   onTool: (tool) => {
-    found('tab-tool', HTMLElement).click();
+    byId('tab-tool', HTMLElement).click();
     tools.choose(tool);
   },
   onTools: (listed) => tools.tools(endpoint, listed),
@@ -58,13 +58,13 @@ const connection = new Connection({
   },
 });
 
-found('listening', HTMLFormElement).addEventListener('submit', (event) => {
+byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault();
   try {
     if (endpoint !== undefined) subscriptions.open(endpoint, server.filter);
   } catch (error) {
-    // A URI that cannot be asked for.
-    connection.trouble(error);
+    // A URI of the filter is not valid.
+    connection.showError(error);
   }
 });
 
@@ -72,22 +72,25 @@ takeToken();
 new Numbers(() => publishing.token);
 void connection.open();
 
-function see(frame: Frame): void {
+function handleFrame(frame: Frame): void {
   timeline.add(frame);
-  if (frame.about === undefined) return;
-  arrivals.cue(frame.source, frame.about, frame.at);
-  announcer.tell(frame.source, `Subscription ${frame.source} heard of ${frame.about}.`);
+  if (frame.topic === undefined) return;
+  arrivals.cue(frame.source, frame.topic, frame.at);
+  announcer.announce(
+    frame.source,
+    `Subscription ${frame.source} received a cue for ${frame.topic}.`,
+  );
 }
 
-/** What a cue is for: a list that changed is read again. */
-function stale(subject: Subject): Promise<void> | undefined {
-  const list = LISTS.find((name) => name === subject);
-  return list && server.read(list).catch((error: unknown) => connection.trouble(error));
+/** Reads a list again after a cue for it. */
+function readAgain(topic: Topic): Promise<void> | undefined {
+  const list = LISTS.find((name) => name === topic);
+  return list && server.read(list).catch((error: unknown) => connection.showError(error));
 }
 
 /**
- * `npm start` names its secret in the link that it prints, after the "#", which is sent to no
- * server.
+ * Takes the publish secret from the link that `npm start` prints: after the "#", which browsers
+ * send to no server.
  */
 function takeToken(): void {
   const token = new URLSearchParams(location.hash.slice(1)).get('publish');

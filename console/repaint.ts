@@ -1,15 +1,15 @@
 /**
- * A function that has `paint` run once before the browser next draws, however often it is called
- * until then.
+ * Returns a function that schedules `paint` for the next animation frame. `paint` runs once, even
+ * if the function is called several times until then.
  */
 export function repaint(paint: () => void): () => void {
-  let isAsked = false;
+  let isScheduled = false;
   return () => {
-    if (isAsked) return;
-    isAsked = true;
-    // A page in the background draws nothing, and has nothing to paint until it is seen.
+    if (isScheduled) return;
+    isScheduled = true;
+    // A page in the background gets no animation frame, and paints when it is visible again.
     requestAnimationFrame(() => {
-      isAsked = false;
+      isScheduled = false;
       paint();
     });
   };

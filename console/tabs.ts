@@ -1,6 +1,6 @@
 /**
- * Makes tabs of the buttons in a tab list: arrow keys go from one to the next, each shows the panel
- * it controls.
+ * Turns the buttons of a tab list into tabs: each shows the panel that it controls, and arrow keys
+ * move between them.
  */
 export function tabs(list: HTMLElement): void {
   const buttons = [...list.querySelectorAll<HTMLButtonElement>('[role=tab]')];

@@ -1,8 +1,8 @@
-import { found } from './dom.js';
+import { byId } from './dom.js';
 
-/** Lets the switch choose the colours, and remembers the choice where the browser lets it. */
+/** Applies the selected theme, and stores the choice if the browser allows it. */
 export function followTheme(): void {
-  const fieldset = found('theme', HTMLFieldSetElement);
+  const fieldset = byId('theme', HTMLFieldSetElement);
   for (const input of fieldset.querySelectorAll('input')) {
     input.checked = input.value === remembered();
     input.addEventListener('change', () => choose(input.value));
@@ -15,7 +15,7 @@ function choose(theme: string): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // A browser that keeps nothing shows the choice all the same.
+    // Without storage the choice applies until the page is closed.
   }
 }
 

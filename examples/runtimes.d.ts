@@ -1,4 +1,4 @@
-/** What the examples use of Deno. */
+/** The part of Deno that the examples use. */
 declare const Deno: {
   serve(
     options: { hostname: string; port: number },
@@ -8,7 +8,7 @@ declare const Deno: {
   exit(): never;
 };
 
-/** What the examples use of Bun. */
+/** The part of Bun that the examples use. */
 declare const Bun: {
   serve(options: {
     hostname: string;

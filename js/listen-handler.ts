@@ -3,7 +3,7 @@ import {
   type Authorize,
   type AuthorizeContext,
   type AuthorizeOptions,
-  ask,
+  callAuthorize,
   type Denial,
   runAuthorize,
 } from './auth/authorize.js';
@@ -20,13 +20,13 @@ import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import type { EventServer } from './events/serve/host.js';
-import { advertisingAll, withheld } from './handler/advertise-all.js';
+import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
 import { asFetch, type FetchHandler, type McpHandler } from './handler/handler.js';
 import type { AnswerLimits } from './handler/upstream-response.js';
 import { type DenialFields, ErrorResponses } from './http/error-response.js';
-import { type Judged, pass, refuse } from './http/inbound.js';
-import { leaveBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
+import { type InboundExchange, pass, refuse } from './http/inbound.js';
+import { cancelBody, linesOf, serviceOf, withCors } from './http/origin-guard.js';
 import { expectAmounts } from './model/amount.js';
 import { ListenError } from './model/error.js';
 import type { SubscriptionFilter } from './model/filter.js';
@@ -38,7 +38,7 @@ import { StreamObserver } from './observe/stream-observer.js';
 import {
   advertisesAll,
   type DrainOptions,
-  expectHolding,
+  expectListen,
   type LegacyMode,
   type ListenHandler,
   type ListenHandlerOptions,
@@ -112,51 +112,51 @@ export function forgettableHandler<Rest extends unknown[] = []>(
 ): ForgettableHandler<Rest> {
   expectLoaded();
   // The arguments after the request are passed on unread.
-  const front = new ListenFront(asFetch(handler), options as ListenHandlerOptions);
-  const { bus, close, disconnect, drain, fetch, legacy, stats } = front;
+  const requestHandler = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
+  const { bus, close, disconnect, drain, fetch, legacy, stats } = requestHandler;
   const { onError = report, tracer } = options;
-  const event = front.events?.publish.bind(front.events);
+  const event = requestHandler.events?.publish.bind(requestHandler.events);
   const notify = notifierOn(bus, tracer && { tracer, onError }, event);
   const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
-  return { server, isIdle: () => front.isIdle };
+  return { server, isIdle: () => requestHandler.isIdle };
 }
 
-class ListenFront {
+class RequestHandler {
   readonly bus: AttachableBus;
   readonly legacy: LegacyMode;
   readonly #service: PerInstance<Service>;
   #handler: FetchHandler;
-  readonly #isOffering: boolean;
+  readonly #advertisesAll: boolean;
   readonly #limits: Required<ListenLimits>;
   readonly #timeouts: Required<ListenTimeouts>;
-  readonly #authorizing: AuthorizeOptions<AuthorizeContext>;
+  readonly #authorizeOptions: AuthorizeOptions<AuthorizeContext>;
   readonly #principal: Principal | undefined;
   readonly #onError: (error: Error) => void;
   readonly #discovery: Discovery;
-  readonly #witness: StreamObserver;
-  readonly #refusals = new ErrorResponses((kind) => this.#witness.refused(kind));
-  readonly #openings: StreamManager;
+  readonly #observer: StreamObserver;
+  readonly #refusals = new ErrorResponses((kind) => this.#observer.refused(kind));
+  readonly #streams: StreamManager;
   /** Serves MCP Events, if the server defines any. */
   readonly events: EventServer | undefined;
   /** Serves earlier revisions; set if sessions are kept. */
   readonly #sessions: SessionHandler | undefined;
   /** Number of requests that are being handled. */
-  #underWay = 0;
+  #pendingRequests = 0;
 
   constructor(handler: FetchHandler, options: ListenHandlerOptions) {
     const { authorize, principal } = options;
     const onError = onceEach(options.onError ?? report);
-    const holdsStreams = expectHolding(options);
-    this.#isOffering = advertisesAll(options) && holdsStreams;
+    const holdsStreams = expectListen(options);
+    this.#advertisesAll = advertisesAll(options) && holdsStreams;
     this.#limits = limitsOf(options.limits);
     this.#timeouts = timeoutsOf(options.timeouts);
-    this.#handler = this.#isOffering
+    this.#handler = this.#advertisesAll
       ? advertisingAll(handler, { limits: this.#reading, onError })
       : handler;
-    this.#authorizing = { authorize, ms: this.#timeouts.authorizeMs, onError };
+    this.#authorizeOptions = { authorize, ms: this.#timeouts.authorizeMs, onError };
     this.#principal = principal;
     this.#onError = onError;
-    this.#witness = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
+    this.#observer = new StreamObserver({ onLog: options.onLog, tracer: options.tracer, onError });
     this.#discovery = new Discovery(this.#handler, {
       server: options.server,
       credentials: new Credentials(options.credentialHeaders),
@@ -168,16 +168,16 @@ class ListenFront {
       this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
     const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
     this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
-    this.#openings = this.#openingsOf(options);
-    this.events = this.#eventsOf(options);
+    this.#streams = this.#createStreams(options);
+    this.events = this.#createEventServer(options);
     if (this.events !== undefined) this.#handler = this.events.advertising(this.#handler);
-    this.#sessions = bounds && this.#sessionFront(bounds);
+    this.#sessions = bounds && this.#createSessionHandler(bounds);
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const { bodyUsed, headers, method, url } = request;
     let core: Exchange | undefined;
-    this.#underWay += 1;
+    this.#pendingRequests += 1;
     try {
       core = this.#service.value.exchange(method, url, linesOf(headers), !bodyUsed);
       const { fields } = core;
@@ -185,27 +185,27 @@ class ListenFront {
     } catch (error) {
       return this.#afterFailure(error);
     } finally {
-      this.#underWay -= 1;
+      this.#pendingRequests -= 1;
       core?.free();
     }
   };
 
   get isIdle(): boolean {
-    return this.#underWay === 0 && this.#openings.isIdle;
+    return this.#pendingRequests === 0 && this.#streams.isIdle;
   }
 
-  readonly close = (): Promise<void> => this.#openings.close();
+  readonly close = (): Promise<void> => this.#streams.close();
 
   readonly drain = async ({ count, windowMs = DRAIN_MS }: DrainOptions = {}): Promise<void> => {
     expectAmounts('drain', { count, windowMs });
-    await this.#openings.drain(windowMs, count);
+    await this.#streams.drain(windowMs, count);
   };
 
   readonly disconnect = (principal: string): Promise<void> =>
     this.bus.publish({ kind: 'disconnect', principal });
 
   readonly stats = (): ListenStats => ({
-    ...this.#openings.stats,
+    ...this.#streams.stats,
     refused: { ...this.#refusals.counts },
   });
 
@@ -221,18 +221,18 @@ class ListenFront {
   }
 
   /** Performs the steps that the core asks for until the request is answered. */
-  async #answer(inbound: Judged): Promise<Response> {
+  async #answer(inbound: InboundExchange): Promise<Response> {
     const { core, request, rest } = inbound;
     let caller: Caller = {};
     for (;;) {
       const step = core.step();
       switch (step.kind) {
         case 'body':
-          inbound.body = await readStart(request, step.most, this.#timeouts.bodyMs);
+          inbound.body = await readStart(request, step.max, this.#timeouts.bodyMs);
           core.read(inbound.body.bytes);
           break;
         case 'caller':
-          caller = await callerOf(this.#naming, request, rest);
+          caller = await callerOf(this.#principalOptions, request, rest);
           if (caller.refusal !== undefined) return this.#denied(inbound, caller.refusal, caller);
           core.named(caller.name);
           break;
@@ -244,7 +244,7 @@ class ListenFront {
           break;
         }
         case 'answer':
-          if (step.answer.isUnread) await leaveBody(request);
+          if (step.answer.isUnread) await cancelBody(request);
           return refuse(this.#refusals.answer(step.answer), inbound);
         case 'listen':
           return this.#listen(inbound, step.requested, caller);
@@ -257,39 +257,42 @@ class ListenFront {
   }
 
   /** Refuses a caller without saying anything about its request. */
-  #denied(inbound: Judged, refusal: Refusal, fields: DenialFields): Promise<Response> {
+  #denied(inbound: InboundExchange, refusal: Refusal, fields: DenialFields): Promise<Response> {
     return refuse(this.#refusals.denied(inbound.core.refuse(refusal), fields), inbound);
   }
 
   /** Passes on a request that is not ours. */
-  async #pass(inbound: Judged, withholds: boolean): Promise<Response> {
+  async #pass(inbound: InboundExchange, withholds: boolean): Promise<Response> {
     const answered = await this.events?.answer(inbound);
     if (answered !== undefined) return answered;
     if (this.#sessions !== undefined) return this.#sessions.pass(inbound);
     const answer = await pass(this.#handler, inbound);
     if (!withholds || !answer.ok) return answer;
-    return withheld(inbound.request, answer, { limits: this.#reading, onError: this.#onError });
+    return withoutCapabilities(inbound.request, answer, {
+      limits: this.#reading,
+      onError: this.#onError,
+    });
   }
 
-  #openingsOf(options: ListenHandlerOptions): StreamManager {
+  #createStreams(options: ListenHandlerOptions): StreamManager {
     return new StreamManager({
       bus: this.bus,
       limits: this.#limits,
       timeouts: this.#timeouts,
       intervals: intervalsOf(options),
-      authorizing: this.#authorizing,
-      naming: this.#naming,
-      witness: this.#witness,
+      authorizeOptions: this.#authorizeOptions,
+      principalOptions: this.#principalOptions,
+      observer: this.#observer,
       discovery: this.#discovery,
       onError: this.#onError,
     });
   }
 
-  #eventsOf(options: ListenHandlerOptions): EventServer | undefined {
-    const streams = new InnerStreams(this.#service, this.#openings);
+  #createEventServer(options: ListenHandlerOptions): EventServer | undefined {
+    const streams = new InnerStreams(this.#service, this.#streams);
     return options.events?.serve({
       bus: this.bus,
-      naming: this.#naming,
+      principalOptions: this.#principalOptions,
       authorizeMs: this.#timeouts.authorizeMs,
       authorizationTtlMs: intervalsOf(options).authorizationTtlMs,
       bodyMs: this.#timeouts.bodyMs,
@@ -302,18 +305,20 @@ class ListenFront {
     });
   }
 
-  #sessionFront(bounds: SessionLimits): SessionHandler {
+  #createSessionHandler(bounds: SessionLimits): SessionHandler {
     const host = {
       handler: this.#handler,
-      isOffering: this.#isOffering,
+      advertisesAll: this.#advertisesAll,
       limits: this.#reading,
       idleMs: idleOf(this.#timeouts.sessionIdleMs),
       bounds,
       onError: this.#onError,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
-      authorize: this.#authorizing.authorize && this.#ask.bind(this, this.#authorizing.authorize),
-      open: this.#openings.openSession.bind(this.#openings),
+      authorize:
+        this.#authorizeOptions.authorize &&
+        this.#callAuthorize.bind(this, this.#authorizeOptions.authorize),
+      open: this.#streams.openSession.bind(this.#streams),
     };
     return new SessionHandler(host, sessionsOf(this.bus));
   }
@@ -323,25 +328,25 @@ class ListenFront {
     return { answerBytes: this.#limits.answerBytes, answerMs: this.#timeouts.answerMs };
   }
 
-  get #naming(): PrincipalOptions {
+  get #principalOptions(): PrincipalOptions {
     return { principal: this.#principal, ms: this.#timeouts.authorizeMs, onError: this.#onError };
   }
 
-  async #listen(inbound: Judged, text: string, named: Caller): Promise<Response> {
+  async #listen(inbound: InboundExchange, text: string, named: Caller): Promise<Response> {
     const { core } = inbound;
-    const asker = contextOf(inbound, named);
+    const context = contextOf(inbound, named);
     const requested = JSON.parse(text) as SubscriptionFilter;
-    const permit = await runAuthorize(this.#authorizing, { ...asker, requested });
+    const permit = await runAuthorize(this.#authorizeOptions, { ...context, requested });
     if (permit.refusal !== undefined)
       return this.#refusals.denied(core.refuse(permit.refusal), permit);
-    const caller = { ...asker, groups: permit.groups };
-    const refusal = this.#openings.refusal(asker);
-    const opened = refusal ?? (await this.#openings.open(core, permit.filter, caller));
+    const caller = { ...context, groups: permit.groups };
+    const refusal = this.#streams.refusal(context);
+    const opened = refusal ?? (await this.#streams.open(core, permit.filter, caller));
     return typeof opened === 'number' ? this.#refusals.answer(core.refuse(opened)) : opened;
   }
 
-  #ask(authorize: Authorize, context: AuthorizeContext): Promise<AllowedFilter | Denial> {
-    return ask(authorize, context, this.#timeouts.authorizeMs);
+  #callAuthorize(authorize: Authorize, context: AuthorizeContext): Promise<AllowedFilter | Denial> {
+    return callAuthorize(authorize, context, this.#timeouts.authorizeMs);
   }
 
   /**
@@ -370,7 +375,7 @@ function earlierOf(
 
 function sessionsOf({ sessions }: AttachableBus): SessionStore {
   if (sessions !== undefined) return sessions;
-  throw new ListenError('invalid-options', 'this bus holds no sessions');
+  throw new ListenError('invalid-options', 'this bus does not support sessions');
 }
 
 const DRAIN_MS = 30_000;

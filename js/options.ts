@@ -234,13 +234,13 @@ export interface ListenHandler<Rest extends unknown[] = []> {
  *
  * @throws ListenError `invalid-options`.
  */
-export function expectHolding({ legacy, listen = 'on' }: ListenHandlerOptions): boolean {
+export function expectListen({ legacy, listen = 'on' }: ListenHandlerOptions): boolean {
   if (!['on', 'off'].includes(listen))
     throw new ListenError('invalid-options', 'listen must be on or off');
   if (listen === 'off' && legacy === 'sessions') {
     throw new ListenError(
       'invalid-options',
-      'sessions have streams: legacy must not be sessions where listen is off',
+      'legacy must not be sessions if listen is off, because sessions have streams',
     );
   }
   return listen === 'on';
@@ -258,7 +258,7 @@ export function advertisesAll({ advertise = 'declared', server }: ListenHandlerO
   if (advertise === 'all' && server !== undefined) {
     throw new ListenError(
       'invalid-options',
-      'advertise must not be all where server declares the capabilities',
+      'advertise must not be all if server declares the capabilities',
     );
   }
   return advertise === 'all';

@@ -72,7 +72,7 @@ impl Drive {
         }
         while let Some(transfer) = self.machine.poll_action() {
             match transfer {
-                HttpAction::Send(_, request) if is_ended => self.target.send_last(&request),
+                HttpAction::Send(_, request) if is_ended => self.target.send_final(&request),
                 HttpAction::Send(call, request) => {
                     let exchange = Exchange::new(&self.target, request);
                     self.exchanges.push((call, exchange));

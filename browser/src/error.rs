@@ -5,14 +5,14 @@ use mcp_listen::{
     clock::Millis,
 };
 
-/// Why a subscription could not be opened, or ended other than gracefully.
+/// Why a subscription could not be opened, or did not end gracefully.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The URL or a header field is not one that a page can send.
+    /// The URL or a header field is not valid, or a page may not send it.
     InvalidOptions,
-    /// The subscription broke off, or could not be opened: listen again, and read again what is
-    /// watched.
+    /// The subscription broke off, or could not be opened: listen again, and re-read everything
+    /// that it covers.
     Lost(Loss),
     /// The server refused the subscription.
     Refused {

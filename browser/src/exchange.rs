@@ -19,7 +19,7 @@ use mcp_listen::client::HttpRequest;
 use super::{
     host,
     options::ListenOptions,
-    token::{Asked, Token},
+    token::{PendingToken, Token},
 };
 
 /// The endpoint, and the options of its requests.
@@ -28,7 +28,7 @@ pub(super) struct Target {
     pub(super) url: String,
     pub(super) options: ListenOptions,
     /// The token of the last request, which the final requests reuse.
-    given: RefCell<Option<String>>,
+    last_token: RefCell<Option<String>>,
 }
 
 /// One request and its response so far. When dropped, the request is aborted.
@@ -43,7 +43,7 @@ pub(super) struct Exchange {
 
 #[derive(Debug)]
 enum Awaited {
-    Token(Asked),
+    Token(PendingToken),
     Head(JsFuture),
     Chunk(ReadableStreamDefaultReader, JsFuture),
     /// The response has no body, and its end has not been reported yet.
@@ -76,12 +76,12 @@ impl Target {
         Self {
             url: url.to_owned(),
             options,
-            given: RefCell::default(),
+            last_token: RefCell::default(),
         }
     }
 
     /// Sends a request without waiting for its response.
-    pub(super) fn send_last(&self, request: &HttpRequest) {
+    pub(super) fn send_final(&self, request: &HttpRequest) {
         if let Ok(request) = self.request(request, None) {
             // The future handles a rejection, so that the page does not report an unhandled one.
             drop(JsFuture::from(host::fetch(&request)));
@@ -123,7 +123,7 @@ impl Target {
         for (name, value) in &self.options.headers {
             headers.append(name, value)?;
         }
-        if let Some(token) = &*self.given.borrow() {
+        if let Some(token) = &*self.last_token.borrow() {
             headers.set("Authorization", &["Bearer ", token].concat())?;
         }
         for (name, value) in &request.headers {
@@ -137,7 +137,7 @@ impl Exchange {
     /// Creates a request that is sent as soon as its token is available.
     pub(super) fn new(target: &Rc<Target>, request: HttpRequest) -> Self {
         Self {
-            awaited: Awaited::Token(Asked::of(target.options.token.as_ref())),
+            awaited: Awaited::Token(PendingToken::of(target.options.token.as_ref())),
             target: Rc::clone(target),
             request,
             sent: None,
@@ -150,13 +150,13 @@ impl Exchange {
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Arrival, JsValue>> {
         loop {
             let settled = match &mut self.awaited {
-                Awaited::Token(asked) => {
-                    let token = ready!(asked.poll(context));
+                Awaited::Token(pending) => {
+                    let token = ready!(pending.poll(context));
                     self.send(token)?;
                     continue;
                 }
-                Awaited::Head(promised) | Awaited::Chunk(_, promised) => {
-                    ready!(Pin::new(promised).poll(context)).ok()
+                Awaited::Head(promise) | Awaited::Chunk(_, promise) => {
+                    ready!(Pin::new(promise).poll(context)).ok()
                 }
                 Awaited::End => None,
                 Awaited::Nothing => return Poll::Pending,
@@ -171,7 +171,7 @@ impl Exchange {
                     self.begin(&response)
                 }
                 (Awaited::Chunk(reader, _), Some(read)) => {
-                    self.go_on(reader, &read.unchecked_into())
+                    self.read_on(reader, &read.unchecked_into())
                 }
                 _ => Arrival::End,
             }));
@@ -180,7 +180,7 @@ impl Exchange {
 
     fn send(&mut self, token: Option<String>) -> Result<(), JsValue> {
         self.awaited = Awaited::Nothing;
-        self.target.given.replace(token);
+        self.target.last_token.replace(token);
         let controller = AbortController::new()?;
         let request = self.target.request(&self.request, Some(&controller))?;
         self.awaited = Awaited::Head(host::fetch(&request).into());
@@ -198,7 +198,7 @@ impl Exchange {
         }
         self.is_retried = true;
         self.sent = None;
-        self.awaited = Awaited::Token(Asked::of(token));
+        self.awaited = Awaited::Token(PendingToken::of(token));
         true
     }
 
@@ -209,7 +209,7 @@ impl Exchange {
         Arrival::Head(response.status(), lines_of(&response.headers()))
     }
 
-    fn go_on(
+    fn read_on(
         &mut self,
         reader: ReadableStreamDefaultReader,
         read: &ReadableStreamReadResult,

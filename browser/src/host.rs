@@ -29,7 +29,7 @@ pub(super) fn now() -> Millis {
     Millis::from_f64(performance_now())
 }
 
-/// Returns a random number, for values that have to differ between pages.
+/// Returns a random number, for values that must differ between pages.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -50,7 +50,7 @@ struct Timer {
 
 impl Timer {
     fn new(at: Millis, now: Millis) -> Self {
-        let after = (at - now).min(MAX_TIMEOUT);
+        let after = (at - now).min(MAX_DELAY);
         let mut timeout = JsValue::UNDEFINED;
         let fired = Promise::new(&mut |resolve, _| {
             timeout = set_timeout(&resolve, after.as_f64());
@@ -94,7 +94,7 @@ impl Alarm {
                 self.0 = None;
                 return Poll::Ready(now);
             }
-            // Deadlines move with each sign of life. A timer that fires too early is started again.
+            // Anything that arrives moves the deadline. A timer that fires early is restarted.
             let earlier = self.0.take().filter(|timer| timer.at <= deadline);
             let timer = earlier.unwrap_or_else(|| Timer::new(deadline, now));
             ready!(self.0.insert(timer).poll(context));
@@ -103,5 +103,5 @@ impl Alarm {
     }
 }
 
-/// Browsers treat a longer delay as none.
-const MAX_TIMEOUT: Millis = Millis(i32::MAX as u64);
+/// Browsers treat a longer delay as 0.
+const MAX_DELAY: Millis = Millis(i32::MAX as u64);

@@ -12,10 +12,11 @@
 //! use mcp_listen::filter::SubscriptionFilter;
 //! use mcp_listen_browser::{ListenError, ListenOptions, listen};
 //!
+//! const URL: &str = "https://mcp.example/mcp";
+//!
 //! async fn keep_fresh(mut refetch: impl FnMut()) -> Result<(), ListenError> {
 //!     let filter = SubscriptionFilter { tools_list_changed: true, ..Default::default() };
-//!     let options = ListenOptions::default();
-//!     let mut changes = listen("https://mcp.example/mcp", filter, options).await?;
+//!     let mut changes = listen(URL, filter, ListenOptions::default()).await?;
 //!     refetch();
 //!     while let Some(change) = poll_fn(|cx| Pin::new(&mut changes).poll_next(cx)).await {
 //!         change?;

@@ -25,7 +25,7 @@ use super::{
 ///
 /// The stream ends if the server closes the subscription and nothing was missed; if the
 /// subscription breaks off, it ends with an error. Events that are not polled collapse to one per
-/// subject. Timeouts are only checked while the stream is polled. When dropped, it closes its
+/// topic. Timeouts are only checked while the stream is polled. When dropped, it closes its
 /// responses, and ends the session with a server that keeps one.
 #[derive(Debug)]
 pub struct Subscription {
@@ -37,11 +37,11 @@ pub struct Subscription {
 /// acknowledged it; dropping the future cancels the request.
 ///
 /// The client asks the server with `server/discover` which revision it speaks. With a server of
-/// 2025, it begins a session: the subscription reads the session's stream, reopens it after the
+/// 2025, it opens a session: the subscription reads the session's stream, reopens it after the
 /// last event whenever the server closes it, and subscribes to each resource.
 ///
 /// # Errors
-/// A [`ListenError`] if the subscription could not be opened.
+/// Fails with a [`ListenError`] if the subscription cannot be opened.
 pub async fn listen(
     url: &str,
     filter: SubscriptionFilter,

@@ -13,10 +13,10 @@ pub struct Token(Source);
 #[derive(Clone)]
 enum Source {
     Fixed(String),
-    Provider(Rc<dyn Fn() -> Answer>),
+    Provider(Rc<dyn Fn() -> TokenFuture>),
 }
 
-type Answer = Pin<Box<dyn Future<Output = Option<String>>>>;
+type TokenFuture = Pin<Box<dyn Future<Output = Option<String>>>>;
 
 impl Token {
     /// Calls `provider` before each request, and once more after a 401. `None` sends the request
@@ -54,9 +54,9 @@ impl fmt::Debug for Token {
 }
 
 /// A pending token.
-pub(super) struct Asked(Answer);
+pub(super) struct PendingToken(TokenFuture);
 
-impl Asked {
+impl PendingToken {
     /// Requests a token from `token`, if there is one.
     pub(super) fn of(token: Option<&Token>) -> Self {
         Self(match token.map(|token| &token.0) {
@@ -71,8 +71,8 @@ impl Asked {
     }
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for PendingToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Asked")
+        formatter.write_str("PendingToken")
     }
 }

@@ -81,20 +81,23 @@ impl Stream for Watch {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let output = ready!(self.drive.poll_output(context))?;
-        let asked = self.drive.machine().retry_after();
-        Poll::Ready(output.and_then(|output| event_of(output, asked)))
+        let retry_after = self.drive.machine().retry_after();
+        Poll::Ready(output.and_then(|output| event_of(output, retry_after)))
     }
 }
 
 /// Converts an output; `None` if the server has closed the last subscription.
-fn event_of(output: WatchOutput, asked: Option<Millis>) -> Option<Result<WatchEvent, ListenError>> {
+fn event_of(
+    output: WatchOutput,
+    retry_after: Option<Millis>,
+) -> Option<Result<WatchEvent, ListenError>> {
     Some(Ok(match output {
         WatchOutput::Live { honored, is_again } => WatchEvent::Live { honored, is_again },
         WatchOutput::Changed(event) => WatchEvent::Changed(event),
         WatchOutput::Waiting { end, until } => WatchEvent::Waiting {
-            error: ListenError::of(end, asked),
+            error: ListenError::of(end, retry_after),
             wait: until - host::now(),
         },
-        WatchOutput::Stopped(end) => return ListenError::of(end, asked).map(Err),
+        WatchOutput::Stopped(end) => return ListenError::of(end, retry_after).map(Err),
     }))
 }

@@ -5,13 +5,13 @@ import { record, text } from '../mcp/json.js';
 export interface Field {
   label: HTMLLabelElement;
   /**
-   * The argument as it goes into the request; undefined where it is left out. Throws SyntaxError
-   * for what is no JSON.
+   * Returns the argument for the request; undefined if it is omitted. Throws SyntaxError if the
+   * input is not JSON.
    */
   read: () => unknown;
 }
 
-/** A field for one argument, as its JSON Schema has it. */
+/** Returns the field for one argument, according to its JSON Schema. */
 export function fieldFor(
   name: string,
   schema: Record<string, unknown>,
@@ -40,7 +40,7 @@ export function fieldFor(
   };
 }
 
-/** The arguments that the JSON Schema of a tool names. */
+/** Returns the arguments in the JSON Schema of a tool. */
 export function argumentsOf(
   schema: unknown,
 ): { name: string; schema: Record<string, unknown>; isRequired: boolean }[] {

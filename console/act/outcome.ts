@@ -1,13 +1,13 @@
 import { element } from '../dom.js';
 
-/** What came of pressing a button. */
+/** The result of an action of a form. */
 export class Outcome {
   readonly output = element('output', { class: 'outcome', hidden: true });
 
-  /** Shows a sentence. */
-  tell(sentence: string, tone: 'good' | 'bad' | 'busy'): void {
+  /** Shows a text. */
+  show(text: string, tone: 'good' | 'bad' | 'busy'): void {
     this.output.hidden = false;
     this.output.dataset['tone'] = tone;
-    this.output.textContent = sentence;
+    this.output.textContent = text;
   }
 }

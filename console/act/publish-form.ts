@@ -1,12 +1,12 @@
 import type { ChangeEvent } from 'mcp-listen';
-import { element, found } from '../dom.js';
-import { count } from '../moment.js';
+import { byId, element } from '../dom.js';
+import { count } from '../format.js';
 import { Outcome } from './outcome.js';
 import type { Pace, Publisher } from './publisher.js';
 
-/** A form that publishes straight to the bus, for a user with the secret. */
+/** A form that publishes to the bus, for a user who has the publish secret. */
 export class PublishForm {
-  readonly #kind = choice(KINDS);
+  readonly #kind = select(KINDS);
   readonly #uri = element('input', {
     type: 'text',
     value: 'note://todo',
@@ -20,7 +20,7 @@ export class PublishForm {
     value: 1,
     required: true,
   });
-  readonly #pace = choice(PACES);
+  readonly #pace = select(PACES);
   readonly #token = element('input', {
     type: 'password',
     autocomplete: 'off',
@@ -33,14 +33,14 @@ export class PublishForm {
   constructor(publisher: Publisher) {
     this.#publisher = publisher;
     const uri = field('URI', this.#uri);
-    const secret = field('Secret of publishers', this.#token);
+    const secret = field('Publish secret', this.#token);
     secret.classList.add('grows');
     const form = element(
       'form',
       { class: 'stack' },
       field('Event', this.#kind),
       uri,
-      element('div', { class: 'pair' }, field('Times', this.#times), field('Pace', this.#pace)),
+      element('div', { class: 'pair' }, field('Count', this.#times), field('Rate', this.#pace)),
       element('div', { class: 'row' }, secret, this.#button),
       this.#outcome.output,
     );
@@ -51,10 +51,10 @@ export class PublishForm {
       event.preventDefault();
       void this.#publish();
     });
-    found('act-publish', HTMLElement).append(form);
+    byId('act-publish', HTMLElement).append(form);
   }
 
-  /** The secret, as far as it is known. */
+  /** The publish secret; empty if it was not entered. */
   get token(): string {
     return this.#token.value;
   }
@@ -65,7 +65,7 @@ export class PublishForm {
 
   async #publish(): Promise<void> {
     this.#button.disabled = true;
-    this.#outcome.tell('Publishing …', 'busy');
+    this.#outcome.show('Publishing …', 'busy');
     const times = this.#times.valueAsNumber;
     try {
       const position = await this.#publisher.publish(
@@ -74,10 +74,10 @@ export class PublishForm {
         this.#pace.value as Pace,
         this.token,
       );
-      const events = times === 1 ? 'Published' : `${count(times)} published, the last one`;
-      this.#outcome.tell(`${events} at position ${count(position)}.`, 'good');
+      const events = times === 1 ? 'Published' : `${count(times)} events published, the last one`;
+      this.#outcome.show(`${events} at position ${count(position)}.`, 'good');
     } catch (error) {
-      this.#outcome.tell(error instanceof Error ? error.message : String(error), 'bad');
+      this.#outcome.show(error instanceof Error ? error.message : String(error), 'bad');
     } finally {
       this.#button.disabled = false;
     }
@@ -93,7 +93,7 @@ function field(title: string, control: HTMLElement): HTMLLabelElement {
   return element('label', { class: 'field' }, element('span', {}, title), control);
 }
 
-function choice(options: readonly (readonly [value: string, label: string])[]): HTMLSelectElement {
+function select(options: readonly (readonly [value: string, label: string])[]): HTMLSelectElement {
   return element(
     'select',
     {},
@@ -102,14 +102,14 @@ function choice(options: readonly (readonly [value: string, label: string])[]): 
 }
 
 const KINDS = [
-  ['resource_updated', 'a resource was updated'],
+  ['resource_updated', 'a resource changed'],
   ['tools_list_changed', 'the list of tools changed'],
   ['prompts_list_changed', 'the list of prompts changed'],
   ['resources_list_changed', 'the list of resources changed'],
 ] as const;
 
 const PACES = [
-  ['each-after-the-last', 'each when the last is here'],
-  ['fifty-a-second', '50 a second'],
-  ['as-one-batch', 'all as one batch'],
+  ['each-after-the-last', 'one after the other'],
+  ['fifty-a-second', '50 per second'],
+  ['as-one-batch', 'one batch'],
 ] as const;

@@ -3,12 +3,12 @@ import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
 import { bearer } from '../mcp/endpoint.js';
 import { record, text } from '../mcp/json.js';
-import { subjectOfEvent } from '../mcp/subject.js';
+import { topicOfEvent } from '../mcp/topic.js';
 
 /** How several events are published. */
 export type Pace = 'each-after-the-last' | 'fifty-a-second' | 'as-one-batch';
 
-/** Posts events to the server that the page came from. */
+/** Publishes events at the server of this page. */
 export class Publisher {
   readonly #arrivals: Arrivals;
 
@@ -17,9 +17,9 @@ export class Publisher {
   }
 
   /**
-   * Publishes an event so many times; resolves with the position of the last one.
+   * Publishes an event `times` times; resolves with the position of the last one.
    *
-   * @throws Error with what the server says.
+   * @throws Error with a message for the user.
    */
   async publish(event: ChangeEvent, times: number, pace: Pace, token: string): Promise<number> {
     if (pace === 'as-one-batch')
@@ -36,7 +36,7 @@ export class Publisher {
   }
 
   #post(body: ChangeEvent | ChangeEvent[], event: ChangeEvent, token: string) {
-    const publication = this.#arrivals.begin(now(), [subjectOfEvent(event)]);
+    const publication = this.#arrivals.begin(now(), [topicOfEvent(event)]);
     const position = post(body, token);
     void position.then(
       () => publication.settle(),
@@ -46,11 +46,11 @@ export class Publisher {
   }
 }
 
-/** Waits for a moment; a publish that fails until then ends the run. */
-async function pauseUntil(moment: number, position: Promise<number>): Promise<void> {
+/** Waits until `time` on the clock of `performance.now()`; rejects if the publish fails before. */
+async function pauseUntil(time: number, position: Promise<number>): Promise<void> {
   const failed = new Promise<never>((_resolve, reject) => void position.catch(reject));
-  const passed = new Promise<void>((resolve) => setTimeout(resolve, moment - performance.now()));
-  await Promise.race([passed, failed]);
+  const elapsed = new Promise<void>((resolve) => setTimeout(resolve, time - performance.now()));
+  await Promise.race([elapsed, failed]);
 }
 
 async function post(body: unknown, token: string): Promise<number> {
@@ -59,14 +59,14 @@ async function post(body: unknown, token: string): Promise<number> {
   const answer = record(await response.json().catch(() => undefined)) ?? {};
   if (response.ok) return Number(answer['position']);
   const code = text(answer['error']) ?? '';
-  throw new Error(REFUSED[response.status] ?? `The server answers ${response.status} ${code}`);
+  throw new Error(REFUSED[response.status] ?? `The server answered ${response.status} ${code}`);
 }
 
 const REFUSED: Partial<Record<number, string>> = {
-  400: 'That is no event (400).',
-  401: 'The secret is missing, or another one (401).',
-  403: 'This page or this publisher may not publish that (403).',
-  404: 'This server publishes nothing over HTTP: it has no PUBLISH_TOKEN (404).',
+  400: 'The event is not valid (400).',
+  401: 'The secret is missing or wrong (401).',
+  403: 'This page or this publisher may not publish the event (403).',
+  404: 'This server accepts no events over HTTP: PUBLISH_TOKEN is not set (404).',
   429: 'Too many attempts with a wrong secret: try again in a minute (429).',
-  503: 'The bus did not take it (503).',
+  503: 'The bus did not accept the event (503).',
 };

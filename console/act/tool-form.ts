@@ -1,18 +1,18 @@
 import type { Arrivals } from '../arrivals/arrivals.js';
 import { now } from '../clock.js';
-import { element, found } from '../dom.js';
+import { byId, element } from '../dom.js';
+import { shortTime, timeOfDay } from '../format.js';
 import type { Endpoint } from '../mcp/endpoint.js';
 import { record, records, text } from '../mcp/json.js';
-import { type Subject, subjectOfEvent } from '../mcp/subject.js';
-import { shortTime, timeOfDay } from '../moment.js';
+import { type Topic, topicOfEvent } from '../mcp/topic.js';
 import type { Item } from '../server/catalogue.js';
 import { argumentsOf, type Field, fieldFor } from './fields.js';
 import { Outcome } from './outcome.js';
 
-/** A form that calls a tool of the server, and shows what it says. */
+/** A form that calls a tool of the server and shows the result. */
 export class ToolForm {
   readonly #choice = element('select', {});
-  readonly #about = element('p', { class: 'note' });
+  readonly #description = element('p', { class: 'note' });
   readonly #fields = element('div', { class: 'fields' });
   readonly #button = element('button', { type: 'submit', class: 'primary' }, 'Call');
   readonly #outcome = new Outcome();
@@ -29,7 +29,7 @@ export class ToolForm {
       'form',
       { class: 'stack' },
       tool,
-      this.#about,
+      this.#description,
       this.#fields,
       this.#button,
       this.#outcome.output,
@@ -39,11 +39,11 @@ export class ToolForm {
       void this.#call();
     });
     this.#choice.addEventListener('change', () => this.#draw());
-    found('act-tool', HTMLElement).append(form);
+    byId('act-tool', HTMLElement).append(form);
     this.tools(undefined, []);
   }
 
-  /** Offers these tools; the one that is chosen stays so while it is there. */
+  /** Offers these tools; the selected one stays selected if it is still among them. */
   tools(endpoint: Endpoint | undefined, tools: Item[]): void {
     const chosen = this.#choice.value;
     [this.#endpoint, this.#tools] = [endpoint, tools];
@@ -51,12 +51,12 @@ export class ToolForm {
     this.#choice.replaceChildren(...names.map((name) => element('option', { value: name }, name)));
     if (tools.length === 0) this.#choice.append(element('option', { value: '' }, 'none yet'));
     this.#choice.disabled = tools.length === 0;
-    this.#release();
+    this.#updateButton();
     if (names.includes(chosen)) this.#choice.value = chosen;
     else this.#draw();
   }
 
-  /** Fills in the form for a tool, and goes there. */
+  /** Shows the form of a tool and focuses it. */
   choose(tool: Item): void {
     this.#choice.value = tool.key;
     this.#draw();
@@ -65,9 +65,9 @@ export class ToolForm {
 
   #draw(): void {
     const tool = this.#tools.find(({ key }) => key === this.#choice.value);
-    this.#about.textContent = tool?.description ?? '';
-    const wanted = argumentsOf(tool?.raw['inputSchema']);
-    const fields = wanted.map(({ name, schema, isRequired }) => {
+    this.#description.textContent = tool?.description ?? '';
+    const parameters = argumentsOf(tool?.raw['inputSchema']);
+    const fields = parameters.map(({ name, schema, isRequired }) => {
       return [name, fieldFor(name, schema, isRequired, SUGGESTED.get(name)?.() ?? '')] as const;
     });
     this.#arguments = new Map(fields);
@@ -78,26 +78,26 @@ export class ToolForm {
     const [endpoint, name] = [this.#endpoint, this.#choice.value];
     if (endpoint === undefined) return;
     this.#isCalling = true;
-    this.#release();
+    this.#updateButton();
     const began = now();
     const publication = this.#arrivals.begin(began);
     try {
       const result = await endpoint.callTool(name, this.#read());
-      publication.settle(subjectsIn(result));
+      publication.settle(topicsIn(result));
       const isError = result['isError'] === true;
-      this.#outcome.tell(`${saidIn(result)} ${shortTime(now() - began)}`, isError ? 'bad' : 'good');
+      this.#outcome.show(`${textIn(result)} ${shortTime(now() - began)}`, isError ? 'bad' : 'good');
     } catch (error) {
       publication.settle([]);
-      this.#outcome.tell(error instanceof Error ? error.message : String(error), 'bad');
+      this.#outcome.show(error instanceof Error ? error.message : String(error), 'bad');
     } finally {
       this.#isCalling = false;
-      this.#release();
+      this.#updateButton();
     }
-    this.#renew();
+    this.#suggestAgain();
   }
 
-  /** The list may be read again while a call is under way. */
-  #release(): void {
+  /** The list may be read again during a call. */
+  #updateButton(): void {
     this.#button.disabled = this.#isCalling || this.#tools.length === 0;
   }
 
@@ -106,31 +106,33 @@ export class ToolForm {
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   }
 
-  /** The same text again would change nothing, so one that was suggested becomes another one. */
-  #renew(): void {
+  /**
+   * Replaces a suggested text by a new one, because writing the same text again changes nothing.
+   */
+  #suggestAgain(): void {
     const control = this.#arguments.get('text')?.label.querySelector('textarea');
-    if (control?.value.startsWith(WRITTEN)) control.value = SUGGESTED.get('text')?.() ?? '';
+    if (control?.value.startsWith(PREFIX)) control.value = SUGGESTED.get('text')?.() ?? '';
   }
 }
 
 /**
- * The changes that the notebook names with its results; other servers do not, and nothing is
- * measured.
+ * Returns the topics of the changes that a result of the notebook names. Other servers name none,
+ * and nothing is measured.
  */
-function subjectsIn(result: Record<string, unknown>): Subject[] {
+function topicsIn(result: Record<string, unknown>): Topic[] {
   const changes = records(record(result['structuredContent'])?.['changes']);
-  return changes.map((change) => subjectOfEvent(change as Parameters<typeof subjectOfEvent>[0]));
+  return changes.map((change) => topicOfEvent(change as Parameters<typeof topicOfEvent>[0]));
 }
 
-function saidIn(result: Record<string, unknown>): string {
+function textIn(result: Record<string, unknown>): string {
   return records(result['content'])
     .map((part) => text(part['text']) ?? `(${part['type']})`)
     .join(' ');
 }
 
-const WRITTEN = 'Written at ';
-/** By the name of an argument, which is the server's choice. */
+const PREFIX = 'Written at ';
+/** Suggested values by the name of the argument, for the tools of the notebook. */
 const SUGGESTED = new Map([
   ['name', () => 'todo'],
-  ['text', () => `${WRITTEN}${timeOfDay(Date.now())}`],
+  ['text', () => `${PREFIX}${timeOfDay(Date.now())}`],
 ]);

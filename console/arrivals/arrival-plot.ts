@@ -1,33 +1,33 @@
-import { drawing, element, found, write } from '../dom.js';
-import { shortTime } from '../moment.js';
+import { byId, element, setText, svg } from '../dom.js';
+import { shortTime } from '../format.js';
 import { repaint } from '../repaint.js';
-import { badge, placeOf, SHAPES } from '../subscriptions/badge.js';
+import { badge, SHAPES, seriesIndex } from '../subscriptions/badge.js';
 import type { Arrival } from './arrivals.js';
-import { ceiling, median } from './scale.js';
+import { median, roundedUp } from './scale.js';
 
 /**
- * Arrivals as dots: one for each subscription that a change reached, the latest changes at the
- * right.
+ * A plot of the arrivals: one dot for each subscription that a change reached, the latest changes
+ * at the right.
  */
 export class ArrivalPlot {
-  readonly #place = found('arrivals', HTMLElement);
-  readonly #summary = found('arrivals-summary', HTMLElement);
-  readonly #plot = drawing('svg', { class: 'plot', role: 'img' });
+  readonly #container = byId('arrivals', HTMLElement);
+  readonly #summary = byId('arrivals-summary', HTMLElement);
+  readonly #plot = svg('svg', { class: 'plot', role: 'img' });
   readonly #legend = element('ul', {
     class: 'legend',
     'aria-label': 'Median of each subscription',
   });
-  readonly #empty = element('p', { class: 'empty' }, NOTHING);
+  readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
   readonly #paint = repaint(() => this.#draw());
   #arrivals: Arrival[] = [];
 
   constructor() {
-    this.#place.append(this.#empty, this.#plot, this.#legend);
-    new ResizeObserver(this.#paint).observe(this.#place);
+    this.#container.append(this.#empty, this.#plot, this.#legend);
+    new ResizeObserver(this.#paint).observe(this.#container);
     this.#paint();
   }
 
-  /** Shows one more. */
+  /** Adds an arrival. */
   add(arrival: Arrival): void {
     this.#arrivals.push(arrival);
     const oldest = arrival.publication - COLUMNS;
@@ -43,11 +43,11 @@ export class ArrivalPlot {
     this.#plot.toggleAttribute('hidden', times.length === 0);
     if (times.length === 0) return;
     const summary = `${times.length} arrivals, median ${shortTime(median(times))}, slowest ${shortTime(Math.max(...times))}`;
-    write(this.#summary, `median ${shortTime(median(times))}`);
+    setText(this.#summary, `median ${shortTime(median(times))}`);
     this.#plot.setAttribute('aria-label', summary);
-    const { clientWidth: width } = this.#plot.parentElement ?? this.#place;
+    const { clientWidth: width } = this.#plot.parentElement ?? this.#container;
     this.#plot.setAttribute('viewBox', `0 0 ${width} ${HEIGHT}`);
-    const top = ceiling(Math.max(...times));
+    const top = roundedUp(Math.max(...times));
     this.#plot.replaceChildren(...lines(width, top), ...this.#dots(width, top));
     this.#legend.replaceChildren(...this.#medians());
   }
@@ -57,15 +57,15 @@ export class ArrivalPlot {
     const first = Math.max(1, last - COLUMNS + 1);
     const step = (width - LEFT - RIGHT) / (COLUMNS - 1);
     const names = this.#names;
-    return this.#arrivals.map(({ publication, subscription, subject, ms }) => {
-      const x = LEFT + (publication - first) * step + names.indexOf(subscription) * ASIDE;
+    return this.#arrivals.map(({ publication, subscription, topic, ms }) => {
+      const x = LEFT + (publication - first) * step + names.indexOf(subscription) * DOT_OFFSET;
       const y = heightOf(ms, top);
-      const place = placeOf(subscription);
+      const series = seriesIndex(subscription);
       const transform = `translate(${(x - 5.2).toFixed(1)} ${(y - 5.2).toFixed(1)}) scale(0.65)`;
-      const title = drawing('title', {}, `${subscription}: ${subject} after ${shortTime(ms)}`);
-      return drawing(
+      const title = svg('title', {}, `${subscription}: ${topic} after ${shortTime(ms)}`);
+      return svg(
         'path',
-        { d: SHAPES[place], class: 'dot', 'data-place': place, transform },
+        { d: SHAPES[series], class: 'dot', 'data-series': series, transform },
         title,
       );
     });
@@ -88,15 +88,12 @@ export class ArrivalPlot {
 function lines(width: number, top: number): SVGElement[] {
   return [0, top / 2, top].flatMap((ms) => {
     const y = heightOf(ms, top);
-    const label = drawing(
+    const label = svg(
       'text',
       { x: LEFT - 8, y: y + 3.5, class: 'tick' },
       shortTime(ms).replace(/\.0 /, ' '),
     );
-    return [
-      drawing('line', { x1: LEFT, x2: width - RIGHT / 2, y1: y, y2: y, class: 'grid' }),
-      label,
-    ];
+    return [svg('line', { x1: LEFT, x2: width - RIGHT / 2, y1: y, y2: y, class: 'grid' }), label];
   });
 }
 
@@ -104,11 +101,14 @@ function heightOf(ms: number, top: number): number {
   return HEIGHT - BOTTOM - (ms / top) * (HEIGHT - BOTTOM - TOP);
 }
 
-/** How many publications fit. */
+/** Number of publications in the plot. */
 const COLUMNS = 40;
-/** Dots of one publication stand beside each other: they often took as long. */
-const ASIDE = 4;
+/**
+ * Horizontal distance between the dots of one publication, which would otherwise overlap, in
+ * pixels.
+ */
+const DOT_OFFSET = 4;
 const HEIGHT = 136;
 const [LEFT, RIGHT, TOP, BOTTOM] = [56, 16, 10, 10];
-const NOTHING =
-  'Call a tool or publish while a subscription is open: each cue is a dot, as high as its delay.';
+const EMPTY_TEXT =
+  'Call a tool or publish while a subscription is open: each cue is a dot at its delay.';

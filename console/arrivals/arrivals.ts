@@ -1,46 +1,46 @@
-import type { Subject } from '../mcp/subject.js';
+import type { Topic } from '../mcp/topic.js';
 import { Publication } from './publication.js';
 
 /** How long one change took to reach one subscription. */
 export interface Arrival {
-  /** Which publication it was, counted from 1. */
+  /** The number of the publication, from 1. */
   publication: number;
   /** The name of the subscription. */
   subscription: string;
-  subject: Subject;
+  topic: Topic;
   ms: number;
 }
 
-/** Who will hear of a subject: names of subscriptions. */
-export type Hearing = (subject: Subject) => string[];
+/** Returns the names of the subscriptions that will receive a cue for a topic. */
+export type ListenersOf = (topic: Topic) => string[];
 
-/** Measures from the moment of publishing to the moment when a cue is here. */
+/** Measures the time from a publish to each cue that it causes. */
 export class Arrivals {
-  readonly #hearing: Hearing;
+  readonly #listenersOf: ListenersOf;
   readonly #onArrival: (arrival: Arrival) => void;
   readonly #open = new Set<Publication>();
   #count = 0;
 
-  constructor(hearing: Hearing, onArrival: (arrival: Arrival) => void) {
-    this.#hearing = hearing;
+  constructor(listenersOf: ListenersOf, onArrival: (arrival: Arrival) => void) {
+    this.#listenersOf = listenersOf;
     this.#onArrival = onArrival;
   }
 
   /**
-   * Something is published now; `subjects` where it is known what it is about. A cue does not say
-   * which change it comes from, so one that is published while another one of the same subject is
-   * under way is not measured.
+   * Starts the measurement of a publish; `topics` are its topics, if they are known. A cue does
+   * not say which change caused it, so a publish is not measured if another one for the same topic
+   * is pending.
    */
-  begin(at: number, subjects?: Subject[]): Publication {
-    const isAlone = [...this.#open].every((other) => !other.concerns(subjects));
-    this.#count += isAlone ? 1 : 0;
+  begin(at: number, topics?: Topic[]): Publication {
+    const isUnambiguous = [...this.#open].every((other) => !other.concerns(topics));
+    this.#count += isUnambiguous ? 1 : 0;
     const number = this.#count;
     const publication = new Publication(
       at,
-      subjects,
-      this.#hearing,
-      (subscription, subject, ms) => {
-        if (isAlone) this.#onArrival({ publication: number, subscription, subject, ms });
+      topics,
+      this.#listenersOf,
+      (subscription, topic, ms) => {
+        if (isUnambiguous) this.#onArrival({ publication: number, subscription, topic: topic, ms });
       },
     );
     this.#open.add(publication);
@@ -48,8 +48,8 @@ export class Arrivals {
     return publication;
   }
 
-  /** A cue is here. */
-  cue(subscription: string, subject: Subject, at: number): void {
-    for (const publication of this.#open) publication.cue(subscription, subject, at);
+  /** Handles a cue. */
+  cue(subscription: string, topic: Topic, at: number): void {
+    for (const publication of this.#open) publication.cue(subscription, topic, at);
   }
 }

@@ -1,78 +1,78 @@
-import type { Subject } from '../mcp/subject.js';
-import type { Hearing } from './arrivals.js';
+import type { Topic } from '../mcp/topic.js';
+import type { ListenersOf } from './arrivals.js';
 
-/** One change under way, from the moment when it is sent to the last of its cues. */
+/** A publish, from the time when it is sent to the last of its cues. */
 export class Publication {
-  /** Resolves when everybody has heard of it who should, or it is of no use to wait any longer. */
+  /** Resolves when every subscription concerned has received a cue, or after a timeout. */
   readonly arrived: Promise<void>;
   readonly #at: number;
-  readonly #hearing: Hearing;
-  readonly #tell: (subscription: string, subject: Subject, ms: number) => void;
-  readonly #heard = new Map<string, Cue>();
-  #subjects: Subject[] | undefined;
+  readonly #listenersOf: ListenersOf;
+  readonly #onCue: (subscription: string, topic: Topic, ms: number) => void;
+  readonly #received = new Map<string, Cue>();
+  #topics: Topic[] | undefined;
   #awaited: Set<string> | undefined;
   #finish: () => void = () => {};
 
   constructor(
     at: number,
-    subjects: Subject[] | undefined,
-    hearing: Hearing,
-    tell: (subscription: string, subject: Subject, ms: number) => void,
+    topics: Topic[] | undefined,
+    listenersOf: ListenersOf,
+    onCue: (subscription: string, topic: Topic, ms: number) => void,
   ) {
     this.#at = at;
-    this.#subjects = subjects;
-    this.#hearing = hearing;
-    this.#tell = tell;
+    this.#topics = topics;
+    this.#listenersOf = listenersOf;
+    this.#onCue = onCue;
     this.arrived = new Promise((resolve) => {
       this.#finish = resolve;
     });
   }
 
-  /** Whether it may be about one of these; undefined stands for anything. */
-  concerns(subjects: Subject[] | undefined): boolean {
-    if (subjects === undefined || this.#subjects === undefined) return true;
-    return this.#subjects.some((subject) => subjects.includes(subject));
+  /** Whether it may concern one of these topics; undefined stands for any topic. */
+  concerns(topics: Topic[] | undefined): boolean {
+    if (topics === undefined || this.#topics === undefined) return true;
+    return this.#topics.some((topic) => topics.includes(topic));
   }
 
-  /** A cue is here; the first one of a subject counts for each subscription. */
-  cue(subscription: string, subject: Subject, at: number): void {
-    const key = `${subscription} ${subject}`;
-    if (this.#heard.has(key)) return;
-    const cue = { subscription, subject, ms: at - this.#at };
-    this.#heard.set(key, cue);
-    if (this.#subjects?.includes(subject)) this.#tell(subscription, subject, cue.ms);
+  /** Handles a cue. For each subscription only the first cue for a topic counts. */
+  cue(subscription: string, topic: Topic, at: number): void {
+    const key = `${subscription} ${topic}`;
+    if (this.#received.has(key)) return;
+    const cue = { subscription, topic, ms: at - this.#at };
+    this.#received.set(key, cue);
+    if (this.#topics?.includes(topic)) this.#onCue(subscription, topic, cue.ms);
     this.#check();
   }
 
-  /** The publisher has its answer: these are the subjects, where they were not known before. */
-  settle(subjects: Subject[] = this.#subjects ?? []): void {
-    if (this.#subjects === undefined) {
-      this.#subjects = subjects;
-      for (const { subscription, subject, ms } of this.#heard.values()) {
-        if (subjects.includes(subject)) this.#tell(subscription, subject, ms);
+  /** Handles the answer to the publish: `topics` are its topics, if they were not known before. */
+  settle(topics: Topic[] = this.#topics ?? []): void {
+    if (this.#topics === undefined) {
+      this.#topics = topics;
+      for (const { subscription, topic, ms } of this.#received.values()) {
+        if (topics.includes(topic)) this.#onCue(subscription, topic, ms);
       }
     }
     this.#awaited = new Set(
-      subjects.flatMap((subject) => this.#hearing(subject).map((name) => `${name} ${subject}`)),
+      topics.flatMap((topic) => this.#listenersOf(topic).map((name) => `${name} ${topic}`)),
     );
-    setTimeout(this.#finish, PATIENCE_MS);
+    setTimeout(this.#finish, TIMEOUT_MS);
     this.#check();
   }
 
   #check(): void {
-    if (this.#awaited !== undefined && [...this.#awaited].every((key) => this.#heard.has(key)))
+    if (this.#awaited !== undefined && [...this.#awaited].every((key) => this.#received.has(key)))
       this.#finish();
   }
 }
 
 interface Cue {
   subscription: string;
-  subject: Subject;
+  topic: Topic;
   ms: number;
 }
 
 /**
- * A cue that has not come this long after the answer was collapsed into another one, or its stream
- * is away.
+ * Milliseconds after the answer within which cues are awaited. A later cue was collapsed into
+ * another one, or its stream is away.
  */
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;

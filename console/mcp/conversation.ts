@@ -1,23 +1,23 @@
-import { type Frame, frameOf, type Sighting } from './frame.js';
+import { type Frame, frameOf, type ObservedMessage } from './frame.js';
 import { record } from './json.js';
 
 /**
- * The requests and answers of one side: an answer does not say what it answers, so what was asked
- * is remembered.
+ * Matches answers to requests: an answer contains only the id of its request, so the titles of
+ * pending requests are stored.
  */
 export class Conversation {
-  readonly #asked = new Map<string, string>();
+  readonly #pending = new Map<string, string>();
 
-  /** What a text says, of an answer also what it answers. */
-  frame(sighting: Sighting): Frame {
-    const frame = frameOf(sighting);
-    const id = idIn(sighting.text);
+  /** Returns the frame of a message; the title of an answer includes that of its request. */
+  frame(observed: ObservedMessage): Frame {
+    const frame = frameOf(observed);
+    const id = idIn(observed.text);
     if (id === undefined) return frame;
-    if (frame.kind === 'request') this.#asked.set(id, frame.title);
+    if (frame.kind === 'request') this.#pending.set(id, frame.title);
     if (frame.kind !== 'answer' && frame.kind !== 'error') return frame;
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
-    return asked === undefined ? frame : { ...frame, title: `${frame.title} of ${asked}` };
+    const request = this.#pending.get(id);
+    this.#pending.delete(id);
+    return request === undefined ? frame : { ...frame, title: `${frame.title} of ${request}` };
   }
 }
 

@@ -10,7 +10,7 @@ export type EndpointErrorCode =
 export class EndpointError extends Error {
   override readonly name = 'EndpointError';
   readonly code: EndpointErrorCode;
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly status: number;
 
   constructor(code: EndpointErrorCode, message: string, { status = 0, ...options }: Details = {}) {
@@ -19,7 +19,7 @@ export class EndpointError extends Error {
     this.status = status;
   }
 
-  /** Whether a server of an earlier revision may have answered so. */
+  /** Whether the answer may come from a server of an earlier revision. */
   get mayBeOlder(): boolean {
     return this.status === 200 || [400, 404, 405, 406, 422].includes(this.status);
   }

@@ -3,7 +3,7 @@ import { record, records, text } from './json.js';
 import { MODERN, type Revision, SESSIONS } from './revision.js';
 import { answerIn } from './wire.js';
 
-/** What a server says of itself. */
+/** How a server describes itself. */
 export interface Server {
   name: string;
   version: string;
@@ -11,15 +11,15 @@ export interface Server {
   capabilities: Record<string, unknown>;
 }
 
-/** What is listed. */
+/** The lists of a server. */
 export type List = 'tools' | 'prompts' | 'resources';
 
-/** Sees every text that goes out and comes in. */
+/** Called with every message that is sent or received. */
 export type Tap = (direction: 'in' | 'out', text: string) => void;
 
 /**
- * Asks an MCP endpoint as a page does: one POST for each request; in sessions where it knows
- * nothing newer.
+ * A client of an MCP endpoint: sends one POST for each request, in a session if the server does
+ * not know 2026-07-28.
  */
 export class Endpoint {
   readonly url: URL;
@@ -27,22 +27,22 @@ export class Endpoint {
   readonly #tap: Tap;
   #revision: Revision = MODERN;
   #session: string | undefined;
-  #asked = 0;
+  #requests = 0;
 
-  /** @throws EndpointError where `url` is no address of HTTP. */
+  /** @throws EndpointError if `url` is not an HTTP URL. */
   constructor(url: string, token: string, tap: Tap) {
     this.url = addressOf(url);
     this.token = token;
     this.#tap = tap;
   }
 
-  /** Asks who is there, first as 2026-07-28 has it. */
+  /** Discovers the server, first according to 2026-07-28. */
   async open(): Promise<Server> {
     try {
-      const found = await this.#request('server/discover');
+      const result = await this.#request('server/discover');
       return serverIn(
-        found,
-        record(found['_meta'])?.['io.modelcontextprotocol/serverInfo'],
+        result,
+        record(result['_meta'])?.['io.modelcontextprotocol/serverInfo'],
         MODERN,
       );
     } catch (error) {
@@ -51,7 +51,7 @@ export class Endpoint {
     return this.#begin();
   }
 
-  /** Everything in a list, page by page. */
+  /** Returns all items of a list, reading it page by page. */
   async list(list: List): Promise<Record<string, unknown>[]> {
     const items = [];
     let cursor: string | undefined;
@@ -79,8 +79,8 @@ export class Endpoint {
   }
 
   async #request(method: string, params: Record<string, unknown> = {}, name?: string) {
-    this.#asked += 1;
-    const id = `console:${this.#asked}`;
+    this.#requests += 1;
+    const id = `console:${this.#requests}`;
     const isModern = this.#revision === MODERN;
     const body = JSON.stringify({
       jsonrpc: '2.0',
@@ -91,7 +91,7 @@ export class Endpoint {
     const routing: Record<string, string> = isModern ? { 'Mcp-Method': method } : {};
     if (isModern && name !== undefined) routing['Mcp-Name'] = name;
     const response = await this.#post(body, routing);
-    return answerIn(response, id, (said) => this.#tap('in', said));
+    return answerIn(response, id, (message) => this.#tap('in', message));
   }
 
   async #post(body: string, routing: Record<string, string>): Promise<Response> {
@@ -107,7 +107,7 @@ export class Endpoint {
     const response = await fetch(this.url, init).catch((cause) => {
       throw new EndpointError(
         'unreachable',
-        'The endpoint cannot be reached, or does not let this page ask.',
+        'The endpoint cannot be reached, or does not allow requests from this page.',
         {
           cause,
         },
@@ -118,24 +118,24 @@ export class Endpoint {
   }
 }
 
-/** The header field of a token, if there is one. */
+/** Returns the header field for a token; none for an empty token. */
 export function bearer(token: string): Record<string, string> {
   return token === '' ? {} : { Authorization: `Bearer ${token}` };
 }
 
-/** What the console calls itself. */
+/** The name and version that the console sends. */
 export const CLIENT = { name: 'mcp-listen-console', version: '0.1.0' };
 
 function addressOf(url: string): URL {
   const address = URL.canParse(url, location.href) ? new URL(url, location.href) : undefined;
   if (address !== undefined && /^https?:$/.test(address.protocol)) return address;
-  throw new EndpointError('no-address', 'That is no address of HTTP.');
+  throw new EndpointError('no-address', 'This is not an HTTP URL.');
 }
 
 function serverIn(answer: Record<string, unknown>, info: unknown, revision: Revision): Server {
   const { name, title, version } = record(info) ?? {};
   return {
-    name: text(title) ?? text(name) ?? 'A server without a name',
+    name: text(title) ?? text(name) ?? 'Unnamed server',
     version: text(version) ?? '',
     revision,
     capabilities: record(answer['capabilities']) ?? {},
@@ -151,5 +151,5 @@ const META = {
   'io.modelcontextprotocol/clientInfo': CLIENT,
   'io.modelcontextprotocol/clientCapabilities': {},
 };
-/** A bound on pages, because a server may always name a next page. */
+/** Maximum number of pages of a list: a server could name a next page forever. */
 const MAX_PAGES = 50;

@@ -1,7 +1,7 @@
 import { record } from './json.js';
-import { type Subject, subjectOfNotification } from './subject.js';
+import { type Topic, topicOfNotification } from './topic.js';
 
-/** What a JSON-RPC text is to the reader of the timeline. */
+/** The kind of a JSON-RPC message in the timeline. */
 export type FrameKind =
   | 'request'
   | 'answer'
@@ -12,75 +12,73 @@ export type FrameKind =
   | 'notification'
   | 'unreadable';
 
-/** One JSON-RPC text as it stood on the wire. */
+/** One JSON-RPC message as it was sent or received. */
 export interface Frame {
-  /** When it was seen, in milliseconds since 1970. */
+  /** When it was sent or received, in milliseconds since 1970. */
   at: number;
   /** The name of the subscription, or `page` for the requests of the page itself. */
   source: string;
   direction: 'in' | 'out';
   text: string;
   kind: FrameKind;
-  /** Its method without the prefix that all notifications have; of an answer, what it answers. */
+  /** The method without the prefix of notifications; for an answer, the title of its request. */
   title: string;
   /**
-   * What a cue of a resource or a task is about, or a request names; empty where that is nothing,
-   * or in the title.
+   * The resource or task of a cue, or the name or URI in a request; empty if there is none or the
+   * title contains it.
    */
-  subject: string;
-  /** What a cue is about; undefined where it is none. */
-  about: Subject | undefined;
-  /**
-   * Whether it came on the stream of a subscription, whose id it then carries (as JSON), or not.
-   */
+  detail: string;
+  /** The topic of a cue; undefined for any other message. */
+  topic: Topic | undefined;
+  /** The id of the subscription (as JSON) that the message belongs to; undefined: none. */
   subscription: string | undefined;
 }
 
-/** Where and when a text was seen. */
-export type Sighting = Pick<Frame, 'at' | 'source' | 'direction' | 'text'>;
+/** A message, and where and when it was observed. */
+export type ObservedMessage = Pick<Frame, 'at' | 'source' | 'direction' | 'text'>;
 
-/** What a text says, as far as the timeline tells. */
-export function frameOf(sighting: Sighting): Frame {
-  const message = record(parsed(sighting.text));
-  if (message === undefined) return { ...sighting, ...said('unreadable', 'not an object of JSON') };
+/** Returns the frame of a message. */
+export function frameOf(observed: ObservedMessage): Frame {
+  const message = record(parsed(observed.text));
+  if (message === undefined) return { ...observed, ...summary('unreadable', 'not a JSON object') };
   const method = message['method'];
-  if (typeof method !== 'string') return { ...sighting, ...answerIn(message) };
+  if (typeof method !== 'string') return { ...observed, ...answerIn(message) };
   const params = record(message['params']) ?? {};
   return {
-    ...sighting,
+    ...observed,
     ...('id' in message ? requestIn(message, method, params) : notificationIn(method, params)),
   };
 }
 
-function requestIn(message: Members, method: string, params: Members): Said {
-  const subject = params['name'] ?? params['uri'];
+function requestIn(message: Members, method: string, params: Members): Summary {
+  const name = params['name'] ?? params['uri'];
   const subscription =
     method === 'subscriptions/listen' ? JSON.stringify(message['id']) : undefined;
-  return { ...said('request', method, typeof subject === 'string' ? subject : ''), subscription };
+  return { ...summary('request', method, typeof name === 'string' ? name : ''), subscription };
 }
 
-function notificationIn(method: string, params: Members): Said {
+function notificationIn(method: string, params: Members): Summary {
   const title = method.replace(/^notifications\//, '');
   const subscription = subscriptionIn(params);
-  if (title === 'subscriptions/acknowledged') return { ...said('ack', title), subscription };
-  const subject = subjectOfNotification(method, params);
-  const kind = subject === undefined ? 'notification' : 'cue';
+  if (title === 'subscriptions/acknowledged') return { ...summary('ack', title), subscription };
+  const topic = topicOfNotification(method, params);
+  const kind = topic === undefined ? 'notification' : 'cue';
   return {
-    ...said(kind, title, title.endsWith('list_changed') ? '' : subject),
-    about: subject,
+    ...summary(kind, title, title.endsWith('list_changed') ? '' : topic),
+    topic: topic,
     subscription,
   };
 }
 
-function answerIn(message: Members): Said {
+function answerIn(message: Members): Summary {
   const error = record(message['error']);
   if (error !== undefined)
-    return said('error', `error ${error['code']}`, String(error['message'] ?? ''));
+    return summary('error', `error ${error['code']}`, String(error['message'] ?? ''));
   const result = record(message['result']) ?? {};
   const subscription = subscriptionIn(result);
   return subscription === undefined
-    ? said('answer', 'result')
-    : { ...said('end', 'result of listen'), subscription };
+    ? summary('answer', 'result')
+    : { ...summary('end', 'result of listen'), subscription };
 }
 
 function subscriptionIn(members: Members): string | undefined {
@@ -88,8 +86,8 @@ function subscriptionIn(members: Members): string | undefined {
   return id === undefined ? undefined : JSON.stringify(id);
 }
 
-function said(kind: FrameKind, title: string, subject = ''): Said {
-  return { kind, title, subject, about: undefined, subscription: undefined };
+function summary(kind: FrameKind, title: string, detail = ''): Summary {
+  return { kind, title, detail: detail, topic: undefined, subscription: undefined };
 }
 
 function parsed(text: string): unknown {
@@ -101,4 +99,4 @@ function parsed(text: string): unknown {
 }
 
 type Members = Record<string, unknown>;
-type Said = Omit<Frame, keyof Sighting>;
+type Summary = Omit<Frame, keyof ObservedMessage>;

@@ -1,8 +1,8 @@
-/** The revisions of the protocol that the console asks in. */
+/** The protocol revisions that the console uses. */
 export type Revision = typeof MODERN | typeof SESSIONS;
 
-/** Each request stands alone. */
+/** The revision without sessions. */
 export const MODERN = '2026-07-28';
 
-/** Requests belong to a session. */
+/** The revision with sessions. */
 export const SESSIONS = '2025-11-25';

@@ -2,10 +2,10 @@ import { EndpointError } from './endpoint-error.js';
 import { record, text } from './json.js';
 
 /**
- * The result in an answer, which is one JSON text or an event stream that ends with it. `tap` sees
- * every message.
+ * Returns the result in an answer, whose body is one JSON text or an event stream that ends with
+ * it. `tap` is called with every message.
  *
- * @throws EndpointError where it is an error, or nothing that can be read.
+ * @throws EndpointError if the answer is an error or contains no result.
  */
 export async function answerIn(
   response: Response,
@@ -28,7 +28,7 @@ export async function answerIn(
 }
 
 function refusalIn(error: Record<string, unknown>, status: number): EndpointError {
-  const message = `${text(error['message']) ?? 'An error without a message'} (${error['code']})`;
+  const message = `${text(error['message']) ?? 'Error without a message'} (${error['code']})`;
   return new EndpointError('refused', message, { status });
 }
 
@@ -53,6 +53,6 @@ function parsed(message: string): Record<string, unknown> | undefined {
 }
 
 const DENIED: Record<401 | 403, string> = {
-  401: 'The endpoint wants a token, or another one (401).',
-  403: 'The endpoint does not let this page or this token in (403).',
+  401: 'The token is missing or wrong (401).',
+  403: 'The endpoint does not accept this page or this token (403).',
 };

@@ -1,82 +1,82 @@
-import { element, found, write } from '../dom.js';
+import { byId, element, setText } from '../dom.js';
+import { count } from '../format.js';
 import { bearer } from '../mcp/endpoint.js';
-import { count } from '../moment.js';
 import { Sparkline } from './sparkline.js';
 import { type Reading, Statistics } from './statistics.js';
 
-/** The numbers of the bus, read once a second while the page is seen. */
+/** The statistics of the bus, read once a second while the page is visible. */
 export class Numbers {
-  readonly #note = found('numbers-note', HTMLElement);
+  readonly #note = byId('numbers-note', HTMLElement);
   readonly #tiles = new Map(
     TILES.map(({ key, ...tile }) => [key, { ...tile, value: element('dd', {}, '–') }]),
   );
-  readonly #lines = new Map(TILES.map(({ key }) => [key, new Sparkline()]));
+  readonly #sparklines = new Map(TILES.map(({ key }) => [key, new Sparkline()]));
   readonly #token: () => string;
   #statistics = new Statistics();
-  #isAsking = false;
-  /** The token that was refused last, and when it is tried again. */
+  #isReading = false;
+  /** The token that was refused last, and when to try it again. */
   #refused: string | undefined;
-  #askAgain = 0;
+  #retryAt = 0;
 
   /**
-   * @param token - the secret of publishers, where the page knows it: a deployment shows its
-   * numbers only with it.
+   * @param token - returns the publish secret, or an empty string: a deployment shows its
+   * statistics only with the secret.
    */
   constructor(token: () => string) {
     this.#token = token;
-    const place = found('numbers', HTMLElement);
+    const list = byId('numbers', HTMLElement);
     for (const [key, { label, hint, value }] of this.#tiles) {
       const term = element('dt', { title: hint }, label);
-      const line = this.#lines.get(key)?.drawing ?? '';
-      place.append(
+      const sparkline = this.#sparklines.get(key)?.drawing ?? '';
+      list.append(
         element(
           'div',
           { class: 'tile', 'data-key': key },
           term,
           value,
-          element('dd', { class: 'line' }, line),
+          element('dd', { class: 'line' }, sparkline),
         ),
       );
     }
-    setInterval(() => void this.#ask(), INTERVAL_MS);
-    void this.#ask();
+    setInterval(() => void this.#read(), INTERVAL_MS);
+    void this.#read();
   }
 
-  async #ask(): Promise<void> {
+  async #read(): Promise<void> {
     const token = this.#token();
-    const isRefused = token === this.#refused && performance.now() < this.#askAgain;
-    if (document.hidden || this.#isAsking || isRefused) return;
-    this.#isAsking = true;
+    const isRefused = token === this.#refused && performance.now() < this.#retryAt;
+    if (document.hidden || this.#isReading || isRefused) return;
+    this.#isReading = true;
     try {
       const response = await fetch('/stats', { headers: bearer(token) });
-      if (response.ok) this.#show(this.#statistics.take(await response.json()));
+      if (response.ok) this.#show(this.#statistics.add(await response.json()));
       else this.#refuse(response.status, token);
     } catch {
-      this.#unknown('The server that this page came from does not answer.');
+      this.#showUnknown('The server of this page does not answer.');
     } finally {
-      this.#isAsking = false;
+      this.#isReading = false;
     }
   }
 
   #refuse(status: number, token: string): void {
     this.#refused = token;
-    this.#askAgain = performance.now() + REFUSED_MS;
-    this.#unknown(REFUSED[status] ?? `The server answers ${status}.`);
+    this.#retryAt = performance.now() + REFUSED_MS;
+    this.#showUnknown(REFUSED[status] ?? `The server answered ${status}.`);
   }
 
-  #show({ totals, rise }: Reading): void {
+  #show({ totals, increase: rise }: Reading): void {
     this.#note.hidden = true;
-    for (const [key, { isLevel, value }] of this.#tiles) {
-      write(value, count(totals[key]));
-      this.#lines.get(key)?.add(isLevel ? totals[key] : Math.max(0, rise[key]));
+    for (const [key, { isLevel: isGauge, value }] of this.#tiles) {
+      setText(value, count(totals[key]));
+      this.#sparklines.get(key)?.add(isGauge ? totals[key] : Math.max(0, rise[key]));
     }
   }
 
-  /** A server that comes back has new isolates, and may count from zero. */
-  #unknown(why: string): void {
+  /** Shows no numbers. A server that comes back has new isolates, and may count from zero. */
+  #showUnknown(reason: string): void {
     this.#statistics = new Statistics();
-    for (const { value } of this.#tiles.values()) write(value, '–');
-    write(this.#note, why);
+    for (const { value } of this.#tiles.values()) setText(value, '–');
+    setText(this.#note, reason);
     this.#note.hidden = false;
   }
 }
@@ -85,32 +85,32 @@ const TILES = [
   {
     key: 'streams',
     label: 'Streams open',
-    hint: 'Streams that are attached to the bus now',
+    hint: 'Streams attached to the bus now',
     isLevel: true,
   },
   {
     key: 'events',
     label: 'Events',
-    hint: 'Events published since the log began; the line: each second',
+    hint: 'Events published since the log began; the line shows events per second',
     isLevel: false,
   },
   {
     key: 'collapsed',
     label: 'Collapsed',
-    hint: 'Cues spared, since one for the same subject still waited',
+    hint: 'Cues merged into a pending cue for the same topic',
     isLevel: false,
   },
   {
     key: 'resyncs',
     label: 'Resyncs',
-    hint: 'Times that everything was cued, since nobody could tell what was missed',
+    hint: 'Times that every topic was cued because missed events could not be determined',
     isLevel: false,
   },
 ] as const;
 
 const REFUSED: Partial<Record<number, string>> = {
-  401: 'This server shows its numbers to those who may publish: enter the secret under "Publish".',
-  404: 'This server shows no numbers.',
+  401: 'Statistics require the publish secret: enter it under "Publish".',
+  404: 'This server provides no statistics.',
 };
 const INTERVAL_MS = 1_000;
 const REFUSED_MS = 30_000;

@@ -1,10 +1,10 @@
-import { drawing } from '../dom.js';
+import { svg } from '../dom.js';
 
-/** A small drawing of the latest values, the newest at the right. */
+/** A small plot of the latest values, the newest at the right. */
 export class Sparkline {
   readonly drawing: SVGSVGElement;
-  readonly #line = drawing('path', { class: 'stroke' });
-  readonly #area = drawing('path', { class: 'area' });
+  readonly #line = svg('path', { class: 'stroke' });
+  readonly #area = svg('path', { class: 'area' });
   #values: number[] = [];
 
   constructor() {
@@ -13,10 +13,10 @@ export class Sparkline {
       preserveAspectRatio: 'none',
       'aria-hidden': 'true',
     };
-    this.drawing = drawing('svg', { class: 'spark', ...box }, this.#area, this.#line);
+    this.drawing = svg('svg', { class: 'spark', ...box }, this.#area, this.#line);
   }
 
-  /** Shows one more value. */
+  /** Adds a value. */
   add(value: number): void {
     this.#values = [...this.#values, value].slice(-POINTS);
     const top = Math.max(1, ...this.#values);

@@ -1,6 +1,6 @@
 import { record } from '../mcp/json.js';
 
-/** How the bus is, in numbers. */
+/** The numbers that the page shows. */
 export interface Sample {
   /** Streams open, in all isolates. */
   streams: number;
@@ -8,46 +8,46 @@ export interface Sample {
   events: number;
   /** Cues that collapsed, in the isolates seen so far. */
   collapsed: number;
-  /** Times that everything was cued, in the isolates seen so far. */
+  /** Number of times that every topic was cued, in the isolates seen so far. */
   resyncs: number;
 }
 
-/** What an answer adds to those before it. */
+/** The numbers after an answer. */
 export interface Reading {
-  /** All told. */
+  /** The sums over all isolates. */
   totals: Sample;
-  /** What is new since the answers before. */
-  rise: Sample;
+  /** The increase since the previous answers. */
+  increase: Sample;
 }
 
 /**
- * Puts together what the isolates of one server answer in turn: each one knows its own streams
- * only.
+ * Combines the answers of the isolates of one server. Each isolate knows only its own streams, and
+ * each answer comes from one of them.
  */
 export class Statistics {
   readonly #isolates = new Map<string, Counts>();
   #shared: Shared | undefined;
 
   /**
-   * Takes an answer of `/stats`.
+   * Adds an answer of `/stats`.
    *
-   * @throws Error where it is none.
+   * @throws Error if it is malformed.
    */
-  take(answer: unknown): Reading {
+  add(answer: unknown): Reading {
     const { isolate, streams, bus } = record(answer) ?? {};
-    if (typeof isolate !== 'string') throw new Error('the answer names no isolate');
+    if (typeof isolate !== 'string') throw new Error('the answer has no isolate');
     const counts = {
       collapsed: numberIn(streams, 'collapsed'),
       resyncs: numberIn(streams, 'resyncs'),
     };
     const shared = { streams: numberIn(bus, 'attached'), events: numberIn(bus, 'position') };
-    // An isolate that is new to us counted before we looked: that is no rise.
+    // What an isolate counted before its first answer is not an increase.
     const [before, sharedBefore] = [this.#isolates.get(isolate) ?? counts, this.#shared ?? shared];
     this.#isolates.set(isolate, counts);
     this.#shared = shared;
     return {
       totals: { ...shared, collapsed: this.#sum('collapsed'), resyncs: this.#sum('resyncs') },
-      rise: {
+      increase: {
         streams: shared.streams - sharedBefore.streams,
         events: shared.events - sharedBefore.events,
         collapsed: counts.collapsed - before.collapsed,

@@ -1,27 +1,24 @@
-import { element, write } from '../dom.js';
+import { element, setText } from '../dom.js';
 import type { List } from '../mcp/endpoint.js';
 import type { Item } from './catalogue.js';
 
-/**
- * A list of the server: its tick stands for changes of the list, those of its entries for changes
- * of them.
- */
+/** A list of the server, with checkboxes for changes of the list and of its entries. */
 export class ListGroup {
   readonly group: HTMLElement;
-  /** The tick of the list itself. */
+  /** The checkbox for changes of the list. */
   readonly tick = element('input', { type: 'checkbox' });
   readonly list: List;
   readonly #fold = element('button', { type: 'button', class: 'count' }, '…');
   readonly #items = element('ul', { class: 'items' });
-  readonly #choose: (item: Item) => void;
+  readonly #onChoose: (item: Item) => void;
   readonly #ticked = new Set<string>();
-  #own: Item[] = [];
+  #added: Item[] = [];
   #listed: Item[] = [];
 
-  /** @param choose - called with an entry whose name was clicked. */
-  constructor(list: List, choose: (item: Item) => void) {
+  /** @param onChoose - called with an entry whose name was clicked. */
+  constructor(list: List, onChoose: (item: Item) => void) {
     this.list = list;
-    this.#choose = choose;
+    this.#onChoose = onChoose;
     const hint = element('span', { class: 'hint' }, ' list changes');
     const label = element(
       'label',
@@ -37,39 +34,39 @@ export class ListGroup {
       this.#items,
     );
     this.#fold.addEventListener('click', () => this.#show(this.#items.hidden === true));
-    // Where there is little room, what can be ticked comes before what can only be read.
+    // On narrow screens, lists without checkboxes are collapsed.
     this.#show(list === 'resources' || matchMedia('(min-width: 760px)').matches);
     this.#items.addEventListener(
       'change',
-      ({ target }) => target instanceof HTMLInputElement && this.#note(target),
+      ({ target }) => target instanceof HTMLInputElement && this.#toggle(target),
     );
   }
 
-  /** The entries that are ticked. */
+  /** The keys of the checked entries. */
   get ticked(): string[] {
     return [...this.#ticked];
   }
 
-  /** Ticks an entry. */
+  /** Checks an entry. */
   tickItem(key: string): void {
     this.#ticked.add(key);
     this.#draw();
   }
 
-  /** Adds an entry that the server does not list, ticked. */
+  /** Adds a checked entry that the server does not list. */
   add(key: string): void {
-    if (!this.#own.some((item) => item.key === key))
-      this.#own.push({ key, description: 'not listed', raw: {} });
+    if (!this.#added.some((item) => item.key === key))
+      this.#added.push({ key, description: 'not listed', raw: {} });
     this.tickItem(key);
   }
 
-  /** Shows these entries; ticks stay. Says which ones are new. */
+  /** Shows these entries and marks the new ones; checked entries stay checked. */
   show(items: Item[]): void {
     const isFirst = this.#listed.length === 0;
     const known = new Set(this.#listed.map(({ key }) => key));
     this.#listed = items;
     this.#draw();
-    write(this.#fold, String(items.length));
+    setText(this.#fold, String(items.length));
     this.#fold.disabled = items.length === 0;
     this.#fold.title = `${items.length} ${this.list}`;
     this.#show(!this.#items.hidden);
@@ -91,35 +88,37 @@ export class ListGroup {
 
   #draw(): void {
     const listed = new Set(this.#listed.map(({ key }) => key));
-    const all = [...this.#listed, ...this.#own.filter(({ key }) => !listed.has(key))];
+    const all = [...this.#listed, ...this.#added.filter(({ key }) => !listed.has(key))];
     const focused = document.activeElement?.closest('[data-key]')?.getAttribute('data-key');
     this.#items.replaceChildren(...all.map((item) => this.#row(item)));
-    const again = [...this.#items.children].find((row) => row.getAttribute('data-key') === focused);
-    again?.querySelector<HTMLElement>('input, button')?.focus();
+    const sameRow = [...this.#items.children].find(
+      (row) => row.getAttribute('data-key') === focused,
+    );
+    sameRow?.querySelector<HTMLElement>('input, button')?.focus();
   }
 
   #row(item: Item): HTMLLIElement {
     const name = element('span', { class: 'name' }, item.key);
-    const about = element('span', { class: 'about' }, item.description);
+    const description = element('span', { class: 'about' }, item.description);
     const row = element('li', { 'data-key': item.key });
     if (this.list === 'resources') {
       const tick = element('input', { type: 'checkbox', value: item.key });
       tick.checked = this.#ticked.has(item.key);
-      row.append(element('label', { class: 'tick' }, tick, name, about));
+      row.append(element('label', { class: 'tick' }, tick, name, description));
     } else if (this.list === 'tools') {
       const button = element(
         'button',
         { type: 'button', class: 'entry', title: 'Fill in the form' },
         name,
-        about,
+        description,
       );
-      button.addEventListener('click', () => this.#choose(item));
+      button.addEventListener('click', () => this.#onChoose(item));
       row.append(button);
-    } else row.append(element('div', { class: 'entry' }, name, about));
+    } else row.append(element('div', { class: 'entry' }, name, description));
     return row;
   }
 
-  #note({ checked, value }: HTMLInputElement): void {
+  #toggle({ checked, value }: HTMLInputElement): void {
     if (checked) this.#ticked.add(value);
     else this.#ticked.delete(value);
   }

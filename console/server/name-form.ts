@@ -7,10 +7,10 @@ export interface NameFormTexts {
   placeholder?: string;
 }
 
-/** Makes a form for one name that is not listed; `add` gets the name. */
+/** Creates a form that adds a name that is not listed: `onAdd` receives it. */
 export function nameForm(
   { button, label, placeholder }: NameFormTexts,
-  add: (name: string) => void,
+  onAdd: (name: string) => void,
 ): HTMLFormElement {
   const input = element('input', {
     type: 'text',
@@ -27,7 +27,7 @@ export function nameForm(
   );
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    add(input.value);
+    onAdd(input.value);
     input.value = '';
   });
   return form;

@@ -1,38 +1,45 @@
 import type { SubscriptionFilter } from 'mcp-listen';
-import { element, found, write } from '../dom.js';
+import { byId, element, setText } from '../dom.js';
 import type { Endpoint, List, Server } from '../mcp/endpoint.js';
-import { type Item, itemsOf, LISTS, tellsOf, tellsOfResources, tellsOfTasks } from './catalogue.js';
+import {
+  announcesList,
+  announcesResources,
+  announcesTasks,
+  type Item,
+  itemsOf,
+  LISTS,
+} from './catalogue.js';
 import { ListGroup } from './list-group.js';
 import { nameForm } from './name-form.js';
 import { TaskGroup } from './task-group.js';
 
 /** Receives the events of the view of the server. */
-export interface ServerFollowing {
-  /** A tool was clicked. */
+export interface ServerEvents {
+  /** Called when a tool was clicked. */
   onTool: (tool: Item) => void;
-  /** These are the tools now. */
+  /** Called with the current tools. */
   onTools: (tools: Item[]) => void;
 }
 
-/** The server: what it is, what it lists, and ticks for what to listen to. */
+/** The server: its description, its lists, and checkboxes for the topics to subscribe to. */
 export class ServerView {
-  readonly #place = found('server', HTMLElement);
-  readonly #ticked = found('ticked', HTMLElement);
-  readonly #subscribe = found('subscribe', HTMLButtonElement);
-  readonly #following: ServerFollowing;
+  readonly #container = byId('server', HTMLElement);
+  readonly #ticked = byId('ticked', HTMLElement);
+  readonly #subscribe = byId('subscribe', HTMLButtonElement);
+  readonly #events: ServerEvents;
   #groups: ListGroup[] = [];
-  /** Undefined where the server has no tasks. */
+  /** Undefined if the server has no tasks. */
   #tasks: TaskGroup | undefined;
   #endpoint: Endpoint | undefined;
   #server: Server | undefined;
 
-  constructor(following: ServerFollowing) {
-    this.#following = following;
-    this.#place.addEventListener('change', () => this.#sum());
+  constructor(events: ServerEvents) {
+    this.#events = events;
+    this.#container.addEventListener('change', () => this.#updateSummary());
     this.clear();
   }
 
-  /** What is ticked. */
+  /** The filter of the checked topics. */
   get filter(): SubscriptionFilter {
     const uris = this.#groups.find(({ list }) => list === 'resources')?.ticked ?? [];
     const lists = this.#groups
@@ -51,24 +58,24 @@ export class ServerView {
     this.#endpoint = undefined;
     this.#groups = [];
     this.#tasks = undefined;
-    this.#place.replaceChildren(element('p', { class: 'empty' }, NOBODY));
-    this.#sum();
+    this.#container.replaceChildren(element('p', { class: 'empty' }, EMPTY_TEXT));
+    this.#updateSummary();
   }
 
-  /** Shows a server, with everything ticked that it says it tells of. */
+  /** Shows a server, with all lists checked for which it announces notifications. */
   async show(endpoint: Endpoint, server: Server): Promise<void> {
     [this.#endpoint, this.#server] = [endpoint, server];
-    this.#groups = LISTS.map((list) => new ListGroup(list, this.#following.onTool));
-    for (const { list, tick } of this.#groups) tick.checked = tellsOf(server, list);
-    this.#place.replaceChildren(about(server), ...this.#groups.map(({ group }) => group));
-    this.#resources?.group.append(this.#others());
-    this.#tasks = tellsOfTasks(server) ? new TaskGroup(() => this.#sum()) : undefined;
-    if (this.#tasks !== undefined) this.#place.append(this.#tasks.group);
-    this.#sum();
+    this.#groups = LISTS.map((list) => new ListGroup(list, this.#events.onTool));
+    for (const { list, tick } of this.#groups) tick.checked = announcesList(server, list);
+    this.#container.replaceChildren(description(server), ...this.#groups.map(({ group }) => group));
+    this.#resources?.group.append(this.#addForm());
+    this.#tasks = announcesTasks(server) ? new TaskGroup(() => this.#updateSummary()) : undefined;
+    if (this.#tasks !== undefined) this.#container.append(this.#tasks.group);
+    this.#updateSummary();
     await Promise.all(LISTS.map((list) => this.read(list)));
     const first = this.#resources?.group.querySelector('[data-key]')?.getAttribute('data-key');
-    if (tellsOfResources(server) && first) this.#resources?.tickItem(first);
-    this.#sum();
+    if (announcesResources(server) && first) this.#resources?.tickItem(first);
+    this.#updateSummary();
   }
 
   /** Reads a list again. */
@@ -76,26 +83,28 @@ export class ServerView {
     const [endpoint, server, groups] = [this.#endpoint, this.#server, this.#groups];
     if (endpoint === undefined || server === undefined) return;
     const items = await itemsOf(endpoint, server, list);
-    // Meanwhile another server may be shown.
+    // Another server may be shown meanwhile.
     if (endpoint !== this.#endpoint) return;
     groups.find((group) => group.list === list)?.show(items);
-    if (list === 'tools') this.#following.onTools(items);
+    if (list === 'tools') this.#events.onTools(items);
   }
 
   get #resources(): ListGroup | undefined {
     return this.#groups.find(({ list }) => list === 'resources');
   }
 
-  /** A field for URIs that are not listed. */
-  #others(): HTMLFormElement {
-    const placeholder = 'note://shopping';
-    return nameForm({ label: 'A URI that is not listed', button: 'Add', placeholder }, (uri) => {
-      this.#resources?.add(uri);
-      this.#sum();
-    });
+  /** Returns a form that adds URIs that are not listed. */
+  #addForm(): HTMLFormElement {
+    return nameForm(
+      { label: 'Another URI', button: 'Add', placeholder: 'note://shopping' },
+      (uri) => {
+        this.#resources?.add(uri);
+        this.#updateSummary();
+      },
+    );
   }
 
-  #sum(): void {
+  #updateSummary(): void {
     const { resourceSubscriptions = [], taskIds = [], ...lists } = this.filter;
     const counts = [
       plural(Object.keys(lists).length, 'list'),
@@ -104,18 +113,18 @@ export class ServerView {
     ];
     const parts = counts.filter((part) => part !== '');
     this.#subscribe.disabled = this.#endpoint === undefined || parts.length === 0;
-    write(
+    setText(
       this.#ticked,
       this.#endpoint === undefined
         ? ''
         : parts.length > 0
-          ? `Ticked: ${joined(parts)}`
-          : 'Nothing is ticked.',
+          ? `Selected: ${listed(parts)}`
+          : 'Nothing is selected.',
     );
   }
 }
 
-function about({ name, version, revision, capabilities }: Server): HTMLElement {
+function description({ name, version, revision, capabilities }: Server): HTMLElement {
   const chips = Object.entries(capabilities).map(([capability, details]) => {
     const flags = Object.entries(details ?? {}).filter(([, value]) => value === true);
     return element(
@@ -143,10 +152,10 @@ function plural(count: number, noun: string): string {
   return count === 0 ? '' : `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Parts with commas, and `and` before the last one. */
-function joined(parts: string[]): string {
+/** Joins parts with commas, and with `and` before the last one. */
+function listed(parts: string[]): string {
   const last = parts.slice(-2).join(' and ');
   return [...parts.slice(0, -2), last].join(', ');
 }
 
-const NOBODY = 'Connect to an MCP endpoint to see what it has. This page brings one along.';
+const EMPTY_TEXT = 'Connect to an MCP endpoint to see what it offers. This page includes one.';

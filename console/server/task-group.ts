@@ -1,18 +1,15 @@
 import { element } from '../dom.js';
 import { nameForm } from './name-form.js';
 
-/**
- * The tasks of a server that a subscription is to ask for. No request lists them: each is named by
- * its id.
- */
+/** The tasks to subscribe to. No request lists them, so the user enters their ids. */
 export class TaskGroup {
   readonly group: HTMLElement;
   readonly #items = element('ul', { class: 'items' });
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
 
-  /** @param changed - called when a task was added. */
-  constructor(changed: () => void) {
-    this.#changed = changed;
+  /** @param onChange - called when a task was added. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
     const head = element(
       'div',
       { class: 'list-head' },
@@ -24,22 +21,22 @@ export class TaskGroup {
       head,
       this.#items,
     );
-    const texts = { label: 'The id of a task', button: 'Add the task' };
+    const texts = { label: 'Task ID', button: 'Add task' };
     const form = nameForm(texts, (id) => {
       this.#add(id);
-      this.#changed();
+      this.#onChange();
     });
     this.group.append(form);
   }
 
-  /** The ids that are ticked. */
+  /** The ids of the checked tasks. */
   get ticked(): string[] {
     return [...this.#items.querySelectorAll('input')]
       .filter(({ checked }) => checked)
       .map(({ value }) => value);
   }
 
-  /** Adds a task, ticked; one that is there is ticked again. */
+  /** Adds a checked task, or checks an existing one. */
   #add(id: string): void {
     const known = [...this.#items.querySelectorAll('input')].find(({ value }) => value === id);
     const tick = known ?? element('input', { type: 'checkbox', value: id });

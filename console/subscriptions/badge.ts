@@ -1,7 +1,7 @@
-import { drawing, element } from '../dom.js';
+import { element, svg } from '../dom.js';
 import { numberOf } from './name.js';
 
-/** Shapes tell subscriptions apart where colours do not. */
+/** Shapes that distinguish subscriptions in addition to colours. */
 export const SHAPES = [
   'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',
   'M3.5 3.5h9v9h-9z',
@@ -11,19 +11,19 @@ export const SHAPES = [
   'M6 2h4v4h4v4h-4v4H6v-4H2V6h4z',
 ] as const;
 
-/** Which colour and shape a subscription has; the page itself has none. */
-export function placeOf(source: string): number {
+/** Returns the index of the colour and shape of a subscription; -1 for the page itself. */
+export function seriesIndex(source: string): number {
   return source === 'page' ? -1 : numberOf(source) % SHAPES.length;
 }
 
-/** The shape and the name of a subscription, or what stands for the page itself. */
+/** Returns a badge with the shape and name of a subscription, or the one of the page itself. */
 export function badge(source: string): HTMLElement {
-  if (source === 'page') return element('span', { class: 'badge', 'data-place': 'page' }, 'page');
-  const place = placeOf(source);
-  const shape = drawing(
+  if (source === 'page') return element('span', { class: 'badge', 'data-series': 'page' }, 'page');
+  const series = seriesIndex(source);
+  const shape = svg(
     'svg',
     { viewBox: '0 0 16 16', 'aria-hidden': 'true' },
-    drawing('path', { d: SHAPES[place] }),
+    svg('path', { d: SHAPES[series] }),
   );
-  return element('span', { class: 'badge', 'data-place': place }, shape, source);
+  return element('span', { class: 'badge', 'data-series': series }, shape, source);
 }

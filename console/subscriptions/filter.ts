@@ -1,18 +1,18 @@
 import type { SubscriptionFilter } from 'mcp-listen';
-import { subjectOfTask } from '../mcp/subject.js';
+import { topicOfTask } from '../mcp/topic.js';
 
-/** One thing that a filter asks for. */
-export interface Wish {
-  /** As the page shows it. */
+/** One topic of a filter. */
+export interface FilterItem {
+  /** The text that the page shows. */
   label: string;
-  /** Whether a filter has it. */
+  /** Returns whether a filter contains it. */
   isIn: (filter: SubscriptionFilter) => boolean;
-  /** The id of the task that it is about; undefined: none. */
+  /** The id of the task; undefined if it is not a task. */
   taskId?: string;
 }
 
-/** What a filter asks for, one by one. */
-export function wishesOf(filter: SubscriptionFilter): Wish[] {
+/** Returns the topics of a filter. */
+export function filterItems(filter: SubscriptionFilter): FilterItem[] {
   const lists = LISTS.filter(([key]) => filter[key]).map(([key, label]) => ({
     label,
     isIn: (other: SubscriptionFilter) => other[key] === true,
@@ -22,19 +22,19 @@ export function wishesOf(filter: SubscriptionFilter): Wish[] {
     isIn: (other: SubscriptionFilter) => other.resourceSubscriptions?.includes(uri) === true,
   }));
   const tasks = (filter.taskIds ?? []).map((taskId) => ({
-    label: subjectOfTask(taskId),
+    label: topicOfTask(taskId),
     isIn: (other: SubscriptionFilter) => other.taskIds?.includes(taskId) === true,
     taskId,
   }));
   return [...lists, ...uris, ...tasks];
 }
 
-/** Whether a filter has what a cue is about. */
-export function accepts(filter: SubscriptionFilter | undefined, subject: string): boolean {
-  const list = LISTS.find(([, , name]) => name === subject);
+/** Returns whether a filter contains the topic of a cue. */
+export function accepts(filter: SubscriptionFilter | undefined, topic: string): boolean {
+  const list = LISTS.find(([, , name]) => name === topic);
   if (list !== undefined) return filter?.[list[0]] === true;
-  const isTask = filter?.taskIds?.some((taskId) => subjectOfTask(taskId) === subject) === true;
-  return isTask || filter?.resourceSubscriptions?.includes(subject) === true;
+  const isTask = filter?.taskIds?.some((taskId) => topicOfTask(taskId) === topic) === true;
+  return isTask || filter?.resourceSubscriptions?.includes(topic) === true;
 }
 
 const LISTS = [

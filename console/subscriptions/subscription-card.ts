@@ -1,32 +1,32 @@
 import { now } from '../clock.js';
-import { element, write } from '../dom.js';
-import { count, span } from '../moment.js';
+import { element, setText } from '../dom.js';
+import { count, span } from '../format.js';
 import { badge } from './badge.js';
-import { wishesOf } from './filter.js';
+import { filterItems } from './filter.js';
+import { RequestedItem } from './requested-item.js';
 import type { Subscription } from './subscription.js';
-import { WishItem } from './wish-item.js';
 
 /**
- * A subscription as a card: its state, its id, honored against requested, and what it has been
- * through.
+ * The card of a subscription: its state, its id, its topics with what is honored, and its
+ * counters.
  */
 export class SubscriptionCard {
   readonly card: HTMLElement;
   readonly #subscription: Subscription;
   readonly #state = element('span', { class: 'state' });
   readonly #id = element('code', { class: 'id' });
-  readonly #trouble = element('p', { class: 'trouble', hidden: true });
-  readonly #wishes: WishItem[];
+  readonly #error = element('p', { class: 'error', hidden: true });
+  readonly #requested: RequestedItem[];
   readonly #figures = new Map(FIGURES.map((name) => [name, element('dd', {}, '–')]));
   readonly #close = element('button', { type: 'button', class: 'quiet' }, 'Close');
-  #flashed: number | undefined;
+  #flashedAt: number | undefined;
 
-  /** @param leave - called when the card is to go. */
-  constructor(subscription: Subscription, leave: () => void) {
+  /** @param onRemove - called when the user removes the card. */
+  constructor(subscription: Subscription, onRemove: () => void) {
     this.#subscription = subscription;
-    this.#wishes = wishesOf(subscription.requested).map((wish) => new WishItem(wish));
+    this.#requested = filterItems(subscription.requested).map((item) => new RequestedItem(item));
     this.#close.addEventListener('click', () =>
-      subscription.state === 'stopped' ? leave() : void subscription.close(),
+      subscription.state === 'stopped' ? onRemove() : void subscription.close(),
     );
     this.card = element(
       'article',
@@ -39,38 +39,47 @@ export class SubscriptionCard {
       element('p', { class: 'line' }, element('span', { class: 'soft' }, 'id '), this.#id),
       element(
         'ul',
-        { class: 'wishes', 'aria-label': 'Requested' },
-        ...this.#wishes.map(({ item }) => item),
+        { class: 'requested', 'aria-label': 'Requested' },
+        ...this.#requested.map(({ item }) => item),
       ),
-      this.#trouble,
+      this.#error,
       this.#table(),
     );
     this.paint();
   }
 
-  /** Shows how the subscription is now. */
+  /** Shows the current state of the subscription. */
   paint(): void {
-    const { id, frames, cue, honored, reconnects, state, tasks, trouble } = this.#subscription;
-    write(this.#state, state);
+    const {
+      id,
+      frames,
+      cue,
+      honored,
+      reconnects,
+      state,
+      tasks,
+      errorText: error,
+    } = this.#subscription;
+    setText(this.#state, state);
     this.#state.dataset['state'] = state;
     this.card.dataset['state'] = state;
-    write(this.#id, id ?? 'none yet');
-    for (const wish of this.#wishes) wish.paint(honored, tasks);
-    this.#trouble.hidden = trouble === undefined;
-    write(this.#trouble, trouble ?? '');
-    write(this.#close, state === 'stopped' ? 'Remove' : 'Close');
+    setText(this.#id, id ?? 'none yet');
+    for (const item of this.#requested) item.paint(honored, tasks);
+    this.#error.hidden = error === undefined;
+    setText(this.#error, error ?? '');
+    setText(this.#close, state === 'stopped' ? 'Remove' : 'Close');
     this.#figure('Frames', count(frames));
     this.#figure('Reconnects', count(reconnects));
-    this.#figure('Last cue', cue === undefined ? 'none yet' : cue.subject);
+    this.#figure('Last cue', cue === undefined ? 'none yet' : cue.topic);
     this.tick();
-    if (cue !== undefined && cue.at !== this.#flashed) this.#flash(cue.at);
+    if (cue !== undefined && cue.at !== this.#flashedAt) this.#flash(cue.at);
   }
 
-  /** Shows what changes with time alone. */
+  /** Updates the values that change with time. */
   tick(): void {
     const { began, cue, state } = this.#subscription;
     if (state !== 'stopped') this.#figure('Age', span(now() - began));
-    this.#figure('Heard', cue === undefined ? 'not yet' : `${span(now() - cue.at)} ago`);
+    this.#figure('Received', cue === undefined ? 'not yet' : `${span(now() - cue.at)} ago`);
   }
 
   #head(): HTMLElement {
@@ -78,7 +87,7 @@ export class SubscriptionCard {
     const title = element(
       'h3',
       { id: `subscription-${name}` },
-      element('span', { class: 'unseen' }, 'Subscription '),
+      element('span', { class: 'visually-hidden' }, 'Subscription '),
     );
     title.append(badge(name));
     this.#close.setAttribute('aria-describedby', title.id);
@@ -94,14 +103,14 @@ export class SubscriptionCard {
 
   #figure(name: (typeof FIGURES)[number], text: string): void {
     const value = this.#figures.get(name);
-    if (value !== undefined) write(value, text);
+    if (value !== undefined) setText(value, text);
   }
 
-  /** Two names for one animation, in turn: the same name would not start it again. */
+  /** Alternates between two names of one animation, because the same name would not restart it. */
   #flash(at: number): void {
-    this.#flashed = at;
+    this.#flashedAt = at;
     this.card.dataset['flash'] = this.card.dataset['flash'] === 'a' ? 'b' : 'a';
   }
 }
 
-const FIGURES = ['Age', 'Frames', 'Reconnects', 'Last cue', 'Heard'] as const;
+const FIGURES = ['Age', 'Frames', 'Reconnects', 'Last cue', 'Received'] as const;

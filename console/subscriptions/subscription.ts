@@ -4,109 +4,110 @@ import { now } from '../clock.js';
 import { Conversation } from '../mcp/conversation.js';
 import { CLIENT, type Endpoint } from '../mcp/endpoint.js';
 import type { Frame } from '../mcp/frame.js';
-import type { Subject } from '../mcp/subject.js';
+import type { Topic } from '../mcp/topic.js';
 
 /** Receives the events of a subscription. */
-export interface Following {
-  /** A JSON-RPC text went out or came in. */
+export interface SubscriptionEvents {
+  /** Called with every message that is sent or received. */
   onFrame: (frame: Frame) => void;
-  /** Something has to be read again. */
-  onStale: (subject: Subject) => Promise<void> | undefined;
-  /** Anything about it has changed. */
+  /** Called when a topic has to be read again. */
+  onStale: (topic: Topic) => Promise<void> | undefined;
+  /** Called when anything about the subscription has changed. */
   onChange: () => void;
 }
 
 /**
- * One subscription of the page: our own client keeps it open, this remembers what has to be shown.
+ * One subscription of the page: keeps it open with the client of this package, and stores what the
+ * card shows.
  */
 export class Subscription {
-  /** A letter or several, as no other subscription of the page has them. */
+  /** One or more letters, unique in the page. */
   readonly name: string;
   readonly requested: SubscriptionFilter;
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly began = now();
   /** The id of its latest listen request, as JSON. */
   id: string | undefined;
-  /** How many frames it has received. */
+  /** Number of received frames. */
   frames = 0;
   /** Its latest cue. */
-  cue: { subject: Subject; at: number } | undefined;
+  cue: { topic: Topic; at: number } | undefined;
   /** The latest state of each task that it has received, by the id of the task. */
   readonly tasks = new Map<string, TaskState>();
-  readonly #said = new Conversation();
+  readonly #conversation = new Conversation();
   readonly #watch: Watch;
   #honored: SubscriptionFilter | undefined;
-  readonly #following: Following;
+  readonly #events: SubscriptionEvents;
 
   constructor(
     name: string,
     requested: SubscriptionFilter,
     endpoint: Endpoint,
-    following: Following,
+    events: SubscriptionEvents,
   ) {
     this.name = name;
     this.requested = requested;
-    this.#following = following;
-    const stale = (subject: Subject) => () => following.onStale(subject);
+    this.#events = events;
+    const stale = (topic: Topic) => () => events.onStale(topic);
     this.#watch = watch(
       endpoint.url,
       requested,
       {
         ...{ tools: stale('tools'), prompts: stale('prompts'), resources: stale('resources') },
-        resource: following.onStale,
-        task: (task) => this.#note(task),
+        resource: events.onStale,
+        task: (task) => this.#updateTask(task),
       },
       {
         clientInfo: CLIENT,
         ...(endpoint.token === '' ? {} : { token: endpoint.token }),
-        onMessage: ({ direction, text }) => this.#see(direction, text),
+        onMessage: ({ direction, text }) => this.#handleMessage(direction, text),
       },
     );
-    this.#watch.subscribe(following.onChange);
+    this.#watch.subscribe(events.onChange);
   }
 
-  /** What it is doing. */
+  /** The state of the watch. */
   get state(): Watch['state'] {
     return this.#watch.state;
   }
 
   /**
-   * What the server honors of what was requested, or did when it was live last; undefined until it
-   * has said so.
+   * The part of the requested filter that the server honors, or honored when the subscription was
+   * last live; undefined before the first acknowledgment.
    */
   get honored(): SubscriptionFilter | undefined {
     this.#honored = this.#watch.honored ?? this.#honored;
     return this.#honored;
   }
 
-  /** How often it was opened again. */
+  /** How often it was reopened. */
   get reconnects(): number {
     return this.#watch.reconnects;
   }
 
-  /** Why it waits or has stopped. */
-  get trouble(): string | undefined {
+  /** Why it waits or has stopped, as text. */
+  get errorText(): string | undefined {
     const { error } = this.#watch;
     if (error === undefined || error.message.includes(error.code)) return error?.message;
     return `${error.message} (${error.code})`;
   }
 
-  /** Gives it up. */
+  /** Ends the subscription. */
   close(): Promise<void> {
     return this.#watch.close();
   }
 
-  #note(task: TaskState): void {
+  #updateTask(task: TaskState): void {
     this.tasks.set(task.taskId, task);
-    this.#following.onChange();
+    this.#events.onChange();
   }
 
-  #see(direction: 'in' | 'out', text: string): void {
-    const frame = this.#said.frame({ at: now(), source: this.name, direction, text });
+  #handleMessage(direction: 'in' | 'out', text: string): void {
+    const frame = this.#conversation.frame({ at: now(), source: this.name, direction, text });
     if (frame.kind === 'request' || frame.kind === 'ack') this.id = frame.subscription ?? this.id;
     if (direction === 'in') this.frames += 1;
-    if (frame.about !== undefined) this.cue = { subject: frame.about, at: frame.at };
-    this.#following.onFrame(frame);
-    this.#following.onChange();
+    if (frame.topic !== undefined) this.cue = { topic: frame.topic, at: frame.at };
+    this.#events.onFrame(frame);
+    this.#events.onChange();
   }
 }

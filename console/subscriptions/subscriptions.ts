@@ -1,69 +1,69 @@
 import type { SubscriptionFilter } from 'mcp-listen';
-import { element, found, write } from '../dom.js';
+import { byId, element, setText } from '../dom.js';
 import type { Endpoint } from '../mcp/endpoint.js';
-import type { Subject } from '../mcp/subject.js';
+import type { Topic } from '../mcp/topic.js';
 import { repaint } from '../repaint.js';
 import { accepts } from './filter.js';
 import { nameOf } from './name.js';
-import { type Following, Subscription } from './subscription.js';
+import { Subscription, type SubscriptionEvents } from './subscription.js';
 import { SubscriptionCard } from './subscription-card.js';
 
-/** The subscriptions side by side. */
+/** The cards of all subscriptions. */
 export class Subscriptions {
-  readonly #place = found('subscriptions', HTMLElement);
-  readonly #count = found('subscriptions-count', HTMLElement);
-  readonly #empty = element('p', { class: 'empty' }, NOBODY);
+  readonly #container = byId('subscriptions', HTMLElement);
+  readonly #count = byId('subscriptions-count', HTMLElement);
+  readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
   readonly #cards = new Map<Subscription, SubscriptionCard>();
-  readonly #following: SubscriptionsFollowing;
-  readonly #paint = repaint(() => this.#all());
+  readonly #events: SubscriptionsEvents;
+  readonly #paint = repaint(() => this.#paintAll());
   #opened = 0;
 
-  constructor(following: SubscriptionsFollowing) {
-    this.#following = following;
+  constructor(events: SubscriptionsEvents) {
+    this.#events = events;
     setInterval(() => this.#tick(), 1_000);
-    this.#listed();
+    this.#updateList();
   }
 
-  /** Opens one more. */
+  /** Opens a subscription. */
   open(endpoint: Endpoint, filter: SubscriptionFilter): Subscription {
     const name = nameOf(this.#opened);
     this.#opened += 1;
     const subscription = new Subscription(name, filter, endpoint, {
-      ...this.#following,
+      ...this.#events,
       onChange: this.#paint,
     });
     const card = new SubscriptionCard(subscription, () => this.#forget(subscription));
     this.#cards.set(subscription, card);
-    this.#place.append(card.card);
-    this.#listed();
+    this.#container.append(card.card);
+    this.#updateList();
     return subscription;
   }
 
-  /** The names of those that will hear of this. */
-  hearing(subject: Subject): string[] {
-    const hearing = [...this.#cards.keys()].filter(
-      ({ honored, state }) => state === 'live' && accepts(honored, subject),
+  /** Returns the names of the subscriptions that will receive a cue for a topic. */
+  listenersOf(topic: Topic): string[] {
+    const listeners = [...this.#cards.keys()].filter(
+      ({ honored, state }) => state === 'live' && accepts(honored, topic),
     );
-    return hearing.map(({ name }) => name);
+    return listeners.map(({ name }) => name);
   }
 
   #forget(subscription: Subscription): void {
     this.#cards.get(subscription)?.card.remove();
     this.#cards.delete(subscription);
-    this.#listed();
+    this.#updateList();
   }
 
-  #listed(): void {
-    if (this.#cards.size === 0) this.#place.append(this.#empty);
+  #updateList(): void {
+    if (this.#cards.size === 0) this.#container.append(this.#empty);
     else this.#empty.remove();
-    this.#following.onNames([...this.#cards.keys()].map(({ name }) => name));
-    this.#all();
+    this.#events.onNames([...this.#cards.keys()].map(({ name }) => name));
+    this.#paintAll();
   }
 
-  #all(): void {
+  #paintAll(): void {
     for (const card of this.#cards.values()) card.paint();
     const live = [...this.#cards.keys()].filter(({ state }) => state === 'live').length;
-    write(this.#count, this.#cards.size === 0 ? '' : `${live} of ${this.#cards.size} live`);
+    setText(this.#count, this.#cards.size === 0 ? '' : `${live} of ${this.#cards.size} live`);
   }
 
   #tick(): void {
@@ -72,10 +72,10 @@ export class Subscriptions {
 }
 
 /** Receives the events of all subscriptions. */
-export interface SubscriptionsFollowing extends Omit<Following, 'onChange'> {
-  /** These are there now. */
+export interface SubscriptionsEvents extends Omit<SubscriptionEvents, 'onChange'> {
+  /** Called with the names of all subscriptions. */
   onNames: (names: string[]) => void;
 }
 
-const NOBODY =
-  'Nobody listens yet. Tick what you want to hear of, then open a subscription; open several to compare them.';
+const EMPTY_TEXT =
+  'No subscription is open. Select topics, then open a subscription; open several to compare them.';

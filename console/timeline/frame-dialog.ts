@@ -1,12 +1,12 @@
-import { element, write } from '../dom.js';
+import { element, setText } from '../dom.js';
+import { timeOfDay } from '../format.js';
 import type { Frame } from '../mcp/frame.js';
-import { timeOfDay } from '../moment.js';
-import { coloured } from './json-text.js';
+import { highlighted } from './json-text.js';
 
-/** Shows one frame as JSON, laid out and as it stood on the wire. */
+/** Shows one frame as indented JSON and as the original text. */
 export class FrameDialog {
   readonly #title = element('h2', { id: 'frame-title' });
-  readonly #about = element('p', { class: 'note' });
+  readonly #summary = element('p', { class: 'note' });
   readonly #json = element('pre', {
     class: 'json',
     tabindex: 0,
@@ -26,24 +26,19 @@ export class FrameDialog {
   constructor() {
     const close = element('button', { type: 'button', class: 'primary' }, 'Close');
     close.addEventListener('click', () => this.#dialog.close());
-    this.#copy.addEventListener('click', () => void this.#copied());
-    // A click beside the dialog falls on the dialog itself.
+    this.#copy.addEventListener('click', () => void this.#copyText());
+    // A click on the backdrop has the dialog itself as its target.
     this.#dialog.addEventListener(
       'click',
       ({ target }) => target === this.#dialog && this.#dialog.close(),
     );
-    const raw = element(
-      'details',
-      {},
-      element('summary', {}, 'As it stood on the wire'),
-      this.#raw,
-    );
+    const raw = element('details', {}, element('summary', {}, 'Raw text'), this.#raw);
     const foot = element('div', { class: 'foot row' }, this.#copy, close);
     this.#dialog.append(
       element(
         'div',
         { class: 'inner' },
-        element('header', {}, this.#title, this.#about),
+        element('header', {}, this.#title, this.#summary),
         this.#json,
         raw,
         foot,
@@ -56,21 +51,24 @@ export class FrameDialog {
   open(frame: Frame): void {
     const { at, direction, source, text, title } = frame;
     this.#text = text;
-    write(this.#title, title);
+    setText(this.#title, title);
     const who = source === 'page' ? 'this page' : `subscription ${source}`;
-    write(this.#about, `${direction === 'in' ? 'Received' : 'Sent'} by ${who} at ${timeOfDay(at)}`);
-    this.#json.replaceChildren(...coloured(text));
-    write(this.#raw, text);
-    write(this.#copy, 'Copy');
+    setText(
+      this.#summary,
+      `${direction === 'in' ? 'Received' : 'Sent'} by ${who} at ${timeOfDay(at)}`,
+    );
+    this.#json.replaceChildren(...highlighted(text));
+    setText(this.#raw, text);
+    setText(this.#copy, 'Copy');
     this.#dialog.showModal();
   }
 
-  async #copied(): Promise<void> {
+  async #copyText(): Promise<void> {
     try {
       await navigator.clipboard.writeText(this.#text);
-      write(this.#copy, 'Copied');
+      setText(this.#copy, 'Copied');
     } catch {
-      write(this.#copy, 'The browser refused');
+      setText(this.#copy, 'Copying failed');
     }
   }
 }

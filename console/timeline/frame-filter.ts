@@ -1,25 +1,25 @@
-import { element, found } from '../dom.js';
+import { byId, element } from '../dom.js';
 import type { Frame } from '../mcp/frame.js';
 
-/** Which frames the timeline shows: those of one source, of one kind, with a text in them. */
+/** The filter of the timeline: by source, by kind and by text. */
 export class FrameFilter {
-  readonly #text = found('filter-text', HTMLInputElement);
-  readonly #source = found('filter-source', HTMLSelectElement);
-  readonly #kind = found('filter-kind', HTMLSelectElement);
+  readonly #text = byId('filter-text', HTMLInputElement);
+  readonly #source = byId('filter-source', HTMLSelectElement);
+  readonly #kind = byId('filter-kind', HTMLSelectElement);
 
-  /** @param changed - called when it is another filter. */
-  constructor(changed: () => void) {
+  /** @param onChange - called when the filter changes. */
+  constructor(onChange: () => void) {
     this.#kind.append(...KINDS.map(([value, label]) => element('option', { value }, label)));
     this.sources([]);
     for (const field of [this.#text, this.#source, this.#kind])
-      field.addEventListener('input', changed);
+      field.addEventListener('input', onChange);
   }
 
-  /** Offers these subscriptions; the one that is chosen stays so while it is offered. */
+  /** Offers these subscriptions; the selected one stays selected if it is still among them. */
   sources(names: readonly string[]): void {
     const chosen = this.#source.value;
     const offered = [
-      ['', 'Everybody'],
+      ['', 'All sources'],
       ...names.map((name) => [name, `Subscription ${name}`]),
       ['page', 'This page'],
     ];
@@ -30,12 +30,12 @@ export class FrameFilter {
     );
   }
 
-  /** Whether everything is shown. */
+  /** Whether the filter accepts everything. */
   get isOpen(): boolean {
     return this.#text.value === '' && this.#source.value === '' && this.#kind.value === '';
   }
 
-  /** Whether the timeline shows a frame, as the filter stands now. */
+  /** Returns a predicate for frames, according to the current filter. */
   get accepts(): (frame: Frame) => boolean {
     const [text, source, kind] = [
       this.#text.value.toLowerCase(),
@@ -50,7 +50,7 @@ export class FrameFilter {
 }
 
 const KINDS = [
-  ['', 'Every kind'],
+  ['', 'All kinds'],
   ['cue', 'Cues'],
   ['ack', 'Acknowledgments'],
   ['request', 'Requests'],

@@ -1,17 +1,17 @@
-import { found } from '../dom.js';
+import { byId } from '../dom.js';
 import type { Frame } from '../mcp/frame.js';
 import { frameRow } from './frame-row.js';
 
 /**
- * The lines of the timeline, newest first. One of them takes part in the order of tabs, arrow keys
- * go on from there.
+ * The rows of the timeline, newest first. One of them is in the tab order, and arrow keys move
+ * between them.
  */
 export class FrameList {
-  readonly #list = found('frames', HTMLOListElement);
+  readonly #list = byId('frames', HTMLOListElement);
   readonly #frames = new WeakMap<Element, Frame>();
   readonly #open: (frame: Frame) => void;
 
-  /** @param open - called with the frame of a line that is chosen. */
+  /** @param open - called with the frame of a selected row. */
   constructor(open: (frame: Frame) => void) {
     this.#open = open;
     this.#list.addEventListener('click', ({ target }) => this.#choose(target));
@@ -25,12 +25,12 @@ export class FrameList {
     this.#tab();
   }
 
-  /** Shows these frames, newest first, above those that are shown; the last ones make room. */
+  /** Adds these frames, newest first, at the top; removes the oldest rows beyond the maximum. */
   prepend(frames: readonly Frame[]): void {
     this.#list.prepend(...frames.slice(0, MAX_ROWS).map((frame) => this.#row(frame)));
     while (this.#list.childElementCount > MAX_ROWS) {
       const last = this.#list.lastElementChild;
-      // A line that has the focus stays.
+      // A row that has the focus stays.
       if (last === null || last.contains(document.activeElement)) break;
       last.remove();
     }
@@ -85,5 +85,5 @@ export class FrameList {
   }
 }
 
-/** How many lines are in the page at most; what is older is found by filtering. */
+/** Maximum number of rows in the page; older frames are found with the filter. */
 export const MAX_ROWS = 200;

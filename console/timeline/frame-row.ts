@@ -1,11 +1,11 @@
 import { element } from '../dom.js';
+import { timeOfDay } from '../format.js';
 import type { Frame } from '../mcp/frame.js';
-import { timeOfDay } from '../moment.js';
 import { badge } from '../subscriptions/badge.js';
 
-/** A frame as a line of the timeline: when, whose, in or out, what, about what, how long. */
+/** Returns the row of a frame: time, source, direction, title, detail and size. */
 export function frameRow(frame: Frame): HTMLLIElement {
-  const { at, source, direction, kind, title, subject, text } = frame;
+  const { at, source, direction, kind, title, detail, text } = frame;
   const arrow = element(
     'span',
     { class: 'arrow', 'aria-hidden': 'true' },
@@ -17,14 +17,14 @@ export function frameRow(frame: Frame): HTMLLIElement {
     element('time', { class: 'when' }, timeOfDay(at)),
     badge(source),
     arrow,
-    element('span', { class: 'unseen' }, direction === 'in' ? ' received ' : ' sent '),
+    element('span', { class: 'visually-hidden' }, direction === 'in' ? ' received ' : ' sent '),
     element('span', { class: 'what' }, title),
-    element('span', { class: 'about' }, ` ${subject}`),
+    element('span', { class: 'about' }, ` ${detail}`),
     element(
       'span',
       { class: 'size' },
       ` ${text.length}`,
-      element('span', { class: 'unseen' }, ' characters'),
+      element('span', { class: 'visually-hidden' }, ' characters'),
     ),
   );
   return element('li', {}, button);

@@ -1,44 +1,44 @@
 import type { Frame } from '../mcp/frame.js';
 
-/** The latest frames, oldest first; the oldest make room. */
+/** The latest frames, oldest first; the oldest are dropped. */
 export class History {
   #frames: Frame[] = [];
   #seen = 0;
 
-  /** How many frames there have been. */
+  /** Number of frames since the last `clear`. */
   get seen(): number {
     return this.#seen;
   }
 
-  /** How many are kept. */
+  /** Number of frames that are kept. */
   get kept(): number {
     return this.#frames.length;
   }
 
-  /** Keeps one more. */
+  /** Adds a frame. */
   add(frame: Frame): void {
     this.#seen += 1;
     this.#frames.push(frame);
-    // A slice at a time: moving everything by one place for each frame would cost what is kept.
-    if (this.#frames.length > MOST + SLICE) this.#frames = this.#frames.slice(-MOST);
+    // Drops frames in batches, because each drop moves all remaining frames.
+    if (this.#frames.length > MAX_FRAMES + SLICE) this.#frames = this.#frames.slice(-MAX_FRAMES);
   }
 
-  /** The latest `most` frames that `accepts`, newest first. */
-  latest(most: number, accepts: (frame: Frame) => boolean): Frame[] {
+  /** Returns the latest `max` frames that `accepts` accepts, newest first. */
+  latest(max: number, accepts: (frame: Frame) => boolean): Frame[] {
     const latest: Frame[] = [];
-    for (let index = this.#frames.length - 1; index >= 0 && latest.length < most; index -= 1) {
+    for (let index = this.#frames.length - 1; index >= 0 && latest.length < max; index -= 1) {
       const frame = this.#frames[index];
       if (frame !== undefined && accepts(frame)) latest.push(frame);
     }
     return latest;
   }
 
-  /** Forgets all of them. */
+  /** Drops all frames. */
   clear(): void {
     this.#frames = [];
     this.#seen = 0;
   }
 }
 
-const MOST = 5_000;
+const MAX_FRAMES = 5_000;
 const SLICE = 500;

@@ -1,24 +1,27 @@
 import { element } from '../dom.js';
 
 /**
- * JSON text laid out, in pieces that tell names, texts and other values apart; what is no JSON
- * stays as it is.
+ * Returns JSON text with indentation and highlighted names, strings and other values; other text
+ * unchanged.
  */
-export function coloured(text: string): (Node | string)[] {
+export function highlighted(text: string): (Node | string)[] {
   const pieces: (Node | string)[] = [];
-  const laidOut = layOut(text);
+  const indentedText = indented(text);
   let end = 0;
-  for (const match of laidOut.matchAll(TOKEN)) {
+  for (const match of indentedText.matchAll(TOKEN)) {
     const kind =
       Object.entries(match.groups ?? {}).find(([, value]) => value !== undefined)?.[0] ?? '';
-    pieces.push(laidOut.slice(end, match.index), element('span', { class: kind }, match[0]));
+    pieces.push(indentedText.slice(end, match.index), element('span', { class: kind }, match[0]));
     end = match.index + match[0].length;
   }
-  return [...pieces, laidOut.slice(end)];
+  return [...pieces, indentedText.slice(end)];
 }
 
-/** Numbers longer than JavaScript's keep their digits: they are what ids are made of. */
-function layOut(text: string): string {
+/**
+ * Indents JSON. Numbers beyond the precision of JavaScript keep their digits, because ids may be
+ * such numbers.
+ */
+function indented(text: string): string {
   try {
     const keep = (_key: string, value: unknown, context?: { source?: string }): unknown =>
       typeof value === 'number' && context?.source !== undefined
@@ -34,5 +37,13 @@ function rawJson(source: string, value: number): unknown {
   return (JSON as { rawJSON?: (text: string) => unknown }).rawJSON?.(source) ?? value;
 }
 
-const TOKEN =
-  /(?<name>"(?:[^"\\]|\\.)*"(?=:))|(?<text>"(?:[^"\\]|\\.)*")|(?<value>-?\d[\d.eE+-]*|true|false|null)/g;
+const TOKEN = new RegExp(
+  [
+    /(?<name>"(?:[^"\\]|\\.)*"(?=:))/,
+    /(?<text>"(?:[^"\\]|\\.)*")/,
+    /(?<value>-?\d[\d.eE+-]*|true|false|null)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);

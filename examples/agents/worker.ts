@@ -12,7 +12,7 @@ function lampServer() {
     { capabilities: { resources: { subscribe: true } } },
   );
   server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
-    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+    contents: [{ uri: 'lamp://desk', text: 'A lamp does not know whether it is on.' }],
   }));
   server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
     await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
@@ -21,8 +21,8 @@ function lampServer() {
   return server;
 }
 
-// The Agents SDK takes no bus: listens are answered in front of it, and everything else reaches it
-// with `env` and `ctx`.
+// The handler of the Agents SDK accepts no bus. Listen requests are answered here; all other
+// requests are passed to it, with `env` and `ctx`.
 const bus = durableObjectBus(env.MCP_BUS);
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 

@@ -28,12 +28,12 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
-// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may
-// ask.
+// By default only programs of this machine can connect. Set HOST to 0.0.0.0 only behind a proxy
+// that authenticates callers.
 const hostname = process.env.HOST ?? '127.0.0.1';
 
-// Bun ends connections that are silent for 10 seconds, which is sooner than the keep-alive of a
-// stream.
+// By default Bun closes connections that are silent for 10 seconds, before a stream sends its first
+// keep-alive.
 const http = Bun.serve({
   hostname,
   port,
@@ -41,7 +41,7 @@ const http = Bun.serve({
   fetch: (request) => server.fetch(request),
 });
 
-// Clients that listen come back to the process that takes over; then this one can exit.
+// Ends the streams over 5 seconds. Their clients reconnect to the next process, and this one exits.
 process.once('SIGTERM', async () => {
   await server.drain({ windowMs: 5_000 });
   await http.stop();

@@ -29,13 +29,13 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
-// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may
-// ask.
+// By default only programs of this machine can connect. Set HOST to 0.0.0.0 only behind a proxy
+// that authenticates callers.
 const hostname = process.env.HOST ?? '127.0.0.1';
 
 const http = Deno.serve({ hostname, port }, (request) => server.fetch(request));
 
-// Clients that listen come back to the process that takes over; then this one can exit.
+// Ends the streams over 5 seconds. Their clients reconnect to the next process, and this one exits.
 Deno.addSignalListener('SIGTERM', async () => {
   await server.drain({ windowMs: 5_000 });
   await http.shutdown();

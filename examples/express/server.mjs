@@ -30,8 +30,8 @@ function lampServer() {
 const bus = new InMemoryBus();
 const server = createListenHandler(createMcpHandler(publishChanges(lampServer, bus)), { bus });
 const port = Number(process.env.PORT ?? 8787);
-// Programs of this machine alone reach it; 0.0.0.0 is for where something in front says who may
-// ask.
+// By default only programs of this machine can connect. Set HOST to 0.0.0.0 only behind a proxy
+// that authenticates callers.
 const host = process.env.HOST ?? '127.0.0.1';
 
 const app = express();
@@ -41,7 +41,7 @@ app.all('/mcp', handler);
 
 app.listen(port, host, () => console.log(`The lamp is at http://${host}:${port}/mcp`));
 
-// Every client gets what is pending and the result; those that read slowly have five seconds.
+// Each stream ends with its pending notifications and its result. Slow readers have 5 seconds.
 process.once('SIGTERM', async () => {
   await server.close();
   await handler.flushed(5_000);

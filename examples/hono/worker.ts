@@ -13,7 +13,7 @@ function lampServer() {
     { capabilities: { resources: { subscribe: true } } },
   );
   server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
-    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+    contents: [{ uri: 'lamp://desk', text: 'A lamp does not know whether it is on.' }],
   }));
   server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
     await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
@@ -31,7 +31,7 @@ const mcp = listen<App>(createMcpHandler(publishChanges(lampServer, bus)), {
 });
 
 const app = new Hono<App>();
-// This takes everybody at their word: here goes your login.
+// Replace this with your login: it trusts any name that the caller sends.
 app.use('/mcp', async (context, next) => {
   context.set('user', context.req.header('x-user'));
   await next();

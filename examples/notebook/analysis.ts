@@ -1,4 +1,4 @@
-/** What `run_analysis` finds in a text. */
+/** The result of `run_analysis`. */
 export interface Analysis {
   characters: number;
   words: number;
@@ -6,8 +6,8 @@ export interface Analysis {
 }
 
 /**
- * Counts the characters and words of a text and names its most frequent words, ties in alphabetical
- * order.
+ * Counts the characters and words of a text, and returns its most frequent words. Words of equal
+ * frequency are in alphabetical order.
  */
 export function analyse(text: string): Analysis {
   const words = text.toLowerCase().match(WORD) ?? [];

@@ -1,14 +1,14 @@
 /**
- * Whether a request carries `Authorization: Bearer <secret>`. The digests are compared in constant
- * time, so an answer tells nothing of how much of a guess was right.
+ * Returns whether a request carries `Authorization: Bearer <secret>`. Compares digests in constant
+ * time, so that the response time does not reveal how much of a guess was right.
  */
 export async function bears(request: Request, secret: string): Promise<boolean> {
   const [scheme = '', token = ''] = (request.headers.get('authorization') ?? '').split(' ');
-  const [given, wanted] = await Promise.all([digest(token), digest(secret)]);
-  return crypto.subtle.timingSafeEqual(given, wanted) && scheme.toLowerCase() === 'bearer';
+  const [actual, expected] = await Promise.all([digest(token), digest(secret)]);
+  return crypto.subtle.timingSafeEqual(actual, expected) && scheme.toLowerCase() === 'bearer';
 }
 
-/** The answer to a request without the secret. */
+/** Returns the response to a request without the secret. */
 export function unauthorized(): Response {
   return Response.json(
     { error: 'unauthorized' },

@@ -3,14 +3,14 @@ import page from '../../.build/console/index.html';
 import script from '../../.build/console/script.txt';
 import style from '../../.build/console/style.txt';
 
-/** The console at `/`, or one of the files that it loads; undefined for every other path. */
+/** Returns the console at `/`, or one of the files that it loads; undefined for any other path. */
 export function consoleFile(request: Request, url: URL): Response | undefined {
   const file = url.pathname === '/' ? pageFor(url.origin) : FILES[url.pathname];
   if (file === undefined) return undefined;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return new Response(null, { status: 405, headers: { Allow: 'GET, HEAD' } });
   }
-  const cached = NAMED.has(url.pathname + url.search)
+  const cached = IMMUTABLE.has(url.pathname + url.search)
     ? 'public, max-age=31536000, immutable'
     : 'no-cache';
   return new Response(file.body, {
@@ -19,11 +19,14 @@ export function consoleFile(request: Request, url: URL): Response | undefined {
 }
 
 function pageFor(origin: string): File {
-  return { body: page.replaceAll('{{origin}}', plain(origin)), type: 'text/html; charset=utf-8' };
+  return {
+    body: page.replaceAll('{{origin}}', safeOrigin(origin)),
+    type: 'text/html; charset=utf-8',
+  };
 }
 
-// A host name may hold quotes and ampersands, and this one ends up in HTML and in a shell.
-function plain(origin: string): string {
+// A host name may contain quotes and ampersands. This one is inserted into HTML and shell commands.
+function safeOrigin(origin: string): string {
   return origin.replace(/[^\w.:/[\]-]/g, '');
 }
 
@@ -39,13 +42,15 @@ const FILES: Partial<Record<string, File>> = {
 };
 
 /**
- * The addresses of the files as the page and its script name them, with a digest: what they hold
- * never changes.
+ * The URLs with a digest under which the page and its script load the files. The content at such a
+ * URL never changes.
  */
-const NAMED = new Set([page, script].flatMap((text) => text.match(/\/console\.\w+\?v=\w+/g) ?? []));
+const IMMUTABLE = new Set(
+  [page, script].flatMap((text) => text.match(/\/console\.\w+\?v=\w+/g) ?? []),
+);
 
-// The console connects to any endpoint that its user names: over HTTPS, or of this machine. A page
-// cannot tell in advance which one that will be, so the policy cannot be narrower.
+// The console connects to any endpoint that its user enters, over HTTPS or on this machine. It is
+// not known in advance, so the policy cannot be narrower.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",

@@ -2,50 +2,49 @@ declare namespace Cloudflare {
   interface Env {
     MCP_BUS: DurableObjectNamespace<import('mcp-listen/cloudflare').SubscriptionBus>;
     NOTEBOOK: DurableObjectNamespace<import('./notebook.js').Notebook>;
-    /** `on`: the tools that write into the notebook are listed and can be called. */
+    /** `on` lists the tools that write to the notebook. */
     NOTEBOOK_WRITE?: string;
-    /** `on`: the console is served at `/`. */
+    /** `on` serves the console at `/`. */
     CONSOLE?: string;
     /**
-     * The hosts that requests may name, with commas between them; without it all but a rebound
-     * name.
+     * The host names that requests may use, separated by commas. If unset, any name except one that
+     * is rebound to this machine.
      */
     ALLOWED_HOSTS?: string;
-    /** The secret of publishers, at least 16 bytes. Without it nothing is published over HTTP. */
+    /** The publish secret, at least 16 bytes. If unset, publishing over HTTP is disabled. */
     PUBLISH_TOKEN?: string;
     /**
-     * The MCP endpoint of a server: this Worker is a gateway in front of it. Without it the
-     * notebook is served.
+     * The MCP endpoint of an upstream server: this Worker is then a gateway to it. If unset, the
+     * Worker serves the notebook.
      */
     UPSTREAM?: string;
-    /** Authorizes what watches that server. */
+    /** The bearer token with which the gateway watches the upstream server. */
     UPSTREAM_TOKEN?: string;
-    /** `off`: the server is not watched, it publishes by itself. */
+    /** `off` disables the watch: the upstream server publishes its changes itself. */
     UPSTREAM_WATCH?: string;
-    /** `acknowledged` or `admitted`: what callers of the gateway receive; see docs/gateway.md. */
+    /** `acknowledged` or `admitted`: what callers may receive; see docs/gateway.md. */
     UPSTREAM_RIGHTS?: string;
     /**
-     * Names of header fields that identify a caller, beside Authorization and Cookie, with commas
-     * between them.
+     * Names of header fields that identify a caller, in addition to Authorization and Cookie,
+     * separated by commas.
      */
     CREDENTIAL_HEADERS?: string;
     /**
-     * `admitted` or `refused` (default): callers to whom the server answers that it has no
-     * server/discover.
+     * `admitted` or `refused` (default): how to treat callers for whom the upstream server does not
+     * support server/discover.
      */
     UNKNOWN_METHOD?: string;
-    /** `host` or `path`: what tells the tenants of the gateway apart. Without it there is one. */
+    /** `host` or `path`: what identifies the tenant of a request. If unset, there is only one. */
     TENANTS?: string;
     /**
-     * The tenants, with commas between them: their hosts, or what stands before `/mcp` in their
-     * paths.
+     * The tenants, separated by commas: their hosts, or the part of their paths before `/mcp`.
      */
     TENANT_NAMES?: string;
-    /** `on`: everyone may read the numbers. Without it they take `PUBLISH_TOKEN`. */
+    /** `on` makes `/stats` public. Otherwise it requires `PUBLISH_TOKEN`. */
     STATS_OPEN?: string;
-    /** The secret that opens /metrics, at least 16 bytes; without it there is no such path. */
+    /** The bearer token of `/metrics`, at least 16 bytes. If unset, there is no such path. */
     METRICS_TOKEN?: string;
-    /** A dataset of Workers Analytics Engine, which is written the numbers of every isolate. */
+    /** A dataset of Workers Analytics Engine for the metrics of every isolate. */
     ANALYTICS?: import('mcp-listen').AnalyticsDataset;
   }
 }

@@ -20,22 +20,19 @@ const {
   UPSTREAM_WATCH,
 } = env;
 
-// Judged without a server behind, too: tenants of a notebook would be a mistake.
+// Also checked without an upstream server: a notebook cannot have tenants.
 const tenants = tenancy(env);
 
-/** What callers receive; see docs/gateway.md, Rights. */
+/** What callers may receive; see docs/gateway.md, Rights. */
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
-/**
- * Stands in front of the MCP server at UPSTREAM; undefined: there is none, and the notebook is
- * served.
- */
-export const gate = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
+/** The gateway to the MCP server at UPSTREAM; undefined without one: the notebook is served. */
+export const gateway = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
 
-/** The bus of both: behind a gateway it watches the server, too. */
+/** The bus of the notebook or the gateway. For a gateway it also watches the upstream server. */
 export class SubscriptionBus extends PlainBus {
-  static override watcher = watchUpstream(watched);
+  static override watcher = watchUpstream(watchedServer);
   static override events = eventLog();
 }
 
@@ -53,20 +50,20 @@ function gateOptions(): GatewayOptions {
 }
 
 /**
- * Without a token the watch receives only what the server sends to callers without credentials. Of
- * tenants, only the server knows who belongs to which.
+ * Returns what callers may receive. Without a token, the watch receives only what the server sends
+ * to callers without credentials. With tenants, only the server knows whose caller it is.
  */
 function rightsOfCallers(): 'acknowledged' | 'admitted' {
   return rights ?? (UPSTREAM_TOKEN || TENANTS ? 'acknowledged' : 'admitted');
 }
 
-function watched(): Upstream | undefined {
+function watchedServer(): Upstream | undefined {
   if (!UPSTREAM || !isWatching) return undefined;
   const tasks = rightsOfCallers() === 'acknowledged';
   return { url: UPSTREAM, tasks, ...(UPSTREAM_TOKEN && { token: UPSTREAM_TOKEN }) };
 }
 
-/** Returns a variable that has one of these values, or is not set; throws for any other value. */
+/** Returns a variable that must have one of these values or be unset; throws otherwise. */
 function oneOf<Value extends string>(
   name: string,
   value: string | undefined,

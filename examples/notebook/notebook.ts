@@ -5,10 +5,10 @@ import { noteChanged } from './events.js';
 import { changed, type Outcome, type Refusal, refused, unchanged } from './outcome.js';
 import { parseQuery, type Query } from './query.js';
 
-/** What a query came to: its rows, or why it was not run. */
+/** The outcome of a query: its rows, or why it was not run. */
 export type Rows = { refused: false; rows: Record<string, SqlStorageValue>[] } | Refusal;
 
-/** What the server lists at this moment, as one small value. */
+/** Everything that the server lists at this moment. */
 export interface Catalogue {
   notes: string[];
   prompts: { name: string; opening: string }[];
@@ -23,19 +23,19 @@ export interface Hit {
   line: string;
 }
 
-/** The address of a note as a resource. */
+/** Returns the URI of a note. */
 export function noteUri(name: string): string {
   return `note://${name}`;
 }
 
-/** The address of the analysis resource. */
+/** The URI of the analysis resource. */
 export const ANALYSIS_URI = 'analysis://latest-result';
 
-/** The demo's whole state in one SQLite object, so that every isolate sees the same catalogue. */
+/** The state of the demo, in one object with SQLite, so that all isolates list the same. */
 export class Notebook extends DurableObject {
   readonly #sql: SqlStorage;
 
-  /** Opens the notebook and, the first time ever, writes its two opening notes. */
+  /** Opens the notebook. The first time, creates its tables and two notes. */
   constructor(state: DurableObjectState, env: Cloudflare.Env) {
     super(state, env);
     this.#sql = state.storage.sql;
@@ -43,7 +43,7 @@ export class Notebook extends DurableObject {
     if (tables.length === 0) this.#sql.exec(SCHEMA);
   }
 
-  /** What the server lists now. */
+  /** Returns what the server lists now. */
   catalogue(): Catalogue {
     return {
       notes: this.#names('notes'),
@@ -58,22 +58,22 @@ export class Notebook extends DurableObject {
     };
   }
 
-  /** The text of a note, or null. */
+  /** Returns the text of a note, or null. */
   note(name: string): string | null {
     return this.#read('notes', name);
   }
 
-  /** The text of a prompt, or null. */
+  /** Returns the text of a prompt, or null. */
   prompt(name: string): string | null {
     return this.#read('prompts', name);
   }
 
-  /** The latest analysis as JSON text, or null before the first one. */
+  /** Returns the latest analysis as JSON text, or null before the first one. */
   analysis(): string | null {
     return this.#read('state', 'analysis');
   }
 
-  /** Writes a note; a new one changes the resource list as well. */
+  /** Writes a note. A new one also changes the resource list. */
   editNote(name: string, text: string): Outcome {
     const uri = noteUri(name);
     switch (this.#write('notes', name, text)) {
@@ -88,10 +88,7 @@ export class Notebook extends DurableObject {
     }
   }
 
-  /**
-   * Deletes a note, and cues the clients that watch only this note too, because their copy is
-   * stale.
-   */
+  /** Deletes a note. Also notifies the clients that subscribe to this note only. */
   deleteNote(name: string): Outcome {
     const uri = noteUri(name);
     if (!this.#remove('notes', name)) return unchanged(`There is no ${uri}.`);
@@ -105,13 +102,13 @@ export class Notebook extends DurableObject {
     return changed('Search is enabled: there is a new tool, search.', [TOOLS]);
   }
 
-  /** Takes the search tool away. */
+  /** Removes the search tool. */
   disableSearch(): Outcome {
     if (!this.#remove('state', 'search')) return unchanged('Search is already disabled.');
-    return changed('Search is disabled: the tool search is gone.', [TOOLS]);
+    return changed('Search is disabled: the tool search was removed.', [TOOLS]);
   }
 
-  /** Counts a text and keeps the result; the first result changes the resource list as well. */
+  /** Analyses a text and stores the result. The first result also changes the resource list. */
   runAnalysis(text: string): Outcome {
     const result = JSON.stringify(analyse(text));
     const written = this.#write('state', 'analysis', result);
@@ -133,10 +130,7 @@ export class Notebook extends DurableObject {
     }
   }
 
-  /**
-   * Adds a prompt, or replaces its text: a list change is the only word the protocol has for
-   * either.
-   */
+  /** Adds a prompt, or replaces its text. The protocol reports both as a change of the list. */
   addPrompt(name: string, text: string): Outcome {
     switch (this.#write('prompts', name, text)) {
       case 'full':
@@ -150,7 +144,7 @@ export class Notebook extends DurableObject {
     }
   }
 
-  /** The notes that hold the words, whatever their case, each with its first matching line. */
+  /** Returns the notes that contain the words in any case, each with its first matching line. */
   search(words: string): Hit[] {
     const wanted = words.toLowerCase();
     const notes = this.#sql.exec<Row>('SELECT name, text FROM notes ORDER BY rowid').toArray();
@@ -170,7 +164,7 @@ export class Notebook extends DurableObject {
     try {
       return { refused: false, rows: this.#sql.exec(sql, ...values).toArray() };
     } catch {
-      // SQLite itself refuses some patterns of LIKE; its own words stay in here.
+      // SQLite refuses some patterns of LIKE. Its message is not passed on.
       return refused('SQLite refused this query.');
     }
   }
@@ -194,7 +188,8 @@ export class Notebook extends DurableObject {
     if (before === text) return 'same';
     if (before === null && this.#names(table).length >= MAX_ROWS) return 'full';
     this.#sql.exec(
-      `INSERT INTO ${table} (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = excluded.text`,
+      `INSERT INTO ${table} (name, text) VALUES (?, ?)
+       ON CONFLICT (name) DO UPDATE SET text = excluded.text`,
       name,
       text,
     );
@@ -220,7 +215,7 @@ const TOOLS: ServerEvent = { kind: 'tools_list_changed' };
 const PROMPTS: ServerEvent = { kind: 'prompts_list_changed' };
 const RESOURCES: ServerEvent = { kind: 'resources_list_changed' };
 
-// The demo is open to everybody who reaches it, so its tables must not grow without end.
+// Anyone who can reach the demo may write to it, so its tables must be limited.
 const MAX_ROWS = 100;
 
 const SCHEMA = `

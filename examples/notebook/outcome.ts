@@ -1,41 +1,38 @@
 import type { ServerEvent } from 'mcp-listen';
 import type { Occurrence } from './events.js';
 
-/**
- * What a write came to: the sentence for its caller and the changes to announce, or why it was
- * refused.
- */
+/** The outcome of a write: a message and the changes to publish, or why it was refused. */
 export type Outcome = Done | Refusal;
 
-/** A write that was accepted; without changes it found everything as it should be. */
+/** A write that was accepted. It has no changes if everything was already as requested. */
 export interface Done {
   refused: false;
-  says: string;
+  message: string;
   changes: ServerEvent[];
   occurrences: Occurrence[];
 }
 
-/** A request that wrote nothing and ran nothing. */
+/** A request that was refused and had no effect. */
 export interface Refusal {
   refused: true;
-  says: string;
+  message: string;
 }
 
-/** The outcome of a write that changed something. */
+/** Returns the outcome of a write that changed something. */
 export function changed(
-  says: string,
+  message: string,
   changes: ServerEvent[],
   occurrences: Occurrence[] = [],
 ): Done {
-  return { refused: false, says, changes, occurrences };
+  return { refused: false, message, changes, occurrences };
 }
 
-/** The outcome of a write that found nothing to change. */
-export function unchanged(says: string): Done {
-  return { refused: false, says: `${says} Nothing changed.`, changes: [], occurrences: [] };
+/** Returns the outcome of a write that had nothing to change. */
+export function unchanged(message: string): Done {
+  return { refused: false, message: `${message} Nothing changed.`, changes: [], occurrences: [] };
 }
 
-/** The outcome of a request that the notebook does not carry out. */
-export function refused(says: string): Refusal {
-  return { refused: true, says };
+/** Returns the outcome of a request that the notebook refuses. */
+export function refused(message: string): Refusal {
+  return { refused: true, message };
 }

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Catalogue, Notebook } from './notebook.js';
 
-/** Lists every prompt of the notebook; the text is read when a client gets the prompt. */
+/** Lists the prompts of the notebook. Their texts are read when a client gets them. */
 export function addPrompts(
   server: McpServer,
   notebook: DurableObjectStub<Notebook>,
@@ -20,6 +20,7 @@ export function addPrompts(
 }
 
 function message(text: string | null): GetPromptResult {
-  if (text === null) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'the prompt is gone');
+  if (text === null)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'the prompt was deleted');
   return { messages: [{ role: 'user', content: { type: 'text', text } }] };
 }

@@ -1,8 +1,6 @@
 import { type Refusal, refused } from './outcome.js';
 
-/**
- * A query that is safe to run: every identifier comes from the lists below, every value is bound.
- */
+/** A query that is safe to run: identifiers come from the lists below, and values are bound. */
 export interface Query {
   refused: false;
   sql: string;
@@ -10,11 +8,11 @@ export interface Query {
 }
 
 /**
- * Reads `SELECT 1`, `SELECT 'text'` and `SELECT * | COUNT(*) | columns FROM table [WHERE column
+ * Parses `SELECT 1`, `SELECT 'text'` and `SELECT * | COUNT(*) | columns FROM table [WHERE column
  * =|<>|LIKE 'value'] [ORDER BY column [ASC|DESC]] [LIMIT n]`.
  *
- * Free SQL, even read-only, could keep the object busy without end (a recursive query), so only
- * this much is understood.
+ * No other SQL is accepted: even a read-only query can keep the object busy forever, if it is
+ * recursive.
  */
 export function parseQuery(text: string): Query | Refusal {
   const literal = LITERAL.exec(text)?.groups;
@@ -43,7 +41,8 @@ function statement(
 ): string {
   const where = field === undefined ? '' : ` WHERE ${field} ${operator} ?`;
   const sorted = order === undefined ? '' : ` ORDER BY ${order} ${direction}`;
-  return `SELECT ${what} FROM ${table}${where}${sorted} LIMIT ${Math.min(Number(limit ?? MAX_ROWS), MAX_ROWS)}`;
+  const rows = Math.min(Number(limit ?? MAX_ROWS), MAX_ROWS);
+  return `SELECT ${what} FROM ${table}${where}${sorted} LIMIT ${rows}`;
 }
 
 function literalOf({ number, value = '' }: Parts): string | number {
@@ -65,12 +64,18 @@ const LITERAL = /^\s*select\s+(?:(?<number>\d{1,15})|'(?<value>(?:[^']|'')*)')\s
 
 const SELECT = new RegExp(
   [
-    String.raw`^\s*select\s+(?<what>\*|count\(\*\)|[a-z]+(?:\s*,\s*[a-z]+)*)\s+from\s+(?<table>[a-z]+)`,
-    String.raw`(?:\s+where\s+(?<field>[a-z]+)\s*(?<operator>=|<>|\blike\b)\s*'(?<value>(?:[^']|'')*)')?`,
-    String.raw`(?:\s+order\s+by\s+(?<order>[a-z]+)(?:\s+(?<direction>asc|desc))?)?(?:\s+limit\s+(?<limit>\d{1,3}))?\s*$`,
+    String.raw`^\s*select\s+(?<what>\*|count\(\*\)|[a-z]+(?:\s*,\s*[a-z]+)*)`,
+    String.raw`\s+from\s+(?<table>[a-z]+)`,
+    String.raw`(?:\s+where\s+(?<field>[a-z]+)\s*(?<operator>=|<>|\blike\b)`,
+    String.raw`\s*'(?<value>(?:[^']|'')*)')?`,
+    String.raw`(?:\s+order\s+by\s+(?<order>[a-z]+)(?:\s+(?<direction>asc|desc))?)?`,
+    String.raw`(?:\s+limit\s+(?<limit>\d{1,3}))?\s*$`,
   ].join(''),
   'i',
 );
 
-const GRAMMAR =
-  "Only this is understood: SELECT 1, SELECT 'text', SELECT * | COUNT(*) | columns FROM notes | prompts | connections [WHERE column = | <> | LIKE 'value'] [ORDER BY column [ASC | DESC]] [LIMIT n], without a semicolon.";
+const GRAMMAR = [
+  "Supported queries: SELECT 1, SELECT 'text', SELECT * | COUNT(*) | columns",
+  "FROM notes | prompts | connections [WHERE column = | <> | LIKE 'value']",
+  '[ORDER BY column [ASC | DESC]] [LIMIT n], without a semicolon.',
+].join(' ');

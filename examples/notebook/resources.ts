@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { ANALYSIS_URI, type Catalogue, type Notebook, noteUri } from './notebook.js';
 
-/** Lists every note under its template and, once there is one, the latest analysis. */
+/** Lists the notes and, if there is one, the latest analysis. */
 export function addResources(
   server: McpServer,
   notebook: DurableObjectStub<Notebook>,
@@ -30,7 +30,7 @@ function addAnalysis(server: McpServer, notebook: DurableObjectStub<Notebook>): 
   server.registerResource(
     'latest-result',
     ANALYSIS_URI,
-    { description: 'What run_analysis found last', mimeType: 'application/json' },
+    { description: 'The last result of run_analysis', mimeType: 'application/json' },
     async (uri) => contents(uri, 'application/json', await notebook.analysis()),
   );
 }

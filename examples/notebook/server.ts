@@ -5,8 +5,8 @@ import { addResources } from './resources.js';
 import { addTools, type Publish } from './tools.js';
 
 /**
- * The MCP server for one request: it lists what the notebook holds at this moment. Without
- * `publish` nothing can be written into it.
+ * Creates the MCP server for one request, which lists what the notebook contains at this moment.
+ * Without `publish` the notebook cannot be written to.
  */
 export async function notebookServer(
   notebook: DurableObjectStub<Notebook>,
@@ -22,13 +22,14 @@ export async function notebookServer(
 
 const INFO = { name: 'mcp-listen-notebook', title: 'Notebook', version: '0.1.0' };
 
-// Said in full, because the lists may be empty and server/discover must still advertise their
-// changes.
+// Declared explicitly: the lists may be empty, and server/discover must still advertise changes.
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
 
-const INSTRUCTIONS =
-  'A notebook whose notes, prompts and tools change while you watch. Open subscriptions/listen, then call edit_note, enable_search, connect_database, run_analysis or add_prompt from anywhere.';
+const INSTRUCTIONS = [
+  'A notebook whose notes, prompts and tools change while you watch. Open subscriptions/listen,',
+  'then call edit_note, enable_search, connect_database, run_analysis or add_prompt from anywhere.',
+].join(' ');

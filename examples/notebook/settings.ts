@@ -1,29 +1,26 @@
 import { env } from 'cloudflare:workers';
 import type { FrontOptions } from 'mcp-listen';
 
-/** What the variables of this Worker switch on. All of it is off where they say nothing. */
+/** The settings of the Worker, read from its variables. Unset variables switch everything off. */
 export interface Settings {
-  /** Whether the tools that write into the notebook are listed and can be called. */
+  /** Whether there are tools that write to the notebook. */
   isWritable: boolean;
   /** Whether the console is served at `/`. */
   hasConsole: boolean;
-  /** Whether everyone may read the numbers at `/stats`. */
+  /** Whether `/stats` is public. */
   isStatsOpen: boolean;
-  /**
-   * The secret of publishers, which also opens `/stats`; without it nothing is published over HTTP.
-   */
+  /** The publish secret, also for `/stats`; if undefined, publishing over HTTP is disabled. */
   publishToken: string | undefined;
-  /** What opens `/metrics`; without it there is no such path. */
+  /** The bearer token of `/metrics`; if undefined, there is no such path. */
   metricsToken: string | undefined;
-  /** Which hosts may be named. */
+  /** Which host names are accepted. */
   front: FrontOptions;
 }
 
 /**
  * Reads the variables.
  *
- * @throws Error for a value that a variable cannot have: a Worker with a typing error does not
- * start.
+ * @throws Error for an invalid value, so that a misconfigured Worker does not start.
  */
 export function settingsOf(variables: Cloudflare.Env): Settings {
   const { ALLOWED_HOSTS } = variables;
@@ -37,7 +34,7 @@ export function settingsOf(variables: Cloudflare.Env): Settings {
   };
 }
 
-/** The entries of a list with commas, without blanks. */
+/** Returns the entries of a list separated by commas, without blanks. */
 export function listOf(text: string): string[] {
   return text
     .split(',')
@@ -50,7 +47,7 @@ function isOn(
   name: 'CONSOLE' | 'NOTEBOOK_WRITE' | 'STATS_OPEN',
 ): boolean {
   const value = variables[name] ?? '';
-  if (!['', 'off', 'on'].includes(value)) throw new Error(`${name} has to be "on" or "off"`);
+  if (!['', 'off', 'on'].includes(value)) throw new Error(`${name} must be "on" or "off"`);
   return value === 'on';
 }
 
@@ -60,13 +57,15 @@ function tokenOf(
 ): string | undefined {
   const token = variables[name] ?? '';
   if (token === '') return undefined;
-  if (new TextEncoder().encode(token).byteLength < FEWEST_BYTES) {
-    throw new Error(`${name} has less than ${FEWEST_BYTES} bytes: it could be guessed`);
+  if (new TextEncoder().encode(token).byteLength < MIN_TOKEN_BYTES) {
+    throw new Error(
+      `${name} must have at least ${MIN_TOKEN_BYTES} bytes, so that it cannot be guessed`,
+    );
   }
   return token;
 }
 
-const FEWEST_BYTES = 16;
+const MIN_TOKEN_BYTES = 16;
 
 /** The settings of this Worker. */
 export const settings = settingsOf(env);

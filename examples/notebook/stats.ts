@@ -2,27 +2,27 @@ import type { ListenStats } from 'mcp-listen';
 import type { BusStats, SubscriptionBus } from 'mcp-listen/cloudflare';
 import { bears, unauthorized } from './bearer.js';
 
-/** What `/stats` answers. */
+/** The response of `/stats`. */
 export interface Stats {
-  /** Which isolate answered: each one knows its own streams only. */
+  /** The id of the isolate that answered: each isolate knows only its own streams. */
   isolate: string;
   /** The streams of this isolate. */
   streams: ListenStats;
-  /** The bus, which all isolates share. */
+  /** The counters of the bus, which all isolates share. */
   bus: BusStats;
 }
 
-/** Who may read the numbers. */
+/** Who may read `/stats`. */
 export interface StatsAccess {
-  /** Whether everyone may: `npm start` says so, a deployment does not. */
+  /** Whether it is public: it is with `npm start`, and not when deployed. */
   isOpen: boolean;
-  /** The secret that opens them otherwise. */
+  /** The bearer token that is required otherwise. */
   secret: string | undefined;
 }
 
 /**
- * Answers `GET /stats`. The numbers tell how busy a server is, so a deployment asks for the secret
- * of publishers.
+ * Creates the handler of `GET /stats`. The counters show how busy a server is, so a deployment
+ * requires the publish secret.
  */
 export function statistics({ isOpen, secret }: StatsAccess) {
   return async (
@@ -39,5 +39,5 @@ export function statistics({ isOpen, secret }: StatsAccess) {
   };
 }
 
-// Made at the first request: Workers give no random numbers before that.
+// Created at the first request: on Workers there are no random numbers before that.
 let isolate: string | undefined;

@@ -11,10 +11,7 @@ export type Publish = (
   occurrences: readonly Occurrence[],
 ) => Promise<void>;
 
-/**
- * Registers the tools that the notebook has been given, and with `publish` those that write into
- * it.
- */
+/** Registers the tools of the notebook, and with `publish` also those that write to it. */
 export function addTools(
   server: McpServer,
   notebook: DurableObjectStub<Notebook>,
@@ -31,27 +28,31 @@ function addWriteTools(
   notebook: DurableObjectStub<Notebook>,
   publish: Publish,
 ): void {
-  const told = async (outcome: Promise<Outcome>) => announced(await outcome, publish);
-  addNoteTools(server, notebook, told);
-  addCatalogueTools(server, notebook, told);
+  const publishing = async (outcome: Promise<Outcome>) => announced(await outcome, publish);
+  addNoteTools(server, notebook, publishing);
+  addCatalogueTools(server, notebook, publishing);
 }
 
-function addNoteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, told: Told): void {
+function addNoteTools(
+  server: McpServer,
+  notebook: DurableObjectStub<Notebook>,
+  publishing: Publishing,
+): void {
   server.registerTool(
     'edit_note',
     {
       description: 'Writes a note: note://<name> changes, and a new note joins the resource list',
       inputSchema: named(NOTE_TEXT),
     },
-    ({ name, text }) => told(notebook.editNote(name, text)),
+    ({ name, text }) => publishing(notebook.editNote(name, text)),
   );
   server.registerTool(
     'delete_note',
     {
-      description: 'Deletes a note: it leaves the resource list',
+      description: 'Deletes a note and removes it from the resource list',
       inputSchema: z.object({ name: NAME }),
     },
-    ({ name }) => told(notebook.deleteNote(name)),
+    ({ name }) => publishing(notebook.deleteNote(name)),
   );
   server.registerTool(
     'run_analysis',
@@ -59,24 +60,24 @@ function addNoteTools(server: McpServer, notebook: DurableObjectStub<Notebook>, 
       description: 'Counts a text and writes analysis://latest-result',
       inputSchema: z.object({ text: ANALYSED_TEXT }),
     },
-    ({ text }) => told(notebook.runAnalysis(text)),
+    ({ text }) => publishing(notebook.runAnalysis(text)),
   );
 }
 
 function addCatalogueTools(
   server: McpServer,
   notebook: DurableObjectStub<Notebook>,
-  told: Told,
+  publishing: Publishing,
 ): void {
   server.registerTool(
     'enable_search',
     { description: 'Adds the tool search', inputSchema: NOTHING },
-    () => told(notebook.enableSearch()),
+    () => publishing(notebook.enableSearch()),
   );
   server.registerTool(
     'disable_search',
-    { description: 'Takes the tool search away', inputSchema: NOTHING },
-    () => told(notebook.disableSearch()),
+    { description: 'Removes the tool search', inputSchema: NOTHING },
+    () => publishing(notebook.disableSearch()),
   );
   server.registerTool(
     'connect_database',
@@ -84,12 +85,12 @@ function addCatalogueTools(
       description: "Adds the tool query_<name> over the notebook's own tables",
       inputSchema: z.object({ name: NAME }),
     },
-    ({ name }) => told(notebook.connectDatabase(name)),
+    ({ name }) => publishing(notebook.connectDatabase(name)),
   );
   server.registerTool(
     'add_prompt',
     { description: 'Adds a prompt, or replaces its text', inputSchema: named(PROMPT_TEXT) },
-    ({ name, text }) => told(notebook.addPrompt(name, text)),
+    ({ name, text }) => publishing(notebook.addPrompt(name, text)),
   );
 }
 
@@ -97,7 +98,7 @@ function addSearch(server: McpServer, notebook: DurableObjectStub<Notebook>): vo
   server.registerTool(
     'search',
     {
-      description: 'Finds the notes that hold some words',
+      description: 'Finds the notes that contain some words',
       inputSchema: z.object({ query: QUERY }),
     },
     async ({ query }) => json({ hits: await notebook.search(query) }),
@@ -114,22 +115,22 @@ function addQuery(server: McpServer, notebook: DurableObjectStub<Notebook>, name
     },
     async ({ sql }) => {
       const answer = await notebook.query(sql);
-      return answer.refused ? failure(answer.says) : json({ rows: answer.rows });
+      return answer.refused ? failure(answer.message) : json({ rows: answer.rows });
     },
   );
 }
 
 async function announced(outcome: Outcome, publish: Publish): Promise<CallToolResult> {
-  if (outcome.refused) return failure(outcome.says);
+  if (outcome.refused) return failure(outcome.message);
   try {
     await publish(outcome.changes, outcome.occurrences);
   } catch {
-    // The bus has reported its error; the caller must know that the write stands and that no client
+    // The bus has reported its error. The caller must know that the note was written, but no client
     // was notified.
-    return failure(`${outcome.says} It could not be announced.`);
+    return failure(`${outcome.message} It could not be announced.`);
   }
   return {
-    content: [{ type: 'text', text: outcome.says }],
+    content: [{ type: 'text', text: outcome.message }],
     structuredContent: { changes: outcome.changes },
   };
 }
@@ -138,15 +139,15 @@ function json(value: Record<string, unknown>): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value };
 }
 
-function failure(says: string): CallToolResult {
-  return { content: [{ type: 'text', text: says }], isError: true };
+function failure(message: string): CallToolResult {
+  return { content: [{ type: 'text', text: message }], isError: true };
 }
 
 function named(text: z.ZodString) {
   return z.object({ name: NAME, text });
 }
 
-type Told = (outcome: Promise<Outcome>) => Promise<CallToolResult>;
+type Publishing = (outcome: Promise<Outcome>) => Promise<CallToolResult>;
 
 // The same names serve as the authority of a URI and as part of a tool's name.
 const NAME_RULE = '1 to 40 letters, digits, "-", "_" or ".", the first a letter or digit';

@@ -10,7 +10,7 @@ import {
 import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
 import { consoleFile } from './console.js';
 import { events, type Occurrence } from './events.js';
-import { gate } from './gateway.js';
+import { gateway } from './gateway.js';
 import { notebookServer } from './server.js';
 import { settings } from './settings.js';
 import { statistics } from './stats.js';
@@ -29,53 +29,54 @@ const mcp = createListenHandler(
   { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), events, ...front },
 );
 
-/** What holds the streams of this isolate. */
-const { stats } = gate?.server() ?? mcp;
+/** The counters of the streams of this isolate. */
+const { stats } = gateway?.server() ?? mcp;
 
-/** What Prometheus reads; without a token there is none. */
-const scraped = metricsToken
+/** The endpoint for Prometheus; undefined without a token. */
+const metricsHandler = metricsToken
   ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
   : undefined;
-const numbers =
+const statsHandler =
   isStatsOpen || publishToken
     ? statistics({ isOpen: isStatsOpen, secret: publishToken })
     : undefined;
 const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
-const published = publishToken
+const publishHandler = publishToken
   ? createPublishHandler(env.MCP_BUS, { secret: publishToken, bus: BUS, ...front })
   : undefined;
 
 const screened = screen(front);
 
 /**
- * The MCP endpoint at /mcp, the notebook's or that of a server behind, and what the variables
- * switch on: the console at /, and what it publishes to and reads numbers from. Every path is
- * behind the rules for hosts and pages of the endpoint.
+ * Serves the MCP endpoint at /mcp, of the notebook or of the upstream server. If the variables say
+ * so, also serves the console at /, and the endpoints for publishing and statistics that it uses.
+ * Every path accepts only the hosts and origins that the endpoint accepts.
  */
 export default {
   async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     analyse();
-    // The endpoint screens its requests by itself, and counts what it refuses.
+    // The endpoint checks hosts and origins itself, and counts what it refuses.
     return url.pathname === '/mcp'
       ? endpoint(request)
-      : screened(request, () => elsewhere(request, url));
+      : screened(request, () => otherPath(request, url));
   },
 };
 
 function endpoint(request: Request): Promise<Response> {
-  return gate === undefined ? mcp.fetch(request) : gate.fetch(request);
+  return gateway === undefined ? mcp.fetch(request) : gateway.fetch(request);
 }
 
-async function elsewhere(request: Request, url: URL): Promise<Response> {
-  if (url.pathname === '/stats' && numbers !== undefined) return numbers(request, stats(), bus);
-  if (url.pathname === '/metrics' && scraped !== undefined) return scraped(request);
+async function otherPath(request: Request, url: URL): Promise<Response> {
+  if (url.pathname === '/stats' && statsHandler !== undefined)
+    return statsHandler(request, stats(), bus);
+  if (url.pathname === '/metrics' && metricsHandler !== undefined) return metricsHandler(request);
   const file = hasConsole ? consoleFile(request, url) : undefined;
   if (file !== undefined) return file;
-  if (gate !== undefined) return gate.fetch(request);
-  if (url.pathname === '/publish' && published !== undefined) return published(request);
-  return new Response('There is nothing here. The MCP endpoint is /mcp.\n', { status: 404 });
+  if (gateway !== undefined) return gateway.fetch(request);
+  if (url.pathname === '/publish' && publishHandler !== undefined) return publishHandler(request);
+  return new Response('Not found. The MCP endpoint is /mcp.\n', { status: 404 });
 }
 
 async function publish(

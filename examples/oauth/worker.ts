@@ -1,4 +1,4 @@
-// Every user has a lamp. The OAuth provider checks the token; `ctx.props` says whose it is.
+// Every user has a lamp. The OAuth provider checks the token; `ctx.props` identifies the user.
 import { env } from 'cloudflare:workers';
 import { OAuthProvider, type OAuthResourceContext } from '@cloudflare/workers-oauth-provider';
 import { createMcpHandler, type McpRequestContext, McpServer } from '@modelcontextprotocol/server';
@@ -7,7 +7,7 @@ import { durableObjectBus } from 'mcp-listen/cloudflare';
 
 export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
-/** What the provider keeps with each token. */
+/** The properties that the provider stores with each token. */
 interface Props {
   user: string;
 }
@@ -19,7 +19,7 @@ function lampServer({ authInfo }: McpRequestContext) {
     { capabilities: { resources: { subscribe: true } } },
   );
   server.registerResource('mine', uri, { description: 'Your lamp' }, () => ({
-    contents: [{ uri, text: 'A lamp knows only that it was switched.' }],
+    contents: [{ uri, text: 'A lamp does not know whether it is on.' }],
   }));
   server.registerTool('switch', { description: 'Switches your lamp' }, async () => {
     await server.server.sendResourceUpdated({ uri });
@@ -46,7 +46,7 @@ const server = createListenHandler<[Cloudflare.Env, ExecutionContext]>(
   },
 );
 
-/** What the OAuth provider has found out about a token, as the official SDK describes it. */
+/** Converts what the OAuth provider knows about a token to the type of the official SDK. */
 function authInfoOf(ctx: ExecutionContext): AuthInfo {
   const { auth, props } = ctx as OAuthResourceContext<Props>;
   const { clientId = '', expiresAt, scope, token } = auth;
@@ -59,7 +59,7 @@ function authInfoOf(ctx: ExecutionContext): AuthInfo {
   };
 }
 
-/** Asks who the user is. This takes everybody at their word: here goes your login. */
+/** Asks for the user's name, and trusts any answer: replace this with your login. */
 async function authorizePage(
   request: Request,
   { OAUTH_PROVIDER: oauth }: Cloudflare.Env,
@@ -77,9 +77,9 @@ async function authorizePage(
     approved.headers.set('location', redirectTo);
     return new Response(null, { status: 302, headers: approved.headers });
   }
-  const asked = await oauth.parseAuthRequest(request);
-  const { redirectHost } = await oauth.describeConsent(asked);
-  const { handle, headers } = await oauth.beginConsent(asked);
+  const authRequest = await oauth.parseAuthRequest(request);
+  const { redirectHost } = await oauth.describeConsent(authRequest);
+  const { handle, headers } = await oauth.beginConsent(authRequest);
   headers.set('content-type', 'text/html; charset=utf-8');
   const page = `<!doctype html><title>Lamp</title>
 <form method="post">

@@ -17,16 +17,16 @@ export function postgresBus(
 }
 
 /**
- * Postgres keeps no notification for a lost connection, so each reconnection is a gap: streams
- * receive one notification for everything that they subscribe to. A publish whose events have more
- * than 7,999 bytes of JSON together is refused; publish fewer at once.
+ * Postgres does not store notifications for a lost connection, so each reconnection is a gap:
+ * streams receive one notification for everything that they subscribe to. A publish of more than
+ * 7,999 bytes of JSON fails: publish fewer events at once.
  */
 class PostgresBroker implements Broker {
   readonly #settings: pg.ClientConfig;
   readonly #channel: string;
-  /** One connection, so that publishes keep their order. It is opened again after a loss. */
+  /** One connection, so that publishes keep their order. The pool reopens it after a loss. */
   readonly #pool: pg.Pool;
-  #heardAll = async (): Promise<void> => {};
+  #receivedAll = async (): Promise<void> => {};
 
   constructor(connectionString: string, channel: string) {
     const alive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
@@ -38,16 +38,16 @@ class PostgresBroker implements Broker {
     };
     this.#channel = pg.escapeIdentifier(channel);
     this.#pool = new pg.Pool({ ...this.#settings, max: 1 });
-    // A connection that breaks without a query fails nothing: the next publish opens another one.
+    // Ignores the loss of an idle connection: the next publish opens another one.
     this.#pool.on('error', () => {}).on('connect', (client) => client.on('error', () => {}));
   }
 
-  async publish(events: string, late: AbortSignal): Promise<void> {
+  async publish(events: string, timeout: AbortSignal): Promise<void> {
     if (Buffer.byteLength(events) > MAX_BYTES)
       throw new Error(`more than ${MAX_BYTES} bytes of events`);
     const client = await this.#pool.connect();
     try {
-      late.throwIfAborted();
+      timeout.throwIfAborted();
       await client.query(`NOTIFY ${this.#channel}, ${pg.escapeLiteral(events)}`);
       client.release();
     } catch (error) {
@@ -66,8 +66,8 @@ class PostgresBroker implements Broker {
     try {
       await Promise.race([listening, lost]);
       listener.onReady(false);
-      // What was published before a query arrives before the answer to it.
-      this.#heardAll = async () => void (await Promise.race([client.query('SELECT 1'), lost]));
+      // Postgres delivers everything published before a query before the answer to it.
+      this.#receivedAll = async () => void (await Promise.race([client.query('SELECT 1'), lost]));
       await lost;
     } finally {
       void Promise.allSettled([listening, client.end()]);
@@ -75,7 +75,7 @@ class PostgresBroker implements Broker {
   }
 
   settle(): Promise<void> {
-    return this.#heardAll();
+    return this.#receivedAll();
   }
 
   async close(): Promise<void> {
@@ -83,5 +83,5 @@ class PostgresBroker implements Broker {
   }
 }
 
-/** The payload of NOTIFY has less than 8,000 bytes. */
+/** Maximum bytes of the payload of NOTIFY. */
 const MAX_BYTES = 7_999;

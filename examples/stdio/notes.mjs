@@ -7,8 +7,8 @@ export function notesServer() {
   const notes = new Map([['todo', 'Nothing yet.']]);
   addNote(server, notes, 'todo');
   addPrompt(server, 'review');
-  server.registerTool('process_id', { description: 'Tells the id of this process' }, () =>
-    said(String(process.pid)),
+  server.registerTool('process_id', { description: 'Returns the id of this process' }, () =>
+    textResult(String(process.pid)),
   );
   server.registerTool(
     'edit_note',
@@ -18,15 +18,15 @@ export function notesServer() {
       notes.set(name, text);
       if (isNew) addNote(server, notes, name);
       else await server.server.sendResourceUpdated({ uri: `note://${name}` });
-      return said('Written.');
+      return textResult('Written.');
     },
   );
   server.registerTool(
     'add_tool',
     { description: 'Adds a tool', inputSchema: NAMED },
     async ({ name }) => {
-      server.registerTool(name, { description: 'Says its name' }, () => said(name));
-      return said('Added.');
+      server.registerTool(name, { description: 'Returns its name' }, () => textResult(name));
+      return textResult('Added.');
     },
   );
   server.registerTool(
@@ -34,7 +34,7 @@ export function notesServer() {
     { description: 'Adds a prompt', inputSchema: NAMED },
     async ({ name }) => {
       addPrompt(server, name);
-      return said('Added.');
+      return textResult('Added.');
     },
   );
   return server;
@@ -65,14 +65,14 @@ function addPrompt(server, name) {
  * @param {string} text
  * @returns {import('@modelcontextprotocol/server').CallToolResult}
  */
-function said(text) {
+function textResult(text) {
   return { content: [{ type: 'text', text }] };
 }
 
 const NAMED = z.object({ name: z.string() });
 const NOTE = z.object({ name: z.string(), text: z.string() });
 
-// Said in full: what is not advertised is not honored.
+// Only capabilities that are advertised are honored.
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },

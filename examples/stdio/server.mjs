@@ -13,6 +13,6 @@ const server = serveListenStdio(
   { bus },
 );
 
-// The client gets what is pending and the result of each subscription. The process ends when the
-// server behind has.
+// Each subscription ends with its pending notifications and its result. The process exits when the
+// MCP server has.
 process.once('SIGTERM', () => server.close());

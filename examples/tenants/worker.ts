@@ -6,7 +6,7 @@ export { SubscriptionBus } from 'mcp-listen/cloudflare';
 
 const TENANTS = ['acme', 'globex'];
 
-/** The server of one tenant. What it publishes reaches the listeners of that tenant alone. */
+/** The server of one tenant. What it publishes reaches only the clients of that tenant. */
 function lampsOf(tenant: string, bus: ListenBus) {
   const uri = `lamp://${tenant}/desk`;
   const factory = publishChanges(() => {
@@ -15,7 +15,7 @@ function lampsOf(tenant: string, bus: ListenBus) {
       { capabilities: { resources: { subscribe: true } } },
     );
     server.registerResource('desk', uri, { description: 'The lamp on the desk' }, () => ({
-      contents: [{ uri, text: `A lamp of ${tenant} knows only that it was switched.` }],
+      contents: [{ uri, text: `A lamp of ${tenant} does not know whether it is on.` }],
     }));
     server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
       await server.server.sendResourceUpdated({ uri });
@@ -26,7 +26,7 @@ function lampsOf(tenant: string, bus: ListenBus) {
   return createMcpHandler(factory);
 }
 
-// Made once: the servers of tenants are kept by these options.
+// Created once: the servers of the tenants are cached for this object.
 const route: RouteListenOptions = {
   binding: 'MCP_BUS',
   tenant: (request) => TENANTS.find((tenant) => new URL(request.url).pathname === `/${tenant}/mcp`),

@@ -11,7 +11,7 @@ function lampServer() {
     { capabilities: { resources: { subscribe: true } } },
   );
   server.registerResource('desk', 'lamp://desk', { description: 'The lamp on the desk' }, () => ({
-    contents: [{ uri: 'lamp://desk', text: 'A lamp knows only that it was switched.' }],
+    contents: [{ uri: 'lamp://desk', text: 'A lamp does not know whether it is on.' }],
   }));
   server.registerTool('switch', { description: 'Switches the lamp' }, async () => {
     await server.server.sendResourceUpdated({ uri: 'lamp://desk' });
@@ -20,7 +20,7 @@ function lampServer() {
   return server;
 }
 
-// The SDK serves the streams by itself; only the bus is ours.
+// The SDK serves the streams; only the bus is of mcp-listen.
 const bus = durableObjectBus(env.MCP_BUS);
 const handler = createMcpHandler(publishChanges(lampServer, bus), { bus });
 

@@ -68,12 +68,12 @@ export function listen<E extends Env = Env>(
   handler: HonoMcpHandler<E>,
   { authorize, principal, ...options }: HonoListenOptions<E> = {},
 ): ListenMiddleware<E> {
-  const { fetch, ...server } = createListenHandler<[Context<E>]>(behind(handler), {
+  const { fetch, ...server } = createListenHandler<[Context<E>]>(asFunction(handler), {
     ...options,
-    ...(authorize && { authorize: (asked) => authorize({ ...asked, c: asked.args[0] }) }),
+    ...(authorize && { authorize: (context) => authorize({ ...context, c: context.args[0] }) }),
     ...(principal && { principal: (request, c) => principal(c, request) }),
   });
-  const middleware: MiddlewareHandler<E> = async (c) => fetch(await unread(c), c);
+  const middleware: MiddlewareHandler<E> = async (c) => fetch(await readable(c), c);
   return Object.assign(middleware, server);
 }
 
@@ -81,12 +81,12 @@ export function listen<E extends Env = Env>(
  * Returns the handler as a function. An object's `fetch` takes options or an environment as its
  * second argument, so it does not receive the context.
  */
-function behind<E extends Env>(handler: HonoMcpHandler<E>): Answers<[Context<E>]> {
+function asFunction<E extends Env>(handler: HonoMcpHandler<E>): Answers<[Context<E>]> {
   return typeof handler === 'function' ? handler : (request) => handler.fetch(request);
 }
 
 /** Returns the request. If a middleware has read the body, the body comes from Hono's cache. */
-async function unread<E extends Env>({ req }: Context<E>): Promise<Request> {
+async function readable<E extends Env>({ req }: Context<E>): Promise<Request> {
   const { headers, method, signal, url } = req.raw;
   if (!req.raw.bodyUsed || Object.keys(req.bodyCache).length === 0) return req.raw;
   return new Request(url, { method, headers, signal, body: await req.arrayBuffer() });

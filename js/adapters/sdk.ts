@@ -71,9 +71,9 @@ export function createMcpHandler(
   const { legacy, limits, maxSubscriptions, onerror = report, onError = onerror, tracer } = options;
   const bus = toAttachableBus(options.bus ?? new InMemoryBus({ onError }), onError);
   const publishing = publishChanges(factory, bus, { onError, ...(tracer && { tracer }) });
-  const behind = sdkHandler(publishing, sdkOptions({ ...options, onerror: onError }));
+  const sdkServer = sdkHandler(publishing, sdkOptions({ ...options, onerror: onError }));
   const server = createListenHandler(
-    (request: Request, given?: McpHandlerRequestOptions) => behind.fetch(request, authOf(given)),
+    (request: Request, given?: McpHandlerRequestOptions) => sdkServer.fetch(request, authOf(given)),
     {
       ...options,
       onError,
@@ -89,7 +89,7 @@ export function createMcpHandler(
     fetch: (request, given) => server.fetch(withBody(request, given), given),
     close: async () => {
       await server.close();
-      await behind.close();
+      await sdkServer.close();
     },
   };
 }

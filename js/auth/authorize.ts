@@ -1,6 +1,6 @@
 import { ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
-import { patienceOf } from '../model/timeouts.js';
+import { finiteTimeout } from '../model/timeouts.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { Refusal } from '../wasm/server/bindings.js';
 
@@ -114,7 +114,7 @@ export async function runAuthorize<Context extends object>(
   const { groups: own } = context as Pick<Partial<CallerContext>, 'groups'>;
   if (authorize === undefined) return { groups: own };
   try {
-    const authorization = await ask(authorize, context, ms);
+    const authorization = await callAuthorize(authorize, context, ms);
     if ('denied' in authorization) return denial(authorization);
     const { groups = own } = authorization;
     return { filter: JSON.stringify({ ...authorization, groups }), groups };
@@ -145,7 +145,7 @@ function denialOfResponse(name: string, { body, headers, status }: Response): De
   if (status !== 401 && status !== 403 && status !== 503) {
     throw new ListenError(
       'authorizer-failed',
-      `${name} answered with a Response of status ${status}`,
+      `${name} returned a Response with status ${status}, which is not a denial`,
     );
   }
   const [wwwAuthenticate, retryAfter] = [
@@ -164,14 +164,14 @@ function denialOfResponse(name: string, { body, headers, status }: Response): De
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
-export async function ask<Context>(
+export async function callAuthorize<Context>(
   authorize: Authorize<Context>,
   context: Context,
   ms: number,
 ): Promise<AllowedFilter | Denial> {
-  const answer: unknown = await within(ms, 'authorize', () => authorize(context));
+  const answer: unknown = await callUserFunction(ms, 'authorize', () => authorize(context));
   if (typeof answer === 'object' && answer !== null) return denialOf('authorize', answer) ?? answer;
-  throw new ListenError('authorizer-failed', 'authorize answered neither a filter nor a denial');
+  throw new ListenError('authorizer-failed', 'authorize returned neither a filter nor a denial');
 }
 
 /**
@@ -179,14 +179,14 @@ export async function ask<Context>(
  *
  * @throws ListenError `authorizer-failed` or `authorizer-timeout`.
  */
-export async function within<T>(
+export async function callUserFunction<T>(
   ms: number,
   name: string,
-  question: () => T | Promise<T>,
+  call: () => T | Promise<T>,
 ): Promise<T> {
-  const late = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
+  const timeout = (): Error => new ListenError('authorizer-timeout', `${name} took too long`);
   try {
-    return await withTimeout(patienceOf(ms), question(), late);
+    return await withTimeout(finiteTimeout(ms), call(), timeout);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
     throw new ListenError('authorizer-failed', `${name} threw`, { cause });

@@ -54,27 +54,28 @@ export async function identityOf(answer: object): Promise<VerifiedIdentity> {
 function ofIdentity(answer: object): VerifiedIdentity {
   const { groups, claims, expiresAt, name } = answer as Record<keyof Identity, unknown>;
   if (!FIELDS.some((field) => field in answer) && !('expiresAt' in answer)) {
-    throw refused('neither a name nor a denial');
+    throw invalidAnswer('neither a name nor a denial');
   }
-  if (name !== undefined && typeof name !== 'string') throw refused('a name that is not a string');
+  if (name !== undefined && typeof name !== 'string')
+    throw invalidAnswer('a name that is not a string');
   if (groups !== undefined && !isListOfStrings(groups)) {
-    throw refused('groups that are not a list of strings');
+    throw invalidAnswer('groups that are not a list of strings');
   }
-  return known(name, momentOf(expiresAt), groups, claims);
+  return verified(name, expiryOf(expiresAt), groups, claims);
 }
 
 async function ofAuthInfo(answer: object): Promise<VerifiedIdentity> {
   const { expiresAt, extra, token } = answer as Partial<AuthInfo>;
   if (FIELDS.some((field) => field in answer)) {
-    throw refused(`an AuthInfo that has ${FIELDS.join(', ')} of another answer`);
+    throw invalidAnswer(`an AuthInfo with a field of an Identity: ${FIELDS.join(', ')}`);
   }
-  if (!isName(token)) throw refused('an AuthInfo whose token is not a string, or empty');
-  const ends = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
+  if (!isName(token)) throw invalidAnswer('an AuthInfo whose token is not a non-empty string');
+  const expiresAtMs = expiresAt === undefined ? undefined : numberOf(expiresAt) * 1_000;
   const name = [extra?.['sub'], extra?.['userId']].find(isName) ?? (await digestOf(token));
-  return known(name, ends, undefined, answer);
+  return verified(name, expiresAtMs, undefined, answer);
 }
 
-function known(
+function verified(
   name: string | undefined,
   expiresAt: number | undefined,
   groups: string[] | undefined,
@@ -92,16 +93,18 @@ function known(
  * Returns milliseconds since 1970. A value in seconds would end every stream at once, so it is
  * rejected.
  */
-function momentOf(expiresAt: unknown): number | undefined {
+function expiryOf(expiresAt: unknown): number | undefined {
   if (expiresAt === undefined) return undefined;
-  const moment = numberOf(expiresAt instanceof Date ? expiresAt.getTime() : expiresAt);
-  if (moment >= EARLIEST_MS) return moment;
-  throw refused('an expiresAt before 2001: it is a Date or milliseconds since 1970, not seconds');
+  const expiry = numberOf(expiresAt instanceof Date ? expiresAt.getTime() : expiresAt);
+  if (expiry >= EARLIEST_MS) return expiry;
+  throw invalidAnswer(
+    'an expiresAt before 2001: it is a Date or milliseconds since 1970, not seconds',
+  );
 }
 
 function numberOf(expiresAt: unknown): number {
   if (typeof expiresAt === 'number' && !Number.isNaN(expiresAt)) return expiresAt;
-  throw refused('an expiresAt that is no moment');
+  throw invalidAnswer('an expiresAt that is not a time');
 }
 
 function isName(value: unknown): value is string {
@@ -118,8 +121,8 @@ async function digestOf(token: string): Promise<string> {
   return hex(new Uint8Array(digest));
 }
 
-function refused(what: string): ListenError {
-  return new ListenError('authorizer-failed', `principal answered with ${what}`);
+function invalidAnswer(what: string): ListenError {
+  return new ListenError('authorizer-failed', `principal returned ${what}`);
 }
 
 /** The fields of an {@link Identity} that no {@link AuthInfo} has. */

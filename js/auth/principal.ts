@@ -3,11 +3,11 @@ import { Refusal } from '../wasm/server/bindings.js';
 import { bodiless } from '../web/request-body.js';
 import {
   type CallerContext,
+  callUserFunction,
   type Denial,
   type Denied,
   denial,
   denialOf,
-  within,
 } from './authorize.js';
 import { type AuthInfo, type Identity, identityOf, type VerifiedIdentity } from './identity.js';
 import { isOpenStream, ofOpenStream } from './open-stream.js';
@@ -61,7 +61,9 @@ export async function callerOf(
 ): Promise<Caller> {
   if (principal === undefined) return {};
   try {
-    return await caller(await within(ms, 'principal', () => principal(shown(request), ...rest)));
+    return await callerIn(
+      await callUserFunction(ms, 'principal', () => principal(withoutBody(request), ...rest)),
+    );
   } catch (error) {
     // A client that has disconnected is not an error.
     if (!request.signal.aborted) onError(error as Error);
@@ -77,19 +79,16 @@ export function contextOf(
   return { request, args: rest, principal: name, expiresAt, groups, claims };
 }
 
-function shown(request: Request): Request {
+function withoutBody(request: Request): Request {
   const copy = bodiless(request);
   return isOpenStream(request) ? ofOpenStream(copy) : copy;
 }
 
-async function caller(answer: unknown): Promise<Caller> {
+async function callerIn(answer: unknown): Promise<Caller> {
   if (answer === undefined) return {};
   if (typeof answer === 'string') return { name: answer };
   if (typeof answer !== 'object' || answer === null) {
-    throw new ListenError(
-      'authorizer-failed',
-      'principal answered with neither a name nor a denial',
-    );
+    throw new ListenError('authorizer-failed', 'principal returned neither a name nor a denial');
   }
   const denied = denialOf('principal', answer);
   if (denied !== undefined) return denial(denied);

@@ -19,9 +19,9 @@ export interface Reauthorizer {
    * Calls `principal` and `authorize` for a filter, given as JSON text; undefined: the caller may
    * receive nothing.
    */
-  ask(requested: string): Promise<RenewedRights | undefined>;
+  renew(requested: string): Promise<RenewedRights | undefined>;
   /** Reports an error that the core found in a result. */
-  refuse(wrong: string | undefined): void;
+  refuse(error: string | undefined): void;
 }
 
 /** The notifications that a caller may receive. */
@@ -34,62 +34,71 @@ export interface RenewedRights {
 
 /** The functions that a stream calls again, and how often. */
 export interface ReauthorizeOptions {
-  naming: PrincipalOptions;
-  authorizing: AuthorizeOptions<AuthorizeContext>;
+  principalOptions: PrincipalOptions;
+  authorizeOptions: AuthorizeOptions<AuthorizeContext>;
   /** Milliseconds for which a result is valid; 0: until the stream ends. */
   ms: number;
 }
 
 /**
- * Returns what authorizes the caller `asker` of a stream again, with a copy of its request without
- * a body, and with the arguments that the host passed after it. Returns undefined if there is
- * neither `principal` nor `authorize`, or results are valid until the stream ends.
+ * Returns what authorizes the caller of a stream again, with a copy of its request without a body,
+ * and with the arguments that the host passed after it. Returns undefined if there is neither
+ * `principal` nor `authorize`, or results are valid until the stream ends.
  */
 export function reauthorizerOf(
-  granting: ReauthorizeOptions,
-  asker: CallerContext,
+  options: ReauthorizeOptions,
+  caller: CallerContext,
 ): Reauthorizer | undefined {
-  if (!isAskedAgain(granting)) return undefined;
+  if (!isReauthorized(options)) return undefined;
   // An exception of `onError` would not be caught, and the stream would wait until its end.
-  const onError = guarded(granting.authorizing.onError);
+  const onError = guarded(options.authorizeOptions.onError);
   // Claims are valid for one call only.
-  const kept = { ...asker, claims: undefined, request: ofOpenStream(bodiless(asker.request)) };
-  const again = { ...granting, naming: { ...granting.naming, onError } };
+  const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
+  const safeOptions = { ...options, principalOptions: { ...options.principalOptions, onError } };
   return {
-    ms: granting.ms,
-    ask: (requested) => renewed(again, kept, JSON.parse(requested) as SubscriptionFilter),
-    refuse: (wrong) => {
-      if (wrong !== undefined) onError(new ListenError('invalid-filter', wrong));
+    ms: options.ms,
+    renew: (requested) => renew(safeOptions, kept, JSON.parse(requested) as SubscriptionFilter),
+    refuse: (error) => {
+      if (error !== undefined) onError(new ListenError('invalid-filter', error));
     },
   };
 }
 
 /** Returns whether streams keep the requests that opened them. */
-export function isAskedAgain({ authorizing, ms, naming }: ReauthorizeOptions): boolean {
-  return ms > 0 && (authorizing.authorize !== undefined || naming.principal !== undefined);
+export function isReauthorized({
+  authorizeOptions,
+  ms,
+  principalOptions,
+}: ReauthorizeOptions): boolean {
+  return (
+    ms > 0 && (authorizeOptions.authorize !== undefined || principalOptions.principal !== undefined)
+  );
 }
 
 /** Authorizes again. A different name is a denial, because another caller opened the stream. */
-async function renewed(
-  { authorizing, naming }: ReauthorizeOptions,
-  asker: CallerContext,
+async function renew(
+  { authorizeOptions, principalOptions }: ReauthorizeOptions,
+  caller: CallerContext,
   requested: SubscriptionFilter,
 ): Promise<RenewedRights | undefined> {
   const { groups, claims, expiresAt, name, refusal } = await callerOf(
-    naming,
-    asker.request,
-    asker.args,
+    principalOptions,
+    caller.request,
+    caller.args,
   );
-  if (refusal !== undefined || name !== asker.principal) return undefined;
+  if (refusal !== undefined || name !== caller.principal) return undefined;
   const context: AuthorizeContext = {
-    ...asker,
+    ...caller,
     groups,
     claims,
     expiresAt,
     requested,
     isOpen: true,
   };
-  const permit = await runAuthorize({ ...authorizing, onError: naming.onError }, context);
+  const permit = await runAuthorize(
+    { ...authorizeOptions, onError: principalOptions.onError },
+    context,
+  );
   if (permit.refusal !== undefined) return undefined;
   return { filter: permit.filter ?? JSON.stringify({ ...requested, groups }), expiresAt };
 }

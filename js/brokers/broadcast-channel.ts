@@ -30,7 +30,7 @@ export function broadcastChannelBus(options: ProcessBusOptions = {}): ProcessBus
 class ChannelBroker implements Broker {
   readonly #name: string;
   #channel: BroadcastChannel | undefined;
-  #ear: BrokerListener | undefined;
+  #listener: BrokerListener | undefined;
 
   constructor(name: string) {
     this.#name = name;
@@ -39,15 +39,15 @@ class ChannelBroker implements Broker {
   /** Also passes the events to the local listener: a channel does not deliver to its sender. */
   async publish(events: string): Promise<void> {
     this.#open().postMessage(events);
-    this.#ear?.onEvents(events);
+    this.#listener?.onEvents(events);
   }
 
-  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
+  async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
     const channel = this.#open();
-    channel.onmessage = ({ data }) => ear.onEvents(typeof data === 'string' ? data : '');
-    channel.onmessageerror = () => ear.onGap();
-    this.#ear = ear;
-    ear.onReady(true);
+    channel.onmessage = ({ data }) => listener.onEvents(typeof data === 'string' ? data : '');
+    channel.onmessageerror = () => listener.onGap();
+    this.#listener = listener;
+    listener.onReady(true);
     await untilAborted(signal);
   }
 

@@ -13,16 +13,19 @@ export interface AttachableBus extends ListenBus {
    * function that removes it. Only for a bus that detects events lost between a publish and this
    * process.
    */
-  feed?(feed: FanoutSink): () => void;
+  subscribeAll?(sink: FanoutSink): () => void;
   /**
    * Opens a connection for the stream of a session, and sends `frame` first. A bus with `sessions`
    * implements it. Frames are those of the core.
    */
-  connect?(frame: string, link: AttachmentListener, of: ConnectOptions): BusConnection;
-  /** Keeps the current request alive until `what` settles. Absent if the host does not need it. */
-  waitUntil?(what: Promise<void>): void;
-  /** Holds a listen stream, in place of `feed`: for a bus to which streams have connections. */
-  hold?(opening: Opening, joining: AttachOptions): Promise<ServerStream>;
+  connect?(frame: string, listener: AttachmentListener, options: ConnectOptions): BusConnection;
+  /** Keeps the current request alive until `work` settles. Absent if the host does not need it. */
+  waitUntil?(work: Promise<void>): void;
+  /**
+   * Opens a listen stream, in place of `subscribeAll`: for a bus to which streams have
+   * connections.
+   */
+  openStream?(opening: Opening, options: AttachOptions): Promise<ServerStream>;
   /**
    * Resolves once the bus receives everything published from then on; fed streams open after that.
    * If absent, the bus always does.
@@ -40,7 +43,7 @@ export interface AttachableBus extends ListenBus {
   /** The log of occurrences of MCP Events; absent if the bus keeps none. */
   readonly events?: EventSource | undefined;
   /** Counters of the streams' connections. */
-  readonly tally?: AttachmentCounters;
+  readonly counters?: AttachmentCounters;
   /** The sessions of clients of earlier revisions; without it the bus supports no sessions. */
   readonly sessions?: SessionStore;
 }
@@ -95,7 +98,7 @@ export interface BusConnection {
    * Closes the connection; may be called twice. Returns false if the connection belongs to another
    * request and is still open; that request must call it again.
    */
-  leave(): boolean;
+  close(): boolean;
   /**
    * Settles once opening has succeeded or failed, and never rejects; undefined: the connection is
    * open.
@@ -106,14 +109,14 @@ export interface BusConnection {
 /** The stream's end of a connection. */
 export interface AttachmentListener {
   /** Receives one frame of the bus: the confirmation first, then events. */
-  receive(frame: string): void;
+  onFrame(frame: string): void;
   /**
    * The bus was lost or could not be reached; no frame follows. An open stream attaches again,
    * unless the error is a `ListenError` with the code `bus-released`: the bus released the stream,
    * which ends. With `bus-overloaded` the stream waits longer. With `bus-outdated` it ends within
    * 30 seconds, without a result.
    */
-  lost(error: Error): void;
-  /** Called in place of `lost` if the bus redirected the streams to another of its objects. */
-  readonly sentOn?: (error: Error) => void;
+  onLost(error: Error): void;
+  /** Called in place of `onLost` if the bus redirected the streams to another of its objects. */
+  readonly onRedirected?: (error: Error) => void;
 }

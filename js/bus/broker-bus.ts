@@ -98,7 +98,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #onError: (error: Error) => void;
   readonly #local: LocalBus;
   readonly #closing = new AbortController();
-  readonly #streams = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #streamCounts = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #counts = { outages: 0, gaps: 0, dropped: 0 };
   readonly #listeners = new Set<() => void>();
   #live = deferred();
@@ -121,8 +121,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     return this.#local.sessions;
   }
 
-  get tally(): AttachmentCounters {
-    return { away: this.#isLive ? 0 : this.#local.attached, ...this.#streams };
+  get counters(): AttachmentCounters {
+    return { away: this.#isLive ? 0 : this.#local.attached, ...this.#streamCounts };
   }
 
   stats(): ProcessBusStats {
@@ -153,14 +153,14 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     };
   }
 
-  connect(frame: string, link: AttachmentListener): BusConnection {
+  connect(frame: string, listener: AttachmentListener): BusConnection {
     this.#follow();
-    return this.#local.connect(frame, link);
+    return this.#local.connect(frame, listener);
   }
 
-  feed(feed: FanoutSink): () => void {
+  subscribeAll(sink: FanoutSink): () => void {
     this.#follow();
-    return this.#local.feed(feed);
+    return this.#local.subscribeAll(sink);
   }
 
   async ready(): Promise<void> {
@@ -186,8 +186,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   onReady(isWhole: boolean): void {
     if (this.#isClosed) return;
     // Streams and listeners from before the first connection may have missed events.
-    if (!isWhole || !this.#hasBegun) this.#lapse(this.#hasBegun);
-    if (this.#hasBegun) this.#streams.healed += this.#local.attached;
+    if (!isWhole || !this.#hasBegun) this.#resync(this.#hasBegun);
+    if (this.#hasBegun) this.#streamCounts.healed += this.#local.attached;
     this.#hasBegun = true;
     this.#isLive = true;
     this.#isTold = false;
@@ -197,22 +197,22 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   onEvents(events: string): void {
     if (this.#isClosed) return;
     const texts: string[] = [];
-    let trouble: ListenError | undefined;
+    let firstError: ListenError | undefined;
     for (const line of events.split('\n')) {
       try {
         texts.push(calling(() => normalizeEvent(line)));
       } catch (error) {
-        trouble ??= error as ListenError;
+        firstError ??= error as ListenError;
       }
     }
     this.#local.deliver(texts);
-    if (trouble !== undefined) this.#drop(trouble);
+    if (firstError !== undefined) this.#reportDropped(firstError);
   }
 
   onGap(): void {
     if (this.#isClosed) return;
-    this.#streams.gaps += this.#local.fed;
-    this.#lapse(true);
+    this.#streamCounts.gaps += this.#local.streams;
+    this.#resync(true);
   }
 
   get #isClosed(): boolean {
@@ -225,9 +225,13 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#isClosed) throw new ListenError('bus-unavailable', 'the bus is closed');
     try {
       const published = this.#broker.publish(texts.join('\n'), AbortSignal.timeout(PUBLISH_MS));
-      await withTimeout(PUBLISH_MS, published, () => new Error('no answer in time'));
+      await withTimeout(
+        PUBLISH_MS,
+        published,
+        () => new Error('the broker did not confirm in time'),
+      );
     } catch (cause) {
-      throw new ListenError('bus-unavailable', 'the bus did not take the event', { cause });
+      throw new ListenError('bus-unavailable', 'the bus did not accept the event', { cause });
     }
   }
 
@@ -248,7 +252,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
       }
       if (signal.aborted) return;
       this.#lose(cause);
-      await pause(SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS), signal);
+      await pause(MIN_DELAY_MS + Math.random() * (MAX_DELAY_MS - MIN_DELAY_MS), signal);
     }
   }
 
@@ -257,34 +261,34 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
       this.#isLive = false;
       this.#live = deferred();
       this.#counts.outages += 1;
-      this.#streams.outages += this.#local.attached;
+      this.#streamCounts.outages += this.#local.attached;
     }
     if (this.#isTold) return;
     this.#isTold = true;
     this.#onError(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
   }
 
-  #lapse(isCounted: boolean): void {
+  #resync(isCounted: boolean): void {
     if (isCounted) {
       this.#counts.gaps += 1;
-      this.#streams.resyncs += this.#local.fed;
+      this.#streamCounts.resyncs += this.#local.streams;
       if (this.#listeners.size > 0)
         this.#onError(new ListenError('bus-lost', 'listeners may have missed events'));
     }
     this.#local.gap();
   }
 
-  #drop(trouble: ListenError): void {
+  #reportDropped(firstError: ListenError): void {
     this.#counts.dropped += 1;
-    const message = `a message of the bus was no event: ${trouble.code}`;
-    this.#onError(new ListenError('bus-frame-dropped', message, { cause: trouble }));
+    const message = `a message of the bus is not an event: ${firstError.code}`;
+    this.#onError(new ListenError('bus-frame-dropped', message, { cause: firstError }));
   }
 }
 
 /** The streams of this process, and the events that they can resume from. */
 class LocalBus extends InMemoryBus {
-  override get fed(): number {
-    return super.fed;
+  override get streams(): number {
+    return super.streams;
   }
 
   override deliver(texts: string[]): void {
@@ -302,11 +306,11 @@ class LocalBus extends InMemoryBus {
 
 /** Waits for `ms` milliseconds, or until `signal` aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const over: Deferred<void> = deferred();
-  const end = (): void => over.resolve();
+  const done: Deferred<void> = deferred();
+  const end = (): void => done.resolve();
   const timer = setTimeout(end, ms);
   signal.addEventListener('abort', end);
-  await over.promise;
+  await done.promise;
   signal.removeEventListener('abort', end);
   clearTimeout(timer);
 }
@@ -314,5 +318,5 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 /** Milliseconds within which a broker must confirm a publish. */
 const PUBLISH_MS = 5_000;
 /** Bounds of the random delay between two attempts to reach a broker, in milliseconds. */
-const SHORTEST_MS = 100;
-const LONGEST_MS = 1_000;
+const MIN_DELAY_MS = 100;
+const MAX_DELAY_MS = 1_000;

@@ -32,10 +32,10 @@
 export interface Broker {
   /**
    * Sends events, each a line of JSON text. Resolves once the broker has all of them, and rejects
-   * otherwise. Events that have not been sent when `late` aborts (after 5,000 milliseconds) must
+   * otherwise. Events that have not been sent when `timeout` aborts (after 5,000 milliseconds) must
    * not be sent any more, because their publish has failed by then.
    */
-  publish(events: string, late: AbortSignal): Promise<void>;
+  publish(events: string, timeout: AbortSignal): Promise<void>;
   /**
    * Passes the events of every process, including this one, to `listener` until the broker is lost
    * (rejects) or `signal` aborts (resolves or rejects). It is called when the bus is first used,

@@ -45,13 +45,13 @@ export class ServerEventBusAdapter implements AttachableBus {
     return this.#local.sessions;
   }
 
-  connect(frame: string, link: AttachmentListener): BusConnection {
-    return this.#local.connect(frame, link);
+  connect(frame: string, listener: AttachmentListener): BusConnection {
+    return this.#local.connect(frame, listener);
   }
 
-  feed(feed: FanoutSink): () => void {
+  subscribeAll(sink: FanoutSink): () => void {
     const unsubscribe = this.#bus.subscribe((event) =>
-      this.#tell(event, (text) => feed.publish(text)),
+      this.#pass(event, (text) => sink.publish(text)),
     );
     return () => this.#detach(unsubscribe);
   }
@@ -64,9 +64,9 @@ export class ServerEventBusAdapter implements AttachableBus {
       : Promise.all(events.map((event) => bus.publish(event))));
   }
 
-  #tell(event: ServerEvent, told: (text: string) => void): void {
+  #pass(event: ServerEvent, receive: (text: string) => void): void {
     try {
-      told(eventText(event));
+      receive(eventText(event));
     } catch (error) {
       this.#onError(error as Error);
     }
@@ -94,7 +94,7 @@ class FollowingBus extends InMemoryBus {
     this.#bus = bus;
   }
 
-  protected override heed(): void {
+  protected override retainEvents(): void {
     if (!this.#isFollowing) this.#bus.subscribe((event) => void this.publish(event));
     this.#isFollowing = true;
   }
@@ -109,5 +109,5 @@ export function toAttachableBus(
 }
 
 function isAttachable(bus: ListenBus | ServerEventBus): bus is AttachableBus {
-  return 'publishAll' in bus && ('feed' in bus || 'hold' in bus);
+  return 'publishAll' in bus && ('subscribeAll' in bus || 'openStream' in bus);
 }

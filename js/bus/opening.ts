@@ -22,7 +22,7 @@ export interface Opening {
   /** When the caller's credentials expire, in milliseconds since 1970; undefined: never. */
   expiresAt: number | undefined;
   /** Authorizes the caller again; undefined: not needed. */
-  grant: Reauthorizer | undefined;
+  reauthorizer: Reauthorizer | undefined;
   /** Aborted when the client has disconnected. */
   signal: AbortSignal;
 }

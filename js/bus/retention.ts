@@ -29,9 +29,10 @@ export function retentionOf({
   logAgeMs = 600_000,
 }: RetentionOptions): Required<RetentionOptions> {
   if (!Number.isSafeInteger(logEvents) || logEvents < 1) {
-    throw new ListenError('invalid-options', 'logEvents is not a whole number from 1');
+    throw new ListenError('invalid-options', 'logEvents must be a whole number of at least 1');
   }
-  if (!(logAgeMs > 0)) throw new ListenError('invalid-options', 'logAgeMs is not a number above 0');
+  if (!(logAgeMs > 0))
+    throw new ListenError('invalid-options', 'logAgeMs must be a number above 0');
   return { logEvents, logAgeMs };
 }
 

@@ -1,10 +1,10 @@
 import type { Retirement } from '../wasm/server/bindings.js';
 
 /** When a stream ends, and why. */
-export interface Retiring {
+export interface PlannedEnd {
   /** Time on the clock of `performance.now`. */
   at: number;
-  why: Retirement;
+  reason: Retirement;
 }
 
 /**
@@ -15,13 +15,13 @@ export interface Retiring {
 export interface ServerStream {
   /** Returns the response whose body is this stream. */
   response(): Response;
-  /** Passes the output to `take`, a chunk at a time, in place of a response. */
-  into(take: (chunk: Uint8Array) => void): void;
+  /** Passes each chunk of the output to `onChunk`, instead of writing it to a response. */
+  into(onChunk: (chunk: Uint8Array) => void): void;
   /** Handles the disconnection of the client. */
   cancel(): void;
   /** Runs an action in the request context of the stream. */
   inContext(action: () => void): void;
-  /** What holds the stream. The streams of one holder may write to the bodies of each other. */
+  /** The object that holds the stream. Streams of one holder may write to each other's bodies. */
   readonly holder: object;
   /**
    * Resolves once the bus has confirmed the subscriptions of the stream; undefined: it has.
@@ -41,7 +41,7 @@ export interface ServerStream {
    * pending then. With `settled` it ends once that promise has resolved, because the bus has
    * delivered its events by then, but at most a second after `at`.
    */
-  retire(at: number, why: Retirement, settled?: Promise<void>): void;
+  retire(at: number, reason: Retirement, settled?: Promise<void>): void;
   /**
    * Ends the stream at once and without a result: the client takes it for a drop and reconnects.
    */

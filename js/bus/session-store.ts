@@ -43,7 +43,7 @@ export interface SessionStore {
    * False refuses the request as one of an unknown session. Without this method, no id is refused
    * before its caller is named.
    */
-  mayBe?(id: string): Promise<boolean>;
+  mayExist?(id: string): Promise<boolean>;
   /** Sends a request of the core about a session, and resolves with the reply. */
   ask(question: string): Promise<string>;
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { editedJsonc, readJsonc } from './jsonc.js';
 import { editedToml, readToml } from './toml.js';
 import { UserError } from './user-error.js';
-import { completed, type Missing, type WranglerConfig } from './wrangler-config.js';
+import { type Missing, type WranglerConfig, withMissing } from './wrangler-config.js';
 
 /** The file names of wrangler's configuration, in wrangler's order of precedence. */
 export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml'];
@@ -15,7 +15,7 @@ export const CONFIG_FILES = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml']
 export function readConfig(path: string, text: string): WranglerConfig {
   const config = path.endsWith('.toml') ? readToml(path, text) : readJsonc(path, text);
   if (typeof config !== 'object' || config === null)
-    throw new UserError(`${path} holds no configuration`);
+    throw new UserError(`${path} does not contain a configuration`);
   return config as WranglerConfig;
 }
 
@@ -32,14 +32,14 @@ export function editedConfig(
   missing: Missing,
 ): string {
   const edited = path.endsWith('.toml') ? editedToml(text, missing) : editedJsonc(text, missing);
-  if (!reads(path, edited, completed(config, missing)))
+  if (!parsesTo(path, edited, withMissing(config, missing)))
     throw new UserError(
-      `${path} is written in a way that cannot be edited here; add by hand:\n\n${editedToml('', missing)}`,
+      `${path} cannot be edited automatically; add this by hand:\n\n${editedToml('', missing)}`,
     );
   return edited;
 }
 
-function reads(path: string, text: string, wanted: WranglerConfig): boolean {
+function parsesTo(path: string, text: string, wanted: WranglerConfig): boolean {
   try {
     return isDeepStrictEqual(plain(readConfig(path, text)), plain(wanted));
   } catch (error) {

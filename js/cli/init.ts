@@ -6,7 +6,7 @@ import { CONFIG_FILES, editedConfig, readConfig } from './config-file.js';
 import { readJsonc, withJson } from './jsonc.js';
 import { newProject } from './new-project.js';
 import { UserError } from './user-error.js';
-import { exportingBus } from './worker-entry.js';
+import { withBusExport } from './worker-entry.js';
 import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
 /** The changes to a folder. */
@@ -23,14 +23,14 @@ export interface Plan {
  *
  * @throws UserError if the folder cannot be read as a Worker, or cannot be changed safely.
  */
-export async function planned(folder: string): Promise<Plan> {
+export async function planChanges(folder: string): Promise<Plan> {
   const present = (await namesIn(folder)).filter((name) => name !== '.git');
   const config = CONFIG_FILES.find((name) => present.includes(name));
-  if (config !== undefined) return added(folder, config);
+  if (config !== undefined) return planForWorker(folder, config);
   if (present.length === 0)
     return { isNew: true, changes: newProject(basename(folder)), notes: [] };
   throw new UserError(
-    `no ${CONFIG_FILES.join(', ')} here: run this in the folder of a Worker, or in an empty one for a new Worker`,
+    `found no ${CONFIG_FILES.join(', ')}: run this in the folder of a Worker, or in an empty folder to create one`,
   );
 }
 
@@ -44,7 +44,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-async function added(folder: string, file: string): Promise<Plan> {
+async function planForWorker(folder: string, file: string): Promise<Plan> {
   const text = await readFile(join(folder, file), 'utf8');
   const config = readConfig(file, text);
   const missing = missingIn(config);
@@ -58,7 +58,7 @@ async function added(folder: string, file: string): Promise<Plan> {
 function environmentNotes(config: WranglerConfig): string[] {
   const environments = environmentsOf(config).join(', ');
   if (environments === '') return [];
-  return [`environments inherit no bindings: repeat that of the bus in ${environments}`];
+  return [`environments do not inherit bindings: repeat the binding of the bus in ${environments}`];
 }
 
 /**
@@ -69,21 +69,29 @@ function routerNotes({ dependencies }: Manifest): string[] {
   const routers = ROUTERS.filter((name) => dependencies[name] !== undefined).join(', ');
   if (routers === '') return [];
   return [
-    `${routers} can route requests of clients to every Durable Object binding. The bus refuses them by itself.
-To keep them from starting its object at all, refuse its binding in the router: see "Routers that reach every object"
+    `${routers} can route client requests to every Durable Object binding. The bus refuses such requests.
+To keep them from starting the object at all, refuse its binding in the router: see "Routers that reach every object"
 in docs/hosts.md.`,
   ];
 }
 
 async function entryChange(folder: string, file: string, main: string | undefined) {
   if (typeof main !== 'string')
-    throw new UserError(`${file} names no entry: set main to the script that is to export the bus`);
-  const before = await text(folder, main, `${file} names ${main} as its entry`);
-  return { path: main, before, after: exportingBus(main, before) };
+    throw new UserError(`${file} has no main: set it to the script that should export the bus`);
+  const before = await text(
+    folder,
+    main,
+    `${file} names ${main} as its entry, but there is no such file`,
+  );
+  return { path: main, before, after: withBusExport(main, before) };
 }
 
 async function manifestOf(folder: string): Promise<Manifest> {
-  const before = await text(folder, MANIFEST, 'the package is to be named in package.json');
+  const before = await text(
+    folder,
+    MANIFEST,
+    'the package has to be added to package.json, but there is no such file',
+  );
   const { dependencies, devDependencies } = readJsonc(MANIFEST, before) as Record<
     string,
     Record<string, string> | undefined
@@ -92,8 +100,10 @@ async function manifestOf(folder: string): Promise<Manifest> {
 }
 
 function manifestChange({ before, dependencies }: Manifest) {
-  const isThere = dependencies['mcp-listen'] !== undefined;
-  const after = isThere ? before : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`);
+  const isPresent = dependencies['mcp-listen'] !== undefined;
+  const after = isPresent
+    ? before
+    : withJson(before, ['dependencies', 'mcp-listen'], `^${version}`);
   return { path: MANIFEST, before, after };
 }
 
@@ -101,8 +111,7 @@ async function text(folder: string, path: string, why: string): Promise<string> 
   try {
     return await readFile(join(folder, path), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new UserError(`${why}, which is not there`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(why);
     throw error;
   }
 }

@@ -13,7 +13,7 @@ export function readJsonc(path: string, text: string): unknown {
   const [first] = errors;
   if (first !== undefined)
     throw new UserError(
-      `${path} is no JSON: see line ${text.slice(0, first.offset).split('\n').length}`,
+      `${path} is not valid JSON: see line ${text.slice(0, first.offset).split('\n').length}`,
     );
   return value;
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { version } from './built-in.js';
 import { diffOf, isNeeded } from './change.js';
-import { type Plan, planned } from './init.js';
+import { type Plan, planChanges } from './init.js';
 import { UserError } from './user-error.js';
 
 /** Runs the command of these arguments. Returns the text to print. */
@@ -13,11 +13,11 @@ async function run(args: string[]): Promise<string> {
   const [command, folder = '.', ...rest] = positionals;
   if (values.help || command === undefined) return USAGE;
   if (command !== 'init' || rest.length > 0)
-    throw new UserError(`${positionals.join(' ')} is no command\n\n${USAGE}`);
-  const place = resolve(folder);
-  if (!values['dry-run']) await mkdir(place, { recursive: true });
-  const plan = await planned(place);
-  return values['dry-run'] ? shown(plan) : written(place, plan);
+    throw new UserError(`unknown command: ${positionals.join(' ')}\n\n${USAGE}`);
+  const root = resolve(folder);
+  if (!values['dry-run']) await mkdir(root, { recursive: true });
+  const plan = await planChanges(root);
+  return values['dry-run'] ? dryRun(plan) : apply(root, plan);
 }
 
 function parsed(args: string[]) {
@@ -28,12 +28,12 @@ function parsed(args: string[]) {
   }
 }
 
-function shown({ changes, notes }: Plan): string {
+function dryRun({ changes, notes }: Plan): string {
   const diffs = changes.filter(isNeeded).map(diffOf);
   return [...(diffs.length === 0 ? [NOTHING] : diffs), ...notes].join('\n');
 }
 
-async function written(folder: string, { isNew, changes, notes }: Plan): Promise<string> {
+async function apply(folder: string, { isNew, changes, notes }: Plan): Promise<string> {
   const needed = changes.filter(isNeeded);
   for (const { path, after } of needed) await writeFile(join(folder, path), after);
   if (needed.length === 0) return [NOTHING, ...notes].join('\n');
@@ -54,16 +54,16 @@ const USAGE = `mcp-listen init [folder] [--dry-run]
 Adds the bus to the Worker in the folder: its Durable Object in wrangler's configuration, its class
 in the entry, and the package in package.json. In an empty folder it writes a small new Worker.
 
-  --dry-run   shows what would change, and changes nothing
-  --version   says which version this is
-  --help      says this`;
+  --dry-run   show the changes without writing them
+  --version   print the version
+  --help      print this text`;
 
-const NOTHING = 'nothing to change: the bus is there';
+const NOTHING = 'nothing to change: the bus is already set up';
 
 const NEXT_NEW = `Next: npm install, then npm start. The MCP endpoint is http://localhost:8787/.`;
 
 const NEXT = `Next: npm install, and put createListenHandler in front of your MCP handler
-(env is what your Worker is given, or that of the module cloudflare:workers):
+(env is the argument of your Worker's fetch, or the export of cloudflare:workers):
 
   import { createListenHandler } from 'mcp-listen';
   import { durableObjectBus } from 'mcp-listen/cloudflare';

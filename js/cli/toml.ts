@@ -12,7 +12,7 @@ export function readToml(path: string, text: string): unknown {
     return parse(text);
   } catch (error) {
     if (error instanceof TomlError)
-      throw new UserError(`${path} is no TOML: see line ${error.line}`);
+      throw new UserError(`${path} is not valid TOML: see line ${error.line}`);
     throw error;
   }
 }
@@ -35,9 +35,9 @@ export function editedToml(text: string, { binding, migration, rule }: Missing):
 }
 
 function withFallthrough(text: string, rule: number, eol: string): string {
-  let at = -1;
+  let index = -1;
   return text.replace(/^\[\[rules\]\].*$/gm, (header) => {
-    at += 1;
-    return at === rule ? `${header}${eol}fallthrough = true` : header;
+    index += 1;
+    return index === rule ? `${header}${eol}fallthrough = true` : header;
   });
 }

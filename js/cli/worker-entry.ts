@@ -5,21 +5,21 @@ import { UserError } from './user-error.js';
  *
  * @throws UserError if the entry cannot export the bus.
  */
-export function exportingBus(path: string, text: string): string {
+export function withBusExport(path: string, text: string): string {
   if (!/\.[cm]?[jt]sx?$/.test(path))
     throw new UserError(
-      `${path} is no script: the bus can be exported by a Worker in JavaScript or TypeScript`,
+      `${path} is not a script: only a Worker in JavaScript or TypeScript can export the bus`,
     );
   const code = text.replace(COMMENTS, '');
   if (/^\s*export\s*\{[^}]*\bSubscriptionBus\b[^}]*\}/m.test(code) || EVERYTHING.test(code))
     return text;
   if (/^\s*export\s+(abstract\s+)?(class|const|let|var|function)\s+SubscriptionBus\b/m.test(code)) {
     if (/['"]mcp-listen\/cloudflare['"]/.test(code)) return text;
-    throw new UserError(`${path} exports a SubscriptionBus of its own: rename it`);
+    throw new UserError(`${path} exports another SubscriptionBus: rename it`);
   }
   if (!/^\s*export\s*(default\b|\{[^}]*\bdefault\b[^}]*\})/m.test(code))
     throw new UserError(
-      `${path} has no default export: only Workers that are modules can hold Durable Objects`,
+      `${path} has no default export: only module Workers can have Durable Objects`,
     );
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   return `${text.trimEnd()}${eol}${eol}${EXPORT}${eol}`;

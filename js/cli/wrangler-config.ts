@@ -49,7 +49,7 @@ export interface Missing {
  * @throws UserError if the configuration conflicts with the bus.
  */
 export function missingIn(config: WranglerConfig): Missing {
-  refuseForeign(config);
+  rejectUnsupported(config);
   const bound = (config.durable_objects?.bindings ?? []).find(
     ({ class_name }) => class_name === CLASS,
   );
@@ -63,7 +63,7 @@ export function missingIn(config: WranglerConfig): Missing {
 }
 
 /** Returns the configuration with the missing parts added. */
-export function completed(
+export function withMissing(
   config: WranglerConfig,
   { binding, migration, rule }: Missing,
 ): WranglerConfig {
@@ -75,7 +75,8 @@ export function completed(
   if (migration !== undefined) whole.migrations = [...(whole.migrations ?? []), migration];
   if (rule !== undefined)
     whole.rules =
-      whole.rules?.map((one, at) => (at === rule ? { ...one, fallthrough: true } : one)) ?? [];
+      whole.rules?.map((one, index) => (index === rule ? { ...one, fallthrough: true } : one)) ??
+      [];
   return whole;
 }
 
@@ -84,14 +85,14 @@ export function environmentsOf({ env }: WranglerConfig): string[] {
   return Object.keys(env ?? {});
 }
 
-function refuseForeign(config: WranglerConfig): void {
+function rejectUnsupported(config: WranglerConfig): void {
   if (config.pages_build_output_dir !== undefined)
     throw new UserError(
-      'this is a Pages project, which can hold no Durable Object: add the bus to a Worker, and bind that',
+      'this is a Pages project, which cannot contain a Durable Object: add the bus to a Worker, and bind its class',
     );
   if (config.no_bundle)
     throw new UserError(
-      'no_bundle is set: the bus is a module of a package, which has to be bundled',
+      'no_bundle is set, but the bus is part of a package, which has to be bundled',
     );
   const taken = (config.durable_objects?.bindings ?? []).find(({ name }) => name === BINDING);
   if (taken !== undefined && taken.class_name !== CLASS)
@@ -118,7 +119,7 @@ function namesBinding(value: unknown): boolean {
 function missingMigration(migrations: Migration[]): Migration | undefined {
   if (migrations.some(({ new_classes }) => new_classes?.includes(CLASS)))
     throw new UserError(
-      `a migration creates ${CLASS} without SQLite: name it in new_sqlite_classes in place of new_classes`,
+      `a migration creates ${CLASS} without SQLite: list it in new_sqlite_classes instead of new_classes`,
     );
   if (migrations.some(({ new_sqlite_classes }) => new_sqlite_classes?.includes(CLASS)))
     return undefined;
@@ -132,11 +133,11 @@ function missingMigration(migrations: Migration[]): Migration | undefined {
  * applies no rule of a type after one without `fallthrough`.
  */
 function blockingRule(rules: Rule[]): number | undefined {
-  const at = rules.findIndex(
+  const index = rules.findIndex(
     ({ type, fallthrough }) => type === 'CompiledWasm' && fallthrough !== true,
   );
-  const covers = rules[at]?.globs.includes('**/*.wasm');
-  return at === -1 || covers ? undefined : at;
+  const covers = rules[index]?.globs.includes('**/*.wasm');
+  return index === -1 || covers ? undefined : index;
 }
 
 const BINDING = 'MCP_BUS';

@@ -36,7 +36,7 @@ export class WakeTimer {
 
   #arm(): void {
     if (this.#deadline === undefined) return;
-    const wait = Math.min(Math.max(this.#deadline - now(), 0) + 1, LONGEST_NAP_MS);
+    const wait = Math.min(Math.max(this.#deadline - now(), 0) + 1, MAX_SLEEP_MS);
     this.#timer = setTimeout(this.#tick, wait);
   }
 
@@ -48,7 +48,7 @@ export class WakeTimer {
   };
 }
 
-const LONGEST_NAP_MS = 10_000;
+const MAX_SLEEP_MS = 10_000;
 let elapsed = 0;
 let lastWall = Date.now();
 let lastSteady = performance.now();

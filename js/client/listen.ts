@@ -4,7 +4,7 @@ import { errorOf } from '../model/subscription-error.js';
 import { expectLoaded } from '../wasm/client/load.js';
 import { type ClientListenOptions, expectTimeouts } from './options.js';
 import { SourceSubscription, type Subscription } from './subscription.js';
-import { type CoreSource, nextNews } from './transport/core-source.js';
+import { type CoreSource, nextEvent } from './transport/core-source.js';
 import { open } from './transport/open.js';
 import type { ListenTarget } from './transport/target.js';
 
@@ -42,11 +42,11 @@ export async function acknowledged(
     source.wake();
   };
   signal?.addEventListener('abort', abort, { once: true });
-  const news = await nextNews(source, () => signal?.aborted ?? false);
+  const event = await nextEvent(source, () => signal?.aborted ?? false);
   signal?.removeEventListener('abort', abort);
   signal?.throwIfAborted();
-  if (news?.kind === 'live') return new SourceSubscription(source, news, signal);
+  if (event?.kind === 'live') return new SourceSubscription(source, event, signal);
   source.close();
-  const error = news?.kind === 'stopped' ? errorOf(news.end, news.cause) : undefined;
+  const error = event?.kind === 'stopped' ? errorOf(event.end, event.cause) : undefined;
   throw error ?? new ListenError('invalid-answer', 'the subscription ended before it was open');
 }

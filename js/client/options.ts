@@ -22,7 +22,11 @@ export interface ListenMessage {
 
 /** Options of `listen`. */
 export interface ClientListenOptions {
-  /** Ends the subscription when aborted, and rejects a pending `listen`. */
+  /**
+   * Ends the subscription when aborted, and rejects a pending `listen`.
+   *
+   * @default undefined
+   */
   signal?: AbortSignal;
   /**
    * Sends each request.
@@ -33,11 +37,15 @@ export interface ClientListenOptions {
   /**
    * Header fields to add to every request; the fields of the protocol take precedence. If set,
    * redirects are not followed: one ends the subscription with `redirected`.
+   *
+   * @default undefined
    */
   headers?: HeadersInit;
   /**
    * Authorizes every request. If set, redirects are not followed: one ends the subscription with
    * `redirected`.
+   *
+   * @default undefined
    */
   token?: TokenProvider;
   /**
@@ -65,7 +73,11 @@ export interface ClientListenOptions {
    * @default 'auto'
    */
   era?: 'auto' | '2026-07-28' | '2025';
-  /** Called with every JSON-RPC message that is sent or received, for logs. */
+  /**
+   * Called with every JSON-RPC message that is sent or received, for logs.
+   *
+   * @default undefined
+   */
   onMessage?: (message: ListenMessage) => void;
 }
 
@@ -79,7 +91,10 @@ export const DEFAULTS = { ackTimeoutMs: 30_000, maxSilenceMs: 60_000 };
  */
 export function expectTimeouts({ ackTimeoutMs = 0, maxSilenceMs = 0 }: ClientListenOptions): void {
   if (ackTimeoutMs >= 0 && maxSilenceMs >= 0) return;
-  throw new ListenError('invalid-options', 'ackTimeoutMs and maxSilenceMs are numbers from 0');
+  throw new ListenError(
+    'invalid-options',
+    'ackTimeoutMs and maxSilenceMs must be numbers of at least 0',
+  );
 }
 
 /** Returns `clientInfo` as JSON text; undefined selects the core's default. */

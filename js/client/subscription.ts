@@ -2,7 +2,7 @@ import { ListenError } from '../model/error.js';
 import type { ChangeEvent } from '../model/event.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import { errorOf } from '../model/subscription-error.js';
-import { type CoreSource, type News, nextNews } from './transport/core-source.js';
+import { type CoreSource, nextEvent, type SourceEvent } from './transport/core-source.js';
 
 /** A protocol revision: 2026-07-28, or one of the earlier revisions with sessions. */
 export type Era = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26';
@@ -25,7 +25,7 @@ export interface Subscription extends AsyncIterable<ChangeEvent>, AsyncDisposabl
   close(): Promise<void>;
 }
 
-/** A subscription that reads the news of a source. One reader at a time. */
+/** A subscription that reads the events of a source. One reader at a time. */
 export class SourceSubscription implements Subscription {
   readonly id: string;
   readonly honored: SubscriptionFilter;
@@ -36,7 +36,7 @@ export class SourceSubscription implements Subscription {
 
   constructor(
     source: CoreSource,
-    { honored, id = '', version }: Extract<News, { kind: 'live' }>,
+    { honored, id = '', version }: Extract<SourceEvent, { kind: 'live' }>,
     signal: AbortSignal | undefined,
   ) {
     this.#source = source;
@@ -68,13 +68,16 @@ export class SourceSubscription implements Subscription {
   }
 
   async #next(): Promise<ChangeEvent | undefined> {
-    const news = await nextNews(this.#source, () => this.#isClosed);
+    const event = await nextEvent(this.#source, () => this.#isClosed);
     this.#signal?.throwIfAborted();
-    if (news === undefined) return undefined;
-    if (news.kind === 'changed') return news.event;
-    if (news.kind !== 'stopped')
-      throw new ListenError('invalid-answer', `${news.kind} after it was open`);
-    const error = errorOf(news.end, news.cause);
+    if (event === undefined) return undefined;
+    if (event.kind === 'changed') return event.event;
+    if (event.kind !== 'stopped')
+      throw new ListenError(
+        'invalid-answer',
+        `unexpected ${event.kind} after the subscription was open`,
+      );
+    const error = errorOf(event.end, event.cause);
     if (error !== undefined) throw error;
     return undefined;
   }

@@ -7,11 +7,7 @@
  */
 import '#runtime';
 
-export {
-  type BusNamespace,
-  type DurableObjectBusOptions,
-  durableObjectBus,
-} from './edge/durable-object-bus.js';
+export { type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';
 export type { BusStats } from './object/bus/root.js';
 export type { ShardStats } from './object/bus/shards.js';
@@ -37,3 +33,4 @@ export {
 } from './route/route-listen-request.js';
 export type { BusName } from './wire/names.js';
 export type { RefusedEvent } from './wire/refused-event.js';
+export type { BusNamespace } from './wire/stubs.js';

@@ -27,15 +27,19 @@ export function withAllCapabilities(
   answer: Response,
   reading: Reading,
 ): Promise<Response> {
-  return changed(request, answer, reading, true);
+  return rewritten(request, answer, reading, true);
 }
 
 /** Rewrites an answer with capabilities to announce no changes, because no streams are held. */
-export function withheld(request: Request, answer: Response, reading: Reading): Promise<Response> {
-  return changed(request, answer, reading, false);
+export function withoutCapabilities(
+  request: Request,
+  answer: Response,
+  reading: Reading,
+): Promise<Response> {
+  return rewritten(request, answer, reading, false);
 }
 
-async function changed(
+async function rewritten(
   request: Request,
   answer: Response,
   reading: Reading,

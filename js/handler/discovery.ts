@@ -3,7 +3,7 @@ import { PerInstance } from '../wasm/per-instance.js';
 import { Discovered, Question, questionOf } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 import type { FetchHandler } from './handler.js';
-import { questionFor } from './question.js';
+import { serverRequest } from './server-request.js';
 import { type AnswerLimits, wholeBody } from './upstream-response.js';
 
 /** The members of MCP's `ServerCapabilities` that concern subscriptions; others are ignored. */
@@ -34,7 +34,7 @@ export class Discovery {
   readonly #credentials: Credentials;
   readonly #limits: AnswerLimits;
   readonly #declared: PerInstance<Discovered> | undefined;
-  #asked: PerInstance<Discovered | undefined> | undefined;
+  #discovered: PerInstance<Discovered | undefined> | undefined;
   /** The caller that the capabilities were requested for. */
   #caller = '';
 
@@ -54,7 +54,7 @@ export class Discovery {
    * @throws ListenError `discover-failed`.
    */
   use<T>(request: Request, rest: unknown[], action: (known: Discovered) => T): Promise<T> {
-    return this.#ask(request, rest, (known) => {
+    return this.#withCapabilities(request, rest, (known) => {
       if (known !== undefined) return action(known);
       throw new ListenError(
         'discover-failed',
@@ -69,14 +69,14 @@ export class Discovery {
    * @throws ListenError `discover-failed`.
    */
   capabilities(request: Request, rest: unknown[]): Promise<string | undefined> {
-    return this.#ask(request, rest, (known) => known?.capabilities);
+    return this.#withCapabilities(request, rest, (known) => known?.capabilities);
   }
 
   get #known(): Discovered | undefined {
-    return this.#declared?.value ?? this.#asked?.value;
+    return this.#declared?.value ?? this.#discovered?.value;
   }
 
-  async #ask<T>(
+  async #withCapabilities<T>(
     request: Request,
     rest: unknown[],
     action: (known: Discovered | undefined) => T,
@@ -85,20 +85,20 @@ export class Discovery {
     const caller = this.#credentials.keyOf(request);
     const known = this.#known;
     if (known?.isFresh(now, caller !== this.#caller)) return action(known);
-    const told = Discovered.fromAnswer(await this.#discover(request, rest), now);
-    if (told !== undefined) {
+    const discovered = Discovered.fromAnswer(await this.#discover(request, rest), now);
+    if (discovered !== undefined) {
       this.#known?.free();
-      this.#asked = remembered(told);
+      this.#discovered = untilReset(discovered);
       this.#caller = caller;
     }
-    return action(told);
+    return action(discovered);
   }
 
   /** Sends `server/discover` to the handler with the credentials of `request`. */
   async #discover(request: Request, rest: unknown[]): Promise<Uint8Array> {
     try {
       const answer = await this.#handler(
-        questionFor(request, this.#credentials, questionOf(Question.Discover)),
+        serverRequest(request, this.#credentials, questionOf(Question.Discover)),
         ...rest,
       );
       if (answer.ok) return await wholeBody(answer, this.#limits);
@@ -106,11 +106,7 @@ export class Discovery {
       return new Uint8Array();
     } catch (cause) {
       if (cause instanceof ListenError) throw cause;
-      throw new ListenError(
-        'discover-failed',
-        'the handler threw when it was asked server/discover',
-        { cause },
-      );
+      throw new ListenError('discover-failed', 'the handler threw on server/discover', { cause });
     }
   }
 }
@@ -142,11 +138,11 @@ export function declared({ capabilities, info }: DeclaredServer): Discovered {
 }
 
 /** Keeps the capabilities until the core is reset; then they are requested again. */
-function remembered(told: Discovered): PerInstance<Discovered | undefined> {
-  let known: Discovered | undefined = told;
+function untilReset(discovered: Discovered): PerInstance<Discovered | undefined> {
+  let known: Discovered | undefined = discovered;
   return new PerInstance(() => {
-    const once = known;
+    const current = known;
     known = undefined;
-    return once;
+    return current;
   });
 }

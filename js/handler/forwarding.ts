@@ -1,5 +1,5 @@
 /** A request to forward. */
-export interface Arrival {
+export interface ClientRequest {
   /** The original request. */
   request: Request;
   /** The address of its client, if known. */
@@ -10,10 +10,10 @@ export interface Arrival {
  * Returns the header fields for the upstream server: those of the client, without fields that state
  * its address, or another method, host or path.
  */
-export function forwardedHeaders({ clientIp, request }: Arrival): Headers {
+export function forwardedHeaders({ clientIp, request }: ClientRequest): Headers {
   const { host, protocol } = new URL(request.url);
   const headers = withoutHops(request.headers);
-  for (const name of [...headers.keys()]) if (isClaim(name)) headers.delete(name);
+  for (const name of [...headers.keys()]) if (isUntrusted(name)) headers.delete(name);
   headers.set('x-forwarded-host', host);
   headers.set('x-forwarded-proto', protocol.slice(0, -1));
   if (clientIp !== undefined) headers.set('x-forwarded-for', clientIp);
@@ -74,11 +74,11 @@ function namesOf(parameter: string): string[] {
  * Returns whether a field is dropped. Servers on CGI and WSGI read `_` as `-`, and some any other
  * character.
  */
-function isClaim(name: string): boolean {
+function isUntrusted(name: string): boolean {
   const plain = name.replaceAll(/[^a-z0-9]/g, '-');
   return (
     plain !== ACCESS_TOKEN &&
-    (CLAIMS.includes(plain) || CLAIM_FAMILIES.some((family) => family.test(plain)))
+    (UNTRUSTED.includes(plain) || UNTRUSTED_FAMILIES.some((family) => family.test(plain)))
   );
 }
 
@@ -90,12 +90,12 @@ const HOP_BY_HOP = [
  * Fields that the runtime sets, fields that were checked here (the upstream server does not know
  * our host and origins), and fields in which proxies describe clients: a client can forge them.
  */
-const CLAIMS = [
+const UNTRUSTED = [
   ...['host', 'origin', 'content-length', 'expect', 'forwarded', 'x-forwarded', 'x-host'],
   ...['x-azure-socketip', 'cloudfront-viewer-address'],
   ...['x-rewrite-url', 'x-http-method', 'x-http-method-override', 'x-method-override'],
 ];
-const CLAIM_FAMILIES = [
+const UNTRUSTED_FAMILIES = [
   /^(x-forwarded-|x-original-|x-envoy-|sec-fetch-|cf-)/,
   /(^|-)(client|cluster|connecting|connection|originating|real|remote|user)-?(ip|addr)$/,
   /-(forwarded|proxied)-for$/,

@@ -1,10 +1,10 @@
 import { expectAmounts } from '../model/amount.js';
 import { ListenError } from '../model/error.js';
-import { patienceOf } from '../model/timeouts.js';
+import { finiteTimeout } from '../model/timeouts.js';
 import { guarded, report } from '../observe/on-error.js';
 import { deferred } from '../timing/deferred.js';
 import { cloudflareIp, forwardedHeaders, forwardedUrl, withoutHops } from './forwarding.js';
-import { askerOf } from './question.js';
+import { clientRequestOf } from './server-request.js';
 import { unanswered } from './upstream-response.js';
 
 /** Options of {@link createProxy}. */
@@ -64,10 +64,10 @@ export function createProxy(
   expectAmounts('', { timeoutMs });
   return async (request) => {
     try {
-      return answered(
-        await sent(
+      return clientResponse(
+        await send(
           fetch,
-          forwarded(request, url, clientIp(askerOf(request))),
+          upstreamRequest(request, url, clientIp(clientRequestOf(request))),
           request.signal,
           timeoutMs,
         ),
@@ -96,12 +96,12 @@ export function upstreamUrl(upstream: string | URL): URL {
     return url;
   throw new ListenError(
     'invalid-options',
-    'the upstream is no URL of http or https without a user',
+    'the upstream must be an http or https URL without credentials',
   );
 }
 
 /** Returns the request to the upstream server. */
-function forwarded(
+function upstreamRequest(
   request: Request,
   upstream: URL,
   clientIp: string | undefined,
@@ -123,37 +123,41 @@ function prefixOf({ url }: Request): string {
   return prefix;
 }
 
-async function sent(
+async function send(
   fetch: (request: Request) => Promise<Response>,
   { url, ...init }: RequestInit & { url: URL },
   client: AbortSignal,
   timeoutMs: number,
 ): Promise<Response> {
   const abort = new AbortController();
-  const late = deferred<never>();
+  const timeout = deferred<never>();
   const timer = setTimeout(() => {
-    late.reject(new ListenError('upstream-timeout', 'the server behind did not answer in time'));
+    timeout.reject(
+      new ListenError('upstream-timeout', 'the upstream server did not answer in time'),
+    );
     abort.abort();
-  }, patienceOf(timeoutMs));
+  }, finiteTimeout(timeoutMs));
   const signal = AbortSignal.any([client, abort.signal]);
   try {
-    return await Promise.race([fetch(new Request(url, { ...init, signal })), late.promise]);
+    return await Promise.race([fetch(new Request(url, { ...init, signal })), timeout.promise]);
   } catch (cause) {
     if (cause instanceof ListenError) throw cause;
-    throw new ListenError('upstream-unreachable', 'the server behind cannot be reached', { cause });
+    throw new ListenError('upstream-unreachable', 'the upstream server cannot be reached', {
+      cause,
+    });
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** Returns the response to the client. */
-function answered(response: Response): Response {
+function clientResponse(response: Response): Response {
   const { body, status, statusText } = response;
   if (status >= 300 && status < 400 && status !== 304) {
     void body?.cancel();
     throw new ListenError(
       'upstream-redirected',
-      `the server behind redirects (${status}): name where it is`,
+      `the upstream server redirects (${status}): use the URL that it redirects to`,
     );
   }
   const headers = withoutHops(response.headers);

@@ -21,11 +21,11 @@ export async function wholeBody(
   answer: Response,
   limits: AnswerLimits,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const { bytes, rest } = await inTime(answer, limits, (body) =>
+  const { bytes, rest } = await withDeadline(answer, limits, (body) =>
     readStart({ body }, limits.answerBytes),
   );
   if (rest === undefined) return bytes;
-  leave(rest);
+  cancelRest(rest);
   throw tooLarge();
 }
 
@@ -40,14 +40,14 @@ export function bodyUntil<T>(
   limits: AnswerLimits,
   find: (bytes: Uint8Array) => T | undefined,
 ): Promise<{ bytes: Uint8Array; found: T | undefined }> {
-  return inTime(answer, limits, async (body) => {
+  return withDeadline(answer, limits, async (body) => {
     const reader = body?.getReader();
     let bytes = new Uint8Array();
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
       bytes = joined(bytes, part.value);
       const found = find(bytes);
       if (found === undefined && bytes.byteLength <= limits.answerBytes) continue;
-      leave(reader);
+      cancelRest(reader);
       if (found === undefined) throw tooLarge();
       return { bytes, found };
     }
@@ -59,11 +59,11 @@ export function bodyUntil<T>(
 export function unanswered(error: unknown): Response {
   const isLate =
     error instanceof ListenError && error.code === ('upstream-timeout' satisfies ListenErrorCode);
-  return refused(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
+  return refusalResponse(isLate ? Refusal.GatewayTimeout : Refusal.BadGateway);
 }
 
 /** Returns the response of a gateway that refuses a request itself. */
-export function refused(refusal: Refusal): Response {
+export function refusalResponse(refusal: Refusal): Response {
   const { body = '', retryAfter, status } = refusalOf(refusal);
   const response = jsonResponse(body, status);
   if (retryAfter !== undefined) response.headers.set('retry-after', String(retryAfter));
@@ -74,7 +74,7 @@ type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 /** Runs `read` on a body that fails after `answerMs`. */
-async function inTime<T>(
+async function withDeadline<T>(
   { body }: Response,
   { answerMs }: AnswerLimits,
   read: (body: Body) => Promise<T>,
@@ -82,28 +82,34 @@ async function inTime<T>(
   if (answerMs === 0) return read(body);
   const reader = body?.getReader();
   if (reader === undefined) return read(null);
-  const late = deferred<never>();
+  const timeout = deferred<never>();
   const timer = setTimeout(() => {
-    late.reject(
-      new ListenError('upstream-timeout', 'the server behind did not end its answer in time'),
+    timeout.reject(
+      new ListenError(
+        'upstream-timeout',
+        'the upstream server did not complete its answer in time',
+      ),
     );
-    leave(reader);
+    cancelRest(reader);
   }, answerMs);
   try {
-    return await read(until(late.promise, reader));
+    return await read(untilTimeout(timeout.promise, reader));
   } finally {
     clearTimeout(timer);
   }
 }
 
 /**
- * Returns a stream of the body that `reader` reads, until `late` rejects. `pipeThrough` with a
+ * Returns a stream of the body that `reader` reads, until `timeout` rejects. `pipeThrough` with a
  * signal does not work: workerd (2026-11-17) does not notice an abort while it waits for a chunk.
  */
-function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<ArrayBuffer>> {
+function untilTimeout(
+  timeout: Promise<never>,
+  reader: Reader,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await Promise.race([reader.read(), late]);
+      const { done, value } = await Promise.race([reader.read(), timeout]);
       if (done) controller.close();
       else controller.enqueue(value);
     },
@@ -112,7 +118,7 @@ function until(late: Promise<never>, reader: Reader): ReadableStream<Uint8Array<
 }
 
 /** Cancels the rest of a body, and ignores errors. */
-function leave(reader: Reader | undefined): void {
+function cancelRest(reader: Reader | undefined): void {
   reader?.cancel().catch(() => {});
 }
 
@@ -124,5 +130,8 @@ function joined(bytes: Uint8Array, more: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function tooLarge(): ListenError {
-  return new ListenError('upstream-too-large', 'the server behind answered more than is read');
+  return new ListenError(
+    'upstream-too-large',
+    'the answer of the upstream server is larger than the limit',
+  );
 }

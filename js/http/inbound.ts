@@ -12,7 +12,7 @@ export interface Inbound {
 }
 
 /** A request that the core checks. */
-export interface Judged extends Inbound {
+export interface InboundExchange extends Inbound {
   core: Exchange;
 }
 
@@ -34,19 +34,19 @@ export async function forward(
   inbound: Inbound,
   session: string | undefined,
 ): Promise<Response> {
-  return handler(readdressed(inbound, session), ...inbound.rest);
+  return handler(withSessionId(inbound, session), ...inbound.rest);
 }
 
 /**
  * Returns the response for the client: a session id of the handler is replaced by `session`;
  * undefined: removed.
  */
-export function renamed(response: Response, session: string | undefined): Response {
+export function withClientSession(response: Response, session: string | undefined): Response {
   if (!response.headers.has(SESSION)) return response;
-  const named = new Response(response.body, response);
-  if (session === undefined) named.headers.delete(SESSION);
-  else named.headers.set(SESSION, session);
-  return named;
+  const own = new Response(response.body, response);
+  if (session === undefined) own.headers.delete(SESSION);
+  else own.headers.set(SESSION, session);
+  return own;
 }
 
 /** Returns a refusal after cancelling the rest of the request's body. */
@@ -55,18 +55,18 @@ export async function refuse(answer: Response, { body }: Inbound): Promise<Respo
   return answer;
 }
 
-function readdressed({ body, request }: Inbound, session: string | undefined): Request {
-  const asItCame = body === undefined ? request : replay(request, body);
+function withSessionId({ body, request }: Inbound, session: string | undefined): Request {
+  const original = body === undefined ? request : replay(request, body);
   const { headers: own, method, signal, url } = request;
-  const named = [...own.keys()].filter((name) => OF_SESSIONS.test(name));
-  if (session === undefined && named.length === 0) return asItCame;
+  const sessionFields = [...own.keys()].filter((name) => SESSION_FIELDS.test(name));
+  if (session === undefined && sessionFields.length === 0) return original;
   const headers = new Headers(own);
-  for (const name of named) headers.delete(name);
+  for (const name of sessionFields) headers.delete(name);
   if (session !== undefined) headers.set(SESSION, session);
   // If the host has read the body itself, it passes it on as an argument after the request.
-  return asItCame.bodyUsed
+  return original.bodyUsed
     ? new Request(url, { method, headers, signal })
-    : new Request(asItCame, { headers });
+    : new Request(original, { headers });
 }
 
 const SESSION = 'mcp-session-id';
@@ -74,4 +74,4 @@ const SESSION = 'mcp-session-id';
  * `Mcp-Session-Id` and `Last-Event-ID`, also with `_` for `-`, as servers on CGI and WSGI read
  * them.
  */
-const OF_SESSIONS = /^(mcp[\W_]session[\W_]id|last[\W_]event[\W_]id)$/;
+const SESSION_FIELDS = /^(mcp[\W_]session[\W_]id|last[\W_]event[\W_]id)$/;

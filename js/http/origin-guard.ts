@@ -54,10 +54,10 @@ export function screen(options: FrontOptions = {}): Screen {
     const { answer, fields } = service.value.screen(
       method,
       request.url,
-      linesOf(judgedHeaders(request)),
+      linesOf(screenedHeaders(request)),
     );
     if (answer === undefined) return withCors(await inner(), fields);
-    await leaveBody(request);
+    await cancelBody(request);
     return withCors(refusals.answer(answer), fields);
   };
 }
@@ -68,13 +68,13 @@ export function linesOf(headers: Headers): string {
 }
 
 /** Removes `sec-fetch-site`, which describes the page with the link, from a page visit. */
-function judgedHeaders({ headers }: Request): Headers {
+function screenedHeaders({ headers }: Request): Headers {
   const isVisit =
     headers.get('sec-fetch-mode') === 'navigate' && headers.get('sec-fetch-dest') === 'document';
   if (!isVisit) return headers;
-  const judged = new Headers(headers);
-  judged.delete('sec-fetch-site');
-  return judged;
+  const screened = new Headers(headers);
+  screened.delete('sec-fetch-site');
+  return screened;
 }
 
 /**
@@ -94,7 +94,7 @@ export function serviceOf(
 }
 
 /** Cancels a body that is not read here. A locked body belongs to its reader, which cancels it. */
-export async function leaveBody({ body }: Request): Promise<void> {
+export async function cancelBody({ body }: Request): Promise<void> {
   if (body?.locked === false) await body.cancel();
 }
 
@@ -106,7 +106,7 @@ function entriesOf(entries: readonly string[]): string {
   if (!isList)
     throw new ListenError(
       'invalid-options',
-      'allowedOrigins and allowedHosts must be lists of texts',
+      'allowedOrigins and allowedHosts must be lists of non-empty strings',
     );
   return entries.join('\n');
 }

@@ -4,14 +4,14 @@ import { ListenError } from './error.js';
  * Checks that each amount (a count, bytes or milliseconds) is a number from 0 and has one of the
  * `names`. Undefined amounts are not checked.
  *
- * @throws ListenError `invalid-options`; the message names the amount by its `place` in the
+ * @throws ListenError `invalid-options`; the message names the amount by its `path` in the
  *   options.
  */
-export function expectAmounts(place: string, amounts: object, names = Object.keys(amounts)): void {
+export function expectAmounts(path: string, amounts: object, names = Object.keys(amounts)): void {
   for (const [name, amount] of Object.entries(amounts)) {
-    const at = place === '' ? name : `${place}.${name}`;
-    if (!names.includes(name)) throw new ListenError('invalid-options', `there is no option ${at}`);
+    const at = path === '' ? name : `${path}.${name}`;
+    if (!names.includes(name)) throw new ListenError('invalid-options', `unknown option ${at}`);
     if (amount === undefined || (typeof amount === 'number' && amount >= 0)) continue;
-    throw new ListenError('invalid-options', `${at} is not a number from 0`);
+    throw new ListenError('invalid-options', `${at} must be a number of at least 0`);
   }
 }

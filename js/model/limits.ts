@@ -169,11 +169,11 @@ export function limitsOf(limits: ListenLimits = {}): Required<ListenLimits> {
  *   number from 0.
  */
 export function withDefaults<Amounts extends object>(
-  place: string,
+  path: string,
   defaults: Required<Amounts>,
   given: Amounts,
 ): Required<Amounts> {
-  expectAmounts(place, given, Object.keys(defaults));
+  expectAmounts(path, given, Object.keys(defaults));
   const others = Object.fromEntries(
     Object.entries(given).filter(([, amount]) => amount !== undefined),
   );

@@ -61,7 +61,7 @@ export function errorOf(end: CoreEnd, cause?: unknown): ListenError | undefined 
   if (end.code !== 'refused')
     return new SubscriptionLost(
       end.code as ListenErrorCode,
-      `the subscription is lost: ${end.code}`,
+      `the subscription was lost: ${end.code}`,
       { cause },
     );
   const refusal = { ...end, status: end.status ?? 0 };

@@ -97,7 +97,7 @@ export function jittered(ms: number): number {
  * timers become the latest time that a timer can reach.
  */
 export function toMonotonic(at: number): number {
-  return performance.now() + Math.max(Math.min(at - Date.now(), LONGEST_TIMER), 0);
+  return performance.now() + Math.max(Math.min(at - Date.now(), MAX_TIMER_MS), 0);
 }
 
 /**
@@ -105,13 +105,13 @@ export function toMonotonic(at: number): number {
  * for them.
  */
 export function timer(ms: number): number {
-  if (ms === 0 || ms > LONGEST_TIMER) return 0;
+  if (ms === 0 || ms > MAX_TIMER_MS) return 0;
   return Math.max(ms, 1);
 }
 
 /** Returns a timeout for code that cannot disable it: 0 becomes the longest timer. */
-export function patienceOf(ms: number): number {
-  return ms === 0 ? LONGEST_TIMER : ms;
+export function finiteTimeout(ms: number): number {
+  return ms === 0 ? MAX_TIMER_MS : ms;
 }
 
 const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
@@ -123,4 +123,4 @@ const DEFAULT_TIMEOUTS: Required<ListenTimeouts> = {
   sessionIdleMs: 1_800_000,
 };
 /** The longest delay, in milliseconds, that fits a 31-bit timer after jitter. */
-const LONGEST_TIMER = (2 ** 31 - 1) / 1.2;
+const MAX_TIMER_MS = (2 ** 31 - 1) / 1.2;

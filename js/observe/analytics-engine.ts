@@ -39,7 +39,7 @@ export function analyticsWriter(
   { everyMs = 60_000 }: AnalyticsOptions = {},
 ): () => void {
   expectAmounts('', { everyMs });
-  let past: Groups | undefined;
+  let previous: Groups | undefined;
   let next = 0;
   return () => {
     const now = Date.now();
@@ -47,14 +47,14 @@ export function analyticsWriter(
     next = now + everyMs;
     const groups = groupsOf(stats());
     for (const [group, counts] of Object.entries(groups)) {
-      const before = past?.[group as keyof Groups] ?? [];
-      const doubles = counts.map((count, place) => count - (before[place] ?? 0));
+      const before = previous?.[group as keyof Groups] ?? [];
+      const doubles = counts.map((count, index) => count - (before[index] ?? 0));
       // `open` and `away` are gauges: write the current value, not the difference.
       if (group === 'streams') doubles.splice(0, GAUGES, ...counts.slice(0, GAUGES));
       if (doubles.some((double) => double !== 0))
         dataset.writeDataPoint({ indexes: [group], blobs: [group], doubles });
     }
-    past = groups;
+    previous = groups;
   };
 }
 
@@ -95,11 +95,11 @@ function groupsOf(stats: ListenStats): Groups {
 }
 
 function inOrder<Name extends string>(
-  places: Record<Name, number>,
+  columns: Record<Name, number>,
   counts: Readonly<Record<Name, number>>,
 ): number[] {
   const doubles: number[] = [];
-  for (const name of Object.keys(places) as Name[]) doubles[places[name]] = counts[name];
+  for (const name of Object.keys(columns) as Name[]) doubles[columns[name]] = counts[name];
   return doubles;
 }
 

@@ -45,7 +45,7 @@ export function createMetricsHandler({
   stats,
   token,
 }: MetricsHandlerOptions): (request: Request) => Promise<Response> {
-  if (token === '') throw new ListenError('invalid-options', 'an empty token is none');
+  if (token === '') throw new ListenError('invalid-options', 'token must not be empty');
   const numbers = async (): Promise<BusNumbers | undefined> => {
     try {
       return await bus?.();
@@ -116,14 +116,14 @@ function counters(stats: ListenStats): string[] {
       byReason(stats.refused),
     ),
     family('outages_total', 'counter', 'Times that a stream lost its bus.', [['', stats.outages]]),
-    family('gaps_total', 'counter', 'Times that something was missing between bus and stream.', [
+    family('gaps_total', 'counter', 'Times that an event was missing between bus and stream.', [
       ['', stats.gaps],
     ]),
-    family('resyncs_total', 'counter', 'Times that a stream cued all that it honors.', [
+    family('resyncs_total', 'counter', 'Times that a stream cued everything it honors.', [
       ['', stats.resyncs],
     ]),
     family('events_total', 'counter', 'Events that streams honored.', [['', stats.events]]),
-    family('events_collapsed_total', 'counter', 'Events told with an earlier one.', [
+    family('events_collapsed_total', 'counter', 'Events merged into an earlier pending one.', [
       ['', stats.collapsed],
     ]),
     family('notifications_total', 'counter', 'Notifications written.', [['', stats.notifications]]),

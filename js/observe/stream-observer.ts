@@ -79,7 +79,7 @@ export class StreamSpan {
 
   /** Reports that the bus of the stream was lost or is attached again. */
   away(isAway: boolean): void {
-    this.#outage.tell(isAway, 1);
+    this.#outage.update(isAway, 1);
   }
 
   /** Reports that the stream ended. */
@@ -117,7 +117,7 @@ export class Outage {
   }
 
   /** Logs a change of the state of the bus, with the number of its streams. */
-  tell(isAway: boolean, streams: number): void {
+  update(isAway: boolean, streams: number): void {
     const since = this.#since;
     if (isAway === (since !== undefined)) return;
     this.#since = isAway ? performance.now() : undefined;

@@ -7,9 +7,9 @@ import { publishing, type Tracing } from '../observe/tracing.js';
 export class ChangeBatch {
   readonly #bus: ListenBus;
   readonly #tracing: Tracing | undefined;
-  /** Pending events by their text: a subject that changes twice is published once. */
-  readonly #waiting = new Map<string, ServerEvent>();
-  readonly #told = new WeakSet<Error>();
+  /** Pending events by their text: a topic that changes twice is published once. */
+  readonly #pending = new Map<string, ServerEvent>();
+  readonly #reported = new WeakSet<Error>();
   #published: Promise<void> | undefined;
 
   /** With a tracer, each publish is a span. */
@@ -27,25 +27,25 @@ export class ChangeBatch {
     // Publish an invalid event alone, because it would make the publish of the others fail.
     if (text === undefined)
       return publishing(this.#tracing, event.kind, {}, () => this.#bus.publish(event));
-    this.#waiting.set(text, event);
-    this.#published ??= this.#soon();
+    this.#pending.set(text, event);
+    this.#published ??= this.#publishLater();
     return this.#published;
   }
 
   /** Returns whether the bus has already passed this error to its `onError`. */
-  hasTold(error: Error): boolean {
-    return this.#told.has(error);
+  hasReported(error: Error): boolean {
+    return this.#reported.has(error);
   }
 
-  #soon(): Promise<void> {
+  #publishLater(): Promise<void> {
     const published = Promise.resolve().then(() => {
-      const events = [...this.#waiting.values()];
-      this.#waiting.clear();
+      const events = [...this.#pending.values()];
+      this.#pending.clear();
       this.#published = undefined;
       const kinds = new Set(events.map(({ kind }) => kind));
       return publishing(this.#tracing, [...kinds].join(), {}, () => this.#bus.publishAll(events));
     });
-    published.catch((error: Error) => this.#told.add(error));
+    published.catch((error: Error) => this.#reported.add(error));
     return published;
   }
 }

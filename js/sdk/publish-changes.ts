@@ -33,7 +33,7 @@ export interface PublishChangesOptions {
  * Wraps the factory of an SDK's servers to publish their change notifications on `bus`: those of
  * registration handles (`registerTool` and the like once the factory has returned, `enable`,
  * `disable`, `update`, `remove`), of `send...ListChanged` and of `sendResourceUpdated`. Changes of
- * one server in one turn of the event loop are published together, each subject once.
+ * one server in one turn of the event loop are published together, each topic once.
  *
  * Published notifications are not sent to the client of the server, so `bus` must be the one that
  * serves clients: the `bus` of `createListenHandler`, `serveListenStdio` or `createMcpHandler`. A
@@ -70,7 +70,7 @@ function publish(server: SdkServer, changes: ChangeBatch, onError: (error: Error
   publishUnconnected(low, changes);
   if (high !== undefined)
     publishHandles(high, low, (error) => {
-      if (!changes.hasTold(error)) onError(error);
+      if (!changes.hasReported(error)) onError(error);
     });
 }
 

@@ -12,7 +12,13 @@ import { buffered, withAllCapabilities } from '../handler/advertise-all.js';
 import type { FetchHandler } from '../handler/handler.js';
 import type { AnswerLimits } from '../handler/upstream-response.js';
 import type { ErrorResponses } from '../http/error-response.js';
-import { forward, type Inbound, type Judged, refuse, renamed } from '../http/inbound.js';
+import {
+  forward,
+  type Inbound,
+  type InboundExchange,
+  refuse,
+  withClientSession,
+} from '../http/inbound.js';
 import { calling, ListenError } from '../model/error.js';
 import type { SubscriptionFilter } from '../model/filter.js';
 import {
@@ -35,7 +41,7 @@ export interface SessionHost {
   readonly onError: (error: Error) => void;
   readonly refusals: ErrorResponses;
   /** Whether changes of everything that the handler offers are announced. */
-  readonly isOffering: boolean;
+  readonly advertisesAll: boolean;
   /**
    * Returns the capabilities that the server notifies about, as JSON text; undefined if the handler
    * does not announce them.
@@ -44,7 +50,7 @@ export interface SessionHost {
   /** Returns which requested notifications the caller may receive; undefined: everything. */
   readonly authorize: ((context: AuthorizeContext) => Promise<AllowedFilter | Denial>) | undefined;
   /** Opens the stream of the session of a request, or returns why it is refused. */
-  open(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal>;
+  open(core: Exchange, context: CallerContext): Promise<ServerStream | Refusal>;
 }
 
 /** Serves the sessions of clients of 2025-11-25 and earlier. */
@@ -64,7 +70,7 @@ export class SessionHandler {
   async refusalOfId({ headers, signal }: Request): Promise<Refusal | undefined> {
     const id = headers.get('mcp-session-id');
     try {
-      const isRefused = id !== null && (await this.#sessions.mayBe?.(id)) === false;
+      const isRefused = id !== null && (await this.#sessions.mayExist?.(id)) === false;
       return isRefused ? Refusal.SessionNotFound : undefined;
     } catch (error) {
       if (!signal.aborted) this.#host.onError(error as Error);
@@ -73,26 +79,28 @@ export class SessionHandler {
   }
 
   /** Performs the steps that the core asks for until the request of a named caller is answered. */
-  async serve(inbound: Judged, caller: Caller): Promise<Response> {
+  async serve(inbound: InboundExchange, caller: Caller): Promise<Response> {
     const { core } = inbound;
-    const asker = contextOf(inbound, caller);
-    let behind: Response | undefined;
+    const context = contextOf(inbound, caller);
+    let response: Response | undefined;
     for (;;) {
       const step = core.step();
       switch (step.kind) {
         case 'initialize':
-          return this.#initialize(inbound, asker);
+          return this.#initialize(inbound, context);
         case 'send':
-          behind = await this.#send(inbound, step.behind);
-          core.sent(behind.status);
+          response = await this.#send(inbound, step.behind);
+          core.sent(response.status);
           break;
         case 'forward':
-          return behind ?? this.#host.refusals.answer(core.refuse(Refusal.Unavailable));
+          return response ?? this.#host.refusals.answer(core.refuse(Refusal.Unavailable));
         case 'answer':
-          await behind?.body?.cancel();
+          await response?.body?.cancel();
           return refuse(this.#host.refusals.answer(step.answer), inbound);
         default: {
-          const answer = await this.#guarded(core, asker, () => this.#do(step, core, asker));
+          const answer = await this.#reportingErrors(core, context, () =>
+            this.#perform(step, core, context),
+          );
           if (answer !== undefined) return answer;
         }
       }
@@ -100,7 +108,11 @@ export class SessionHandler {
   }
 
   /** Performs one step, which may answer the request. */
-  async #do(step: Step, core: Exchange, asker: CallerContext): Promise<Response | undefined> {
+  async #perform(
+    step: Step,
+    core: Exchange,
+    context: CallerContext,
+  ): Promise<Response | undefined> {
     switch (step.kind) {
       case 'ask': {
         const reply = await this.#sessions.ask(step.question);
@@ -108,9 +120,9 @@ export class SessionHandler {
         return undefined;
       }
       case 'authorize':
-        return this.#authorize(core, asker, JSON.parse(step.requested) as SubscriptionFilter);
+        return this.#authorize(core, context, JSON.parse(step.requested) as SubscriptionFilter);
       default:
-        return this.#open(core, asker);
+        return this.#open(core, context);
     }
   }
 
@@ -120,46 +132,51 @@ export class SessionHandler {
    */
   async #send(inbound: Inbound, behind: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
-    return renamed(await forward(this.#host.handler, inbound, behind), session);
+    return withClientSession(await forward(this.#host.handler, inbound, behind), session);
   }
 
   async #authorize(
     core: Exchange,
-    asker: CallerContext,
+    context: CallerContext,
     requested: SubscriptionFilter,
   ): Promise<Response | undefined> {
-    const authorization = await this.#host.authorize?.({ ...asker, requested });
+    const authorization = await this.#host.authorize?.({ ...context, requested });
     if (authorization !== undefined && 'denied' in authorization) {
       const { refusal, ...fields } = denial(authorization);
       return this.#host.refusals.denied(core.refuse(refusal), fields);
     }
     // The stream that is opened next receives events for these groups.
-    asker.groups = authorization?.groups ?? asker.groups;
+    context.groups = authorization?.groups ?? context.groups;
     calling(() => core.answered(authorization && JSON.stringify(authorization)));
     return undefined;
   }
 
-  async #open(core: Exchange, asker: CallerContext): Promise<Response> {
-    const opened = await this.#host.open(core, asker);
+  async #open(core: Exchange, context: CallerContext): Promise<Response> {
+    const opened = await this.#host.open(core, context);
     return typeof opened === 'number'
       ? this.#host.refusals.answer(core.refuse(opened))
       : opened.response();
   }
 
-  async #initialize(inbound: Judged, asker: CallerContext): Promise<Response> {
+  async #initialize(inbound: InboundExchange, context: CallerContext): Promise<Response> {
     const { core, request, rest } = inbound;
     const passed = await forward(this.#host.handler, inbound, undefined);
-    if (!passed.ok) return renamed(passed, undefined);
-    const read = this.#host.isOffering ? withAllCapabilities : buffered;
+    if (!passed.ok) return withClientSession(passed, undefined);
+    const read = this.#host.advertisesAll ? withAllCapabilities : buffered;
     const response = await read(request, passed, this.#host);
-    if (!response.ok) return renamed(response, undefined);
+    if (!response.ok) return withClientSession(response, undefined);
     const bytes = new Uint8Array(await response.arrayBuffer());
     const known = await this.#host.capabilities(request, rest);
     const initialized = core.initialized(bytes, known);
     const { headers } = response;
     if (initialized === undefined)
-      return renamed(new Response(bytes, { status: response.status, headers }), undefined);
-    return this.#guarded(core, asker, () => this.#begin(core, initialized, headers, asker));
+      return withClientSession(
+        new Response(bytes, { status: response.status, headers }),
+        undefined,
+      );
+    return this.#reportingErrors(core, context, () =>
+      this.#begin(core, initialized, headers, context),
+    );
   }
 
   async #begin(
@@ -183,7 +200,7 @@ export class SessionHandler {
   }
 
   /** Reports an error on our side. The caller only learns that it may repeat the request. */
-  async #guarded<T>(
+  async #reportingErrors<T>(
     core: Exchange,
     { request }: CallerContext,
     action: () => Promise<T>,
@@ -202,6 +219,6 @@ export class SessionHandler {
 
   /** Passes on a request without a session of ours, which has no session of the handler either. */
   async pass(inbound: Inbound): Promise<Response> {
-    return renamed(await forward(this.#host.handler, inbound, undefined), undefined);
+    return withClientSession(await forward(this.#host.handler, inbound, undefined), undefined);
   }
 }

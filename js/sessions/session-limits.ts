@@ -8,27 +8,27 @@ import type { ListenLimits } from '../model/limits.js';
 export function sessionLimits(limits: Required<ListenLimits>, areNamed: boolean): SessionLimits {
   const share = areNamed ? 0.5 : 1;
   return {
-    sessions: whole(limits.sessions),
-    unnamedSessions: whole(Math.ceil(limits.sessions * share)),
-    sessionsPerPrincipal: whole(limits.sessionsPerPrincipal),
-    uris: whole(limits.uris),
-    sessionUriBytes: whole(limits.sessionUriBytes),
-    busUriBytes: whole(limits.busUriBytes),
-    unnamedUriBytes: whole(limits.busUriBytes * share),
+    sessions: toWhole(limits.sessions),
+    unnamedSessions: toWhole(Math.ceil(limits.sessions * share)),
+    sessionsPerPrincipal: toWhole(limits.sessionsPerPrincipal),
+    uris: toWhole(limits.uris),
+    sessionUriBytes: toWhole(limits.sessionUriBytes),
+    busUriBytes: toWhole(limits.busUriBytes),
+    unnamedUriBytes: toWhole(limits.busUriBytes * share),
   };
 }
 
 /** Returns the milliseconds after which an idle session ends; 0, for never, becomes a century. */
 export function idleOf(sessionIdleMs: number): number {
-  return sessionIdleMs === 0 ? A_CENTURY : Math.floor(Math.min(sessionIdleMs, A_CENTURY));
+  return sessionIdleMs === 0 ? CENTURY_MS : Math.floor(Math.min(sessionIdleMs, CENTURY_MS));
 }
 
 /** Returns a limit as a whole number that the core accepts. */
-function whole(limit: number): number {
+function toWhole(limit: number): number {
   return Math.min(Math.max(Math.floor(limit), 0), MAX_U32);
 }
 
 /** Milliseconds in a century. */
-const A_CENTURY = 3_155_760_000_000;
+const CENTURY_MS = 3_155_760_000_000;
 /** The largest limit of the core. */
 const MAX_U32 = 2 ** 32 - 1;

@@ -27,13 +27,13 @@ export class FanoutDriver implements FanoutSink {
   readonly #fanout: PerInstance<Fanout>;
   readonly #options: FanoutOptions;
   readonly #streams: (FanoutStream | undefined)[] = [];
-  readonly #lapsed = new Map<FanoutStream, TrapEnd>();
-  readonly #outlets = new FanoutBodies();
+  readonly #trapEnds = new Map<FanoutStream, TrapEnd>();
+  readonly #sharedBodies = new FanoutBodies();
   /** The bodies of streams with their own request contexts. */
-  readonly #own = new OwnBodies((id, error) => this.#refused(id, error));
+  readonly #ownBodies = new OwnBodies((id, error) => this.#handleRefusedWrite(id, error));
   readonly #timer = new DeadlineTimer(() => this.#tick());
   #end: (() => void) | undefined;
-  #leaveCore = (): void => {};
+  #removeResetListener = (): void => {};
   #size = 0;
 
   constructor(options: FanoutOptions) {
@@ -62,35 +62,34 @@ export class FanoutDriver implements FanoutSink {
    * @throws ListenError `bus-lost`, and any error of the bus.
    */
   open(opening: Opening): FanoutStream {
-    const { signal, stream: made } = opening;
+    const { signal, stream: coreStream } = opening;
     if (signal.aborted) {
-      ignoringTrap(() => made.free());
-      throw new ListenError('bus-lost', 'the client is gone');
+      ignoringTrap(() => coreStream.free());
+      throw new ListenError('bus-lost', 'the client has disconnected');
     }
-    this.#enroll();
-    const id = this.#enter(() => this.#opened(opening));
-    const stream = new FanoutStream(this, id, opening.owner, opening.grant);
+    this.#attach();
+    const id = this.#counted(() => this.#opened(opening));
+    const stream = new FanoutStream(this, id, opening.owner, opening.reauthorizer);
     this.#streams[id] = stream;
-    if (this.#options.isApart) {
-      const tick = (): void => stream.streams.tick(stream);
-      stream.request = new OwnRequest(tick, this.#options.onError);
+    if (this.#options.hasOwnContexts) {
+      stream.request = new OwnRequest(() => stream.streams.tick(stream), this.#options.onError);
     }
-    if (this.#is(id, StreamState.Opening)) stream.await();
+    if (this.#isIn(id, StreamState.Opening)) stream.awaitAttach();
     // The listener needs no removal: the signal belongs to the stream's request and ends with it.
     signal.addEventListener('abort', stream);
-    this.#attend(stream);
+    this.#update(stream);
     return stream;
   }
 
   /** Takes over a stream from another driver, after the core there has released it. */
   adopt(stream: FanoutStream, parted: Stream): void {
-    this.#enroll();
+    this.#attach();
     this.#size += 1;
     stream.id = this.core.adopt(parted, performance.now(), Math.random()) ?? NONE;
     stream.streams = this;
     this.#streams[stream.id] = stream;
-    this.begin(stream);
-    stream.inContext(() => this.#attend(stream));
+    this.handleOpen(stream);
+    stream.inContext(() => this.#update(stream));
   }
 
   /** Forgets a stream that the core has released, and its body. */
@@ -98,23 +97,22 @@ export class FanoutDriver implements FanoutSink {
     this.#streams[stream.id] = undefined;
     this.#bodies(stream).forget(stream.id);
     this.#options.onLeft?.(stream);
-    this.#leave();
+    this.#countDown();
   }
 
   /** Publishes lines of JSON text to the streams, and writes the output before it returns. */
   publish(events: string, published = performance.now()): void {
-    const fan = this.core.publish(events, published, performance.now());
-    this.write(fan);
+    this.write(this.core.publish(events, published, performance.now()));
   }
 
   /** Writes a fan of the core. */
   write(fan: Uint8Array | undefined): void {
     const missed = fan && this.#write(fan);
     const due = this.core.due(missed, performance.now());
-    if (missed !== undefined) for (const id of missed) this.#miss(this.#streams[id]);
+    if (missed !== undefined) for (const id of missed) this.#markMissed(this.#streams[id]);
     for (const id of due ?? []) this.catchUp(this.#streams[id]);
     // Pending output has a deadline by which the client must read.
-    if (!this.#options.isApart) this.#arm();
+    if (!this.#options.hasOwnContexts) this.#arm();
   }
 
   /** Handles a possible loss: cues each honored topic; streams with tasks end without a result. */
@@ -124,40 +122,40 @@ export class FanoutDriver implements FanoutSink {
   }
 
   /** As `gap`, before a close: the streams of named callers end at once, without a result. */
-  lastDoubt(): void {
+  assumeLoss(): void {
     this.core.gap(true);
     for (const stream of this.#streams) this.catchUp(stream);
   }
 
   /** Ends every stream without a result, because the bus is closed. */
   release(): void {
-    for (const stream of [...this.#streams, ...this.#lapsed.keys()])
+    for (const stream of [...this.#streams, ...this.#trapEnds.keys()])
       if (stream !== undefined) this.end(stream, 'aborted');
   }
 
   /** Handles the opening of a body. A stream that was closed before gets all its output now. */
-  begin(stream: FanoutStream): void {
+  handleOpen(stream: FanoutStream): void {
     const { body, id } = stream;
-    if (!this.#holds(stream) || body === undefined) return;
-    if (body instanceof ResponseBody) this.#own.open(id, body);
-    else this.#outlets.open(id, body);
-    if (body instanceof ResponseBody || this.#is(id, StreamState.Frozen)) this.flush(stream);
+    if (!this.#has(stream) || body === undefined) return;
+    if (body instanceof ResponseBody) this.#ownBodies.open(id, body);
+    else this.#sharedBodies.open(id, body);
+    if (body instanceof ResponseBody || this.#isIn(id, StreamState.Frozen)) this.flush(stream);
   }
 
   /** Marks that the body of a stream has room. */
-  vacate(stream: FanoutStream): void {
-    this.#outlets.markReady(stream.id);
+  markReady(stream: FanoutStream): void {
+    this.#sharedBodies.markReady(stream.id);
   }
 
   /** Handles the disconnection of a client: the stream has no body any more. */
   leave(stream: FanoutStream): void {
-    if (this.#holds(stream)) this.#bodies(stream).forget(stream.id);
+    if (this.#has(stream)) this.#bodies(stream).forget(stream.id);
     this.end(stream, 'left');
   }
 
   /** Writes pending output while the body has room, or all of it if the stream was closed. */
   flush(stream: FanoutStream): void {
-    if (!this.#holds(stream)) return;
+    if (!this.#has(stream)) return;
     const bodies = this.#bodies(stream);
     const { id } = stream;
     const now = performance.now();
@@ -169,21 +167,21 @@ export class FanoutDriver implements FanoutSink {
       }
       bodies.write(id, bytes);
     }
-    if (this.#is(id, StreamState.Ended)) {
+    if (this.#isIn(id, StreamState.Ended)) {
       stream.inContext(() => this.end(stream));
       return;
     }
     if (!this.#mayWrite(stream)) {
       this.core.poll(id, false, now);
-      bodies.await(id);
+      bodies.awaitRoom(id);
     }
-    this.#attend(stream);
+    this.#update(stream);
   }
 
   /** Writes output that may be pending for a stream. */
   catchUp(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
-    if (!this.#is(stream.id, StreamState.Opening)) stream.attach();
+    if (!this.#isIn(stream.id, StreamState.Opening)) stream.attach();
     stream.isBehind = true;
     this.flush(stream);
   }
@@ -193,8 +191,8 @@ export class FanoutDriver implements FanoutSink {
    * delivered everything that was published before.
    */
   close(stream: FanoutStream, isSettled: boolean): void {
-    if (this.#lapsed.has(stream)) this.end(stream);
-    if (!this.#holds(stream)) return;
+    if (this.#trapEnds.has(stream)) this.end(stream);
+    if (!this.#has(stream)) return;
     ignoringTrap(() => {
       this.core.close(stream.id, isSettled);
       this.catchUp(stream);
@@ -202,11 +200,11 @@ export class FanoutDriver implements FanoutSink {
   }
 
   /** Ends a stream at this time, after its pending output and without a result. */
-  retire(stream: FanoutStream, at: number, why: Retirement): void {
-    if (!this.#holds(stream)) return;
+  retire(stream: FanoutStream, at: number, reason: Retirement): void {
+    if (!this.#has(stream)) return;
     ignoringTrap(() => {
-      this.core.retireAt(stream.id, at, why);
-      this.#attend(stream);
+      this.core.retireAt(stream.id, at, reason);
+      this.#update(stream);
     });
   }
 
@@ -222,21 +220,21 @@ export class FanoutDriver implements FanoutSink {
 
   #ended(stream: FanoutStream, ending: StreamEnding | undefined, givesUp: boolean): void {
     const known = this.#removed(stream, givesUp);
-    const lapsed = this.#lapsed.get(stream);
-    if (lapsed === undefined && !this.#holds(stream)) return;
-    if (lapsed === undefined) this.#streams[stream.id] = undefined;
-    this.#lapsed.delete(stream);
+    const trapEnd = this.#trapEnds.get(stream);
+    if (trapEnd === undefined && !this.#has(stream)) return;
+    if (trapEnd === undefined) this.#streams[stream.id] = undefined;
+    this.#trapEnds.delete(stream);
     this.#options.onLeft?.(stream);
-    if (lapsed === undefined) this.#bodies(stream).close(stream.id);
-    else lapsed.end(stream);
+    if (trapEnd === undefined) this.#bodies(stream).close(stream.id);
+    else trapEnd.end(stream);
     stream.leave();
-    this.#leave();
-    stream.owner.ended(stream, ending ?? known ?? (lapsed === undefined ? 'aborted' : 'trapped'));
+    this.#countDown();
+    stream.owner.ended(stream, ending ?? known ?? (trapEnd ? 'trapped' : 'aborted'));
   }
 
   /** Handles the timer of a stream with its own request context. */
   tick(stream: FanoutStream): void {
-    if (!this.#holds(stream)) return;
+    if (!this.#has(stream)) return;
     this.core.timeout(stream.id, performance.now());
     this.catchUp(stream);
   }
@@ -247,68 +245,69 @@ export class FanoutDriver implements FanoutSink {
   }
 
   #bodies({ request }: FanoutStream): FanoutBodies | OwnBodies {
-    return request === undefined ? this.#outlets : this.#own;
+    return request === undefined ? this.#sharedBodies : this.#ownBodies;
   }
 
   #mayWrite(stream: FanoutStream): boolean {
     const bodies = this.#bodies(stream);
     const { id } = stream;
-    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#is(id, StreamState.Frozen));
+    return bodies.hasRoom(id) || (bodies.isOpen(id) && this.#isIn(id, StreamState.Frozen));
   }
 
   /** Handles a refused write to a body: writes again in the request context of the stream. */
-  #refused(id: number, error: Error): void {
+  #handleRefusedWrite(id: number, error: Error): void {
     this.#options.onRefused?.(error);
     const stream = this.#streams[id];
     stream?.inContext(() => {
-      if (!this.#holds(stream)) return;
-      if (this.#own.writeKept(id)) ignoringTrap(() => this.flush(stream));
+      if (!this.#has(stream)) return;
+      if (this.#ownBodies.writeKept(id)) ignoringTrap(() => this.flush(stream));
       else this.abort(stream);
     });
   }
 
   /** Arms the timer and renews the authorization, in the stream's own request context if any. */
-  #attend(stream: FanoutStream): void {
+  #update(stream: FanoutStream): void {
     if (stream.request === undefined) {
       this.#arm();
-      this.#ask(stream);
+      this.#reauthorize(stream);
       return;
     }
     const { id, request } = stream;
-    if (!this.#is(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
-    request.context.run(() => ignoringTrap(() => this.#attendAtHome(stream, request)));
+    if (!this.#isIn(id, StreamState.Asking) && request.timer.covers(this.core.deadline(id))) return;
+    request.context.run(() => ignoringTrap(() => this.#updateInContext(stream, request)));
   }
 
-  #attendAtHome(stream: FanoutStream, { timer }: OwnRequest): void {
-    if (!this.#holds(stream)) return;
+  #updateInContext(stream: FanoutStream, { timer }: OwnRequest): void {
+    if (!this.#has(stream)) return;
     timer.arm(this.core.deadline(stream.id));
-    this.#ask(stream);
+    this.#reauthorize(stream);
   }
 
   /** Renews the authorization if the core requires it; the core withholds output until then. */
-  #ask(stream: FanoutStream): void {
-    const { grant } = stream;
-    const question = grant && this.core.question(stream.id);
-    if (question !== undefined)
-      void grant?.ask(question).then((granted) => stream.streams.renew(stream, grant, granted));
+  #reauthorize(stream: FanoutStream): void {
+    const { reauthorizer } = stream;
+    const filter = reauthorizer && this.core.authorizationRequest(stream.id);
+    if (reauthorizer === undefined || filter === undefined) return;
+    const renewed = reauthorizer.renew(filter);
+    void renewed.then((rights) => stream.streams.renew(stream, reauthorizer, rights));
   }
 
   /** Handles the renewed rights of a stream's caller; undefined: it may receive nothing. */
-  renew(stream: FanoutStream, grant: Reauthorizer, granted: RenewedRights | undefined): void {
-    if (!this.#holds(stream)) return;
-    let wrong: string | undefined;
+  renew(stream: FanoutStream, reauthorizer: Reauthorizer, rights: RenewedRights | undefined): void {
+    if (!this.#has(stream)) return;
+    let error: string | undefined;
     ignoringTrap(() => {
-      const endsAt = granted?.expiresAt === undefined ? undefined : toMonotonic(granted.expiresAt);
-      wrong = this.core.renew(stream.id, granted?.filter, endsAt, performance.now());
+      const endsAt = rights?.expiresAt === undefined ? undefined : toMonotonic(rights.expiresAt);
+      error = this.core.renew(stream.id, rights?.filter, endsAt, performance.now());
       this.#options.onScope?.();
       this.catchUp(stream);
     });
-    grant.refuse(wrong);
+    reauthorizer.refuse(error);
   }
 
   /** Removes a stream from the core. Returns the core's reason for its end. */
   #removed(stream: FanoutStream, givesUp: boolean): StreamEnding | undefined {
-    if (!this.#holds(stream)) return undefined;
+    if (!this.#has(stream)) return undefined;
     let ending: string | undefined;
     ignoringTrap(() => {
       ending = this.core.remove(stream.id, givesUp);
@@ -317,72 +316,74 @@ export class FanoutDriver implements FanoutSink {
   }
 
   /** Attaches to the bus before the first stream. */
-  #enroll(): void {
+  #attach(): void {
     if (this.#end !== undefined) return;
     this.#end = this.#options.begin?.() ?? (() => {});
-    this.#leaveCore = onReset((error) => this.#trapped(error));
+    this.#removeResetListener = onReset((error) => this.#handleTrap(error));
   }
 
   /** Ends the streams of a core that has trapped, one after the other and without a result. */
-  #trapped(error: Error): void {
+  #handleTrap(error: Error): void {
     const streams = this.#streams.splice(0).filter((stream) => stream !== undefined);
     for (const owner of new Set(streams.map(({ owner }) => owner))) owner.trapped(error);
     for (const stream of streams) {
       this.#bodies(stream).forget(stream.id);
       stream.id = NONE;
-      const lapsed = new TrapEnd(() => this.end(stream));
-      this.#lapsed.set(stream, lapsed);
-      stream.inContext(() => lapsed.arm(stream));
+      const trapEnd = new TrapEnd(() => this.end(stream));
+      this.#trapEnds.set(stream, trapEnd);
+      stream.inContext(() => trapEnd.arm(stream));
     }
   }
 
-  #opened({ expiresAt, grant, maxConnectionAgeMs, writeMs, stream }: Opening): number {
+  #opened({ expiresAt, reauthorizer, maxConnectionAgeMs, writeMs, stream }: Opening): number {
     const now = performance.now();
     const retiresAt = maxConnectionAgeMs > 0 ? now + maxConnectionAgeMs : undefined;
     const endsAt = expiresAt === undefined ? undefined : toMonotonic(expiresAt);
-    return this.core.open(stream, writeMs, grant?.ms ?? 0, retiresAt, endsAt, now);
+    return this.core.open(stream, writeMs, reauthorizer?.ms ?? 0, retiresAt, endsAt, now);
   }
 
-  #enter(open: () => number): number {
+  #counted(open: () => number): number {
     this.#size += 1;
     try {
       return open();
     } catch (error) {
-      this.#leave();
+      this.#countDown();
       throw fromCore(error);
     }
   }
 
   /** Writes a fan. Returns the streams that had no room. */
   #write(fan: Uint8Array): Uint32Array | undefined {
-    const missed = (this.#options.isApart ? this.#own : this.#outlets).writeAll(fan);
+    const missed = (this.#options.hasOwnContexts ? this.#ownBodies : this.#sharedBodies).writeAll(
+      fan,
+    );
     return missed.length === 0 ? undefined : Uint32Array.from(missed);
   }
 
-  #miss(stream: FanoutStream | undefined): void {
+  #markMissed(stream: FanoutStream | undefined): void {
     if (stream === undefined) return;
     stream.isBehind = true;
-    if (!this.#options.isApart) return;
-    this.#own.await(stream.id);
-    this.#attend(stream);
+    if (!this.#options.hasOwnContexts) return;
+    this.#ownBodies.awaitRoom(stream.id);
+    this.#update(stream);
   }
 
-  #is(id: number, state: StreamState): boolean {
+  #isIn(id: number, state: StreamState): boolean {
     return (this.core.stateOf(id) & state) !== 0;
   }
 
   /** Detaches from the bus and clears the timer after the last stream. */
-  #leave(): void {
+  #countDown(): void {
     this.#size -= 1;
     if (this.#size > 0) return;
     this.#timer.clear();
     this.#end?.();
     this.#end = undefined;
-    this.#leaveCore();
+    this.#removeResetListener();
   }
 
   /** Returns whether this is the current holder: ids are reused after a stream has ended. */
-  #holds(stream: FanoutStream): boolean {
+  #has(stream: FanoutStream): boolean {
     return this.#streams[stream.id] === stream;
   }
 

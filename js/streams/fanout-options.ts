@@ -9,7 +9,7 @@ export interface FanoutOptions {
    * Whether each stream has its own request context, in which its timers have to be set and
    * cleared.
    */
-  isApart: boolean;
+  hasOwnContexts: boolean;
   /** Called before the first stream; the returned function is called after the last one. */
   begin?: () => () => void;
   /** Called when a stream has left, before its owner is notified. */

@@ -22,7 +22,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   /** Whether output may be pending in the core. Initially true for the acknowledgment. */
   isBehind = true;
   /** Renews the authorization of the caller; undefined if no renewal is required. */
-  readonly grant: Reauthorizer | undefined;
+  readonly reauthorizer: Reauthorizer | undefined;
   readonly owner: StreamOwner;
   /**
    * The request context and timer of the stream, on hosts where each request has its own; otherwise
@@ -36,12 +36,12 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     streams: FanoutDriver,
     id: number,
     owner: StreamOwner,
-    grant: Reauthorizer | undefined,
+    reauthorizer: Reauthorizer | undefined,
   ) {
     this.streams = streams;
     this.id = id;
     this.owner = owner;
-    this.grant = grant;
+    this.reauthorizer = reauthorizer;
   }
 
   /** Returns the response to the listen request, whose body is the stream. */
@@ -56,13 +56,13 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     return this.streams;
   }
 
-  /** Gives the output to `take`, a chunk at a time, in place of a response. */
-  into(take: (chunk: Uint8Array) => void): void {
+  /** Passes each chunk of the output to `onChunk`, instead of writing it to a response. */
+  into(onChunk: (chunk: Uint8Array) => void): void {
     const sink = {
       desiredSize: 1,
       enqueue: (chunk: Uint8Array = EMPTY) => {
-        if (this.request === undefined) this.streams.vacate(this);
-        take(chunk);
+        if (this.request === undefined) this.streams.markReady(this);
+        onChunk(chunk);
       },
       close: () => {},
     };
@@ -70,7 +70,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     this.#body = body ?? sink;
     if (body !== undefined) body.into(sink);
     else {
-      ignoringTrap(() => this.streams.begin(this));
+      ignoringTrap(() => this.streams.handleOpen(this));
       this.pull();
     }
   }
@@ -91,7 +91,7 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   }
 
   /** Waits for the bus to confirm. */
-  await(): void {
+  awaitAttach(): void {
     this.#attached = deferred();
     // The server may have stopped waiting.
     this.#attached.promise.catch(() => {});
@@ -104,19 +104,19 @@ export class FanoutStream implements ServerStream, EventListenerObject {
   }
 
   /** Rejects `attached`: the stream cannot be opened. */
-  refuse(why: Error): void {
-    this.#attached?.reject(why);
+  refuse(reason: Error): void {
+    this.#attached?.reject(reason);
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#body = controller;
-    ignoringTrap(() => this.streams.begin(this));
+    ignoringTrap(() => this.streams.handleOpen(this));
   }
 
   /** Handles room for one chunk. */
   pull(): void {
-    this.streams.vacate(this);
-    this.#roomy();
+    this.streams.markReady(this);
+    this.#onRoom();
   }
 
   /** Handles the disconnection of the client: there is no body any more. */
@@ -137,10 +137,10 @@ export class FanoutStream implements ServerStream, EventListenerObject {
     });
   }
 
-  retire(at: number, why: Retirement, settled?: Promise<void>): void {
+  retire(at: number, reason: Retirement, settled?: Promise<void>): void {
     this.inContext(() => {
-      this.streams.retire(this, settled === undefined ? at : at + SETTLE_MS, why);
-      void settled?.then(() => this.streams.retire(this, performance.now(), why));
+      this.streams.retire(this, settled === undefined ? at : at + SETTLE_MS, reason);
+      void settled?.then(() => this.streams.retire(this, performance.now(), reason));
     });
   }
 
@@ -162,13 +162,13 @@ export class FanoutStream implements ServerStream, EventListenerObject {
 
   #newBody(): ResponseBody {
     return new ResponseBody({
-      begun: () => ignoringTrap(() => this.streams.begin(this)),
-      roomy: () => this.#roomy(),
-      left: () => this.cancel(),
+      onOpen: () => ignoringTrap(() => this.streams.handleOpen(this)),
+      onRoom: () => this.#onRoom(),
+      onDisconnect: () => this.cancel(),
     });
   }
 
-  #roomy(): void {
+  #onRoom(): void {
     if (this.isBehind) ignoringTrap(() => this.streams.flush(this));
   }
 }

@@ -1,8 +1,8 @@
 import { type Deferred, deferred } from '../timing/deferred.js';
 
 /**
- * Asks the bus for pending events before streams end. One question covers all streams that became
- * due while the previous answer was pending. These then end at the intervals of their times: a slow
+ * Asks the bus for pending events before streams end. One request covers all streams that became
+ * due while the previous one was pending. These then end at the intervals of their times: a slow
  * bus delays the ends but does not bunch them.
  */
 export class FinalSettle {
@@ -32,7 +32,7 @@ export class FinalSettle {
   }
 
   /** Asks the bus at each time, until {@link FinalSettle.stop}. Resolves after the last answer. */
-  async ask(): Promise<void> {
+  async run(): Promise<void> {
     for (let next = this.#due[0]; next !== undefined; next = this.#due[0]) {
       // A timer may fire a fraction of a millisecond early.
       await this.#sleep(next.at - performance.now() + 1);
@@ -47,7 +47,7 @@ export class FinalSettle {
     }
   }
 
-  /** Ends `ask` and its timers: all streams have ended. */
+  /** Ends `run` and its timers: all streams have ended. */
   stop(): void {
     this.#isStopped = true;
     for (const [timer, wake] of this.#sleeping) {

@@ -1,7 +1,7 @@
 import type { AuthorizeContext, AuthorizeOptions, CallerContext } from '../auth/authorize.js';
 import type { PrincipalOptions } from '../auth/principal.js';
 import {
-  isAskedAgain,
+  isReauthorized,
   type ReauthorizeOptions,
   type Reauthorizer,
   reauthorizerOf,
@@ -14,7 +14,7 @@ import { calling, ListenError } from '../model/error.js';
 import { host } from '../model/host-profile.js';
 import type { ListenLimits } from '../model/limits.js';
 import type { ListenStats, StreamEnding } from '../model/stats.js';
-import { type Intervals, jittered, type ListenTimeouts, patienceOf } from '../model/timeouts.js';
+import { finiteTimeout, type Intervals, jittered, type ListenTimeouts } from '../model/timeouts.js';
 import type { StreamObserver, StreamSpan } from '../observe/stream-observer.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import {
@@ -30,7 +30,7 @@ import { continentOf, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
 import type { InnerStream } from './inner/inner-stream.js';
-import { PrincipalQuota, type Seat } from './principal-quota.js';
+import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { SETTLE_MS, StreamRegistry } from './registry.js';
 
 /** Options of a {@link StreamManager}. */
@@ -40,11 +40,11 @@ export interface StreamManagerOptions {
   timeouts: Required<ListenTimeouts>;
   intervals: Required<Intervals>;
   /** Determines what callers may receive. */
-  authorizing: AuthorizeOptions<AuthorizeContext>;
+  authorizeOptions: AuthorizeOptions<AuthorizeContext>;
   /** Determines the names of callers. */
-  naming: PrincipalOptions;
+  principalOptions: PrincipalOptions;
   /** Observes the streams. */
-  witness: StreamObserver;
+  observer: StreamObserver;
   /** Discovers the capabilities of the server. */
   discovery: Discovery;
   onError: (error: Error) => void;
@@ -65,22 +65,22 @@ export class StreamManager {
     ended: (stream, ending) => this.#release(stream, ending),
   };
 
-  readonly #callers: PrincipalQuota;
-  #opening = 0;
+  readonly #quota: PrincipalQuota;
+  #openingCount = 0;
   #isClosing = false;
   #isDraining = false;
 
   constructor(options: StreamManagerOptions) {
     this.#options = options;
     this.#streams = new StreamRegistry(options.timeouts.authorizeMs);
-    this.#callers = new PrincipalQuota(options.limits);
-    this.#fanout = options.bus.hold === undefined ? this.#fanoutOn(options.bus) : undefined;
+    this.#quota = new PrincipalQuota(options.limits);
+    this.#fanout = options.bus.openStream === undefined ? this.#fanoutOn(options.bus) : undefined;
   }
 
   /** The statistics of the streams, including those of their attachments to the bus. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
-    for (const tally of [this.#options.bus.tally, this.#sessions.tally]) {
+    for (const tally of [this.#options.bus.counters, this.#sessions.counters]) {
       const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = tally ?? {};
       stats.away += away;
       stats.gaps += gaps;
@@ -93,26 +93,28 @@ export class StreamManager {
 
   /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
-    return this.#streams.size + this.#opening === 0 && !this.#isClosing && !this.#isDraining;
+    return this.#streams.size + this.#openingCount === 0 && !this.#isClosing && !this.#isDraining;
   }
 
   /**
    * Returns why the caller cannot open another stream now; undefined if it can. `names` is the
    * number of bytes that the names of the stream count.
    */
-  refusal(asker: CallerContext, names = 0): Refusal | undefined {
+  refusal(caller: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    if (isAskedAgain(this.#granting) && this.#areTooLarge(asker.request.headers))
+    if (isReauthorized(this.#reauthorizeOptions) && this.#areTooLarge(caller.request.headers))
       return Refusal.HeadersTooLarge;
-    if (this.#streams.size + this.#opening >= this.#options.limits.maxSubscriptions)
+    if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
-    return this.#callers.refusal(asker, names);
+    return this.#quota.refusal(caller, names);
   }
 
   /** Ends all streams gracefully and opens no more. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#streams.close(this.#settle?.().then((isSettled) => isSettled || this.#doubt()));
+    await this.#streams.close(
+      this.#settle?.().then((isSettled) => isSettled || this.#assumeLoss()),
+    );
   }
 
   /**
@@ -130,104 +132,105 @@ export class StreamManager {
   async open(
     core: Exchange,
     permit: string | undefined,
-    asker: CallerContext,
+    caller: CallerContext,
   ): Promise<Response | Refusal> {
-    const opened = await this.#openFor(asker, core.names(scopeOf(asker)), (request, rest) =>
+    const stream = await this.#openFor(caller, core.names(scopeOf(caller)), (request, rest) =>
       this.#options.discovery.use(request, rest, (known) =>
-        this.#openingOf(core, known, permit, asker),
+        this.#openingOf(core, known, permit, caller),
       ),
     );
-    return typeof opened === 'number' ? opened : opened.response();
+    return typeof stream === 'number' ? stream : stream.response();
   }
 
   /**
-   * Opens a stream whose output stays in this process: `into` takes it. `known` says what it may
-   * subscribe to, and `scope` which restricted events it receives, as JSON text.
+   * Opens a stream whose output stays in this process: `onChunk` receives it. `known` says what the
+   * stream may subscribe to, and `scope` which restricted events it receives, as JSON text.
    */
   async openInto(
     core: Exchange,
-    { ended, grant, known, scope, take }: InnerStream,
-    asker: CallerContext,
+    { known, onChunk, onEnd, reauthorizer, scope }: InnerStream,
+    caller: CallerContext,
   ): Promise<ServerStream | Refusal> {
     const owner: StreamOwner = {
       ...this.#owner,
       ended: (stream, ending) => {
         this.#owner.ended(stream, ending);
-        ended(ending);
+        onEnd(ending);
       },
     };
-    const made = (): Stream =>
+    const create = (): Stream =>
       core.open(known, undefined, scope, this.#keepAliveMs(), performance.now(), this.#tally);
-    const opened = await this.#openFor(asker, core.names(scope), async () =>
-      this.#openingFor(calling(made), asker, owner, grant),
+    const stream = await this.#openFor(caller, core.names(scope), async () =>
+      this.#openingFor(calling(create), caller, owner, reauthorizer),
     );
-    if (typeof opened !== 'number') opened.into(take);
-    return opened;
+    if (typeof stream !== 'number') stream.into(onChunk);
+    return stream;
   }
 
   /**
-   * Opens a stream for a caller, once the bus has confirmed it. `names` is the number of bytes that
-   * its names count; `make` returns the stream of the core and what belongs to it.
+   * Opens a stream for a caller, and waits until the bus has confirmed it. `names` is the number of
+   * bytes of its names; `prepare` returns the stream of the core with its options.
    */
   async #openFor(
-    asker: CallerContext,
+    caller: CallerContext,
     names: number,
-    make: (request: Request, rest: unknown[]) => Promise<Opening>,
+    prepare: (request: Request, rest: unknown[]) => Promise<Opening>,
   ): Promise<ServerStream | Refusal> {
-    const refusal = this.refusal(asker, names);
+    const refusal = this.refusal(caller, names);
     if (refusal !== undefined) return refusal;
-    this.#opening += 1;
-    const seat = this.#callers.enter(asker, names);
+    this.#openingCount += 1;
+    const share = this.#quota.reserve(caller, names);
     try {
-      const stream = await this.#opened(asker, make);
-      this.#hold(stream, seat, this.#options.witness.opened('listen', asker.request));
+      const stream = await this.#opened(caller, prepare);
+      this.#add(stream, share, this.#options.observer.opened('listen', caller.request));
       return stream;
     } catch (error) {
-      this.#callers.leave(seat);
+      this.#quota.free(share);
       // A client that disconnected while its stream was opening is not an error, and receives no
       // response.
-      if (!asker.request.signal.aborted) this.#options.onError(error as Error);
+      if (!caller.request.signal.aborted) this.#options.onError(error as Error);
       if ((error as Partial<ListenError>).code === 'bus-full') return Refusal.TooManyStreams;
       return this.#isClosing ? Refusal.Closing : Refusal.Unavailable;
     } finally {
-      this.#opening -= 1;
+      this.#openingCount -= 1;
     }
   }
 
   /** Opens the stream of a session for its caller. */
-  async openSession(core: Exchange, asker: CallerContext): Promise<ServerStream | Refusal> {
-    const refusal = this.refusal(asker);
+  async openSession(core: Exchange, caller: CallerContext): Promise<ServerStream | Refusal> {
+    const refusal = this.refusal(caller);
     if (refusal !== undefined) return refusal;
-    this.#opening += 1;
-    const seat = this.#callers.enter(asker, 0);
+    this.#openingCount += 1;
+    const share = this.#quota.reserve(caller, 0);
     try {
-      const stream = await this.#attached(await this.#joined(core, asker));
-      this.#hold(stream, seat, this.#options.witness.opened('session', asker.request));
+      const stream = await this.#attached(await this.#openedSession(core, caller));
+      this.#add(stream, share, this.#options.observer.opened('session', caller.request));
       return stream;
     } catch (error) {
-      this.#callers.leave(seat);
+      this.#quota.free(share);
       throw error;
     } finally {
-      this.#opening -= 1;
+      this.#openingCount -= 1;
     }
   }
 
   async #opened(
     { args, request }: CallerContext,
-    make: (request: Request, rest: unknown[]) => Promise<Opening>,
+    prepare: (request: Request, rest: unknown[]) => Promise<Opening>,
   ): Promise<ServerStream> {
     const { bus, intervals, timeouts } = this.#options;
     const { attachMs } = timeouts;
-    if (bus.hold === undefined)
-      await withTimeout(patienceOf(attachMs), bus.ready?.(), attachTimeout);
-    const opening = await make(request, args);
-    const joining = {
+    if (bus.openStream === undefined)
+      await withTimeout(finiteTimeout(attachMs), bus.ready?.(), attachTimeout);
+    const opening = await prepare(request, args);
+    const attachOptions = {
       attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
       continent: continentOf(request),
     };
-    const stream = this.#fanout?.open(opening) ?? (await bus.hold?.(opening, joining));
-    if (stream === undefined) throw new ListenError('bus-unavailable', 'the bus holds no streams');
+    const stream = this.#fanout?.open(opening) ?? (await bus.openStream?.(opening, attachOptions));
+    if (stream === undefined)
+      throw new ListenError('bus-unavailable', 'the bus does not support streams');
     return this.#attached(stream);
   }
 
@@ -235,7 +238,7 @@ export class StreamManager {
   async #attached(stream: ServerStream): Promise<ServerStream> {
     try {
       await withTimeout(
-        patienceOf(this.#options.timeouts.attachMs),
+        finiteTimeout(this.#options.timeouts.attachMs),
         stream.attached,
         attachTimeout,
       );
@@ -246,26 +249,26 @@ export class StreamManager {
     }
   }
 
-  async #joined(core: Exchange, asker: CallerContext): Promise<ServerStream> {
+  async #openedSession(core: Exchange, caller: CallerContext): Promise<ServerStream> {
     const { bus, intervals, onError, timeouts } = this.#options;
     const { tally } = this.#streams;
     const stream = calling(() =>
-      core.openSession(scopeOf(asker), this.#keepAliveMs(), performance.now(), tally),
+      core.openSession(scopeOf(caller), this.#keepAliveMs(), performance.now(), tally),
     );
-    const of = { continent: continentOf(asker.request) };
-    const connect = (frame: string, link: AttachmentListener): BusConnection => {
-      const connection = bus.connect?.(frame, link, of);
+    const options = { continent: continentOf(caller.request) };
+    const connect = (frame: string, listener: AttachmentListener): BusConnection => {
+      const connection = bus.connect?.(frame, listener, options);
       if (connection === undefined)
-        throw new ListenError('bus-unavailable', 'the bus serves no sessions');
+        throw new ListenError('bus-unavailable', 'the bus does not support sessions');
       return connection;
     };
-    await withTimeout(patienceOf(timeouts.attachMs), bus.ready?.(), attachTimeout);
-    return this.#sessions.open(this.#ownOpening(stream, asker), {
+    await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready?.(), attachTimeout);
+    return this.#sessions.open(this.#ownOpening(stream, caller), {
       connect,
       waitUntil: (what) => bus.waitUntil?.(what),
       attachMs: timeouts.attachMs,
       busProbeIntervalMs: jittered(intervals.busProbeIntervalMs),
-      isApart: !host.fansOut,
+      hasOwnContexts: !host.fansOut,
       onError,
       onLog: () => {},
       onRefused: onError,
@@ -276,22 +279,29 @@ export class StreamManager {
     core: Exchange,
     known: Discovered,
     permit: string | undefined,
-    asker: CallerContext,
+    caller: CallerContext,
   ): Opening {
-    const made = (): Stream =>
-      core.open(known, permit, scopeOf(asker), this.#keepAliveMs(), performance.now(), this.#tally);
-    return this.#ownOpening(calling(made), asker);
+    const create = (): Stream =>
+      core.open(
+        known,
+        permit,
+        scopeOf(caller),
+        this.#keepAliveMs(),
+        performance.now(),
+        this.#tally,
+      );
+    return this.#ownOpening(calling(create), caller);
   }
 
-  #ownOpening(stream: Stream, asker: CallerContext): Opening {
-    return this.#openingFor(stream, asker, this.#owner, this.#grant(asker));
+  #ownOpening(stream: Stream, caller: CallerContext): Opening {
+    return this.#openingFor(stream, caller, this.#owner, this.#reauthorizer(caller));
   }
 
   #openingFor(
     stream: Stream,
-    asker: CallerContext,
+    caller: CallerContext,
     owner: StreamOwner,
-    grant: Reauthorizer | undefined,
+    reauthorizer: Reauthorizer | undefined,
   ): Opening {
     const { intervals, timeouts } = this.#options;
     return {
@@ -299,9 +309,9 @@ export class StreamManager {
       owner,
       writeMs: timeouts.writeMs,
       maxConnectionAgeMs: jittered(intervals.maxConnectionAgeMs),
-      expiresAt: asker.expiresAt,
-      grant,
-      signal: asker.request.signal,
+      expiresAt: caller.expiresAt,
+      reauthorizer,
+      signal: caller.request.signal,
     };
   }
 
@@ -327,18 +337,18 @@ export class StreamManager {
    * Handles events that the bus did not deliver in time as lost. Streams of named callers end at
    * once.
    */
-  #doubt(): false {
-    this.#fanout?.lastDoubt();
-    this.#sessions.lastDoubt();
+  #assumeLoss(): false {
+    this.#fanout?.assumeLoss();
+    this.#sessions.assumeLoss();
     return false;
   }
 
-  #fanoutOn({ feed }: AttachableBus): FanoutDriver | undefined {
-    if (feed === undefined) return undefined;
+  #fanoutOn({ subscribeAll }: AttachableBus): FanoutDriver | undefined {
+    if (subscribeAll === undefined) return undefined;
     const streams: FanoutDriver = new FanoutDriver({
       make: () => new Fanout(),
-      isApart: !host.fansOut,
-      begin: () => feed.call(this.#options.bus, streams),
+      hasOwnContexts: !host.fansOut,
+      begin: () => subscribeAll.call(this.#options.bus, streams),
       onError: this.#options.onError,
     });
     return streams;
@@ -348,13 +358,13 @@ export class StreamManager {
     return this.#streams.tally;
   }
 
-  get #granting(): ReauthorizeOptions {
-    const { authorizing, intervals, naming } = this.#options;
-    return { authorizing, naming, ms: intervals.authorizationTtlMs };
+  get #reauthorizeOptions(): ReauthorizeOptions {
+    const { authorizeOptions, intervals, principalOptions } = this.#options;
+    return { authorizeOptions, principalOptions, ms: intervals.authorizationTtlMs };
   }
 
-  #grant(asker: CallerContext): Reauthorizer | undefined {
-    return reauthorizerOf(this.#granting, asker);
+  #reauthorizer(caller: CallerContext): Reauthorizer | undefined {
+    return reauthorizerOf(this.#reauthorizeOptions, caller);
   }
 
   /** Returns whether the header fields exceed the bytes that a stream may keep of its request. */
@@ -370,12 +380,12 @@ export class StreamManager {
 
   #release(stream: ServerStream, ending: StreamEnding): void {
     this.#streams.release(stream, ending);
-    this.#callers.release(stream);
+    this.#quota.release(stream);
   }
 
-  #hold(stream: ServerStream, seat: Seat, witness: StreamSpan | undefined): void {
-    this.#streams.hold(stream, witness);
-    this.#callers.hold(stream, seat);
+  #add(stream: ServerStream, share: QuotaShare, span: StreamSpan | undefined): void {
+    this.#streams.add(stream, span);
+    this.#quota.assign(stream, share);
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }

@@ -8,7 +8,7 @@ import { addressOf } from '../web/client-address.js';
  * The share of the quota that one stream uses: its caller, if it can be distinguished from others,
  * and the bytes of its names.
  */
-export interface Seat {
+export interface QuotaShare {
   readonly caller: string | undefined;
   readonly names: number;
 }
@@ -25,75 +25,81 @@ export interface Seat {
 export class PrincipalQuota {
   readonly #limits: Required<ListenLimits>;
   /** Bytes that are reserved for each stream. */
-  readonly #base: number;
+  readonly #reservedBytes: number;
   /** Bytes that all streams share beyond their reserved ones. */
-  readonly #common: number;
-  readonly #share: number;
-  readonly #held = new Map<string, { streams: number; names: number }>();
-  readonly #seats = new WeakMap<ServerStream, Seat>();
+  readonly #sharedBytes: number;
+  readonly #maxPerCaller: number;
+  readonly #used = new Map<string, { streams: number; names: number }>();
+  readonly #shares = new WeakMap<ServerStream, QuotaShare>();
   #large = 0;
 
   constructor(limits: Required<ListenLimits>) {
     const { maxSubscriptions, namesBytes } = limits;
     this.#limits = limits;
-    this.#base = Math.min(SMALL, Math.floor(namesBytes / 2 / Math.max(1, maxSubscriptions)));
-    this.#common = namesBytes - this.#base * maxSubscriptions;
-    this.#share = Math.max(this.#base, Math.floor(namesBytes / SHARES));
+    this.#reservedBytes = Math.min(
+      MAX_RESERVED_BYTES,
+      Math.floor(namesBytes / 2 / Math.max(1, maxSubscriptions)),
+    );
+    this.#sharedBytes = namesBytes - this.#reservedBytes * maxSubscriptions;
+    this.#maxPerCaller = Math.max(this.#reservedBytes, Math.floor(namesBytes / CALLER_PARTS));
   }
 
   /**
    * Returns why the caller cannot open another stream now, whose names count `names` bytes;
    * undefined if it can.
    */
-  refusal(asker: CallerContext, names: number): Refusal | undefined {
+  refusal(context: CallerContext, names: number): Refusal | undefined {
     const { maxSubscriptionsPerAddress, maxSubscriptionsPerPrincipal } = this.#limits;
-    const caller = callerOf(asker);
+    const caller = callerOf(context);
     if (caller !== undefined) {
-      const held = this.#held.get(caller) ?? { streams: 0, names: 0 };
-      const most =
-        asker.principal === undefined ? maxSubscriptionsPerAddress : maxSubscriptionsPerPrincipal;
-      const isBeyond = held.streams >= most || (names > 0 && held.names + names > this.#share);
+      const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
+      const max =
+        context.principal === undefined ? maxSubscriptionsPerAddress : maxSubscriptionsPerPrincipal;
+      const isBeyond =
+        used.streams >= max || (names > 0 && used.names + names > this.#maxPerCaller);
       if (isBeyond) return Refusal.TooManyOfCaller;
     }
-    const beyond = this.#beyond(names);
-    return beyond > 0 && this.#large + beyond > this.#common ? Refusal.TooManyStreams : undefined;
+    const excess = this.#excess(names);
+    return excess > 0 && this.#large + excess > this.#sharedBytes
+      ? Refusal.TooManyStreams
+      : undefined;
   }
 
   /** Counts a stream that is opening. */
-  enter(asker: CallerContext, names: number): Seat {
-    const seat = { caller: callerOf(asker), names };
-    this.#large += this.#beyond(names);
-    if (seat.caller !== undefined) this.#count(seat.caller, 1, names);
-    return seat;
+  reserve(context: CallerContext, names: number): QuotaShare {
+    const share = { caller: callerOf(context), names };
+    this.#large += this.#excess(names);
+    if (share.caller !== undefined) this.#count(share.caller, 1, names);
+    return share;
   }
 
-  /** Releases the seat of a stream that was not opened or has ended. */
-  leave({ caller, names }: Seat): void {
-    this.#large -= this.#beyond(names);
+  /** Releases the share of a stream that was not opened or has ended. */
+  free({ caller, names }: QuotaShare): void {
+    this.#large -= this.#excess(names);
     if (caller !== undefined) this.#count(caller, -1, -names);
   }
 
-  /** Assigns the seat to an open stream. */
-  hold(stream: ServerStream, seat: Seat): void {
-    this.#seats.set(stream, seat);
+  /** Assigns the share to an open stream. */
+  assign(stream: ServerStream, share: QuotaShare): void {
+    this.#shares.set(stream, share);
   }
 
   /** Handles the end of a stream. */
   release(stream: ServerStream): void {
-    const seat = this.#seats.get(stream);
-    if (seat !== undefined && this.#seats.delete(stream)) this.leave(seat);
+    const share = this.#shares.get(stream);
+    if (share !== undefined && this.#shares.delete(stream)) this.free(share);
   }
 
-  #beyond(names: number): number {
-    return Math.max(0, names - this.#base);
+  #excess(names: number): number {
+    return Math.max(0, names - this.#reservedBytes);
   }
 
   #count(caller: string, streams: number, names: number): void {
-    const held = this.#held.get(caller) ?? { streams: 0, names: 0 };
-    held.streams += streams;
-    held.names += names;
-    if (held.streams > 0) this.#held.set(caller, held);
-    else this.#held.delete(caller);
+    const used = this.#used.get(caller) ?? { streams: 0, names: 0 };
+    used.streams += streams;
+    used.names += names;
+    if (used.streams > 0) this.#used.set(caller, used);
+    else this.#used.delete(caller);
   }
 }
 
@@ -104,6 +110,6 @@ function callerOf({ principal, request }: CallerContext): string | undefined {
 }
 
 /** Bytes reserved for each stream, unless that takes more than half of the total. */
-const SMALL = 4_096;
+const MAX_RESERVED_BYTES = 4_096;
 /** The streams of one caller may together use the total divided by this number. */
-const SHARES = 8;
+const CALLER_PARTS = 8;

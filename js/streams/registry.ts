@@ -54,7 +54,7 @@ export class StreamRegistry {
    * second.
    */
   get trapMs(): number {
-    return Math.max(LEAST_TRAP_MS, this.#streams.size * 2);
+    return Math.max(MIN_TRAP_MS, this.#streams.size * 2);
   }
 
   /** The statistics of the streams, without those of their attachments to the bus. */
@@ -62,14 +62,14 @@ export class StreamRegistry {
     return {
       open: this.#streams.size,
       opened: this.#opened,
-      ...this.#told(),
+      ...this.#coreStats(),
       ended: { ...this.#ended },
     };
   }
 
-  /** Adds an open stream; `witness` observes it until it ends. */
-  hold(stream: ServerStream, witness?: StreamSpan): void {
-    this.#streams.set(stream, witness);
+  /** Adds an open stream; `span` observes it until it ends. */
+  add(stream: ServerStream, span?: StreamSpan): void {
+    this.#streams.set(stream, span);
     this.#opened += 1;
   }
 
@@ -80,10 +80,10 @@ export class StreamRegistry {
 
   /** Handles the end of a stream. */
   release(stream: ServerStream, ending: StreamEnding): void {
-    const witness = this.#streams.get(stream);
+    const span = this.#streams.get(stream);
     if (!this.#streams.delete(stream)) return;
     this.#ended[ending] += 1;
-    witness?.ended(ending);
+    span?.ended(ending);
     for (const { done, streams } of this.#awaited)
       if (streams.delete(stream) && streams.size === 0) done();
   }
@@ -95,7 +95,7 @@ export class StreamRegistry {
   async close(settled?: Promise<boolean>): Promise<void> {
     const streams = [...this.#streams.keys()];
     for (const stream of streams) stream.close(settled);
-    await this.#gone(streams, SETTLE_MS + this.#authorizeMs);
+    await this.#whenEnded(streams, SETTLE_MS + this.#authorizeMs);
   }
 
   /**
@@ -104,17 +104,17 @@ export class StreamRegistry {
    * or later has resolved, and at most a second after its time.
    */
   async drain(windowMs: number, count?: number, settle?: Settle): Promise<void> {
-    const why = count === undefined ? Retirement.Drained : Retirement.Shed;
-    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, why, settle);
+    const reason = count === undefined ? Retirement.Drained : Retirement.Shed;
+    await this.#retire([...this.#streams.keys()].slice(0, count), windowMs, reason, settle);
   }
 
-  #told(): Pick<
+  #coreStats(): Pick<
     ListenStats,
     'events' | 'notifications' | 'collapsed' | 'writeDelayMs' | 'written'
   > {
     const [events = 0, notifications = 0, collapsed = 0, writeDelayMs = 0, ...counts] =
       this.tally.counts;
-    const written = WRITE_DELAY_BOUNDS.map((le, place) => ({ le, count: counts[place] ?? 0 }));
+    const written = WRITE_DELAY_BOUNDS.map((le, index) => ({ le, count: counts[index] ?? 0 }));
     return { events, notifications, collapsed, writeDelayMs, written };
   }
 
@@ -122,35 +122,35 @@ export class StreamRegistry {
   async #retire(
     streams: ServerStream[],
     windowMs: number,
-    why: Retirement,
+    reason: Retirement,
     settle?: Settle,
   ): Promise<void> {
-    const questions = settle && new FinalSettle(settle);
+    const settling = settle && new FinalSettle(settle);
     const slice = windowMs / streams.length;
     const now = performance.now();
-    streams.forEach((stream, place) => {
-      const at = now + slice * (place + Math.random());
-      stream.retire(at, why, questions?.after(at));
+    streams.forEach((stream, index) => {
+      const at = now + slice * (index + Math.random());
+      stream.retire(at, reason, settling?.after(at));
     });
-    const asked = questions?.ask();
-    await this.#gone(streams, windowMs + TAKE_MS);
-    questions?.stop();
-    await asked;
+    const running = settling?.run();
+    await this.#whenEnded(streams, windowMs + READ_MS);
+    settling?.stop();
+    await running;
   }
 
   /** Waits `ms` milliseconds at most for streams to end, then aborts the remaining ones. */
-  async #gone(streams: ServerStream[], ms: number): Promise<void> {
-    const left = new Set(streams.filter((stream) => this.#streams.has(stream)));
-    if (left.size === 0) return;
-    const late = setTimeout(() => {
-      for (const stream of left) stream.abort();
+  async #whenEnded(streams: ServerStream[], ms: number): Promise<void> {
+    const remaining = new Set(streams.filter((stream) => this.#streams.has(stream)));
+    if (remaining.size === 0) return;
+    const timer = setTimeout(() => {
+      for (const stream of remaining) stream.abort();
     }, ms);
     const gone = deferred();
-    const awaited = { streams: left, done: gone.resolve };
+    const awaited = { streams: remaining, done: gone.resolve };
     this.#awaited.add(awaited);
     await gone.promise;
     this.#awaited.delete(awaited);
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 
@@ -160,9 +160,9 @@ export const SETTLE_MS = 1_000;
  * The least time in milliseconds over which streams end after a trap, so that clients do not
  * reconnect all at once.
  */
-const LEAST_TRAP_MS = 2_000;
+const MIN_TRAP_MS = 2_000;
 /** Milliseconds after the window of a drain within which clients have to read pending output. */
-const TAKE_MS = 5_000;
+const READ_MS = 5_000;
 
 /** Asks the bus for everything that was published before the call. Resolves even if that fails. */
 export type Settle = () => Promise<unknown>;

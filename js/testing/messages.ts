@@ -28,17 +28,18 @@ export function changed(uri: string): ServerEvent {
 }
 
 /** Opens a stream and expects its acknowledgment. */
-export async function opened(place: BusPlace, filter: object): Promise<TestStream> {
-  const stream = await place.open(filter);
+export async function opened(process: BusPlace, filter: object): Promise<TestStream> {
+  const stream = await process.open(filter);
   await expectNext(stream, acknowledged(filter));
   return stream;
 }
 
 /** Expects a message as the next one of a stream; undefined expects its end. */
 export async function expectNext(stream: TestStream, message: string | undefined): Promise<void> {
-  const late = (): Error => new Error(`the stream does not say ${message} within ${NEXT_MS} ms`);
+  const timeoutError = (): Error =>
+    new Error(`the stream did not send ${message} within ${NEXT_MS} ms`);
   expectSame(
-    await withTimeout(NEXT_MS, stream.message(), late),
+    await withTimeout(NEXT_MS, stream.message(), timeoutError),
     message,
     'the next message of the stream',
   );

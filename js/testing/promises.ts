@@ -39,7 +39,7 @@ export const EVERY: BusPromiseOn<BusRig>[] = [
   {
     name: 'keeps the order in which events were published',
     async keeps({ here, there }) {
-      const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+      const uris = Array.from({ length: 100 }, (_, index) => `note://${index}`);
       const stream = await opened(there, { resourceSubscriptions: uris });
       for (const uri of uris.slice(0, 50)) await here.publish(changed(uri));
       await here.publish(...uris.slice(50).map(changed));
@@ -113,14 +113,14 @@ export const REPORTS: BusPromiseOn<CutRig> = {
   name: 'notifies of everything after an absence, while streams stay open',
   async keeps(rig) {
     const { resyncs, stream } = await absent(rig);
-    const told = [
+    const received = [
       await stream.message(),
       await stream.message(),
       await stream.message(),
       await stream.message(),
     ];
     const all = [listChanged('tools'), ...['note://a', 'note://b', 'note://c'].map(updated)];
-    expectSame(told.toSorted(), all.toSorted(), 'what the stream is notified of');
+    expectSame(received.toSorted(), all.toSorted(), 'what the stream is notified of');
     expectSame(await resyncs(), 1, 'resyncs');
     stream.drop();
   },
@@ -165,19 +165,19 @@ export const SURVIVES: BusPromiseOn<MortalRig> = {
 export const LOSES_NOTHING: BusPromiseOn<MortalRig> = {
   name: 'delivers all that it took, whenever it was killed',
   async keeps({ here, loss, there }) {
-    const uris = Array.from({ length: 100 }, (_, place) => `note://${place}`);
+    const uris = Array.from({ length: 100 }, (_, index) => `note://${index}`);
     const stream = await opened(there, { resourceSubscriptions: uris });
     const taken = uris.reduce(
       (before, uri) => before.then(() => publishedAtLast(here, uri)),
       Promise.resolve(),
     );
-    const heard = new Set<string>();
-    while (heard.size < 20) heard.add((await stream.message()) ?? '');
+    const received = new Set<string>();
+    while (received.size < 20) received.add((await stream.message()) ?? '');
     await loss(async () => {});
     await taken;
-    while (heard.size < uris.length) heard.add((await stream.message()) ?? '');
+    while (received.size < uris.length) received.add((await stream.message()) ?? '');
     expectSame(
-      [...heard].toSorted(),
+      [...received].toSorted(),
       uris.map(updated).toSorted(),
       'what the stream was notified of',
     );
@@ -226,13 +226,13 @@ export async function settled({ here, there }: BusRig): Promise<void> {
 }
 
 /** Publishes an event, and retries until the bus accepts it. */
-async function publishedAtLast(place: BusPlace, uri: string): Promise<void> {
-  const taken = (): Promise<boolean> =>
-    place.publish(changed(uri)).then(
+async function publishedAtLast(process: BusPlace, uri: string): Promise<void> {
+  const isAccepted = (): Promise<boolean> =>
+    process.publish(changed(uri)).then(
       () => true,
       () => false,
     );
-  await eventually(taken, `the bus takes ${uri}`, 30_000);
+  await eventually(isAccepted, `the bus takes ${uri}`, 30_000);
 }
 
 /**
@@ -259,8 +259,8 @@ async function absent({ absence, here, there }: CutRig) {
 }
 
 /**
- * Texts that are no events: truncated, not JSON, of an unknown kind, empty, an empty list, invalid
- * and too long.
+ * Texts that are not events: truncated, not JSON, of an unknown kind, empty, an empty list,
+ * invalid and too long.
  */
 const GARBAGE = [
   '{"kind":"tools_list_changed"',

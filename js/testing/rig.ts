@@ -1,13 +1,13 @@
 import type { BusPlace } from './place.js';
 
-/** Two places that share a bus; they are two processes if the bus connects processes. */
+/** Two servers that share a bus, in two processes if the bus connects processes. */
 export interface BusRig {
   here: BusPlace;
   there: BusPlace;
   stop(): Promise<unknown>;
 }
 
-/** A rig that can deliver texts that are no events. */
+/** A rig that can deliver texts that are not events. */
 export interface OpenRig extends BusRig {
   /** Passes a text to the broker. Resolves with false if the broker refuses it. */
   garbage(text: string): Promise<unknown>;
@@ -15,7 +15,7 @@ export interface OpenRig extends BusRig {
   dropped(): Promise<number>;
 }
 
-/** A rig that can disconnect a place from the bus. */
+/** A rig that can disconnect a server from the bus. */
 export interface CutRig extends BusRig {
   /** Disconnects `there`, runs `meanwhile`, and connects it again. */
   absence(meanwhile: () => Promise<void>): Promise<void>;

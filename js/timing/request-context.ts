@@ -8,8 +8,8 @@ import { deferred } from './deferred.js';
 export class RequestContext {
   readonly #onError: (error: Error) => void;
   #tasks: (() => void)[] = [];
-  #call = deferred();
-  #isLeft = false;
+  #wakeup = deferred();
+  #isClosed = false;
 
   constructor(onError: (error: Error) => void) {
     this.#onError = onError;
@@ -18,22 +18,22 @@ export class RequestContext {
 
   /** Runs `task` after the earlier tasks. Does not run it if the request is gone. */
   run(task: () => void): void {
-    if (this.#isLeft) return;
+    if (this.#isClosed) return;
     this.#tasks.push(task);
-    this.#call.resolve();
+    this.#wakeup.resolve();
   }
 
   /** Runs the pending tasks, and accepts no more. */
   close(): void {
-    this.#isLeft = true;
-    this.#call.resolve();
+    this.#isClosed = true;
+    this.#wakeup.resolve();
   }
 
   async #live(): Promise<void> {
     // A task may add another task, and then close the context.
-    while (!this.#isLeft || this.#tasks.length > 0) {
-      await this.#call.promise;
-      this.#call = deferred();
+    while (!this.#isClosed || this.#tasks.length > 0) {
+      await this.#wakeup.promise;
+      this.#wakeup = deferred();
       this.#run();
     }
   }

@@ -1,15 +1,18 @@
 import { deferred } from './deferred.js';
 
-/** Waits at most `ms` milliseconds for `work`, then rejects with the error that `late` returns. */
+/**
+ * Waits at most `ms` milliseconds for `work`, then rejects with the error that `timeoutError`
+ * returns.
+ */
 export async function withTimeout<T>(
   ms: number,
   work: T | Promise<T>,
-  late: () => Error,
+  timeoutError: () => Error,
 ): Promise<T> {
-  const over = deferred<never>();
-  const timer = setTimeout(() => over.reject(late()), ms);
+  const timeout = deferred<never>();
+  const timer = setTimeout(() => timeout.reject(timeoutError()), ms);
   try {
-    return await Promise.race([work, over.promise]);
+    return await Promise.race([work, timeout.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -7,7 +7,7 @@ export type TrapErrorMaker = (message: string, cause: unknown) => Error;
  */
 export class InstanceGuard {
   readonly #errorOf: TrapErrorMaker;
-  readonly #told = new WeakSet<object>();
+  readonly #trapErrors = new WeakSet<object>();
   readonly #listeners = new Set<(error: Error) => void>();
   #reset = (): void => {};
   #number = 0;
@@ -18,7 +18,7 @@ export class InstanceGuard {
   #guarded: WebAssembly.Exports | undefined;
   /** Set while the bindings return from a call that has trapped. */
   #isUnwinding = false;
-  #isBeginning = false;
+  #isRestarting = false;
   /** Whether the last attempt to create an instance failed. */
   #isDown = false;
 
@@ -57,7 +57,7 @@ export class InstanceGuard {
 
   /** Returns whether this error was thrown because the core was reset. */
   isTrapError(error: unknown): boolean {
-    return error instanceof Error && this.#told.has(error);
+    return error instanceof Error && this.#trapErrors.has(error);
   }
 
   /**
@@ -66,7 +66,7 @@ export class InstanceGuard {
    */
   install(core: Bindings): void {
     this.#reset = core.__wbg_reset_state;
-    core.__wbg_live(this);
+    core.__wbg_set_guard(this);
   }
 
   /**
@@ -82,16 +82,16 @@ export class InstanceGuard {
 
   /** Returns the error for a call of an object of an earlier instance. */
   stale(): Error {
-    return this.#telling('the core has begun anew since', undefined);
+    return this.#trapErrorOf('the core was reset since', undefined);
   }
 
   #guardedLike(exports: WebAssembly.Exports): WebAssembly.Exports {
     const guarded = {};
-    let place = 0;
+    let index = 0;
     for (const [name, value] of Object.entries(exports)) {
       if (typeof value === 'function') {
-        const call = this.#guardedCall(place, name);
-        place += 1;
+        const call = this.#guardedCall(index, name);
+        index += 1;
         Object.defineProperty(guarded, name, { value: call, enumerable: true });
       } else
         Object.defineProperty(guarded, name, {
@@ -103,27 +103,27 @@ export class InstanceGuard {
   }
 
   /** Returns a guarded export, by its position among the functions. */
-  #guardedCall(place: number, name: string): Call {
+  #guardedCall(index: number, name: string): Call {
     const frees = name.endsWith(FREE);
-    return (...given) => {
+    return (...args) => {
       // The bindings free the arguments of a call that has trapped, but its memory is already gone.
       if (this.#isUnwinding && RETURNS.includes(name)) return undefined;
       this.#isUnwinding = false;
-      if (this.#isDown && !this.#isBeginning) this.#revive();
+      if (this.#isDown && !this.#isRestarting) this.#revive();
       try {
-        return this.#calls[place]?.(...given);
+        return this.#calls[index]?.(...args);
       } catch (error) {
-        const noticed = this.#noticed(error);
+        const checked = this.#checkTrap(error);
         // A failure to free memory does not matter to the caller: report a trap in it, but do not
         // throw.
-        if (frees && this.isTrapError(noticed)) return undefined;
-        throw noticed;
+        if (frees && this.isTrapError(checked)) return undefined;
+        throw checked;
       }
     };
   }
 
-  #noticed(error: unknown): unknown {
-    return !this.#isBeginning && isTrap(error) ? this.#trapped(error) : error;
+  #checkTrap(error: unknown): unknown {
+    return !this.#isRestarting && isTrap(error) ? this.#trapped(error) : error;
   }
 
   #trapped(trap: Error): Error {
@@ -135,11 +135,11 @@ export class InstanceGuard {
 
   #afterTrap(trap: Error): Error {
     try {
-      this.#begin();
-      return this.#telling('the core has trapped, and has begun anew', trap);
+      this.#restart();
+      return this.#trapErrorOf('the core has trapped and was reset', trap);
     } catch (failure) {
-      return this.#telling(
-        'the core has trapped, and could not begin anew',
+      return this.#trapErrorOf(
+        'the core has trapped and could not be reset',
         new AggregateError([trap, failure]),
       );
     }
@@ -148,39 +148,39 @@ export class InstanceGuard {
   /** After a failed reset, every call tries again. */
   #revive(): void {
     try {
-      this.#begin();
+      this.#restart();
     } catch (failure) {
-      throw this.#telling('the core could not begin anew', failure);
+      throw this.#trapErrorOf('the core could not be reset', failure);
     }
   }
 
-  #begin(): void {
+  #restart(): void {
     // The bindings increment their number too, even if the reset fails.
     this.#number += 1;
     this.#isDown = true;
-    this.#isBeginning = true;
+    this.#isRestarting = true;
     try {
       this.#reset();
       this.#isDown = false;
     } finally {
-      this.#isBeginning = false;
+      this.#isRestarting = false;
     }
   }
 
-  #telling(message: string, cause: unknown): Error {
+  #trapErrorOf(message: string, cause: unknown): Error {
     const error = this.#errorOf(message, cause);
-    this.#told.add(error);
+    this.#trapErrors.add(error);
     return error;
   }
 }
 
 /** The generated bindings of a core. */
 interface Bindings {
-  __wbg_live(life: InstanceGuard): void;
+  __wbg_set_guard(guard: InstanceGuard): void;
   __wbg_reset_state(): void;
 }
 
-type Call = (...given: unknown[]) => unknown;
+type Call = (...args: unknown[]) => unknown;
 
 /**
  * Returns whether an error is a trap. A stack overflow is a RangeError in V8 and SpiderMonkey, and

@@ -4,7 +4,7 @@ import { generation } from './server/guard.js';
 export class PerInstance<T> {
   readonly #make: () => T;
   #value: T;
-  #life = generation();
+  #generation = generation();
 
   constructor(make: () => T) {
     this.#make = make;
@@ -13,9 +13,9 @@ export class PerInstance<T> {
 
   /** The object in the current instance; must not be kept. */
   get value(): T {
-    if (this.#life !== generation()) {
+    if (this.#generation !== generation()) {
       this.#value = this.#make();
-      this.#life = generation();
+      this.#generation = generation();
     }
     return this.#value;
   }

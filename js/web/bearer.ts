@@ -16,7 +16,7 @@ export async function isSameSecret(given: string, wanted: string): Promise<boole
 /** Returns whether two digests of the same length are equal. Compares in constant time. */
 export function isSameBytes(given: Uint8Array, wanted: Uint8Array): boolean {
   return (
-    given.reduce((difference, byte, place) => difference | (byte ^ (wanted[place] ?? 0)), 0) === 0
+    given.reduce((difference, byte, index) => difference | (byte ^ (wanted[index] ?? 0)), 0) === 0
   );
 }
 

@@ -4,7 +4,7 @@ import { ListenError } from '../model/error.js';
 export class Credentials {
   readonly #names: readonly string[];
   /** The fields that identify the caller. */
-  readonly #naming: readonly string[];
+  readonly #identifying: readonly string[];
 
   /**
    * @param further - names of header fields in addition to `Authorization` and `Cookie`. If
@@ -18,10 +18,12 @@ export class Credentials {
     if (!isList)
       throw new ListenError(
         'invalid-options',
-        'credentialHeaders must be a list of names of header fields',
+        'credentialHeaders must be a list of header field names',
       );
-    this.#naming = [...new Set(['authorization', ...further.map((name) => name.toLowerCase())])];
-    this.#names = [...new Set([...this.#naming, 'cookie'])];
+    this.#identifying = [
+      ...new Set(['authorization', ...further.map((name) => name.toLowerCase())]),
+    ];
+    this.#names = [...new Set([...this.#identifying, 'cookie'])];
   }
 
   /** Returns the credentials of a request, and no other header field. */
@@ -40,7 +42,7 @@ export class Credentials {
    * `Cookie`.
    */
   async nameOf({ headers }: Request): Promise<string | undefined> {
-    const own = only(this.#naming, headers);
+    const own = only(this.#identifying, headers);
     const authorization = own.get('authorization');
     if (authorization !== null) own.set('authorization', withPlainScheme(authorization));
     const fields = [...own];

@@ -12,12 +12,12 @@ export interface SeenEvents {
 
 /** The most recent messages, in memory. */
 export class RecentEvents implements SeenEvents {
-  readonly #most: number;
+  readonly #max: number;
   readonly #keys = new Set<string>();
 
-  /** @param most - maximum number of messages. */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param max - maximum number of messages. */
+  constructor(max: number) {
+    this.#max = max;
   }
 
   has(key: string): boolean {
@@ -29,7 +29,7 @@ export class RecentEvents implements SeenEvents {
   add(key: string): void {
     this.#keys.add(key);
     const [oldest] = this.#keys;
-    if (this.#keys.size > this.#most && oldest !== undefined) this.#keys.delete(oldest);
+    if (this.#keys.size > this.#max && oldest !== undefined) this.#keys.delete(oldest);
   }
 }
 

@@ -1,18 +1,18 @@
 use std::collections::HashSet;
 
 use mcp_listen_tower::{SubscriptionFilter, Uri};
-use rmcp::model::SubscriptionFilter as Asked;
+use rmcp::model::SubscriptionFilter as SdkFilter;
 
-/// Converts the SDK's filter to that of the bus. Omits URIs that are not valid for the bus, because
-/// they are empty or contain control characters.
-pub(crate) fn filter(asked: &Asked) -> SubscriptionFilter {
+/// Converts the SDK's filter to that of the bus. Omits URIs that are empty or contain control
+/// characters: the bus does not accept them.
+pub(crate) fn filter(requested: &SdkFilter) -> SubscriptionFilter {
     let mut seen = HashSet::new();
-    let uris = asked.resource_subscriptions.iter().flatten();
+    let uris = requested.resource_subscriptions.iter().flatten();
     let uris = uris.filter(|uri| seen.insert(*uri));
     SubscriptionFilter {
-        tools_list_changed: asked.tools_list_changed == Some(true),
-        prompts_list_changed: asked.prompts_list_changed == Some(true),
-        resources_list_changed: asked.resources_list_changed == Some(true),
+        tools_list_changed: requested.tools_list_changed == Some(true),
+        prompts_list_changed: requested.prompts_list_changed == Some(true),
+        resources_list_changed: requested.resources_list_changed == Some(true),
         resource_subscriptions: uris
             .filter_map(|uri| Uri::new(uri, usize::MAX).ok())
             .collect(),
@@ -21,9 +21,9 @@ pub(crate) fn filter(asked: &Asked) -> SubscriptionFilter {
 }
 
 /// Converts the filter that the bus honors to that of the SDK.
-pub(crate) fn accepted(honored: &SubscriptionFilter) -> Asked {
+pub(crate) fn accepted(honored: &SubscriptionFilter) -> SdkFilter {
     let uris = honored.resource_subscriptions.iter();
-    let mut accepted = Asked::default();
+    let mut accepted = SdkFilter::default();
     accepted.tools_list_changed = honored.tools_list_changed.then_some(true);
     accepted.prompts_list_changed = honored.prompts_list_changed.then_some(true);
     accepted.resources_list_changed = honored.resources_list_changed.then_some(true);

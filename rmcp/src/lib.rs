@@ -18,9 +18,9 @@
 //! impl ServerHandler for Notes {
 //!     fn accepted_subscription_filter(
 //!         &self,
-//!         asked: &SubscriptionFilter,
+//!         requested: &SubscriptionFilter,
 //!     ) -> Option<SubscriptionFilter> {
-//!         Some(self.subscriptions.accept(asked))
+//!         Some(self.subscriptions.accept(requested))
 //!     }
 //!
 //!     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -30,23 +30,23 @@
 //!
 //! let bus = Bus::new();
 //! let notes = Notes { subscriptions: Subscriptions::new(bus.clone()) };
-//! // notes.serve(rmcp::transport::stdio()).await, or
-//! // StreamableHttpService::new(move || Ok(notes.clone()), ...)
+//! // Then: notes.serve(rmcp::transport::stdio()).await
+//! // Or: StreamableHttpService::new(move || Ok(notes.clone()), ...)
 //! bus.publish(ServerEvent::ToolsListChanged);
 //! # drop(notes);
 //! ```
 //!
 //! [`Bus`] is that of `mcp-listen-tower`: one bus can feed both. It holds the subscriptions of this
-//! process, and events do not leave the process. What a client does not read collapses: at most one
-//! notification is pending for each list and URI.
+//! process, and events do not leave the process. Unread notifications collapse: at most one is
+//! pending for each list and URI.
 //!
 //! The SDK does not reveal the caller to a handler before it has acknowledged the request. If
 //! callers have different rights, put `mcp_listen_tower::ListenLayer` around the SDK's
 //! `StreamableHttpService`: it answers listen requests itself, and calls `authorize` first.
 
 mod filter;
+mod pending;
 mod subscriptions;
-mod waiting;
 
 pub use mcp_listen_tower::{Bus, Name, Scope, ServerEvent, Uri};
 pub use subscriptions::Subscriptions;

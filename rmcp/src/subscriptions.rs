@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::{
     filter::{accepted, filter},
-    waiting::Waiting,
+    pending::Pending,
 };
 
 /// The subscriptions of a server, fed by a [`Bus`]. Clones share their state; give one to each
@@ -18,8 +18,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Subscriptions {
     bus: Bus,
-    max_open: usize,
-    waiting: Arc<Waiting>,
+    max: usize,
+    pending: Arc<Pending>,
 }
 
 impl Subscriptions {
@@ -27,29 +27,29 @@ impl Subscriptions {
     pub fn new(bus: Bus) -> Self {
         Self {
             bus,
-            max_open: MAX_SUBSCRIPTIONS,
-            waiting: Arc::default(),
+            max: MAX_SUBSCRIPTIONS,
+            pending: Arc::default(),
         }
     }
 
     /// Limits how many streams the bus may hold, including those of a layer on the same bus.
     /// Default 4,000. A subscription beyond that ends with an error at once.
     #[must_use]
-    pub fn max_subscriptions(mut self, max_subscriptions: usize) -> Self {
-        self.max_open = max_subscriptions;
+    pub fn max_subscriptions(mut self, max: usize) -> Self {
+        self.max = max;
         self
     }
 
-    /// Returns the part of `asked` that can be honored. Return it, or less, from
+    /// Returns the part of `requested` that can be honored. Return it, or less, from
     /// `ServerHandler::accepted_subscription_filter`. The SDK removes what the server's
     /// capabilities do not offer.
-    pub fn accept(&self, asked: &SubscriptionFilter) -> SubscriptionFilter {
-        let asked = filter(asked);
-        let honored = accepted(&asked);
-        if self.bus.streams() < self.max_open
-            && let Some(changes) = self.bus.subscribe(asked)
+    pub fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let requested = filter(requested);
+        let honored = accepted(&requested);
+        if self.bus.streams() < self.max
+            && let Some(changes) = self.bus.subscribe(requested)
         {
-            self.waiting.hold(changes);
+            self.pending.hold(changes);
         }
         honored
     }
@@ -75,27 +75,27 @@ impl Subscriptions {
         context: SubscriptionContext,
         scope: Scope,
     ) -> Result<(), ErrorData> {
-        let held = self.waiting.take();
+        let pending = self.pending.take();
         let mut honored = filter(context.accepted());
         if honored.changes().is_empty() {
             return Ok(());
         }
         honored.scope = scope;
-        let is_held = held.is_some();
-        if !is_held && self.bus.streams() >= self.max_open {
+        let was_pending = pending.is_some();
+        if !was_pending && self.bus.streams() >= self.max {
             return Err(ErrorData::internal_error("Too many subscriptions", None));
         }
         let topics = honored.subjects();
-        let Some(mut changes) = held.or_else(|| self.bus.subscribe(honored.clone())) else {
+        let Some(mut changes) = pending.or_else(|| self.bus.subscribe(honored.clone())) else {
             // The bus is closed.
             return Ok(());
         };
         changes.filter(honored);
-        // Events since the acknowledgment are unknown in that case.
-        let missed = if is_held { Vec::new() } else { topics };
+        // Otherwise the events since the acknowledgment are unknown.
+        let missed = if was_pending { Vec::new() } else { topics };
         tokio::select! {
             () = context.cancelled() => Ok(()),
-            () = left(&context) => Ok(()),
+            () = disconnected(&context) => Ok(()),
             outcome = feed(missed, &mut changes, context.sink()) => outcome,
         }
     }
@@ -103,9 +103,9 @@ impl Subscriptions {
 
 /// Waits until the connection is closed: except over HTTP, the SDK does not cancel the requests of
 /// a closed connection.
-async fn left(context: &SubscriptionContext) {
+async fn disconnected(context: &SubscriptionContext) {
     while !context.request_context().peer.is_transport_closed() {
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 
@@ -140,5 +140,5 @@ async fn send(sink: &SubscriptionSink, event: &ServerEvent) -> Result<(), ErrorD
 }
 
 const MAX_SUBSCRIPTIONS: usize = 4_000;
-/// How long a subscription may be held after its connection was closed.
-const LOOK: Duration = Duration::from_secs(15);
+/// How often a subscription checks whether its connection was closed.
+const CHECK_INTERVAL: Duration = Duration::from_secs(15);

@@ -20,7 +20,7 @@ use rmcp::{
 };
 use tokio::time::{sleep, timeout};
 
-/// A server that waits before it listens, and names its callers.
+/// A server that waits before it listens, and identifies its callers.
 #[derive(Clone)]
 struct Notes {
     subscriptions: Subscriptions,
@@ -56,12 +56,12 @@ impl ServerHandler for Notes {
 
     fn accepted_subscription_filter(
         &self,
-        asked: &SubscriptionFilter,
+        requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         Some(if self.is_late {
-            asked.clone()
+            requested.clone()
         } else {
-            self.subscriptions.accept(asked)
+            self.subscriptions.accept(requested)
         })
     }
 
@@ -109,7 +109,7 @@ async fn next(subscription: &mut Subscription) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_subscription_receives_what_was_requested_and_offered() {
+async fn a_subscription_receives_what_it_requested_and_the_server_offers() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_subscription_receives_what_was_requested_and_offered() {
 }
 
 #[tokio::test]
-async fn events_before_the_handler_listens_are_received() {
+async fn an_event_published_before_the_handler_listens_is_received() {
     let bus = Bus::new();
     let pause = Duration::from_millis(50);
     let client = connected(Notes {
@@ -141,7 +141,7 @@ async fn events_before_the_handler_listens_are_received() {
 }
 
 #[tokio::test]
-async fn each_subscription_receives_its_topics_and_common_events() {
+async fn each_subscription_receives_what_it_requested_and_one_publish_reaches_all() {
     let bus = Bus::new();
     let server = Notes::new(&bus);
     let client = connected(server.clone()).await;
@@ -159,7 +159,7 @@ async fn each_subscription_receives_its_topics_and_common_events() {
 }
 
 #[tokio::test]
-async fn a_closed_bus_sends_pending_events_then_results() {
+async fn a_closed_bus_ends_subscriptions_with_their_pending_events_and_result() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
@@ -177,16 +177,16 @@ async fn a_closed_bus_sends_pending_events_then_results() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_or_dropped_subscription_is_released() {
+async fn a_cancelled_or_disconnected_subscription_is_removed() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let subscription = client.listen(everything()).await.unwrap();
     let _other = client.listen(everything()).await.unwrap();
     assert_eq!(bus.streams(), 2);
     drop(subscription);
-    held(&bus, 1).await;
+    has_streams(&bus, 1).await;
     client.cancel().await.unwrap();
-    held(&bus, 0).await;
+    has_streams(&bus, 0).await;
 }
 
 #[tokio::test]
@@ -202,12 +202,12 @@ async fn the_number_of_subscriptions_is_limited() {
     let mut refused = client.listen(everything()).await.unwrap();
     ends_with(&mut refused, "Too many").await;
     drop(first);
-    held(&bus, 0).await;
+    has_streams(&bus, 0).await;
     client.listen(everything()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_caller_receives_its_events_until_it_is_disconnected() {
+async fn a_caller_receives_its_events_and_nothing_after_a_disconnect() {
     let bus = Bus::new();
     let ann = Name::new("ann").unwrap();
     let mut scope = Scope::default();
@@ -229,7 +229,7 @@ async fn a_caller_receives_its_events_until_it_is_disconnected() {
 }
 
 #[tokio::test]
-async fn a_reopened_subscription_reports_everything_once() {
+async fn a_server_that_accepts_by_itself_delivers_everything_once() {
     let bus = Bus::new();
     let client = connected(Notes {
         is_late: true,
@@ -245,7 +245,7 @@ async fn a_reopened_subscription_reports_everything_once() {
 }
 
 #[tokio::test]
-async fn a_filter_without_offered_topics_is_answered_at_once() {
+async fn a_subscription_to_nothing_that_is_offered_ends_at_once() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let prompts = SubscriptionFilter::builder().prompts_list_changed().build();
@@ -258,7 +258,7 @@ async fn a_filter_without_offered_topics_is_answered_at_once() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_gets_the_latest_event_once() {
+async fn a_slow_reader_receives_the_latest_once() {
     let bus = Bus::new();
     let client = connected(Notes::new(&bus)).await;
     let mut subscription = client.listen(everything()).await.unwrap();
@@ -273,7 +273,7 @@ async fn a_slow_reader_gets_the_latest_event_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn over_http_a_stream_ends_with_its_response() {
+async fn over_http_a_stream_receives_and_is_removed_with_its_response() {
     const BODY: &str = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"toolsListChanged":true}}}"#;
     let bus = Bus::new();
     let server = Notes::new(&bus);
@@ -302,7 +302,7 @@ async fn over_http_a_stream_ends_with_its_response() {
     bus.publish(ServerEvent::ToolsListChanged);
     while !read().await.contains("notifications/tools/list_changed") {}
     drop(body);
-    held(&bus, 0).await;
+    has_streams(&bus, 0).await;
 }
 
 /// Fails unless the subscription ends with an error that contains the text.
@@ -313,7 +313,7 @@ async fn ends_with(subscription: &mut Subscription, text: &str) {
 }
 
 /// Waits until the bus holds this many streams.
-async fn held(bus: &Bus, streams: usize) {
+async fn has_streams(bus: &Bus, streams: usize) {
     let change = async {
         while bus.streams() != streams {
             sleep(Duration::from_millis(10)).await;

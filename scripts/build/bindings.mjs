@@ -11,36 +11,36 @@ import { root } from '../process/project.mjs';
  */
 export async function writeBindings(compiled, folder, name) {
   await run('wasm-bindings', [compiled, folder, name]);
-  await guarded(`${folder}/${name}.js`);
+  await addGuard(`${folder}/${name}.js`);
 }
 
 /**
- * Lets the caller of `__wbg_live` stand between the generated bindings and each instance of their
- * module: all calls go through the exports that its `guard` answers, and what an object of a former
- * instance is asked is its `stale` error. `free` of such an object does nothing, since its memory
- * is gone; the generator leaves that check out.
+ * Adds `__wbg_set_guard` to the generated bindings. All calls then go through the exports that
+ * `guard` returns for each instance of the module, and calls of an object of an earlier instance
+ * throw the error of `stale`. `free` of such an object does nothing, since its memory is gone: the
+ * generator omits that check.
  * @param {string} script of the bindings
  */
-async function guarded(script) {
+async function addGuard(script) {
   const [code, types] = [join(root, script), join(root, script.replace(/js$/, 'd.ts'))];
   let text = await readFile(code, 'utf8');
   for (const [pattern, replacement] of guards) {
     if (!pattern.test(text))
       throw new Error(
-        `${script} has nothing like ${pattern}: the generator writes it otherwise now`,
+        `${script} does not match ${pattern}: the output of the generator has changed`,
       );
     text = text.replaceAll(pattern, replacement);
   }
-  await writeFile(code, text + live);
-  await writeFile(types, (await readFile(types, 'utf8')) + liveTypes);
+  await writeFile(code, text + setGuard);
+  await writeFile(types, (await readFile(types, 'utf8')) + setGuardTypes);
 }
 
 /** @type {[RegExp, string][]} */
 const guards = [
-  [/\bwasm = (instance|wasmInstance)\.exports;/g, 'wasm = __wbg_life.guard($1.exports);'],
+  [/\bwasm = (instance|wasmInstance)\.exports;/g, 'wasm = __wbg_guard.guard($1.exports);'],
   [
     /throw new Error\('Invalid stale object from previous Wasm instance'\);/g,
-    'throw __wbg_life.stale();',
+    'throw __wbg_guard.stale();',
   ],
   [
     /( +)free\(\) \{\n +const ptr = this\.__destroy_into_raw\(\);\n/g,
@@ -48,17 +48,20 @@ const guards = [
   ],
 ];
 
-const live = `
-let __wbg_life = {
+const setGuard = `
+let __wbg_guard = {
     guard: (exports) => exports,
     stale: () => new Error('Invalid stale object from previous Wasm instance'),
 };
-export function __wbg_live(life) {
-    __wbg_life = life;
+export function __wbg_set_guard(guard) {
+    __wbg_guard = guard;
 }
 `;
 
-const liveTypes = `
-/** To be called before the module is loaded. */
-export function __wbg_live(life: { guard(exports: WebAssembly.Exports): WebAssembly.Exports; stale(): Error }): void;
+const setGuardTypes = `
+/** Has to be called before the module is loaded. */
+export function __wbg_set_guard(guard: {
+    guard(exports: WebAssembly.Exports): WebAssembly.Exports;
+    stale(): Error;
+}): void;
 `;

@@ -13,11 +13,11 @@ import { buildCli } from './cli.mjs';
 import { buildConsole } from './console.mjs';
 import { foreignImports } from './wasm.mjs';
 
-/** Where the Worker that would be deployed lies after a build. */
+/** The folder of the bundled Worker after a build. */
 export const workerBundle = join(root, '.build', 'worker');
 
 /**
- * Builds what is out of date of pkg/ (the core as WebAssembly), dist/ (the glue), the console and
+ * Builds what is out of date: pkg/ (the core as WebAssembly), dist/ (the glue), the console and
  * the notebook Worker.
  */
 export async function build() {
@@ -36,22 +36,22 @@ export async function build() {
 }
 
 /**
- * Brings a clone to where its tests can run. What is compiled of the core needs none of the
- * packages: it does not wait for them.
+ * Installs and builds everything that the tests need. The core compiles while the npm packages are
+ * installed, because it needs none of them.
  */
 export async function setUpAndBuild() {
   await sideBySide([...(await missingParts()), ...(await coreParts())], [...setUpCosts, coreCost]);
   await build();
 }
 
-/** Whether pkg/ holds what the sources of the core make. */
+/** Returns whether pkg/ is up to date with the sources of the core. */
 export function isCoreBuilt() {
   return isFresh('core', core);
 }
 
 async function buildCore() {
   await compileSides();
-  await emptied('pkg');
+  await emptyFolder('pkg');
   await Promise.all(sides.map(bindSide));
 }
 
@@ -61,9 +61,9 @@ async function coreParts() {
 }
 
 /**
- * Each has its own profile, and so its own folder: they do not wait for one another. What
- * crosses to JavaScript is read and written once, so the bindings are compiled for size; what is
- * done for each event and stream is the core's.
+ * Compiles all sides. Each has its own profile, and so its own folder: none waits for another. The
+ * bindings are optimized for size, because they run once per call; the core does the work for each
+ * event and stream.
  */
 async function compileSides() {
   const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
@@ -91,42 +91,44 @@ async function bindSide({ profile, folder, name }) {
   await writeBindings(compiled, folder, name);
   const file = `${folder}/${name}_bg.wasm`;
   await run('wasm-opt', [
-    ...smallest,
+    ...optimizations,
     ...wasmFeatures.map((feature) => `--enable-${feature}`),
     file,
     '-o',
     file,
   ]);
-  await typed(file);
+  await writeTypes(file);
   const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
     throw new Error(
-      `the core asks its host for ${foreign.join(', ')}: it may import its own bindings only`,
+      `the core imports ${foreign.join(', ')} from its host: it may import only its own bindings`,
     );
-  await inlined(file, `${folder}/inline.js`);
+  await writeInlined(file, `${folder}/inline.js`);
 }
 
 /**
- * The flags that the environment asks for, and what gives the places of panics the same names on
- * every machine: they would name the folders of crates and toolchains, which are in a home folder.
+ * Returns the flags from the environment, and flags that make the file names in panics equal on
+ * every machine: otherwise they would contain the home folder.
  */
 async function rustFlags() {
   const { CARGO_ENCODED_RUSTFLAGS: encoded, CARGO_HOME, RUSTFLAGS } = process.env;
   const wanted = encoded === undefined ? (RUSTFLAGS ?? '').split(/\s+/) : encoded.split(FLAG_BREAK);
-  const places = {
+  const prefixes = {
     [root.replace(/[\\/]$/, '')]: '/mcp-listen',
     [CARGO_HOME ?? join(homedir(), '.cargo')]: '/cargo',
     [(await run('rustc', ['--print', 'sysroot'])).trim()]: '/rust',
   };
-  const remapped = Object.entries(places).map(([from, to]) => `--remap-path-prefix=${from}=${to}`);
+  const remapped = Object.entries(prefixes).map(
+    ([from, to]) => `--remap-path-prefix=${from}=${to}`,
+  );
   return [...wanted.filter((flag) => flag !== ''), ...remapped];
 }
 
 /**
- * Types of the file itself, as hosts and bundlers give it to a module that imports it.
+ * Writes the types of a .wasm file, as modules import it in hosts and bundlers.
  * @param {string} wasm
  */
-async function typed(wasm) {
+async function writeTypes(wasm) {
   await writeFile(
     join(root, `${wasm}.d.ts`),
     'declare const module: WebAssembly.Module;\nexport default module;\n',
@@ -134,11 +136,11 @@ async function typed(wasm) {
 }
 
 /**
- * The module as text, for hosts that can fetch no file.
+ * Writes the module as base64 text, for hosts that cannot fetch files.
  * @param {string} wasm
  * @param {string} script
  */
-async function inlined(wasm, script) {
+async function writeInlined(wasm, script) {
   const text = (await readFile(join(root, wasm))).toString('base64');
   await writeFile(join(root, script), `export default '${text}';\n`);
   await writeFile(
@@ -148,7 +150,7 @@ async function inlined(wasm, script) {
 }
 
 async function buildGlue() {
-  await emptied('dist');
+  await emptyFolder('dist');
   await run('tsc', [
     '-b',
     'js',
@@ -162,20 +164,21 @@ async function buildGlue() {
 }
 
 async function bundleWorker() {
-  await emptied('.build/worker');
+  await emptyFolder('.build/worker');
   await run('wrangler', ['deploy', '--dry-run', '--outdir', '.build/worker']);
 }
 
-/** @param {string} folder what an earlier build left in it must not be shipped */
-async function emptied(folder) {
+/** @param {string} folder outputs of an earlier build in it must not be shipped */
+async function emptyFolder(folder) {
   await rm(join(root, folder), { recursive: true, force: true });
   await mkdir(join(root, folder), { recursive: true });
 }
 
 /**
- * Each side is a module: a page loads no server, and a server without MCP Events loads none of it.
+ * Each side is a separate module, so that a page loads no server, and a server without MCP Events
+ * loads nothing of them.
  * @typedef {object} Side
- * @property {string} features of the crate `bindings` that it has
+ * @property {string} features of the crate `bindings`
  * @property {string} profile of Cargo.toml
  * @property {string} folder
  * @property {string} name of its files
@@ -207,7 +210,7 @@ const sides = [server, client, events];
 /** @type {import('../process/estimate.mjs').Cost} */
 const coreCost = { name: 'core', after: ['Rust'], by: 'processor', processor: 80, least: 45 };
 
-/** What stands between two flags of CARGO_ENCODED_RUSTFLAGS. */
+/** Separates the flags of CARGO_ENCODED_RUSTFLAGS. */
 const FLAG_BREAK = '\x1f';
 
 const tools = ['scripts/build/build.mjs', 'scripts/build/bindings.mjs', 'package-lock.json'];
@@ -231,7 +234,7 @@ const worker = [
 ];
 
 /**
- * What rustc emits for wasm32-unknown-unknown; wasm-opt takes every module for the first version of
+ * The features that rustc uses for wasm32-unknown-unknown; wasm-opt assumes the first version of
  * WebAssembly.
  */
 const wasmFeatures = [
@@ -244,10 +247,10 @@ const wasmFeatures = [
 ];
 
 /**
- * Nothing points into the first kilobyte of memory: it is the far end of the stack, which grows
- * down to it. Code that is laid flat and put together again is smaller by 0.7 KB of gzip.
+ * No pointer is in the first kilobyte of memory, which is the end of the downward-growing stack.
+ * Flattening the code and restructuring it saves 0.7 KB of gzip.
  */
-const smallest = [
+const optimizations = [
   '--low-memory-unused',
   ...['-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--converge'],
 ];

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { root } from '../process/project.mjs';
 
 /**
- * Makes one script of the command and of the libraries it needs: who installs the package gets no
- * dependency for it.
+ * Bundles the command and its libraries into one script, so that the package has no dependencies
+ * for it.
  */
 export async function buildCli() {
-  // A fresh clone has no packages yet when this file is read.
+  // A fresh clone has no packages yet when this file is loaded.
   const { build } = await import('esbuild');
   await build({
     absWorkingDir: root,
@@ -47,7 +47,8 @@ async function builtIn() {
 
 /** @param {string} name of a package */
 async function license(name) {
-  return `# ${name}\n\n${await text(`node_modules/${name}/${name === 'jsonc-parser' ? 'LICENSE.md' : 'LICENSE'}`)}`;
+  const file = name === 'jsonc-parser' ? 'LICENSE.md' : 'LICENSE';
+  return `# ${name}\n\n${await text(`node_modules/${name}/${file}`)}`;
 }
 
 /** @param {string} path */

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { root } from '../process/project.mjs';
 
 /**
- * Makes of console/ and of the browser client what the Worker serves at its root: a page, a script,
- * a style and the core. They lie in .build/console; the Worker takes texts from `.html` and `.txt`,
- * bytes from `.bin`.
- * @param {string} base the folder that holds console/ and pkg/
+ * Builds what the Worker serves at its root from console/ and the browser client: a page, a
+ * script, a style sheet and the core. Writes them to .build/console; the Worker imports `.html` and
+ * `.txt` as text, and `.bin` as bytes.
+ * @param {string} base the folder that contains console/ and pkg/
  */
 export async function buildConsole(base = root) {
   const consoleFolder = join(base, '.build', 'console');
@@ -17,8 +17,8 @@ export async function buildConsole(base = root) {
   const script = await bundled(base, 'console/main.ts', `/console.wasm?v=${digest(wasm)}`);
   const style = await bundled(base, 'console/style/main.css');
   const page = await readFile(join(base, 'console', 'index.html'), 'utf8');
-  const named = page.replace('{{script}}', digest(script)).replace('{{style}}', digest(style));
-  await writeFile(join(consoleFolder, 'index.html'), named);
+  const versioned = page.replace('{{script}}', digest(script)).replace('{{style}}', digest(style));
+  await writeFile(join(consoleFolder, 'index.html'), versioned);
   await writeFile(join(consoleFolder, 'script.txt'), script);
   await writeFile(join(consoleFolder, 'style.txt'), style);
   await writeFile(join(consoleFolder, 'core.bin'), wasm);
@@ -27,10 +27,10 @@ export async function buildConsole(base = root) {
 /**
  * @param {string} base
  * @param {string} entry
- * @param {string} [wasm] the address of the client's core
+ * @param {string} [wasm] the URL of the client's core
  */
 async function bundled(base, entry, wasm = '') {
-  // A fresh clone has no packages yet when this file is read.
+  // A fresh clone has no packages yet when this file is loaded.
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
     absWorkingDir: base,
@@ -48,8 +48,8 @@ async function bundled(base, entry, wasm = '') {
 }
 
 /**
- * The client names its core by a path beside its own, which a bundle has not: this puts its address
- * there.
+ * Replaces the URL of the client's core: the client refers to it relative to its own file, which
+ * does not exist in a bundle.
  * @param {string} wasm
  * @returns {import('esbuild').Plugin}
  */
@@ -58,12 +58,12 @@ function addressOf(wasm) {
     name: 'address-of-the-core',
     setup(bundle) {
       bundle.onLoad({ filter: /client-browser\.[jt]s$/ }, async ({ path }) => {
-        const own = await readFile(path, 'utf8');
-        const contents = own.replace(
+        const source = await readFile(path, 'utf8');
+        const contents = source.replace(
           /new URL\([^)]*\.wasm', import\.meta\.url\)/,
           JSON.stringify(wasm),
         );
-        if (contents === own) throw new Error(`${path} names no core`);
+        if (contents === source) throw new Error(`${path} contains no URL of the core`);
         return { contents, loader: 'ts' };
       });
     },

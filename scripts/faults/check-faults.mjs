@@ -8,34 +8,34 @@ import { main, onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { setUp } from '../setup/setup.mjs';
 import { resultsFile } from './results.mjs';
-import { faultTable, refusalsToWrite } from './table.mjs';
+import { faultTable, obstacles } from './table.mjs';
 
-/** The page that shows the results of a whole run. */
+/** The page with the results of a full run. */
 const page = join(root, 'docs', 'reliability.md');
 
 /**
- * Injects every fault. Writes the table where all scenarios were played, at one commit, in a tree
- * without changes, and on a machine that was quiet enough; says otherwise why not, and fails.
- * Arguments go to vitest, and then nothing is written.
+ * Injects every fault. Writes the table if all scenarios ran at one commit, in a tree without
+ * changes, and on a machine that was idle enough; otherwise prints the reason and fails. Arguments
+ * are passed to vitest, and then nothing is written.
  */
 async function checkFaults() {
-  const some = process.argv.slice(2);
+  const vitestArgs = process.argv.slice(2);
   await setUp();
   await build();
-  const begun = { at: new Date(), load: loadavg()[0] ?? 0, tree: await treeState() };
-  process.exitCode = await vitest(some);
+  const start = { at: new Date(), load: loadavg()[0] ?? 0, tree: await treeState() };
+  process.exitCode = await vitest(vitestArgs);
   const results = JSON.parse(await readFile(resultsFile, 'utf8'));
-  const text = `${await circumstances(begun)}\n\n${faultTable(results)}`;
+  const text = `${await circumstances(start)}\n\n${faultTable(results)}`;
   process.stdout.write(`\n${text}\n`);
-  if (some.length > 0) return;
-  const reasons = refusalsToWrite(results, begun.tree, await treeState());
+  if (vitestArgs.length > 0) return;
+  const reasons = obstacles(results, start.tree, await treeState());
   if (reasons.length > 0) {
     process.exitCode = 1;
-    process.stderr.write(`docs/reliability.md is left as it is: ${reasons.join('; ')}\n`);
+    process.stderr.write(`docs/reliability.md was not written: ${reasons.join('; ')}\n`);
     return;
   }
   const before = await readFile(page, 'utf8');
-  await writeFile(page, before.replace(told, `${BEGIN}\n\n${text}\n\n${END}`));
+  await writeFile(page, before.replace(marked, `${BEGIN}\n\n${text}\n\n${END}`));
 }
 
 /** @returns {Promise<import('./table.mjs').Tree>} */
@@ -64,8 +64,8 @@ function vitest(args) {
 }
 
 /**
- * When, where and with what this ran; figures of time mean little on a machine with much else to
- * do.
+ * Returns when, where and with which versions this ran, and the load of the machine, which affects
+ * times.
  * @param {{ at: Date, load: number, tree: import('./table.mjs').Tree }} begun
  */
 async function circumstances({ at, load, tree }) {
@@ -78,6 +78,6 @@ async function circumstances({ at, load, tree }) {
 
 const BEGIN = '<!-- npm run check:faults writes from here -->';
 const END = '<!-- to here -->';
-const told = new RegExp(`${BEGIN}[^]*${END}`);
+const marked = new RegExp(`${BEGIN}[^]*${END}`);
 
 await main(import.meta.url, checkFaults);

@@ -10,7 +10,7 @@ import { setUp } from '../setup/setup.mjs';
 
 /**
  * Runs `npm start` and opens eight streams of official clients, which idle for twenty minutes, or
- * as many as `--minutes` says; checks that all are open then, and that each receives a change.
+ * for `--minutes`; then checks that all are still open, and that each receives a change.
  */
 async function checkIdle() {
   const minutes = wantedMinutes();
@@ -25,8 +25,8 @@ async function checkIdle() {
 function wantedMinutes() {
   const { values } = parseArgs({ options: { minutes: { type: 'string', default: '20' } } });
   const minutes = Number(values.minutes);
-  if (minutes > 0 && minutes < MOST) return minutes;
-  throw new Error(`--minutes is ${values.minutes}: it has to be above 0 and below ${MOST}`);
+  if (minutes > 0 && minutes < MAX_MINUTES) return minutes;
+  throw new Error(`--minutes is ${values.minutes}: it must be above 0 and below ${MAX_MINUTES}`);
 }
 
 /**
@@ -44,7 +44,7 @@ function vitest(minutes) {
   });
 }
 
-/** Minutes: a timer of Node lasts 24 days. */
-const MOST = 24 * 24 * 60;
+/** In minutes: the longest timer of Node is 24 days. */
+const MAX_MINUTES = 24 * 24 * 60;
 
 await main(import.meta.url, checkIdle);

@@ -2,7 +2,7 @@
  * @typedef {{ median: number, p99: number, max: number }} Spread
  * @typedef {{ commit: string, isDirty: boolean }} Tree
  *
- * @typedef {object} Told
+ * @typedef {object} ScenarioResult
  * @property {string} name
  * @property {string} promise
  * @property {string} sockets
@@ -30,13 +30,13 @@
  */
 
 /**
- * Why the table of these results is not written; nothing where it is.
- * @param {Told[]} results
+ * Returns why the table of these results must not be written; empty if it may.
+ * @param {ScenarioResult[]} results
  * @param {Tree} before
  * @param {Tree} after
  * @returns {string[]}
  */
-export function refusalsToWrite(results, before, after) {
+export function obstacles(results, before, after) {
   const loaded = results.filter(
     ({ calm, machineMs }) => (calm?.p99 ?? 0) > QUIET_MS || machineMs > WAITING_MS,
   );
@@ -51,8 +51,8 @@ export function refusalsToWrite(results, before, after) {
 }
 
 /**
- * The rows of a whole run, in Markdown.
- * @param {Told[]} results
+ * Returns the rows of a full run, in Markdown.
+ * @param {ScenarioResult[]} results
  */
 export function faultTable(results) {
   const rule = `|${HEAD.map(() => '---').join('|')}|`;
@@ -63,7 +63,7 @@ export function faultTable(results) {
   ].join('\n');
 }
 
-/** @param {Told} result */
+/** @param {ScenarioResult} result */
 function cells(result) {
   const {
     name,
@@ -101,7 +101,7 @@ function cells(result) {
 }
 
 /**
- * @param {Told} result
+ * @param {ScenarioResult} result
  * @returns {string[]}
  */
 function times({ bound, calm, heal, machineMs }) {
@@ -122,7 +122,7 @@ const HEAD = [
   'fault',
   'promise',
   '`sockets`, connections',
-  'streams asked, let in, ended',
+  'streams requested, opened, ended',
   'events',
   'cues missing',
   'early, foreign, out of order',
@@ -133,7 +133,10 @@ const HEAD = [
   'left over',
   '',
 ];
-/** Milliseconds that 99 in 100 cues take at most with no fault, where times are to be published. */
+/**
+ * Maximum 99th percentile, in milliseconds, of the delay of cues without a fault, for times to be
+ * published.
+ */
 const QUIET_MS = 1_000;
-/** Milliseconds that a process waits at most for a processor where times are to be published. */
+/** Maximum milliseconds that a process waited for a processor, for times to be published. */
 const WAITING_MS = 2_000;

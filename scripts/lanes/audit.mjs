@@ -5,21 +5,18 @@ import { root } from '../process/project.mjs';
 import { installed } from '../setup/python.mjs';
 
 /**
- * Checks what this is built with: licences, bans and sources of crates always, advisories of crates
- * and packages where their source can be reached; one TAP line each. `--install` only brings
- * cargo-deny.
+ * Checks the dependencies: licences, bans and sources of crates always, advisories of crates and
+ * packages if their source can be reached; one TAP line each. `--install` only installs cargo-deny.
  */
 async function audit() {
   await installed('cargo-deny', join('wasm-tests', 'audit', 'requirements.txt'), 'audit');
   if (process.argv.includes('--install')) return;
-  for (const [place, [name, command, args]] of checks.entries()) {
-    const { output, status } = await ended(command, args);
-    const isAway = status !== 0 && unreachable.test(output);
-    const why = isAway
-      ? ' # SKIP the source of advisories cannot be reached: nothing is known of them'
-      : '';
-    const isOk = status === 0 || isAway;
-    process.stdout.write(`${isOk ? 'ok' : 'not ok'} ${place + 1} - ${name}${why}\n`);
+  for (const [index, [name, command, args]] of checks.entries()) {
+    const { output, status } = await completed(command, args);
+    const isUnreachable = status !== 0 && unreachable.test(output);
+    const suffix = isUnreachable ? ' # SKIP the source of advisories cannot be reached' : '';
+    const isOk = status === 0 || isUnreachable;
+    process.stdout.write(`${isOk ? 'ok' : 'not ok'} ${index + 1} - ${name}${suffix}\n`);
     if (isOk) continue;
     process.stdout.write(`${output.trimEnd().replace(/^/gm, '  # ')}\n`);
     process.exitCode = 1;
@@ -34,11 +31,11 @@ const checks = [
   ['the licences of all crates are allowed', deny, [...plain, 'check', 'licenses']],
   ['no crate is banned', deny, [...plain, 'check', 'bans']],
   ['all crates come from the registry', deny, [...plain, 'check', 'sources']],
-  ['no advisory is about a crate', deny, [...plain, 'check', 'advisories']],
-  ['no advisory is about a package that is shipped or run', 'npm', ['audit', '--audit-level=high']],
+  ['no crate has an advisory', deny, [...plain, 'check', 'advisories']],
+  ['no package that is shipped or run has an advisory', 'npm', ['audit', '--audit-level=high']],
 ];
 
-/** The words of cargo-deny and npm when they reached no registry. */
+/** The messages of cargo-deny and npm when they cannot reach a registry. */
 const unreachable =
   /failed to fetch advisory database|audit endpoint returned an error|ENOTFOUND|ECONNREFUSED/;
 
@@ -47,7 +44,7 @@ const unreachable =
  * @param {string[]} args
  * @returns {Promise<{ status: number, output: string }>}
  */
-function ended(command, args) {
+function completed(command, args) {
   return new Promise((resolve) => {
     execFile(command, args, { cwd: root, timeout: 120_000 }, (error, stdout, stderr) => {
       const status = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
-import { judged } from './judged.mjs';
+import { checkedTally } from './checked-tally.mjs';
 import { laneTally, tallyFile } from './tally.mjs';
 
 /** @typedef {{ lane: string, seconds: number, tally: import('./tally.mjs').Tally }} Result */
 
 /**
- * Runs a lane to its end and returns what it counted.
+ * Runs a lane to its end and returns its result.
  * @param {string} lane
  * @param {{ isPrefixed: boolean }} options whether each line of output begins with the name of the
- * lane
+ *   lane
  * @returns {Promise<Result>}
  */
 export async function laneResult(lane, { isPrefixed }) {
@@ -22,12 +22,12 @@ export async function laneResult(lane, { isPrefixed }) {
   await rm(tallyFile(lane), { force: true });
   const status = await laneStatus(lane, isPrefixed);
   const seconds = (performance.now() - started) / 1000;
-  return { lane, seconds, tally: judged(lane, status, await laneTally(lane)) };
+  return { lane, seconds, tally: checkedTally(lane, status, await laneTally(lane)) };
 }
 
 /**
- * The lane leads a process group, so that a signal ends the shell and all it started; so does its
- * end, or what it left behind would run beside the lanes after it.
+ * Runs the lane as the leader of a process group, and ends the group with the lane: a signal then
+ * also ends the processes that the shell started, and none of them runs beside later lanes.
  * @param {string} lane
  * @param {boolean} isPrefixed
  * @returns {Promise<number>}
@@ -40,20 +40,20 @@ async function laneStatus(lane, isPrefixed) {
     stdio: ['ignore', output, output],
     detached: true,
   });
-  // The number of a group that is gone may be given to a stranger.
-  let isOver = false;
+  // The id of an ended group may be reused by another one.
+  let hasEnded = false;
   const end = () => {
-    if (!isOver) endGroup(child.pid);
-    isOver = true;
+    if (!hasEnded) endGroup(child.pid);
+    hasEnded = true;
   };
   onStop(async () => end());
-  const told = Promise.all([
+  const copied = Promise.all([
     prefixed(lane, child.stdout, process.stdout),
     prefixed(lane, child.stderr, process.stderr),
   ]);
   const [code] = await once(child, 'exit');
   end();
-  await told;
+  await copied;
   return code ?? 1;
 }
 
@@ -68,7 +68,7 @@ function endGroup(leader) {
 }
 
 /**
- * Passes whole lines on, so that those of two lanes do not mix.
+ * Copies output line by line, so that lines of two lanes do not mix.
  * @param {string} lane
  * @param {import('node:stream').Readable | null} from
  * @param {NodeJS.WritableStream} to

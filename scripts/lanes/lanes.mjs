@@ -1,15 +1,15 @@
 /**
  * @typedef {object} Lane
  * @property {string} name of its script in .ci
- * @property {string} [holds] what it needs for itself: lanes that hold the same thing take turns
+ * @property {string} [holds] a resource that it needs exclusively: lanes that hold the same one
+ *   take turns
  * @property {boolean} [isAlone] runs while no other lane does
  */
 
 /**
- * In the order in which they begin. Those that hold `cargo` compile into the same folders of
- * target/ and keep the cores busy while they do; most of the others wait for timers most of the
- * time, so that a few fit two cores. `interop` comes early because it compiles another SDK in a
- * fresh clone.
+ * The lanes in the order in which they begin. Those that hold `cargo` compile into the same
+ * folders of target/ and keep the cores busy; most of the others mainly wait for timers, so that a
+ * few fit on two cores. `interop` is early because it compiles another SDK in a fresh clone.
  * @type {Lane[]}
  */
 export const lanes = [
@@ -26,21 +26,21 @@ export const lanes = [
   { name: 'buses' },
   { name: 'conformance' },
   { name: 'audit' },
-  // These judge how long something takes, to which a neighbour would add.
+  // These measure times, which other lanes would affect.
   { name: 'faults', isAlone: true },
   { name: 'bench', isAlone: true },
 ];
 
 /**
- * Runs lanes side by side: each begins in its turn, as soon as there is a place and nothing that
- * runs is in its way.
+ * Runs lanes in parallel: each begins in order, as soon as there is a free slot and no running
+ * lane conflicts with it.
  * @template Result
  * @param {Lane[]} wanted
- * @param {number} places how many run at the same time
+ * @param {number} slots how many lanes run at the same time
  * @param {(lane: Lane) => Promise<Result>} run
  * @returns {Promise<Result[]>} in the order of `wanted`
  */
-export async function scheduled(wanted, places, run) {
+export async function scheduled(wanted, slots, run) {
   /** @type {Map<Lane, Promise<void>>} */
   const running = new Map();
   /** @type {Map<Lane, Result>} */
@@ -53,7 +53,7 @@ export async function scheduled(wanted, places, run) {
   let waiting = wanted;
   while (results.size < wanted.length) {
     for (const lane of waiting)
-      if (running.size < places && fits(lane, [...running.keys()])) running.set(lane, begin(lane));
+      if (running.size < slots && fits(lane, [...running.keys()])) running.set(lane, begin(lane));
     waiting = waiting.filter((lane) => !running.has(lane));
     await Promise.race(running.values());
   }

@@ -6,16 +6,16 @@ import { main, onStop } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 
 /**
- * What commands counted; the names of the tests that were skipped, and what failed and why.
+ * The counts of test results, the names of skipped tests, and the failures with their reasons.
  * @typedef {{ passed: number, failed: number, skipped: number, reason?: string, failures?:
- * string[], skips?: string[] }} Tally
+ *   string[], skips?: string[] }} Tally
  */
 
-/** The exit status of a lane whose outside tool cannot be had. */
+/** The exit status of a lane whose external tool is not available. */
 export const UNAVAILABLE = 77;
 
 /**
- * Where a lane notes what its commands counted: one line of JSON each.
+ * Returns the file to which a lane appends the counts of each command, as a line of JSON.
  * @param {string} lane
  */
 export function tallyFile(lane) {
@@ -23,7 +23,7 @@ export function tallyFile(lane) {
 }
 
 /**
- * What the commands of a lane counted together.
+ * Returns the sum of the counts of a lane's commands.
  * @param {string} lane
  * @returns {Promise<Tally>}
  */
@@ -35,18 +35,18 @@ export async function laneTally(lane) {
 }
 
 /**
- * Runs `tally.mjs <format> <command> ...`: streams the command's output, counts its tests and notes
- * them for the lane.
+ * Runs `tally.mjs <format> <command> ...`: copies the command's output, counts its tests and
+ * appends the counts to the file of the lane.
  */
 async function tally() {
   const [format = '', ...command] = process.argv.slice(2);
   const lane = process.env['LANE'] ?? 'command';
   if (format === 'unavailable')
-    return note(lane, { passed: 0, failed: 0, skipped: 1, reason: command.join(' ') });
+    return record(lane, { passed: 0, failed: 0, skipped: 1, reason: command.join(' ') });
   const { status, counted } = await counting(format, command, lane);
-  await note(lane, counted);
+  await record(lane, counted);
   const executed = counted.passed + counted.failed;
-  if (executed === 0) process.stderr.write(`${command.join(' ')}: not one test ran\n`);
+  if (executed === 0) process.stderr.write(`${command.join(' ')}: no test ran\n`);
   process.exitCode = executed === 0 ? status || 1 : status;
 }
 
@@ -62,7 +62,7 @@ async function counting(format, command, lane) {
   if (format === 'cargo') return { status, counted: cargoTally(output) };
   if (format === 'tap') return { status, counted: tapTally(output) };
   if (format === 'check') return { status, counted: checkTally(command, status) };
-  throw new Error(`there is no format ${format}`);
+  throw new Error(`unknown format ${format}`);
 }
 
 /**
@@ -86,13 +86,13 @@ async function countingReport(command, report) {
     passed: numPassedTests,
     failed: numFailedTests,
     skipped,
-    failures: told(testResults),
+    failures: failuresOf(testResults),
   };
-  return { status, counted: { ...counted, ...named(skippedIn(testResults)) } };
+  return { status, counted: { ...counted, ...withSkips(skippedIn(testResults)) } };
 }
 
 /**
- * The tests that vitest did not run.
+ * Returns the names of tests that vitest did not run.
  * @param {{ assertionResults: Assertion[] }[]} files
  */
 function skippedIn(files) {
@@ -103,19 +103,19 @@ function skippedIn(files) {
 }
 
 /**
- * Notes names only where there are some.
+ * Returns an object with the names of skipped tests; empty without any.
  * @param {string[]} skips
  */
-function named(skips) {
+function withSkips(skips) {
   return skips.length === 0 ? {} : { skips };
 }
 
 /**
- * What failed and why, as vitest reports it.
+ * Returns the failures with their messages, as vitest reports them.
  * @param {{ name: string, message?: string, assertionResults: Assertion[] }[]} files
  * @typedef {{ fullName: string, status: string, failureMessages: string[] }} Assertion
  */
-function told(files) {
+function failuresOf(files) {
   return files.flatMap(({ name, message = '', assertionResults }) => {
     const failures = assertionResults.filter(({ status }) => status === 'failed');
     const file = relative(root, name);
@@ -163,7 +163,7 @@ function cargoTally(output) {
   );
   const skips = [...output.matchAll(/^test (.*) \.\.\. ignored/gm)].map(([, name = '']) => name);
   const failures = output.split('\n').filter((line) => /^test .* \.\.\. FAIL(ED)?$/.test(line));
-  return { ...counted, failures, ...named(skips) };
+  return { ...counted, failures, ...withSkips(skips) };
 }
 
 /** @param {string} output */
@@ -173,7 +173,13 @@ function tapTally(output) {
   const skipped = lines.filter((line) => / # SKIP /.test(line)).length;
   const failures = lines.filter((line) => line.startsWith('not ok'));
   const failed = failures.length;
-  return { passed: lines.length - failed - skipped, failed, skipped, failures, ...named(skips) };
+  return {
+    passed: lines.length - failed - skipped,
+    failed,
+    skipped,
+    failures,
+    ...withSkips(skips),
+  };
 }
 
 /**
@@ -190,7 +196,7 @@ function checkTally(command, status) {
  * @param {string} lane
  * @param {Tally} counted
  */
-async function note(lane, counted) {
+async function record(lane, counted) {
   await mkdir(dirname(tallyFile(lane)), { recursive: true });
   await appendFile(tallyFile(lane), `${JSON.stringify(counted)}\n`);
 }

@@ -7,17 +7,19 @@ import { sum } from './tally.mjs';
 
 /** @typedef {import('./lane.mjs').Result} Result */
 
-const unprepared = {
+const buildFailure = {
   lane: 'build',
   seconds: 0,
   tally: { passed: 0, failed: 1, skipped: 0, reason: 'see above' },
 };
 
-/** Runs the lanes named on the command line, all without one, and closes with what they counted. */
+/**
+ * Runs the lanes named on the command line, or all of them, and prints the sum of their results.
+ */
 async function test() {
   const started = performance.now();
   const wanted = wantedLanes(process.argv.slice(2));
-  const results = (await prepared()) ? await sideBySide(wanted) : [unprepared];
+  const results = (await prepared()) ? await sideBySide(wanted) : [buildFailure];
   const { passed, failed, skipped, failures = [] } = sum(results.map(({ tally }) => tally));
   process.stdout.write(`\n${failures.map((failure) => `FAILED ${failure}\n\n`).join('')}`);
   process.stdout.write(`${results.map(line).join('\n')}\n\n`);
@@ -32,7 +34,7 @@ function wantedLanes(names) {
   const unknown = names.filter((name) => !lanes.some((lane) => lane.name === name));
   const known = lanes.map(({ name }) => name).join(', ');
   if (unknown.length > 0)
-    throw new Error(`there is no lane ${unknown.join(', ')}; the lanes are ${known}`);
+    throw new Error(`unknown lane ${unknown.join(', ')}; the lanes are ${known}`);
   return names.length === 0 ? lanes : lanes.filter(({ name }) => names.includes(name));
 }
 
@@ -48,17 +50,17 @@ async function prepared() {
 }
 
 /**
- * Says which lanes run whenever that changes.
+ * Runs the lanes in parallel, and prints which ones are running whenever that changes.
  * @param {import('./lanes.mjs').Lane[]} wanted
  */
 async function sideBySide(wanted) {
-  const places = placesOf(process.env['LANES']);
-  const isPrefixed = places > 1 && wanted.length > 1;
+  const slots = slotsOf(process.env['LANES']);
+  const isPrefixed = slots > 1 && wanted.length > 1;
   /** @type {Set<string>} */
   const running = new Set();
-  const results = await scheduled(wanted, places, async ({ name }) => {
+  const results = await scheduled(wanted, slots, async ({ name }) => {
     running.add(name);
-    process.stdout.write(`\n=== ${name} begins; now: ${[...running].join(', ')}\n`);
+    process.stdout.write(`\n=== ${name} begins; running: ${[...running].join(', ')}\n`);
     const result = await laneResult(name, { isPrefixed });
     running.delete(name);
     process.stdout.write(`\n=== ${line(result)}\n`);
@@ -68,15 +70,15 @@ async function sideBySide(wanted) {
 }
 
 /**
- * How many lanes may run at the same time: one more than there are cores, because most of them wait
- * most of the time.
+ * Returns how many lanes may run at the same time: by default one more than there are cores,
+ * because most lanes mainly wait.
  * @param {string | undefined} wanted
  */
-function placesOf(wanted) {
+function slotsOf(wanted) {
   if (wanted === undefined) return availableParallelism() + 1;
   if (/^[1-9]\d*$/.test(wanted)) return Number(wanted);
   throw new Error(
-    `LANES is ${JSON.stringify(wanted)}: it has to be how many lanes run at the same time, at least 1`,
+    `LANES is ${JSON.stringify(wanted)}: it must be the number of lanes that run at the same time, at least 1`,
   );
 }
 
@@ -84,7 +86,8 @@ function placesOf(wanted) {
 function line({ lane, seconds, tally: { passed, failed, skipped, reason } }) {
   const verdict = failed > 0 ? 'FAILED' : passed > 0 ? 'passed' : 'skipped';
   const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
-  return `${lane.padEnd(14)} ${verdict.padEnd(8)} ${counts}, ${seconds.toFixed(1)} s${reason ? `: ${reason}` : ''}`;
+  const outcome = `${lane.padEnd(14)} ${verdict.padEnd(8)} ${counts}, ${seconds.toFixed(1)} s`;
+  return reason ? `${outcome}: ${reason}` : outcome;
 }
 
 /** @param {number} started */

@@ -11,19 +11,19 @@ import { roomChecks } from './rooms.mjs';
 
 /** @typedef {{ path: string, lines: string[] }} SourceFile */
 
-/** Checks that no file crosses a border of the house; one TAP line each. */
+/** Checks the rules of the repository; one TAP line each. */
 async function borders() {
   await tap(checks, await sourceFiles());
 }
 
 /**
- * What may not be in the repository: each finds the places, in the files it is given, that cross
- * one border.
+ * The rules of the repository: each check returns the places in the given files that break one of
+ * them.
  * @type {Array<[name: string, find: (files: SourceFile[]) => string[] | Promise<string[]>]>}
  */
 export const checks = [
   [
-    'src/ names no bindings of JavaScript',
+    'src/ uses no bindings of JavaScript',
     (files) => places(core(files), /wasm_bindgen|js_sys|web_sys/),
   ],
   ['src/ reads no clock and no random source', (files) => places(core(files), hostSources)],
@@ -66,7 +66,7 @@ export const checks = [
     (files) => longerThan(15, matching(files, /^js\/wasm\/modules\//)),
   ],
   [
-    'no file names a path of one machine',
+    'no file contains a path of one machine',
     (files) => places(files, /(?<![\w.])\/(?:work|root|farm|home|Users)\/\w/),
   ],
   [
@@ -142,7 +142,7 @@ function crowded(limit, files) {
     .map(([folder, count]) => `${folder} has ${count}`);
 }
 
-/** Every file that is, or is about to be, in the repository. */
+/** Returns every file that is in the repository, or new and not ignored. */
 export async function sourceFiles() {
   const list = await run('git', ['ls-files', '-co', '--exclude-standard', '-z']);
   const files = await Promise.all(

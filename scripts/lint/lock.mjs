@@ -1,6 +1,7 @@
 /**
- * The packages of a package-lock.json that nothing verifies: those without `integrity`, but for the
- * ones that {@link unserved} names; and those of that list which have it by now, or are gone.
+ * Returns the packages of a package-lock.json that are not verified: those without `integrity`,
+ * except the ones in {@link unserved}. Also returns entries of that list that have `integrity` by
+ * now, or no longer exist.
  * @param {string[]} lines of the lock, as npm writes it
  * @returns {string[]}
  */
@@ -16,15 +17,15 @@ export function unverified(lines) {
     .map((name) => `${name} has no integrity`);
   const listed = [...unserved]
     .filter((name) => !bare.has(name))
-    .map((name) => `${name} is listed without need`);
+    .map((name) => `${name} is listed unnecessarily`);
   return [...lacking, ...listed];
 }
 
 /**
- * Packages of other platforms in versions that the registry of the machine this lock was made on
- * does not serve, so that their digests could not be had. Where npm installs one it takes the
- * digest from its registry at that moment. Each may go from here once `npm view NAME@VERSION
- * dist.integrity` answers, and what it says is in the lock.
+ * Packages for other platforms whose versions were not available from the registry with which this
+ * lock was created, so their digests are missing. npm uses the digest from its registry when it
+ * installs one. Remove an entry once `npm view NAME@VERSION dist.integrity` returns a digest and
+ * the lock has it.
  */
 export const unserved = new Set([
   'node_modules/@cloudflare/workerd-darwin-64',
@@ -48,7 +49,7 @@ function packagesOf(lines) {
 }
 
 /**
- * A link leads to a package of the repository itself.
+ * A link refers to a package of this repository.
  * @param {{ members: string[] }} entry
  */
 function isBare({ members }) {

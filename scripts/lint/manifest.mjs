@@ -14,14 +14,13 @@ import { documentOf } from './requirements.mjs';
 /** The folder of the manifest, one file for each part. */
 export const folder = join(root, 'wasm-tests', 'requirements');
 
-/** What has passed of the official suite. */
+/** The recorded results of the official conformance suite. */
 const records = join(root, 'wasm-tests', 'conformance', 'checks');
 
 const documentFile = join(root, 'docs', 'requirements.md');
 
 /**
- * Checks the manifest of requirements, one TAP line each; with `--write`, writes the page that
- * follows from it.
+ * Checks the manifest of requirements, one TAP line each; with `--write`, writes the page from it.
  */
 async function manifest() {
   if (process.argv.includes('--write')) return write();
@@ -29,13 +28,13 @@ async function manifest() {
     parts: await parts(),
     runs: await runs(),
     known: await knownTests(),
-    document: await written(),
+    document: await readDocument(),
   };
   await tap(checks, evidence);
 }
 
 /**
- * What must be true of the manifest: each finds what is not.
+ * The rules of the manifest: each check returns what breaks one of them.
  * @type {Array<[name: string, find: (evidence: Evidence) => string[]]>}
  */
 export const checks = [
@@ -56,7 +55,7 @@ export const checks = [
     ({ parts, known }) => rowsOf(parts).flatMap((row) => absent(row, known)),
   ],
   [
-    'docs/requirements.md says what the manifest says',
+    'docs/requirements.md matches the manifest',
     ({ parts, runs, document }) => stale(document, documentOf(parts, runs)),
   ],
 ];
@@ -85,7 +84,9 @@ function unfounded({ id, tests, notYet, notOurs }) {
   const grounds = [tests, notYet, notOurs].filter(
     (ground) => ground !== undefined && ground.length > 0,
   );
-  return grounds.length === 1 ? [] : [`${id} has ${grounds.length} of tests, notYet and notOurs`];
+  return grounds.length === 1
+    ? []
+    : [`${id} has ${grounds.length} of tests, notYet and notOurs, not one`];
 }
 
 /** @param {Row} row */
@@ -127,14 +128,14 @@ function absent({ id, tests = [] }, known) {
 }
 
 /**
- * @param {string} is
- * @param {string} should
+ * @param {string} actual
+ * @param {string} expected
  */
-function stale(is, should) {
-  return is === should ? [] : ['run `npm run requirements`'];
+function stale(actual, expected) {
+  return actual === expected ? [] : ['run `npm run requirements`'];
 }
 
-/** Every test there is, named as the manifest names it. */
+/** Returns the names of all tests, as the manifest writes them. */
 async function knownTests() {
   const lists = await Promise.all([rustTests(), vitestTests(), suiteChecks()]);
   return new Set(lists.flat());
@@ -150,8 +151,8 @@ async function rustTests() {
 }
 
 /**
- * As vitest collects them: the rows of a table are tests of their own. Nothing runs, so the files
- * need no process each.
+ * Returns the tests as vitest collects them: each row of a table is a test. No test runs, so the
+ * files need no separate processes.
  */
 async function vitestTests() {
   const list = await run('vitest', ['list', '--json', '--no-static-parse', '--no-isolate']);
@@ -161,7 +162,7 @@ async function vitestTests() {
   return tests.map(({ name, file }) => `${relative(join(root, 'wasm-tests'), file)} > ${name}`);
 }
 
-/** The lane `conformance` fails when a check on record does not pass. */
+/** Returns the recorded checks; the lane `conformance` fails if one of them does not pass. */
 async function suiteChecks() {
   const files = await texts(records, '.txt');
   return files.flatMap(([name, text]) =>
@@ -187,7 +188,7 @@ async function texts(directory, ending) {
   );
 }
 
-function written() {
+function readDocument() {
   return readFile(documentFile, 'utf8').catch(() => '');
 }
 

@@ -7,8 +7,12 @@ import { root } from '../process/project.mjs';
 /** @typedef {{ kind: string, text: string }} Part */
 /** @typedef {{ summary: Part[], blockTags?: { tag: string, content: Part[] }[] }} Comment */
 /**
+ * @typedef {{ type: string, name?: string, value?: unknown, types?: Type[],
+ * typeArguments?: Type[] }} Type
+ */
+/**
  * @typedef {{ name: string, children?: Reflection[], comment?: Comment, signatures?: Reflection[],
- * type?: { declaration?: Reflection } }} Reflection
+ * type?: Type, inheritedFrom?: unknown }} Reflection
  */
 
 const folder = join(root, 'tools', 'typedoc');
@@ -22,17 +26,14 @@ const api = join(root, '.build', 'typedoc', 'api.json');
 async function options() {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
   const warnings = await typedoc();
-  if (warnings !== '') return ended('TypeDoc reads the types without a warning', warnings);
+  if (warnings !== '') return fail('TypeDoc reads the types without a warning', warnings);
   process.stdout.write('ok 1 - TypeDoc reads the types without a warning\n');
   const before = await readFile(page, 'utf8');
   const after = withTables(before, JSON.parse(await readFile(api, 'utf8')));
   if (process.argv.includes('--write')) return writeFile(page, after);
   if (after !== before)
-    return ended(
-      'the tables of docs/options.md are what the types say',
-      'npm run options writes them',
-    );
-  process.stdout.write('ok 2 - the tables of docs/options.md are what the types say\n');
+    return fail('the tables of docs/options.md match the types', 'run "npm run options"');
+  process.stdout.write('ok 2 - the tables of docs/options.md match the types\n');
 }
 
 /** @returns {Promise<string>} what TypeDoc has to say against the types */
@@ -57,46 +58,62 @@ async function typedoc() {
  * @param {string} name
  * @param {string} why
  */
-function ended(name, why) {
+function fail(name, why) {
   process.stdout.write(`not ok - ${name}\n${why.replace(/^/gm, '  # ')}\n`);
   process.exitCode = 1;
 }
 
 /**
  * Returns the page with each table between `<!-- options of NAME -->` and `<!-- end -->` written
- * from the interface of that name.
+ * from the type of that name: an interface, or a `Pick` of one. `<!-- own options of NAME -->`
+ * omits the members that an interface inherits.
  * @param {string} text
  * @param {Reflection} project
  */
 export function withTables(text, project) {
   return text.replace(
-    /(<!-- options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, begin, name, end) => {
-      const found = named(project, name);
-      if (found === undefined)
+    /(<!-- (own )?options of (\w+) -->\n)[\s\S]*?(<!-- end -->)/g,
+    (_, begin, own, name, end) => {
+      const members = membersOf(project, name);
+      if (members === undefined)
         throw new Error(`docs/options.md names ${name}, which is not exported`);
-      return `${begin}\n${tableOf(found)}\n${end}`;
+      const listed = members.filter(({ inheritedFrom }) => !own || inheritedFrom === undefined);
+      return `${begin}\n${tableOf(listed)}\n${end}`;
     },
   );
 }
 
 /**
+ * @param {Reflection} project
+ * @param {string} name
+ * @returns {Reflection[] | undefined} the members of the type of that name
+ */
+function membersOf(project, name) {
+  const { children, type } = named(project, name) ?? {};
+  if (type?.name !== 'Pick') return children;
+  const [picked, keys] = type.typeArguments ?? [];
+  const names = (keys?.types ?? [keys]).map((key) => key?.value);
+  return membersOf(project, picked?.name ?? '')?.filter((member) => names.includes(member.name));
+}
+
+/**
  * @param {Reflection} reflection
  * @param {string} name
- * @returns {Reflection | undefined}
+ * @returns {Reflection | undefined} the type of that name
  */
 function named(reflection, name) {
-  if (reflection.name === name && reflection.children !== undefined) return reflection;
-  for (const child of reflection.children ?? []) {
+  const { children = [], type } = reflection;
+  if (reflection.name === name && (children.length > 0 || type?.name === 'Pick')) return reflection;
+  for (const child of children) {
     const found = named(child, name);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** @param {Reflection} found */
-function tableOf({ children = [] }) {
-  const rows = children.map((child) => {
+/** @param {Reflection[]} members */
+function tableOf(members) {
+  const rows = members.map((child) => {
     const comment = child.comment ?? child.signatures?.[0]?.comment;
     const value = tagged(comment, '@default') ?? tagged(comment, '@defaultValue') ?? '';
     return `| \`${child.name}\` | ${cell(value)} | ${cell(textOf(comment?.summary ?? []))} |`;

@@ -1,35 +1,35 @@
 /**
- * Who shows that a requirement is met. `ours`: tests of our own show it of every message that this
- * project answers or writes; `partly`: they show a part, and `but` says what of it is left to whom;
- * `behind`: the server behind meets it, `but` says so, and our tests show that it gets the request,
- * and its client the answer, unchanged.
+ * Who shows that a requirement is met. `ours`: our tests show it for every message that this
+ * project answers or writes; `partly`: they show a part, and `but` says who is responsible for the
+ * rest; `behind`: the server behind meets it, `but` says so, and our tests show that the request
+ * reaches it, and its answer the client, unchanged.
  * @typedef {'ours' | 'partly' | 'behind'} Share
  */
 /**
- * @typedef {object} Row one requirement: either tests prove it, or it says why none does
+ * @typedef {object} Row one requirement: tests prove it, or it says why none does
  * @property {string} id
  * @property {string} level MUST, SHOULD, MAY ..., as the specification has it; `schema` where its
- * schema says so, `ours` where we do
+ *   schema says so, `ours` where we do
  * @property {string} spec revision and section
  * @property {string} text in our words
  * @property {Share} [by] of a requirement with tests: who shows it
  * @property {string} [but] of one that is shown partly or by the server behind: what is not ours
  * @property {string[]} [tests] `rust module::name`, `FILE.test.ts > name` or `suite REPORT scenario
- * check`
+ *   check`
  * @property {string} [notYet] what is missing
- * @property {string} [notOurs] whose it is, or why it has no owner
+ * @property {string} [notOurs] who is responsible, or why no one is
  */
 /** @typedef {{ part: string, title: string, rows: Row[] }} Part */
 /**
- * @typedef {object} SuiteRun what the lane `conformance` has on record of one run of the official
- * suite, by its scored scenarios
+ * @typedef {object} SuiteRun the recorded result of one run of the official suite in the lane
+ *   `conformance`, for its scored scenarios
  * @property {string} subject `HOST-REVISION`
  * @property {{ passed: number, failed: string[] }} scenarios
  * @property {{ passed: number, failed: number }} checks
  */
 
 /**
- * The whole manifest as docs/requirements.md shows it.
+ * Returns docs/requirements.md for the manifest.
  * @param {Part[]} parts
  * @param {SuiteRun[]} runs
  */
@@ -38,7 +38,8 @@ export function documentOf(parts, runs) {
 }
 
 /**
- * How many requirements of each part are shown by whom, and what the official suite says.
+ * Returns how many requirements of each part are shown by whom, and the results of the official
+ * suite.
  * @param {Part[]} parts
  * @param {SuiteRun[]} runs
  */
@@ -122,25 +123,30 @@ function evidenceOf({ by, but, tests = [], notYet, notOurs }) {
 
 const INTRODUCTION = `# Requirements
 
-This page lists what the specification requires of a server of \`subscriptions/listen\`, of the parties that share its
-wire, and of its clients; what this project decided where the specification is silent; and the tests that prove each row.
-\`npm run requirements\` writes the page from the files in \`wasm-tests/requirements\`. \`npm test -- lint\` fails when a
-row names a test that does not exist.
+This page lists what the specification requires of a server of \`subscriptions/listen\`, of the
+parties that share its wire, and of its clients; what this project decided where the specification
+is silent; and the tests that prove each row. \`npm run requirements\` writes the page from the
+files in \`wasm-tests/requirements\`. \`npm test -- lint\` fails when a row names a test that does
+not exist.
 
-A row without a further word is *ours*: our tests show it for every message that this project answers or writes. *Partly*
-means that they show a part of it. *By the server behind* means that the server behind meets it, and that our tests show
-that the request reaches it, and its answer the client, unchanged.
+A row without a further word is *ours*: our tests show it for every message that this project
+answers or writes. *Partly* means that they show a part of it. *By the server behind* means that the
+server behind meets it, and that our tests show that the request reaches it, and its answer the
+client, unchanged.
 
-\`rust\` names a test of \`wasm-tests/core\`, a path names one of \`wasm-tests\`, \`suite\` names a check of the official
-conformance suite with its record in \`wasm-tests/conformance/checks\`. Beside the levels of the specification, \`schema\`
-is what its schema requires, \`note\` what it remarks, and \`ours\` what this project decided.
+\`rust\` names a test of \`wasm-tests/core\`, a path names one of \`wasm-tests\`, \`suite\` names a
+check of the official conformance suite with its record in \`wasm-tests/conformance/checks\`. Beside
+the levels of the specification, \`schema\` is what its schema requires, \`note\` what it remarks,
+and \`ours\` what this project decided.
 `;
 
-const SUITE = `\`npm test\` runs everything that the official conformance suite requires of servers of 2026-07-28 and of 2025-11-25. On
-a Worker, four scenarios of 2025-11-25, in which the server asks its client something, need a handler that keeps sessions,
-for instance in a Durable Object; they fail with the stateless handler of the SDK. Nine of the ten scenarios of tasks pass
-with a handler that serves tasks. The suite does not check the tenth, the notifications of tasks, yet; our tests do.
-[server.test.ts](../wasm-tests/conformance/server.test.ts) names each scenario that does not pass, and why.
+const SUITE = `\`npm test\` runs everything that the official conformance suite requires of servers
+of 2026-07-28 and of 2025-11-25. On a Worker, four scenarios of 2025-11-25, in which the server asks
+its client something, need a handler that keeps sessions, for instance in a Durable Object; they
+fail with the stateless handler of the SDK. Nine of the ten scenarios of tasks pass with a handler
+that serves tasks. The suite does not check the tenth, the notifications of tasks, yet; our tests
+do. [server.test.ts](../wasm-tests/conformance/server.test.ts) names each scenario that does not
+pass, and why.
 `;
 
 const NEXT = 'Next: [mutations](mutants.md), the bugs that these tests have to find.\n';

@@ -3,8 +3,8 @@ import { posix } from 'node:path';
 /** @typedef {import('./borders.mjs').SourceFile} SourceFile */
 
 /**
- * The rooms of each folder, and the rooms that each of them may import, types included. A room is a
- * folder or a file at the top; rooms come after what they import, so that imports go one way.
+ * The rooms of each folder, and the rooms that each of them may import, types included. A room is
+ * a top-level folder or file; rooms come after those that they import, so that imports go one way.
  * @type {Record<string, Record<string, string>>}
  */
 export const rooms = {
@@ -69,19 +69,19 @@ export const rooms = {
   console: {
     dom: '',
     mcp: '',
-    moment: '',
+    format: '',
     clock: '',
     repaint: '',
-    subscriptions: 'clock dom mcp moment repaint',
-    arrivals: 'dom mcp moment repaint subscriptions',
+    subscriptions: 'clock dom mcp format repaint',
+    arrivals: 'dom mcp format repaint subscriptions',
     server: 'dom mcp',
-    act: 'arrivals clock dom mcp moment server',
+    act: 'arrivals clock dom mcp format server',
     announcer: 'dom',
     connection: 'dom mcp',
-    numbers: 'dom mcp moment',
+    numbers: 'dom mcp format',
     tabs: '',
     theme: 'dom',
-    timeline: 'dom mcp moment repaint subscriptions',
+    timeline: 'dom mcp format repaint subscriptions',
     main: 'act announcer arrivals clock connection dom mcp numbers server subscriptions tabs theme timeline',
   },
   scripts: {
@@ -114,7 +114,7 @@ export const rooms = {
   },
 };
 
-/** What may not be in a folder: each finds the places in the files that it is given. */
+/** The rule of each folder: each check returns the places in the given files that break it. */
 export const roomChecks = Object.entries(rooms).map(
   ([folder, table]) =>
     /** @type {[name: string, find: (files: SourceFile[]) => string[]]} */ ([
@@ -160,7 +160,7 @@ function roomOf(folder, path) {
 }
 
 /**
- * The rooms that a script or module imports.
+ * Returns the rooms that a script or module imports.
  * @param {string} folder
  * @param {string} path
  * @param {string[]} lines
@@ -173,7 +173,7 @@ function namedByScript(folder, path, lines) {
 }
 
 /**
- * The modules at the top of the crate that a file of Rust names.
+ * Returns the top-level modules of the crate that a Rust file uses.
  * @param {string[]} lines
  */
 function namedByRust(lines) {
@@ -186,7 +186,7 @@ function namedByRust(lines) {
 }
 
 /**
- * The first names of a list of paths in braces.
+ * Returns the first segments of the paths in a braced list.
  * @param {string} list
  */
 function topNames(list) {

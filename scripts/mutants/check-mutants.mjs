@@ -13,7 +13,7 @@ import { isCargo, MutantTree } from './tree.mjs';
 /** @typedef {import('./mutants.mjs').Mutant} Mutant */
 /** @typedef {{ mutant: Mutant, isOk: boolean, tests: string[], note: string }} Result */
 
-/** The page that a whole run of the patches writes. */
+/** The page that a full run of the patches writes. */
 const page = join(root, 'docs', 'mutants.md');
 
 /**
@@ -27,7 +27,7 @@ async function checkMutants() {
     ({ name }) => options.only === undefined || name === options.only,
   );
   if (all.length === 0 && options.only !== undefined)
-    throw new Error(`there is no mutation ${options.only}`);
+    throw new Error(`unknown mutation ${options.only}`);
   if (options.list) return list(all);
   await setUp();
   const tree = await MutantTree.prepare();
@@ -89,7 +89,7 @@ async function checkPatches(tree, all, tap, isWhole) {
   const results = [];
   for (const mutant of all) {
     const result = red.has(mutant.red)
-      ? { mutant, isOk: false, tests: [], note: 'its command is not green without it' }
+      ? { mutant, isOk: false, tests: [], note: 'its command fails without it' }
       : await tried(tree, mutant, reasons[mutant.name]);
     tap.line(result.isOk, `${mutant.name}: ${mutant.breaks}`, [result.note]);
     results.push(result);
@@ -97,13 +97,13 @@ async function checkPatches(tree, all, tap, isWhole) {
   for (const name of Object.keys(reasons).filter(
     (name) => isWhole && !all.some((mutant) => mutant.name === name),
   )) {
-    tap.line(false, `survivors.json names ${name}, which is no mutation`);
+    tap.line(false, `survivors.json lists ${name}, which is not a mutation`);
   }
   if (isWhole && results.every(({ isOk }) => isOk)) await writePage(results, reasons);
 }
 
 /**
- * Runs each command on the unchanged tree once; answers those that are not green there.
+ * Runs each command once on the unchanged tree; returns those that fail there.
  * @param {MutantTree} tree
  * @param {Mutant[]} all
  * @param {Tap} tap
@@ -115,7 +115,7 @@ async function commandsNotGreen(tree, all, tap) {
     if (verdict !== 'passed') red.add(command);
     tap.line(
       verdict === 'passed',
-      `green without mutations: ${command}`,
+      `passes without mutations: ${command}`,
       [reason, ...tests].filter(Boolean),
     );
   }
@@ -123,8 +123,8 @@ async function commandsNotGreen(tree, all, tap) {
 }
 
 /**
- * Applies one mutation and runs its command. Anything but a test that fails is an error, unless a
- * reason is listed.
+ * Applies one mutation and runs its command. Any other result than a failing test is an error,
+ * unless a reason is listed.
  * @param {MutantTree} tree
  * @param {Mutant} mutant
  * @param {string | undefined} reason why no test is expected to fail
@@ -143,7 +143,7 @@ async function tried(tree, mutant, reason) {
       return { mutant, isOk: true, tests, note: `killed by ${firstOf(tests, mutant)}` };
     }
     if (verdict === 'failed')
-      return { mutant, isOk: false, tests, note: 'killed now: take it from survivors.json' };
+      return { mutant, isOk: false, tests, note: 'killed now: remove it from survivors.json' };
     return {
       mutant,
       isOk: reason !== undefined,
@@ -166,7 +166,7 @@ async function tried(tree, mutant, reason) {
  * @returns {Promise<import('./tree.mjs').Outcome>}
  */
 async function outcome(tree, { name, red }) {
-  // cargo builds what it tests by itself.
+  // cargo builds what it tests.
   const reason = isCargo(red) ? '' : await tree.build(name);
   return reason === '' ? tree.test(name, red) : { verdict: 'broken', tests: [], reason };
 }

@@ -13,23 +13,23 @@ import { MutantTree } from './tree.mjs';
  * @typedef {{ scenario: 'Baseline' | { Mutant: { name: string } }, summary: string }} CoreOutcome
  */
 /**
- * @typedef {object} Record what became of the mutants of a file, as it was then
+ * @typedef {object} Record the result of the mutants of one version of a file
  * @property {string} digest of the contents of the file: SHA-256
  * @property {string} commit of the whole tree
- * @property {number} mutants how many there are
- * @property {number} run how many were run: fewer in a run that was interrupted
+ * @property {number} mutants their number
+ * @property {number} run how many were run: fewer if the run was interrupted
  * @property {number} caught by a test that failed
  * @property {number} timedOut caught because the tests did not end
  * @property {number} unviable they do not compile
  * @property {string[]} missed no test failed
  */
 
-/** The file of what was run. */
+/** The file with the records of all runs. */
 export const recordFile = join(folder, 'core.json');
 
 /**
- * Runs cargo-mutants over the core, a file at a time, and records the results; the core's native
- * tests are to kill the mutants. A run of all files takes many hours.
+ * Runs cargo-mutants over the core, one file at a time, and records the results; the core's native
+ * tests have to kill the mutants. A run of all files takes many hours.
  * @param {{ file: string[], shard?: string | undefined }} options
  * @param {{ line(isOk: boolean, what: string, notes?: string[]): void }} tap
  */
@@ -60,13 +60,13 @@ export async function checkCore({ file: wanted, shard }, tap) {
  */
 export function partOf(files, shard = '0/1') {
   const [part = 0, parts = 0] = (/^(\d+)\/(\d+)$/.exec(shard) ?? []).slice(1).map(Number);
-  if (part >= parts) throw new Error(`--shard is ${shard}: it has to be k/n, from 0/n to n-1/n`);
-  return files.filter((_, place) => place % parts === part);
+  if (part >= parts) throw new Error(`--shard is ${shard}: it must be k/n, from 0/n to n-1/n`);
+  return files.filter((_, index) => index % parts === part);
 }
 
 /**
- * What is wrong with a record, given the reasons of the survivors: those without one, and those
- * that do not survive.
+ * Returns the problems of a record: survivors without a listed reason, and listed mutants that do
+ * not survive.
  * @param {string} file
  * @param {Record} record
  * @param {{ [name: string]: string }} reasons
@@ -82,8 +82,8 @@ export function judged(file, { missed, run: count, mutants }, reasons) {
 }
 
 /**
- * What cargo-mutants says of each mutant, by names that survive edits elsewhere in the file:
- * without line and column, with a number where several are alike.
+ * Returns the result of each mutant, by a name that does not change with edits elsewhere in the
+ * file: without line and column, and numbered if several are equal.
  * @param {CoreOutcome[]} outcomes
  * @param {string[]} names of all mutants of the file
  * @returns {{ name: string, summary: string }[]}
@@ -104,7 +104,7 @@ export function namedOutcomes(outcomes, names) {
   });
 }
 
-/** Compiles cargo-mutants unless the pinned version is there. */
+/** Compiles cargo-mutants unless the pinned version is installed. */
 async function installed() {
   const present = await run(join(cargoBin, 'cargo-mutants'), ['mutants', '--version']).catch(
     () => '',
@@ -148,8 +148,8 @@ async function recordOf(file) {
 }
 
 /**
- * Runs the tests that are named for the room of the file first, which catch most; then all tests
- * for what these miss.
+ * Runs the tests that are named after the room of the file first, which catch most mutants; then
+ * all tests for the mutants that these miss.
  * @param {string} file
  * @returns {Promise<CoreOutcome[]>}
  */
@@ -164,13 +164,13 @@ async function outcomesOf(file) {
 }
 
 /**
- * Runs the mutants of a file that no former run has caught.
+ * Runs the mutants of a file that no earlier run has caught.
  * @param {string} file
  * @param {string[]} tests
  * @returns {Promise<CoreOutcome[]>}
  */
 async function outcomesWith(file, tests) {
-  // The tests were green before the first file: a baseline for each would take as long as many
+  // The tests passed before the first file: a baseline for each file would take as long as many
   // mutants.
   const how = [
     '--in-place',
@@ -228,5 +228,5 @@ const output = join(root, '.build', 'mutants', 'core');
 const lean = { CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_TEST_DEBUG: 'false' };
 /** Statuses of cargo-mutants: all caught; some missed; some timed out. */
 const ends = [0, 2, 3];
-/** What streams and events pass through comes first. */
+/** The files on the path of streams and events come first. */
 const first = ['src/fanout', 'src/listen', 'src/upstream', 'src/isolate', 'src/edge', 'src/bus'];

@@ -6,9 +6,9 @@ import { root } from '../process/project.mjs';
  * @typedef {object} Mutant one deliberate bug, kept as a patch
  * @property {string} name of its file, without the extension
  * @property {string} file the path of the patch
- * @property {string} breaks what the bug breaks, in plain English
+ * @property {string} breaks what the bug breaks
  * @property {string[]} shows the rules that it breaks: `invariant 4`, `P6`, `S12`, or `requirement
- * A26` of docs/requirements.md
+ *   A26` of docs/requirements.md
  * @property {string} red a shell command that succeeds without the patch and fails with it
  */
 /**
@@ -40,8 +40,7 @@ export async function mutants() {
  * Reads the header of a patch.
  * @param {string} file
  * @param {string} text
- * @returns {Mutant}
- * @throws {Error} if the header is not whole, or no diff follows it
+ * @returns {Mutant} @throws {Error} if the header is incomplete, or no diff follows it
  */
 export function parsed(file, text) {
   const [header = '', diff] = text.split(/^diff --git /m, 2);

@@ -23,7 +23,7 @@ export function pageOf(page, { results, reasons, rules, commit, at }) {
     table(['mutant', 'what it breaks', 'rules', 'the test that fails'], found),
     table(['rule', 'what it says', 'mutants'], shown),
   ];
-  return page.replace(told, () => [BEGIN, head, ...tables, END].join('\n\n'));
+  return page.replace(marked, () => [BEGIN, head, ...tables, END].join('\n\n'));
 }
 
 /**
@@ -35,7 +35,7 @@ function mutantRow({ name, breaks, shows }, test) {
 }
 
 /**
- * Names the test that failed, the first of several; the command where it names none.
+ * Returns the test that failed, or the first of several; the command if it reports none.
  * @param {string[]} tests
  * @param {Mutant} mutant
  */
@@ -76,4 +76,4 @@ function escaped(cell) {
 
 const BEGIN = '<!-- npm run check:mutants writes from here -->';
 const END = '<!-- to here -->';
-const told = new RegExp(`${BEGIN}[^]*${END}`);
+const marked = new RegExp(`${BEGIN}[^]*${END}`);

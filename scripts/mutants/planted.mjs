@@ -6,9 +6,9 @@ import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 
 /**
- * Writes `.build/planted`: the core with the bugs that the model checker has to find, each behind a
- * switch. They are kept as one patch, so that nothing of them is in what ships. `--write` renews
- * the patch from what was changed there.
+ * Writes `.build/planted`: the core with the bugs that the model checker has to find, each behind
+ * a feature switch. They are stored as one patch, so that the released core contains none of them.
+ * `--write` updates the patch from the changes in that folder.
  */
 async function planted() {
   if (process.argv.includes('--write')) return write();
@@ -33,13 +33,13 @@ async function plant() {
   const manifest = await readFile(join(root, 'Cargo.toml'), 'utf8');
   const alone = manifest.replace(/^members = .*$/m, 'members = []');
   await writeFile(join(copy, 'Cargo.toml'), `${alone}\n[features]\nplanted = []\n`);
-  // What no longer fits lies there as *.rej: to be put in by hand, and written.
+  // Hunks that no longer apply become *.rej files: apply them by hand, then run `--write`.
   await run('git', ['apply', '--reject', '--whitespace=nowarn', `--directory=${folder}`, patch]);
 }
 
 async function write() {
   const difference = `git diff --no-index --no-color src ${folder}/src`;
-  // Its status is 1 where there is one.
+  // The status is 1 if there is a difference.
   const changes = await run('sh', ['-c', `${difference} || test $? = 1`]);
   await writeFile(join(root, patch), changes.replaceAll(`/${folder}/src/`, '/src/'));
 }

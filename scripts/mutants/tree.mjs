@@ -10,36 +10,34 @@ import { root } from '../process/project.mjs';
  * @typedef {{ verdict: 'passed' | 'failed' | 'broken', tests: string[], reason: string }} Outcome
  */
 
-/**
- * A copy of the committed tree beside the project, which mutations may change and builds may fill.
- */
+/** A copy of the committed tree, in which mutations are applied and built. */
 export class MutantTree {
-  /** Where the copy is. Kept from run to run, so that cargo compiles only what changed. */
+  /** The folder of the copy. Kept between runs, so that cargo compiles only what changed. */
   static path = join(root, '.build', 'mutants', 'tree');
-  /** Where the output of builds and tests goes. */
+  /** The folder for the output of builds and tests. */
   static logs = join(root, '.build', 'mutants', 'logs');
 
   /** Checks out the commit of the project and builds it. */
   static async prepare() {
     await mkdir(MutantTree.logs, { recursive: true });
-    const isThere = await access(join(MutantTree.path, '.git')).then(
+    const isPresent = await access(join(MutantTree.path, '.git')).then(
       () => true,
       () => false,
     );
-    if (!isThere)
+    if (!isPresent)
       await run('git', ['clone', '--quiet', '--shared', '--no-checkout', root, MutantTree.path]);
     const tree = new MutantTree();
     await tree.#checkOut((await run('git', ['rev-parse', 'HEAD'])).trim());
-    for (const folder of linkedFolders) await linked(folder);
-    await filled(root, MutantTree.path);
+    for (const folder of linkedFolders) await linkFolder(folder);
+    await copyOutputs(root, MutantTree.path);
     const built = await tree.build('unchanged');
     if (built !== '') throw new Error(`the unchanged tree does not build: ${built}`);
-    await filled(MutantTree.path, pristine);
+    await copyOutputs(MutantTree.path, pristine);
     return tree;
   }
 
   /**
-   * Applies a patch, and runs `work` on the changed tree; takes the patch back after that.
+   * Applies a patch, runs `work` on the changed tree, and reverts the patch.
    * @template T
    * @param {string} patch
    * @param {() => Promise<T>} work
@@ -51,22 +49,22 @@ export class MutantTree {
       return await work();
     } finally {
       await this.#checkOut('HEAD');
-      await filled(pristine, MutantTree.path);
+      await copyOutputs(pristine, MutantTree.path);
     }
   }
 
   /**
-   * Builds what is out of date; returns why that failed, nothing where it did not.
+   * Builds what is out of date; returns why that failed, or an empty string.
    * @param {string} name of the log
    */
   async build(name) {
     const log = join(MutantTree.logs, `${name}.build.log`);
-    const { status } = await ended(['node', 'scripts/build/build.mjs'], log, BUILD_MS);
+    const { status } = await completed(['node', 'scripts/build/build.mjs'], log, BUILD_MS);
     return status === 0 ? '' : `the build ended with ${status}: see ${log}`;
   }
 
   /**
-   * Runs a command that reports tests, and says what became of them.
+   * Runs a command that reports tests, and returns the outcome.
    * @param {string} name of the log
    * @param {string} command for the shell
    * @returns {Promise<Outcome>}
@@ -75,9 +73,9 @@ export class MutantTree {
     const log = join(MutantTree.logs, `${name}.log`);
     const tally = join(MutantTree.path, '.build', 'tally', 'mutants');
     await rm(tally, { force: true });
-    // The reporters that the tally adds come last.
+    // The tally appends its reporters.
     const shell = ['sh', '-c', `${command} "$@"`, 'sh'];
-    const { status } = await ended(
+    const { status } = await completed(
       ['node', 'scripts/lanes/tally.mjs', formatOf(command), ...shell],
       log,
       TEST_MS,
@@ -113,7 +111,8 @@ export class MutantTree {
 }
 
 /**
- * How a command says what its tests did. Of one that counts none the exit status is all there is.
+ * Returns the format in which a command reports its tests. For a command that counts none, only
+ * the exit status is used.
  * @param {string} command
  */
 function formatOf(command) {
@@ -127,18 +126,18 @@ export function isCargo(command) {
 }
 
 /** @param {string} folder */
-async function linked(folder) {
+async function linkFolder(folder) {
   const link = join(MutantTree.path, folder);
   await rm(link, { recursive: true, force: true });
   await symlink(join(root, folder), link);
 }
 
 /**
- * Copies what builds leave, with its times and stamps, so that what is fresh stays fresh.
+ * Copies build outputs with their times and stamps, so that they stay up to date.
  * @param {string} from
  * @param {string} to
  */
-async function filled(from, to) {
+async function copyOutputs(from, to) {
   for (const folder of outputs) {
     await rm(join(to, folder), { recursive: true, force: true });
     await cp(join(from, folder), join(to, folder), {
@@ -151,13 +150,13 @@ async function filled(from, to) {
 }
 
 /**
- * Runs a program in the copy; the status is a text where it took too long, or could not start.
+ * Runs a program in the copy; the status is a text if it timed out or ended by a signal.
  * @param {string[]} command
  * @param {string} log
  * @param {number} ms
  * @returns {Promise<{ status: number | string }>}
  */
-function ended([program = '', ...args], log, ms) {
+function completed([program = '', ...args], log, ms) {
   const output = openSync(log, 'w');
   const bins = ['node_modules/.bin', '.tools/bin'].map((folder) => join(MutantTree.path, folder));
   const env = {
@@ -188,7 +187,7 @@ function ended([program = '', ...args], log, ms) {
     child.on('close', (code, signal) => {
       clearTimeout(timer);
       closeSync(output);
-      resolve({ status: isLate ? `a time-out after ${ms / 1_000} s` : (code ?? signal ?? 1) });
+      resolve({ status: isLate ? `a timeout after ${ms / 1_000} s` : (code ?? signal ?? 1) });
     });
   });
 }

@@ -3,7 +3,7 @@ import { delimiter } from 'node:path';
 import { onStop } from './main.mjs';
 import { cargoBin, npmBin, root } from './project.mjs';
 
-/** The environment of every command: the project's own programs come first on the path. */
+/** The environment of every command: the programs of the project come first on the path. */
 export const environment = {
   ...process.env,
   PATH: [npmBin, cargoBin, process.env['PATH']].join(delimiter),
@@ -11,8 +11,8 @@ export const environment = {
 };
 
 /**
- * Runs a command in the repository and answers its standard output; rejects with all it printed
- * when it fails.
+ * Runs a command in the repository and resolves with its standard output; rejects with its whole
+ * output if it fails.
  * @param {string} command
  * @param {string[]} args
  * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]

@@ -4,15 +4,15 @@
  * @typedef {object} Cost
  * @property {string} name
  * @property {string[]} after the steps that have to end before it begins
- * @property {'processor' | 'network'} by what makes it slow
+ * @property {'processor' | 'network'} by the resource that limits it
  * @property {number} processor seconds of processor time
  * @property {number} least seconds
  */
 
 /**
- * How long steps that run side by side will take. It follows each running step by what was measured
- * of it, and learns from each end how much faster or slower this machine, or its network, is. Time
- * is an argument, in seconds.
+ * Estimates how long parallel steps will take. It starts from the measured cost of each step, and
+ * learns from each completed one how much faster or slower this machine, or its network, is. Times
+ * are arguments, in seconds.
  */
 export class Estimate {
   /**
@@ -48,7 +48,7 @@ export class Estimate {
   }
 
   /**
-   * What has passed of steps was counted at the pace that there was.
+   * Changes the pace of one resource; the progress so far was counted at the former pace.
    * @param {'processor' | 'network'} by
    * @param {number} pace
    */
@@ -58,7 +58,7 @@ export class Estimate {
   }
 
   /**
-   * Seconds that are left.
+   * Returns the remaining seconds.
    * @param {number} now
    */
   left(now) {
@@ -74,7 +74,8 @@ export class Estimate {
   }
 
   /**
-   * The pace of one kind: a step that is over its time says that all of its kind are slower.
+   * Returns the pace of one resource: a step that takes longer than expected slows down all steps
+   * of that resource.
    * @param {'processor' | 'network'} by
    */
   slowest(by) {
@@ -94,28 +95,28 @@ export class Estimate {
 }
 
 /**
- * How many cores are left by what else runs: the idle ones, or a fair share for three busy
+ * Returns how many cores other processes leave free: the idle ones, or a fair share for three busy
  * processes of ours.
  * @param {number} cores
- * @param {number} load how many processes ran or waited for a core lately
+ * @param {number} load the load average: how many processes recently ran or waited for a core
  */
 export function freeCores(cores, load) {
   return Math.max(cores - load, (cores * 3) / (3 + load));
 }
 
 /**
- * What is left, in words.
+ * Formats the remaining time.
  * @param {number} seconds
  */
-export function inWords(seconds) {
+export function formatRemaining(seconds) {
   if (seconds < 10) return 'a few seconds left';
   if (seconds < 95) return `about ${Math.round(seconds / 10) * 10} s left`;
   return `about ${Math.max(2, Math.round(seconds / 60))} min left`;
 }
 
 /**
- * How long steps take that share the cores and wait for one another.
- * @param {Array<Cost & { rest: number }>} steps each with the share of it that is left
+ * Returns how long steps take that share the cores and depend on each other.
+ * @param {Array<Cost & { rest: number }>} steps each with its remaining share
  * @param {number} cores
  */
 function makespan(steps, cores) {
@@ -127,7 +128,7 @@ function makespan(steps, cores) {
       pending.filter(({ after }) => !after.some((name) => names.has(name))),
       cores,
     );
-    if (shares.length === 0) throw new Error('steps wait for one another in a circle');
+    if (shares.length === 0) throw new Error('the steps depend on each other in a cycle');
     const passed = Math.min(...shares.map(([step, speed]) => step.rest / speed));
     for (const [step, speed] of shares) step.rest -= passed * speed;
     pending = pending.filter(({ rest }) => rest > EPSILON);
@@ -137,7 +138,7 @@ function makespan(steps, cores) {
 }
 
 /**
- * The share of each step that passes in a second: those that need fewer cores leave the rest to the
+ * Returns the progress of each step per second: steps that need fewer cores leave the rest to the
  * others.
  * @template {Cost} Step
  * @param {Step[]} steps
@@ -159,6 +160,6 @@ function clamped(pace) {
   return Math.min(Math.max(pace, 0.1), 30);
 }
 
-// A step that is over its time is taken to need a tenth of it yet.
+// A step that exceeds its expected time is assumed to need another tenth of it.
 const OVERDUE = 0.1;
 const EPSILON = 1e-9;

@@ -6,8 +6,8 @@ import { root } from './project.mjs';
 const stamps = join(root, '.build', 'stamps');
 
 /**
- * Does the work unless its inputs, and the outputs it left the last time, are what they were then.
- * @param {string} name of the piece of work; one word
+ * Runs `work` unless its inputs and outputs are unchanged since the last run.
+ * @param {string} name of the work; one word
  * @param {{ inputs: string[], outputs: string[] }} paths files and folders in the repository
  * @param {() => Promise<unknown>} work
  */
@@ -15,15 +15,14 @@ export async function unlessFresh(name, { inputs, outputs }, work) {
   if (await isFresh(name, { inputs, outputs })) return;
   const taken = await digest(inputs);
   await work();
-  // An input edited while the work ran leaves no stamp: the outputs may be older than it.
+  // If an input changed during the work, no stamp is written, because the outputs may be outdated.
   if (taken !== (await digest(inputs))) return;
   await mkdir(stamps, { recursive: true });
   await writeFile(join(stamps, name), await digest([...inputs, ...outputs]));
 }
 
 /**
- * Whether the inputs of a piece of work, and the outputs it left the last time, are what they were
- * then.
+ * Returns whether the inputs and outputs of a piece of work are unchanged since its last run.
  * @param {string} name
  * @param {{ inputs: string[], outputs: string[] }} paths
  */
@@ -33,7 +32,7 @@ export async function isFresh(name, { inputs, outputs }) {
 }
 
 /**
- * One for the contents and names of all files of these paths.
+ * Returns a digest of the names and contents of all files at these paths.
  * @param {string[]} paths files and folders in the repository
  */
 export async function digest(paths) {
@@ -54,7 +53,8 @@ async function contentHash(file) {
 }
 
 /**
- * The files under a path, sorted; the path itself for a file, nothing for what does not exist.
+ * Returns the files under a path, sorted; the path itself for a file, and none if it does not
+ * exist.
  * @param {string} path
  * @returns {Promise<string[]>}
  */

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 const cleanUps = [];
 
 /**
- * Runs a script's work when its file is the one Node was started with; a failure prints its message
- * and exits with 1.
+ * Runs a script's work if Node was started with its file; a failure prints its message and exits
+ * with 1.
  * @param {string} url the script's import.meta.url
  * @param {() => Promise<void>} work
  */
@@ -25,7 +25,7 @@ export async function main(url, work) {
 }
 
 /**
- * Adds what has to happen before a signal ends the process; the latest comes first.
+ * Registers a clean-up for a signal that ends the process; the latest one runs first.
  * @param {() => Promise<unknown> | undefined} work
  */
 export function onStop(work) {

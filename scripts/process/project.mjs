@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where npm puts the programs of the pinned packages, the pinned Node among them. */
+/** The folder of the programs of npm packages, including the pinned Node. */
 export const npmBin = join(root, 'node_modules', '.bin');
 
-/** Where set-up puts the programs that cargo compiles. */
+/** The folder of the programs that the set-up compiles with cargo. */
 export const cargoBin = join(root, '.tools', 'bin');
 
-/** What the WebAssembly is compiled from. */
+/** The sources of the WebAssembly modules. */
 export const crate = [
   'rust-toolchain.toml',
   'Cargo.toml',

@@ -1,28 +1,27 @@
 import { availableParallelism, loadavg } from 'node:os';
-import { Estimate, freeCores, inWords } from './estimate.mjs';
+import { Estimate, formatRemaining, freeCores } from './estimate.mjs';
 
 /** @typedef {import('./estimate.mjs').Cost} Cost */
 
 /**
- * @typedef {object} Part something that a clone lacks
+ * @typedef {object} Part a part of the set-up
  * @property {string} name one word or two
- * @property {string} label what `work` does
+ * @property {string} label a description of `work`
  * @property {() => Promise<unknown>} work
  */
 
 /**
- * Does parts side by side, each as soon as those that it needs have ended. Says what begins, what
- * ended and how long the rest will take: a line that moves on a terminal, a line now and then
- * elsewhere.
+ * Runs parts in parallel, each as soon as those that it depends on have ended. Prints what begins,
+ * what has ended and the remaining time: as a line that is updated on a terminal, and as occasional
+ * lines elsewhere.
  * @param {Part[]} parts
- * @param {Cost[]} costs of each part, and what it comes after; those of no part are taken to be
- * there
+ * @param {Cost[]} costs of the parts; a dependency that is not among the parts counts as done
  */
 export async function sideBySide(parts, costs) {
   const known = costs.filter(({ name }) => parts.some((part) => part.name === name));
   const unknown = parts.filter(({ name }) => !costs.some((cost) => cost.name === name));
   if (unknown.length > 0)
-    throw new Error(`no cost is known of ${unknown.map(({ name }) => name).join(', ')}`);
+    throw new Error(`no cost is known for ${unknown.map(({ name }) => name).join(', ')}`);
   const cores = freeCores(availableParallelism(), loadavg()[0] ?? 0);
   const board = new Board(new Estimate(known, cores));
   /** @type {Map<string, Promise<void>>} */
@@ -58,7 +57,7 @@ async function doneAfter(before, part, board) {
   board.end(part);
 }
 
-/** What is being done, on standard output. */
+/** Shows the progress on standard output. */
 class Board {
   /** @param {Estimate} estimate */
   constructor(estimate) {
@@ -67,7 +66,7 @@ class Board {
     /** @type {Map<string, number>} */
     this.running = new Map();
     this.isTerminal = process.stdout.isTTY;
-    // Once the first parts have begun.
+    // Runs after the first parts have begun.
     setImmediate(() => this.show());
     this.ticking = setInterval(() => this.show(), this.isTerminal ? 1000 : 15_000);
   }
@@ -88,7 +87,7 @@ class Board {
     this.show();
   }
 
-  /** Says what runs, since when, and what is left. */
+  /** Prints what is running, the elapsed time and the remaining time. */
   show() {
     if (this.running.size === 0) return;
     const state = `${[...this.running.keys()].join(', ')}: ${this.seconds().toFixed(0)} s, ${this.left()}`;
@@ -106,7 +105,7 @@ class Board {
   }
 
   left() {
-    return inWords(this.estimate.left(this.seconds()));
+    return formatRemaining(this.estimate.left(this.seconds()));
   }
 
   seconds() {
@@ -114,5 +113,5 @@ class Board {
   }
 }
 
-/** To the first column of a line that is empty then. */
+/** Moves to the first column and clears the line. */
 const CLEARED = '\r\x1b[K';

@@ -1,5 +1,5 @@
 /**
- * Does one piece of work under one line of output: what it is, then how many seconds it took.
+ * Runs one piece of work with one line of output: its label, then how many seconds it took.
  * @template T
  * @param {string} label
  * @param {() => Promise<T>} work

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { run } from '../process/command.mjs';
 
 /**
- * What keeps a version from being released from a folder; empty where nothing does.
+ * Returns the problems that prevent the release of a version from a folder.
  * @param {string} folder of the repository
  * @param {string} version
  * @returns {Promise<string[]>}
@@ -27,7 +27,7 @@ export function isVersion(version) {
 }
 
 /**
- * A release is made of what is committed on main.
+ * A release contains what is committed on main.
  * @param {string} folder
  */
 export async function treeProblems(folder) {
@@ -40,22 +40,21 @@ export async function treeProblems(folder) {
 }
 
 /**
- * The package and the crate have one version.
+ * The package and all crates have the same version.
  * @param {string} folder
  * @param {string} version
  */
 export async function versionProblems(folder, version) {
   const stated = await Promise.all(
-    places.map(async ({ path, of }) => ({ path, found: of(await text(folder, path)) })),
+    versionFields.map(async ({ path, of }) => ({ path, found: of(await text(folder, path)) })),
   );
   return stated
     .filter(({ found }) => found !== version)
-    .map(({ path, found }) => `${path} has the version ${found ?? 'of nothing'}, not ${version}`);
+    .map(({ path, found }) => `${path} has the version ${found}, not ${version}`);
 }
 
 /**
- * The changelog has a section for the version, with something in it, and nothing waits for a later
- * one.
+ * The changelog has a section for the version that is not empty, and no unreleased entries.
  * @param {string} folder
  * @param {string} version
  */
@@ -68,13 +67,13 @@ export async function changelogProblems(folder, version) {
   return [
     ...(section.body === '' ? [`the section for ${version} in CHANGELOG.md is empty`] : []),
     ...(waiting
-      ? [`CHANGELOG.md has entries under "Unreleased", which ${version} would bring along`]
+      ? [`CHANGELOG.md has entries under "Unreleased", which ${version} would include`]
       : []),
   ];
 }
 
 /**
- * npm refuses provenance for a package that does not name the repository it was built from.
+ * npm refuses provenance for a package that does not state its repository.
  * @param {string} folder
  */
 export async function repositoryProblems(folder) {
@@ -87,14 +86,14 @@ export async function repositoryProblems(folder) {
 }
 
 /**
- * Writes the version into every file that states it, and gives "Unreleased" its title unless it has
- * a section already.
+ * Writes the version into every file that states it, and renames the section "Unreleased" in the
+ * changelog unless the version has one.
  * @param {string} folder
  * @param {string} version
  * @param {string} date as in 2026-01-31
  */
 export async function prepare(folder, version, date) {
-  for (const { path, set } of places)
+  for (const { path, set } of versionFields)
     await rewrite(folder, path, (content) => set(content, version));
   const present = sectionsOf(await text(folder, CHANGELOG)).some(
     ({ title }) => named(title) === version,
@@ -141,10 +140,10 @@ async function rewrite(folder, path, change) {
 
 /**
  * @param {string} path
- * @param {RegExp} pattern with what stands before the version, the version, and what stands behind
- * it
+ * @param {RegExp} pattern with three groups: the text before the version, the version, and the
+ *   text after it
  */
-function place(path, pattern) {
+function versionField(path, pattern) {
   return {
     path,
     /** @param {string} content */
@@ -167,23 +166,23 @@ const onCore = /(^mcp-listen = \{ version = ")([^"]+)(")/m;
 const ofTower = inLockOf('mcp-listen-tower');
 const ofRmcp = inLockOf('mcp-listen-rmcp');
 const onTower = /(^mcp-listen-tower = \{ version = ")([^"]+)(")/m;
-const places = [
-  place('package.json', /(^ {2}"version": ")([^"]+)(")/m),
-  place('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
-  place('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
-  place('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
-  place('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
+const versionFields = [
+  versionField('package.json', /(^ {2}"version": ")([^"]+)(")/m),
+  versionField('package-lock.json', /(^ {2}"version": ")([^"]+)(")/m),
+  versionField('package-lock.json', /(^ {6}"name": "mcp-listen",\n {6}"version": ")([^"]+)(")/m),
+  versionField('js/client/client-info.ts', /(name: 'mcp-listen', version: ')([^']+)(')/),
+  versionField('Cargo.toml', /(^\[workspace\.package\]\nversion = ")([^"]+)(")/m),
   ...['', '-bindings', '-browser'].map((name) =>
-    place('Cargo.lock', inLockOf(`mcp-listen${name}`)),
+    versionField('Cargo.lock', inLockOf(`mcp-listen${name}`)),
   ),
-  place('browser/Cargo.toml', onCore),
-  place('tower/Cargo.toml', ofTower),
-  place('tower/Cargo.toml', onCore),
-  place('rmcp/Cargo.toml', ofRmcp),
-  place('rmcp/Cargo.toml', onTower),
-  place('rmcp/Cargo.lock', ofRmcp),
+  versionField('browser/Cargo.toml', onCore),
+  versionField('tower/Cargo.toml', ofTower),
+  versionField('tower/Cargo.toml', onCore),
+  versionField('rmcp/Cargo.toml', ofRmcp),
+  versionField('rmcp/Cargo.toml', onTower),
+  versionField('rmcp/Cargo.lock', ofRmcp),
   ...['tower/Cargo.lock', 'rmcp/Cargo.lock', 'examples/axum/Cargo.lock'].flatMap((path) => [
-    place(path, inLock),
-    place(path, ofTower),
+    versionField(path, inLock),
+    versionField(path, ofTower),
   ]),
 ];

@@ -12,7 +12,7 @@ import { changelogProblems, isVersion, prepare, problems, versionProblems } from
 
 /** @typedef {{ tarball: string, crate: string }} Artefacts */
 
-/** Where a rehearsal leaves the tarball and the crate that it tested. */
+/** The folder for the tested tarball and crate of a rehearsal. */
 const out = join(root, '.build', 'release');
 
 async function release() {
@@ -30,50 +30,52 @@ async function release() {
 }
 
 /**
- * All of a release but its publication, on a copy of what is committed.
+ * Runs a release except for its publication, on a copy of what is committed.
  * @param {string} version
  * @param {string[]} found
  */
 async function dryRun(version, found) {
-  const artefacts = await rehearsed(version);
+  const artefacts = await rehearse(version);
   print(`\n${version} was packed and tested; nothing was published.\n`);
-  for (const file of Object.values(artefacts)) print(`  ${file}: ${await measured(file)}\n`);
-  if (found.length > 0) print(`\n${listed('A release would be refused for now:', found)}\n`);
+  for (const file of Object.values(artefacts)) print(`  ${file}: ${await sizeAndDigest(file)}\n`);
+  if (found.length > 0) print(`\n${listed('A release is not possible yet:', found)}\n`);
   print(
-    `\nA release would run:\n\n${commands(version, artefacts).map(shown).join('\n')}\n\n${PROVENANCE}`,
+    `\nA release would run:\n\n${commands(version, artefacts).map(quoted).join('\n')}\n\n${PROVENANCE}`,
   );
 }
 
 /** @param {string} version */
 async function publish(version) {
   if (!canProve(process.env))
-    throw new Error(`nothing was published: no CI gives this process an identity\n\n${PROVENANCE}`);
+    throw new Error(
+      `nothing was published: this process has no identity from a CI\n\n${PROVENANCE}`,
+    );
   await step('Running every test', () => run('npm', ['test']));
-  const artefacts = await rehearsed(version);
+  const artefacts = await rehearse(version);
   for (const command of commands(version, artefacts)) {
-    await step(shown(command), () => run(command[0] ?? '', command.slice(1)));
+    await step(quoted(command), () => run(command[0] ?? '', command.slice(1)));
   }
 }
 
 /**
- * Builds, packs and tests a version in a clone of what is committed, with the files of the version
- * written there.
+ * Builds, packs and tests a version in a clone of what is committed, in which the files state the
+ * version.
  * @param {string} version
  * @returns {Promise<Artefacts>}
  */
-async function rehearsed(version) {
+async function rehearse(version) {
   await setUp();
   const copy = await mkdtemp(join(tmpdir(), 'mcp-listen-release-'));
   const remove = () => rm(copy, { recursive: true, force: true });
   onStop(remove);
   try {
-    await step('Cloning what is committed', () => cloned(copy, version));
+    await step('Cloning what is committed', () => cloneCommitted(copy, version));
     await step('Building the package', () =>
       run('node', ['scripts/build/build.mjs'], { cwd: copy }),
     );
     await rm(out, { recursive: true, force: true });
     await mkdir(out, { recursive: true });
-    return { tarball: await packed(copy), crate: await crated(copy, version) };
+    return { tarball: await packTarball(copy), crate: await packCrate(copy, version) };
   } finally {
     await remove();
   }
@@ -83,7 +85,7 @@ async function rehearsed(version) {
  * @param {string} copy
  * @param {string} version
  */
-async function cloned(copy, version) {
+async function cloneCommitted(copy, version) {
   await run('git', ['clone', '--quiet', '--no-hardlinks', root, copy]);
   const installed = ['node_modules', '.tools', 'target'];
   for (const name of installed) await symlink(join(root, name), join(copy, name));
@@ -103,10 +105,10 @@ async function cloned(copy, version) {
 }
 
 /**
- * The tarball, after the lane `package` has tried this very file.
+ * Returns the tarball, after the lane `package` has tested it.
  * @param {string} copy
  */
-async function packed(copy) {
+async function packTarball(copy) {
   const [report] = JSON.parse(
     await run('npm', ['pack', '--json', '--pack-destination', out], { cwd: copy }),
   );
@@ -119,11 +121,11 @@ async function packed(copy) {
 }
 
 /**
- * The crate, after its tests have passed with the files that it holds.
+ * Returns the crate, after its tests have passed with its own files.
  * @param {string} copy
  * @param {string} version
  */
-async function crated(copy, version) {
+async function packCrate(copy, version) {
   await step('Packing the crate: cargo publish --dry-run', () =>
     run('cargo', ['publish', '--dry-run', '--locked', '--target-dir', 'target'], { cwd: copy }),
   );
@@ -138,7 +140,8 @@ async function crated(copy, version) {
 }
 
 /**
- * What publishes. npm takes the file that was tested; cargo packs the same sources once more.
+ * Returns the commands that publish. npm publishes the file that was tested; cargo packs the same
+ * sources again.
  * @param {string} version
  * @param {Artefacts} artefacts
  */
@@ -156,7 +159,7 @@ function commands(version, { tarball }) {
 }
 
 /**
- * Whether npm can have provenance signed here.
+ * Returns whether npm can sign provenance here.
  * @param {NodeJS.ProcessEnv} variables
  */
 function canProve({ ACTIONS_ID_TOKEN_REQUEST_URL: ofGitHub, SIGSTORE_ID_TOKEN: ofGitLab }) {
@@ -164,7 +167,7 @@ function canProve({ ACTIONS_ID_TOKEN_REQUEST_URL: ofGitHub, SIGSTORE_ID_TOKEN: o
 }
 
 /** @param {string} file */
-async function measured(file) {
+async function sizeAndDigest(file) {
   const { size } = await stat(file);
   return `${size} bytes, sha256 ${createHash('sha256')
     .update(await readFile(file))
@@ -174,7 +177,7 @@ async function measured(file) {
 /** @param {string} version */
 function unconfirmed(version) {
   const artefacts = { tarball: join(out, `mcp-listen-${version}.tgz`), crate: '' };
-  const run = commands(version, artefacts).map(shown).join('\n');
+  const run = commands(version, artefacts).map(quoted).join('\n');
   return `nothing was published. "npm run release -- ${version} --confirm ${version}" runs every test, packs as --dry-run does, and then:\n\n${run}`;
 }
 
@@ -187,7 +190,7 @@ function listed(title, lines) {
 }
 
 /** @param {string[]} command */
-function shown(command) {
+function quoted(command) {
   return `  ${command.map((word) => (word.includes(' ') ? JSON.stringify(word) : word)).join(' ')}`;
 }
 
@@ -206,10 +209,10 @@ const options = /** @type {const} */ ({
   confirm: { type: 'string' },
 });
 
-const PROVENANCE = `Provenance: npm signs where a tarball was built only in CI (GitHub Actions with the permission
-"id-token: write", or GitLab with an id token for sigstore), and only for a package whose "repository" is the
-one that CI runs in. Both registries take a release without a token from a workflow that is registered with
-them as a trusted publisher. docs/releasing.md has the steps.
+const PROVENANCE = `Provenance: npm signs the origin of a tarball only in CI (GitHub Actions with the permission
+"id-token: write", or GitLab with an id token for sigstore), and only for a package whose
+"repository" is the one that CI runs in. Both registries accept a release without a token from a
+workflow that is registered with them as a trusted publisher. docs/releasing.md has the steps.
 `;
 
 await main(import.meta.url, release);

@@ -5,19 +5,18 @@ import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { step } from '../process/step.mjs';
 
-/** The interpreter that has the official Python SDK, once {@link pythonSdk} has seen to it. */
+/** The interpreter with the official Python SDK, after {@link pythonSdk} has installed it. */
 export const python = join(root, '.tools', 'python', 'bin', 'python');
 
-/** Brings the official Python SDK into .tools/python; does nothing where it is there. */
+/** Installs the official Python SDK into .tools/python, unless it is there. */
 export async function pythonSdk() {
   await installed('the Python SDK', join('wasm-tests', 'interop', 'requirements.txt'), 'python');
 }
 
 /**
- * Brings packages of PyPI into a folder of .tools; does nothing where they are there.
+ * Installs packages of PyPI into a folder of .tools, unless they are there.
  * @param {string} what
- * @param {string} requirements file that names them all, each with its version and the digests of
- * its files
+ * @param {string} requirements the file that lists all packages with their versions and digests
  * @param {string} name of the folder
  */
 export async function installed(what, requirements, name) {

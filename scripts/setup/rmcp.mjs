@@ -9,16 +9,16 @@ const crate = join('wasm-tests', 'interop', 'rmcp');
 const folder = join('target', 'rmcp');
 const program = join(folder, 'debug', 'rmcp-client');
 
-/** The client of the official Rust SDK, once {@link rmcpClient} has compiled it. */
+/** The client of the official Rust SDK, after {@link rmcpClient} has compiled it. */
 export const rmcpProgram = join(root, program);
 
-/** Compiles the client of the official Rust SDK; does nothing where it is compiled. */
+/** Compiles the client of the official Rust SDK, unless it is compiled. */
 export async function rmcpClient() {
   const paths = { inputs: ['rust-toolchain.toml', crate], outputs: [program] };
   await unlessFresh('rmcp', paths, () => step('Compiling the Rust SDK, once', compile));
 }
 
-/** Without debug information, which nothing reads. */
+/** Compiles without debug information, which nothing uses. */
 async function compile() {
   const paths = ['--manifest-path', join(crate, 'Cargo.toml'), '--target-dir', folder];
   const profile = { CARGO_PROFILE_DEV_DEBUG: 'false', CARGO_PROFILE_DEV_INCREMENTAL: 'false' };

@@ -8,13 +8,13 @@ import { bindingsTool } from './wasm-tools.mjs';
 
 /** @typedef {import('../process/side-by-side.mjs').Part} Part */
 
-/** Brings a fresh clone to where it can build; says and does nothing where all is in place. */
+/** Installs what a fresh clone needs to build; does nothing if everything is installed. */
 export async function setUp() {
   await sideBySide(await missingParts(), setUpCosts);
 }
 
 /**
- * Seconds on two cores of a server of 2026, with a nearby registry.
+ * In seconds, on two cores of a server of 2026 with a nearby registry.
  * @type {import('../process/estimate.mjs').Cost[]}
  */
 export const setUpCosts = [
@@ -24,8 +24,8 @@ export const setUpCosts = [
 ];
 
 /**
- * What a clone lacks before it can build, in an order in which it can be installed: the npm
- * packages need nothing of the others, `wasm-bindings` needs `Rust`.
+ * Returns what a clone lacks to build, in an order in which it can be installed: `wasm-bindings`
+ * needs `Rust`, the npm packages need neither.
  * @returns {Promise<Part[]>}
  */
 export async function missingParts() {
@@ -49,7 +49,7 @@ async function npmPackages() {
 async function expectNode() {
   await run(join(npmBin, 'node'), ['--version']).catch(() => {
     throw new Error(
-      'there is no Node for this platform in tools/node/package.json, or npm left it out: run "npm ci --include=optional"',
+      'tools/node/package.json has no Node for this platform, or npm omitted it: run "npm ci --include=optional"',
     );
   });
 }
@@ -103,8 +103,8 @@ async function lockedPackages(path) {
 }
 
 /**
- * npm removes node_modules first, so neither it nor its install scripts may run on the Node in
- * there.
+ * Returns the environment without the folder of node_modules: npm removes node_modules first, so
+ * neither npm nor its install scripts may run on the Node in it.
  */
 function environmentWithoutPackages() {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== npmBin);
@@ -129,7 +129,7 @@ async function wantedToolchain() {
 async function installedComponents(channel) {
   await run('rustup', ['--version']).catch(() => {
     throw new Error(
-      'rustup is needed to compile the core: install it from https://rustup.rs and start again',
+      'the core is compiled with rustup: install it from https://rustup.rs and start again',
     );
   });
   const list = await run('rustup', [

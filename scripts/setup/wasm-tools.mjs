@@ -7,15 +7,18 @@ import { cargoBin, root } from '../process/project.mjs';
 import { step } from '../process/step.mjs';
 
 /**
- * Compiles the program that writes the bindings of a WebAssembly module, unless the locked version
- * is there.
+ * Returns the part that compiles the program that writes the bindings of a WebAssembly module;
+ * undefined if the locked version is installed.
  * @returns {Promise<import('../process/side-by-side.mjs').Part | undefined>}
  */
 export async function bindingsTool() {
   return missing('wasm-bindings', []);
 }
 
-/** Compiles the runner of tests in WebAssembly, unless it is there: the lanes that need it do. */
+/**
+ * Compiles the test runner for WebAssembly, unless it is installed; the lanes that need it call
+ * this.
+ */
 async function testRunner() {
   const part = await missing('wasm-bindgen-test-runner', ['--features', 'test-runner']);
   if (part !== undefined) await step(part.label, part.work);
@@ -29,8 +32,8 @@ async function missing(program, features) {
   const version = await agreedVersion();
   const installed = await run(join(cargoBin, program), ['--version']).catch(() => '');
   const sources = await digest([tools]);
-  const isOfThem = (await readFile(stampOf(program), 'utf8').catch(() => '')) === sources;
-  if (isOfThem && installed.trim() === `${program} ${version}`) return undefined;
+  const isCurrent = (await readFile(stampOf(program), 'utf8').catch(() => '')) === sources;
+  if (isCurrent && installed.trim() === `${program} ${version}`) return undefined;
   const label = `Compiling ${program} ${version}, once`;
   const work = async () => {
     await install(features);
@@ -40,7 +43,8 @@ async function missing(program, features) {
 }
 
 /**
- * Says of which sources a program was compiled. Beside the program, which several clones may share.
+ * Returns the file with the digest of the sources from which a program was compiled. It is beside
+ * the program, which several clones may share.
  * @param {string} program
  */
 function stampOf(program) {
@@ -48,8 +52,8 @@ function stampOf(program) {
 }
 
 /**
- * By a lock of their own. Unoptimised: they take half as long to compile, and a second more in each
- * build.
+ * Installs the tools with their own lock. They are not optimized: this halves the compile time,
+ * and costs a second in each build.
  * @param {string[]} features
  */
 function install(features) {
@@ -64,13 +68,16 @@ function install(features) {
   });
 }
 
-/** The version of wasm-bindgen in the lock of the core, which has to be that of the tools. */
+/**
+ * Returns the version of wasm-bindgen in the lock of the core, which has to be equal to that of
+ * the tools.
+ */
 async function agreedVersion() {
   const version = await lockedVersion('wasm-bindgen', '.');
   for (const crate of ['wasm-bindgen-cli', 'wasm-bindgen-cli-support']) {
     if ((await lockedVersion(crate, tools)) === version) continue;
     throw new Error(
-      `tools/wasm-bindgen is not of wasm-bindgen ${version}, as Cargo.lock is: change its Cargo.toml, and "cargo update" there`,
+      `tools/wasm-bindgen does not use wasm-bindgen ${version}, the version in Cargo.lock: change its Cargo.toml and run "cargo update" there`,
     );
   }
   return version;

@@ -11,18 +11,22 @@ import { setUpCosts } from '../setup/setup.mjs';
 
 const folder = join('.build', 'start');
 
-/** Where the Worker lies that `npm start` runs in a clone that has built nothing. */
+/** The folder of the Worker that `npm start` runs in a clone without a build. */
 export const demoBundle = join(root, folder, 'worker');
 
 /**
- * What `npm start` has yet to build. The core is compiled once and unoptimised, with all
- * sides in one module, and the Worker is bundled from the sources: nothing of it is
- * what ships, and it lies apart.
+ * Returns what `npm start` has to build. The core is compiled once and without optimization, with
+ * all sides in one module, and the Worker is bundled from the sources. This differs from the
+ * release, so it is kept in a separate folder.
  * @returns {Promise<Part[]>}
  */
 export async function demoParts() {
   const isCoreFresh = await isFresh('start-core', corePaths);
-  const core = { name: 'core', label: 'Compiling the core, unoptimised', work: compileCore };
+  const core = {
+    name: 'core',
+    label: 'Compiling the core without optimization',
+    work: compileCore,
+  };
   const worker = {
     name: 'Worker',
     label: 'Bundling the console and the Worker',
@@ -33,7 +37,7 @@ export async function demoParts() {
 }
 
 /**
- * As those of set-up are.
+ * In the same unit as those of the set-up.
  * @type {import('../process/estimate.mjs').Cost[]}
  */
 export const costs = [
@@ -71,7 +75,7 @@ async function buildWorker() {
   });
 }
 
-/** All sides are the same module; each is a separate instance, as in what ships. */
+/** All sides are the same module, but separate instances, as in the release. */
 async function bindAll() {
   const pkg = join(folder, 'pkg');
   await rm(join(root, pkg), { recursive: true, force: true });
@@ -89,7 +93,10 @@ async function bindAll() {
       );
 }
 
-/** The sources beside the bindings that they import, as a package whose entries are the sources. */
+/**
+ * Copies the sources beside the bindings that they import, as a package whose entries are the
+ * sources.
+ */
 async function copySources() {
   for (const path of ['worker', ...copied])
     await rm(join(root, folder, path), { recursive: true, force: true });

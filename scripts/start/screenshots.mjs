@@ -17,7 +17,7 @@ const pictures = /** @type {const} */ ([
   ['console-dark.png', 'dark'],
 ]);
 
-/** No picture has more bytes than this. */
+/** Maximum bytes of a picture. */
 const MAX_BYTES = 200_000;
 
 /** Takes the pictures of the console that README.md and docs/console.md show. */
@@ -41,7 +41,7 @@ async function screenshots() {
 }
 
 /**
- * Starts what `npm start` starts, on a free port.
+ * Starts the same server as `npm start`, on a free port.
  * @returns {Promise<{ url: string, stop: () => Promise<unknown> }>} the address of the console
  */
 async function startServer() {
@@ -65,7 +65,7 @@ async function startServer() {
   throw new Error('the server ended before it printed the address of its console');
 }
 
-/** The Chromium and the flags of the tests. */
+/** Returns the Chromium and the flags of the tests. */
 async function launchOptions() {
   const capabilities = JSON.parse(
     await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'),
@@ -75,7 +75,7 @@ async function launchOptions() {
 }
 
 /**
- * Connects, opens two subscriptions, and changes what they listen to.
+ * Connects, opens two subscriptions, and publishes changes for them.
  * @param {Page} page
  */
 async function fill(page) {
@@ -87,10 +87,10 @@ async function fill(page) {
   });
   await press(page, 'Publish', 'Publish', async (form) => {
     await form.getByLabel('URI', { exact: true }).fill('note://todo');
-    await form.getByLabel('Times').fill('6');
-    await form.getByLabel('Pace').selectOption('each when the last is here');
+    await form.getByLabel('Count').fill('6');
+    await form.getByLabel('Rate').selectOption('one after the other');
   });
-  // The page adds up the numbers of both isolates, which answer in turn.
+  // The page sums the numbers of both isolates, which answer in turn.
   for (const [key, number] of [
     ['streams', 2],
     ['events', 7],
@@ -112,7 +112,7 @@ async function subscribe(page, name) {
 }
 
 /**
- * Fills in the form of a tab, presses its button, and waits until the button can be pressed again.
+ * Fills in the form of a tab, presses its button, and waits until the button is enabled again.
  * @param {Page} page
  * @param {string} tab
  * @param {string} name of the button

@@ -29,12 +29,12 @@ async function start() {
     reachesLocal ? gatewayWelcome(workerd.url ?? '', token) : welcome(workerd.url ?? '', token),
   );
   await workerd.exited;
-  if (!stopping) throw new Error(`workerd ended by itself\n${workerd.log()}`);
+  if (!stopping) throw new Error(`workerd ended unexpectedly\n${workerd.log()}`);
 }
 
 /**
- * The Worker that would ship, where `npm run build` has built the core; else one that is built
- * faster.
+ * Returns the Worker of the release if `npm run build` has built the core; otherwise builds one
+ * that takes less time.
  */
 async function builtWorker() {
   if (await isCoreBuilt()) {
@@ -47,8 +47,8 @@ async function builtWorker() {
 }
 
 /**
- * The variables that switch on what a deployment keeps off: only this machine is served.
- * @param {string} token the secret of publishers
+ * Returns the variables that enable what a deployment disables, since only this machine is served.
+ * @param {string} token the publish secret
  */
 function everythingOn(token) {
   const switches = { CONSOLE: 'on', NOTEBOOK_WRITE: 'on', STATS_OPEN: 'on' };
@@ -56,7 +56,8 @@ function everythingOn(token) {
 }
 
 /**
- * What the environment says of the hosts, and makes the Worker a gateway.
+ * Returns the variables of the environment that set the allowed hosts or make the Worker a
+ * gateway.
  * @param {NodeJS.ProcessEnv} environment
  * @returns {Record<string, string>}
  */
@@ -81,7 +82,7 @@ function fromEnvironment(environment) {
 function wantedPort(text) {
   const port = Number(text);
   if (/^\d+$/.test(text) && port < 65_536) return port;
-  throw new Error(`PORT is ${JSON.stringify(text)}: it has to be a number from 0 to 65535`);
+  throw new Error(`PORT is ${JSON.stringify(text)}: it must be a number from 0 to 65535`);
 }
 
 /** @param {number} port */
@@ -105,16 +106,16 @@ function welcome(origin, token) {
 MCP endpoint  ${origin}/mcp
 Console       ${origin}/#publish=${token}
 
-Two edge isolates hold the streams, in turn; one Durable Object is the bus between them.
+Two edge isolates hold the streams alternately; one Durable Object is the bus between them.
 Listen in a second terminal:
 
 ${request(origin, 'subscriptions/listen', '', listen)}
 
-Change the note in a third; the stream hears of it, whichever isolate the change went to:
+Change the note in a third one; the stream receives the change, whichever isolate handles it:
 
 ${request(origin, 'tools/call', " -H 'Mcp-Name: edit_note'", edit)}
 
-Or publish to the bus itself:
+Or publish to the bus directly:
 
 ${publishing(origin, token)}
 
@@ -134,7 +135,7 @@ function gatewayWelcome(origin, token) {
 MCP endpoint  ${origin}/mcp, in front of ${UPSTREAM}
 Console       ${origin}/#publish=${token}
 
-Publish what changed:
+Publish a change:
 
 ${publishing(origin, token)}
 
@@ -144,17 +145,17 @@ Ctrl-C stops everything.
 
 /**
  * @param {string} origin
- * @param {string} token that of the operator, from which those of the tenants are derived
- * @param {string} by what tells the tenants apart
+ * @param {string} token the operator's token, from which the tenants' secrets are derived
+ * @param {string} key `path` or `host`: what identifies the tenant
  * @param {string} tenant one of them
  */
-function tenantsWelcome(origin, token, by, tenant) {
+function tenantsWelcome(origin, token, key, tenant) {
   const secret = createHmac('sha256', token).update(`mcp-listen publish ${tenant}`).digest('hex');
-  const base = by === 'path' ? `${origin}/${tenant}` : origin.replace('127.0.0.1', tenant);
+  const base = key === 'path' ? `${origin}/${tenant}` : origin.replace('127.0.0.1', tenant);
   return `
-MCP endpoint  ${base}/mcp, in front of ${process.env['UPSTREAM']}, and so for each tenant
+MCP endpoint  ${base}/mcp, in front of ${process.env['UPSTREAM']}; each tenant has its own URL
 
-Publish what changed for ${tenant}:
+Publish a change for ${tenant}:
 
 ${publishing(base, secret)}
 
@@ -165,7 +166,7 @@ Ctrl-C stops everything.
 /**
  * @param {string} origin
  * @param {string} method
- * @param {string} headers further ones, as arguments for curl
+ * @param {string} headers further headers, as arguments for curl
  * @param {object} params
  */
 function request(origin, method, headers, params) {

@@ -5,9 +5,9 @@ import { root } from '../process/project.mjs';
 /** @typedef {{ binding: string, className: string }} DurableObject */
 
 /**
- * What wrangler.toml says a runtime must know about the Worker.
+ * Returns the configuration of the Worker from wrangler.toml.
  * @returns {Promise<{ durableObjects: DurableObject[], compatibilityDate: string,
- * compatibilityFlags: string[] }>}
+ *   compatibilityFlags: string[] }>}
  */
 export async function workerConfig() {
   const toml = await readFile(join(root, 'wrangler.toml'), 'utf8');

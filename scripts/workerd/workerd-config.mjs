@@ -20,7 +20,7 @@ import { extname } from 'node:path';
  */
 
 /**
- * The modules of a bundle, the main one first: it is the only script that wrangler puts there.
+ * Returns the modules of a bundle, the main one first: it is the only script that wrangler writes.
  * @param {string} bundle
  * @returns {Promise<string[]>}
  */
@@ -28,22 +28,26 @@ export async function bundledModules(bundle) {
   const files = (await readdir(bundle)).filter((file) => extname(file) in moduleKinds).sort();
   const scripts = files.filter((file) => moduleKinds[extname(file)] === 'esModule');
   if (scripts.length !== 1)
-    throw new Error(`a bundle holds one script, ${bundle} holds ${scripts.length}`);
+    throw new Error(`a bundle must contain one script, but ${bundle} contains ${scripts.length}`);
   return [...scripts, ...files.filter((file) => !scripts.includes(file))];
 }
 
 /**
- * The configuration of one process: the bus with the objects, the edges bound to it, and with a
- * port the router. Where the bus is in another process, the edges reach it over HTTP.
+ * Returns the configuration of one process: the bus with the objects, the edges bound to it, and
+ * the router if there is a port. If the bus is in another process, the edges reach it over HTTP.
  * @param {Layout} layout
  * @returns {string} text for `workerd serve`
  */
 export function workerdConfig(layout) {
   const edges = Array.from({ length: layout.edges }, (_, index) => `edge-${index}`);
   const routed = layout.port !== undefined;
-  // The router comes first: a socket that takes any free port must not take the router's.
+  // The router comes first, so that no socket with an arbitrary free port takes the router's port.
   const isRemote = layout.remoteBus !== undefined;
   const workers = [...(routed ? ['router'] : []), ...(isRemote ? [] : ['bus']), ...edges];
+  const ports = new Map([
+    ['router', layout.port],
+    ['bus', layout.busPort],
+  ]);
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
@@ -54,7 +58,7 @@ ${layout.kvNamespaces === undefined ? '' : '    (name = "kv", worker = .kv),'}
 ${workers.map((name) => `    (name = "${name}", worker = .${constant(name)}),`).join('\n')}
   ],
   sockets = [
-${workers.map((name) => socket(name, { router: layout.port, bus: layout.busPort }[name] ?? 0)).join('\n')}
+${workers.map((name) => socket(name, ports.get(name) ?? 0)).join('\n')}
   ],
   v8Flags = [${(layout.v8Flags ?? []).map(quoted).join(', ')}],
 );
@@ -78,7 +82,7 @@ function socket(name, port) {
 /**
  * @param {string} name
  * @param {Layout} layout
- * @param {string} [storage] what the service that holds the objects adds
+ * @param {string} [storage] the additional lines for the service with the objects
  */
 function worker(name, layout, storage = '') {
   const { modules, files, text, compatibilityDate, compatibilityFlags } = layout;
@@ -126,7 +130,8 @@ function objectStorage(durableObjects) {
  * @param {string} file
  */
 function moduleEntry(folder, file) {
-  return `(name = ${quoted(file)}, ${moduleKinds[extname(file)]} = embed ${quoted(`${folder}/${file}`)})`;
+  const content = `embed ${quoted(`${folder}/${file}`)}`;
+  return `(name = ${quoted(file)}, ${moduleKinds[extname(file)]} = ${content})`;
 }
 
 /**
@@ -135,7 +140,9 @@ function moduleEntry(folder, file) {
  */
 function router(edges, compatibilityDate) {
   const script = `let turn = 0;
-export default { fetch: (request, env) => env[env.edges[turn++ % env.edges.length]].fetch(request) };`;
+export default {
+  fetch: (request, env) => env[env.edges[turn++ % env.edges.length]].fetch(request),
+};`;
   return `const router :Workerd.Worker = (
   modules = [(name = "router.js", esModule = ${quoted(script)})],
   bindings = [
@@ -147,7 +154,8 @@ export default { fetch: (request, env) => env[env.edges[turn++ % env.edges.lengt
 }
 
 /**
- * What Workers take for KV: one namespace in the memory of the process, in which nothing expires.
+ * Returns a service that implements a KV namespace in the memory of the process; entries do not
+ * expire.
  * @param {string} compatibilityDate
  */
 function keyValueStore(compatibilityDate) {
@@ -160,7 +168,8 @@ export default {
     if (request.method === 'DELETE') values.delete(key);
     if (request.method !== 'GET') return new Response();
     if (key !== '') return new Response(values.get(key), { status: values.has(key) ? 200 : 404 });
-    const names = [...values.keys()].filter((name) => name.startsWith(searchParams.get('prefix') ?? ''));
+    const prefix = searchParams.get('prefix') ?? '';
+    const names = [...values.keys()].filter((name) => name.startsWith(prefix));
     return Response.json({ keys: names.map((name) => ({ name })), list_complete: true });
   },
 };`;
@@ -176,8 +185,7 @@ function constant(service) {
 }
 
 /**
- * Cap'n Proto text takes the escapes of JSON, except for code points above ASCII, which it takes as
- * they are.
+ * Cap'n Proto text uses the escapes of JSON, except that code points above ASCII are not escaped.
  * @param {string} text
  */
 function quoted(text) {

@@ -15,19 +15,19 @@ import { bundledModules, workerdConfig } from './workerd-config.mjs';
  * @property {import('./worker-config.mjs').DurableObject[]} [durableObjects] as in wrangler.toml
  * @property {Record<string, string>} [text] further text bindings of every service, beside ISOLATE
  * @property {string[]} [kvNamespaces] bindings of a KV namespace in memory, which all services
- * share
- * @property {number} [busPort] of the bus; any free one without it
+ *   share
+ * @property {number} [busPort] of the bus; any free port by default
  * @property {string} [remoteBus] `host:port` of a bus in another process: the edges get it as the
- * service BUS, and no object lives here
+ *   service BUS, and no object lives here
  * @property {boolean} [reachesLocal] whether Workers may ask servers of this machine and its
- * network
+ *   network
  * @property {boolean} [inspected] whether a debugger may attach
  * @property {string[]} [v8Flags] for V8, of this process
  * @property {boolean} [isExperimental] whether compatibility flags may be experimental ones
  * @property {number} [port] of the router, which sends requests to the edges in turn; no router
- * without it, 0 for any free port
+ *   without it, 0 for any free port
  * @property {string} [stateDir] of the objects' SQLite files, kept; a temporary one, removed at the
- * end, without it
+ *   end, without it
  * @property {string} [compatibilityDate] as in wrangler.toml
  * @property {string[]} [compatibilityFlags] as in wrangler.toml
  */
@@ -104,7 +104,7 @@ async function serve(folder, { edges, sockets, isInspected, isExperimental }) {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     },
   );
-  const log = collected(child);
+  const log = collectLog(child);
   const exited = removedAfter(child, folder);
   const origins = await listening(child, sockets, exited).catch((error) => {
     throw new Error(`${error.message}\n${log()}`);
@@ -117,7 +117,7 @@ async function serve(folder, { edges, sockets, isInspected, isExperimental }) {
     pid: child.pid ?? 0,
     log,
     exited,
-    stop: () => ended(child, exited),
+    stop: () => stopped(child, exited),
     kill: () => {
       child.kill('SIGKILL');
       return exited;
@@ -126,7 +126,7 @@ async function serve(folder, { edges, sockets, isInspected, isExperimental }) {
 }
 
 /** @param {import('node:child_process').ChildProcess} child */
-function collected(child) {
+function collectLog(child) {
   let log = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text) => {
@@ -136,18 +136,18 @@ function collected(child) {
 }
 
 /**
- * Neither the process nor its folder outlives us, even when we end without stop().
+ * Removes the folder when the process ends, and both when this process ends without `stop()`.
  * @param {import('node:child_process').ChildProcess} child
  * @param {string} folder
  */
 async function removedAfter(child, folder) {
-  const leave = () => {
+  const cleanUp = () => {
     child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
-  process.once('exit', leave);
+  process.once('exit', cleanUp);
   await new Promise((resolve) => child.once('close', resolve).once('error', resolve));
-  process.off('exit', leave);
+  process.off('exit', cleanUp);
   await rm(folder, { recursive: true, force: true });
 }
 
@@ -180,16 +180,16 @@ async function listening(child, sockets, exited) {
  * @param {import('node:child_process').ChildProcess} child
  * @param {Promise<void>} exited
  */
-async function ended(child, exited) {
+async function stopped(child, exited) {
   child.kill('SIGTERM');
-  const patience = setTimeout(() => child.kill('SIGKILL'), 1000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), 1000);
   await exited;
-  clearTimeout(patience);
+  clearTimeout(timer);
 }
 
 /**
- * The native program: the wrapper that npm links may be a Node script, which SIGKILL would end
- * alone.
+ * Returns the native program: the wrapper that npm links may be a Node script, and SIGKILL would
+ * end only that.
  */
 function workerdPath() {
   return createRequire(import.meta.url)('workerd').default;

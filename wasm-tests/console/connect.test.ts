@@ -55,9 +55,7 @@ describe('a server of another origin', () => {
     await console.connected();
     for (const token of ['', 'simsim']) {
       await console.connectTo(`${lamp.origin}/mcp`, token);
-      await console.connection
-        .getByText('The endpoint wants a token, or another one (401).')
-        .waitFor();
+      await console.connection.getByText('The token is missing or wrong (401).').waitFor();
       expect(await console.button('Open a subscription').isDisabled()).toBe(true);
     }
     await console.connectTo(`${lamp.origin}/mcp`, 'sesame');
@@ -117,10 +115,10 @@ describe('another server', () => {
     await console.connected();
     await console.connectTo(`${lamp.origin}/mcp`);
     await console.connection
-      .getByText('The endpoint cannot be reached, or does not let this page ask.')
+      .getByText('The endpoint cannot be reached, or does not allow requests from this page.')
       .waitFor();
     await console.connectTo('ftp://example.com/mcp');
-    await console.connection.getByText('That is no address of HTTP.').waitFor();
+    await console.connection.getByText('This is not an HTTP URL.').waitFor();
     expect(
       console.errors.splice(0).filter((error) => !error.includes('ERR_CONNECTION_REFUSED')),
     ).toEqual([]);

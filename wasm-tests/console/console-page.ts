@@ -39,7 +39,7 @@ export class ConsolePage {
   /** Connects to another endpoint. */
   async connectTo(endpoint: string, token = ''): Promise<void> {
     await this.page.getByLabel('MCP endpoint').fill(endpoint);
-    await this.page.getByLabel('Token, if it wants one').fill(token);
+    await this.page.getByLabel('Token (optional)').fill(token);
     await this.button('Connect').click();
   }
 
@@ -67,8 +67,8 @@ export class ConsolePage {
 
   /** Adds a task to what the next subscription requests. */
   async addTask(id: string): Promise<void> {
-    await this.page.getByLabel('The id of a task').fill(id);
-    await this.button('Add the task').click();
+    await this.page.getByLabel('Task ID').fill(id);
+    await this.button('Add task').click();
   }
 
   /** The texts about the tasks on the card of a subscription. */
@@ -99,12 +99,12 @@ export class ConsolePage {
   }
 
   /** Publishes that a resource was updated; resolves with the outcome. */
-  async publish(uri: string, times = 1, pace = 'each when the last is here'): Promise<string> {
+  async publish(uri: string, times = 1, pace = 'one after the other'): Promise<string> {
     await this.page.getByRole('tab', { name: 'Publish' }).click();
     const form = this.page.getByRole('tabpanel', { name: 'Publish' });
     await form.getByLabel('URI', { exact: true }).fill(uri);
-    await form.getByLabel('Times').fill(String(times));
-    await form.getByLabel('Pace').selectOption(pace);
+    await form.getByLabel('Count').fill(String(times));
+    await form.getByLabel('Rate').selectOption(pace);
     return this.#pressed(form, 'Publish');
   }
 

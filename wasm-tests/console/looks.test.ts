@@ -80,7 +80,7 @@ function overflowing(console: ConsolePage): Promise<string[]> {
   return console.page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;
     const boxes = [...document.querySelectorAll('body *')].filter(
-      (box) => !box.closest('.frames, pre, .unseen, .skip'),
+      (box) => !box.closest('.frames, pre, .visually-hidden, .skip'),
     );
     const out = boxes.filter((box) => box.getBoundingClientRect().right > clientWidth + 0.5);
     return [

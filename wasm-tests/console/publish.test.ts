@@ -15,14 +15,12 @@ beforeEach(async () => {
 
 describe('publishing', () => {
   test('accepts the secret of npm start, and no other', async () => {
-    const secret = console.page.getByLabel('Secret of publishers');
+    const secret = console.page.getByLabel('Publish secret');
     const own = await secret.inputValue();
     expect(own).not.toBe('');
     await console.page.getByRole('tab', { name: 'Publish' }).click();
     await secret.fill('simsim');
-    expect(await console.publish('note://todo')).toBe(
-      'The secret is missing, or another one (401).',
-    );
+    expect(await console.publish('note://todo')).toBe('The secret is missing or wrong (401).');
     expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
     await secret.fill(own);
     expect(await console.publish('note://todo')).toMatch(/^Published at position [\d,]+\.$/);
@@ -35,8 +33,8 @@ describe('publishing', () => {
     await expect.poll(() => console.dots.count()).toBe(10);
     const plot = console.page.getByRole('img', { name: /^10 arrivals, median .*, slowest / });
     expect(await plot.isVisible()).toBe(true);
-    expect(await console.dots.first().getAttribute('data-place')).not.toBe(
-      await console.dots.nth(1).getAttribute('data-place'),
+    expect(await console.dots.first().getAttribute('data-series')).not.toBe(
+      await console.dots.nth(1).getAttribute('data-series'),
     );
     expect(
       await console.page
@@ -52,7 +50,7 @@ describe('publishing', () => {
       .poll(async () => Number(await console.number('streams').textContent()))
       .toBeGreaterThanOrEqual(1);
     const before = await events();
-    await console.publish('note://todo', 40, 'all as one batch');
+    await console.publish('note://todo', 40, 'one batch');
     await expect.poll(events).toBe(before + 40);
     expect(await console.number('resyncs').textContent()).toBe('0');
   });
@@ -65,10 +63,10 @@ test('where only publishers see the numbers, the page says so until it has the s
       ? route.continue()
       : route.fulfill({ status: 401 }),
   );
-  const secret = page.getByLabel('Secret of publishers');
+  const secret = page.getByLabel('Publish secret');
   await page.getByRole('tab', { name: 'Publish' }).click();
   await secret.fill('');
-  await page.getByText('This server shows its numbers to those who may publish').waitFor();
+  await page.getByText('Statistics require the publish secret').waitFor();
   expect(await console.number('events').textContent()).toBe('–');
   await secret.fill(SECRET);
   await expect.poll(() => console.number('events').textContent()).toMatch(/^[\d,]+$/);

@@ -17,12 +17,12 @@ test('a subscription whose Worker is killed waits, and is live again after a res
   const former = await card.locator('.id').textContent();
   await first.kill();
   await card.getByText(/^(waiting|connecting)$/).waitFor();
-  await console.page.getByText('The server that this page came from does not answer.').waitFor();
-  expect(await card.locator('.trouble').textContent()).toMatch(/disconnected|refused/);
+  await console.page.getByText('The server of this page does not answer.').waitFor();
+  expect(await card.locator('.error').textContent()).toMatch(/disconnected|refused/);
   await start(port);
   await card.getByText('live', { exact: true }).waitFor({ timeout: 40_000 });
   expect(Number(await console.figure('A', 'Reconnects').textContent())).toBeGreaterThanOrEqual(1);
-  expect(await card.locator('.trouble').isVisible()).toBe(false);
+  expect(await card.locator('.error').isVisible()).toBe(false);
   expect(await card.locator('.id').textContent()).not.toBe(former);
   await console.publish('note://todo');
   await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('note://todo');

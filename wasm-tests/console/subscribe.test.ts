@@ -9,7 +9,7 @@ const notebook = useNotebook();
 test('a subscription requests what is checked, and shows what is honored', async () => {
   const console = await connected();
   await console.tick(/^Prompts/).uncheck();
-  await console.page.getByLabel('A URI that is not listed').fill('note://shopping');
+  await console.page.getByLabel('Another URI').fill('note://shopping');
   await console.button('Add').click();
   const card = await console.subscribe('A');
   expect(await wishes(console, 'A')).toEqual([
@@ -52,12 +52,12 @@ test('a subscription receives the cue of a tool call, plots it, and reads the li
   expect(await console.figure('A', 'Age').textContent()).toMatch(/^\d+ s$/);
   await expect
     .poll(() => console.page.locator('#announcement').textContent())
-    .toBe('Subscription A heard of resources.');
+    .toBe('Subscription A received a cue for resources.');
 });
 
 test('an invalid subscription is refused, and the page keeps working', async () => {
   const console = await connected();
-  await console.page.getByLabel('A URI that is not listed').fill('note://a\u0007b');
+  await console.page.getByLabel('Another URI').fill('note://a\u0007b');
   await console.button('Add').click();
   await console.button('Open a subscription').click();
   await expect.poll(() => console.connection.getAttribute('data-state')).toBe('stopped');
@@ -89,12 +89,12 @@ test('a button closes a subscription, and another one removes its card', async (
   await card.getByText('stopped', { exact: true }).waitFor();
   const frames = await console.figure('A', 'Frames').textContent();
   // workerd notices that a reader has left when it next writes.
-  await console.publish('note://todo', 3, '50 a second');
+  await console.publish('note://todo', 3, '50 per second');
   await expect.poll(() => streams(console)).toBeLessThan(before);
   expect(await console.figure('A', 'Frames').textContent()).toBe(frames);
   await card.getByRole('button', { name: 'Remove' }).click();
   expect(await console.page.getByRole('article').count()).toBe(0);
-  expect(await console.page.getByText('Nobody listens yet.').isVisible()).toBe(true);
+  expect(await console.page.getByText('No subscription is open.').isVisible()).toBe(true);
 });
 
 async function connected(): Promise<ConsolePage> {

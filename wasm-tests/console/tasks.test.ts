@@ -44,7 +44,7 @@ test('a task that is no longer checked is not requested', async () => {
 test('a server without tasks offers none', async () => {
   const console = await open(notebook());
   await console.connected();
-  expect(await console.page.getByLabel('The id of a task').count()).toBe(0);
+  expect(await console.page.getByLabel('Task ID').count()).toBe(0);
 });
 
 test('the 27th subscription has a unique name, element and frames', async () => {
@@ -58,10 +58,13 @@ test('the 27th subscription has a unique name, element and frames', async () => 
   );
   expect(new Set(names).size).toBe(27);
   expect(await console.card('AA').count()).toBe(1);
-  expect(await console.card('AA').locator('.badge').getAttribute('data-place')).toBe(
+  expect(await console.card('AA').locator('.badge').getAttribute('data-series')).toBe(
     String(26 % 6),
   );
-  const sources = await console.page.getByLabel('Whose frames').locator('option').allTextContents();
+  const sources = await console.page
+    .getByLabel('Source of the frames')
+    .locator('option')
+    .allTextContents();
   expect(sources.filter((source) => source.endsWith(' A') || source.endsWith(' AA'))).toHaveLength(
     2,
   );

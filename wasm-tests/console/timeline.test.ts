@@ -20,9 +20,9 @@ test('the timeline stands still while it is paused, and then shows what came mea
   const before = await console.frames.count();
   await console.button('Pause').click();
   await console.publish('note://todo', 3);
-  await console.page.getByText('paused, 3 more since').waitFor();
+  await console.page.getByText('paused, 3 new').waitFor();
   expect(await console.frames.count()).toBe(before);
-  await console.button('Go on').click();
+  await console.button('Resume').click();
   expect(await console.frames.count()).toBe(before + 3);
 });
 
@@ -31,10 +31,10 @@ test('the timeline is filtered by text, by source and by kind', async () => {
   await page.getByLabel('Text in the frame').fill('SUBSCRIPTIONS/ACK');
   expect(await titles()).toEqual(['subscriptions/acknowledged']);
   await page.getByLabel('Text in the frame').fill('');
-  await page.getByLabel('Whose frames').selectOption('This page');
+  await page.getByLabel('Source of the frames').selectOption('This page');
   expect(await titles()).toContain('result of resources/list');
   expect(await titles()).not.toContain('resources/updated');
-  await page.getByLabel('Whose frames').selectOption('Subscription A');
+  await page.getByLabel('Source of the frames').selectOption('Subscription A');
   expect((await titles()).slice(0, 3)).toEqual([
     'resources/updated',
     'subscriptions/acknowledged',
@@ -43,7 +43,7 @@ test('the timeline is filtered by text, by source and by kind', async () => {
   await page.getByLabel('Kind of frame').selectOption('Cues');
   expect(await titles()).toEqual(['resources/updated']);
   await page.getByLabel('Text in the frame').fill('nowhere');
-  expect(await page.getByText('No frame passes this filter.').isVisible()).toBe(true);
+  expect(await page.getByText('No frame matches the filter.').isVisible()).toBe(true);
   await page.getByLabel('Text in the frame').fill('');
   await console.publish('note://todo', 2);
   await cues(3);
@@ -61,7 +61,7 @@ test('the timeline opens a frame as JSON, formatted and as sent', async () => {
     params: { uri: 'note://todo' },
   });
   expect(json).toContain('\n  "jsonrpc": "2.0"');
-  await dialog.getByText('As it stood on the wire').click();
+  await dialog.getByText('Raw text').click();
   const raw = await dialog.getByRole('region', { name: 'The frame as it was sent' }).textContent();
   expect(raw).toMatch(/^\{"jsonrpc":"2\.0","method":"notifications\/resources\/updated",/);
   await page.keyboard.press('Escape');
@@ -104,7 +104,7 @@ test('the timeline keeps its lines in place while fifty frames a second arrive',
     ).observe({ type: 'layout-shift' });
   });
   const box = await page.locator('#frames').boundingBox();
-  await console.publish('note://todo', 50, '50 a second');
+  await console.publish('note://todo', 50, '50 per second');
   expect(await page.locator('#frames').boundingBox()).toEqual(box);
   const heights = await console.frames.evaluateAll((rows) =>
     rows.map((row) => row.getBoundingClientRect().height),

@@ -170,9 +170,9 @@ test.each(['agents', 'hono-agents', 'partyserver'])(
     manifest.dependencies = { ...manifest.dependencies, [name]: '*' };
     const folder = await projectOf({ ...files, 'package.json': JSON.stringify(manifest) });
     expect(await init(folder)).toContain(
-      `${name} can route requests of clients to every Durable Object binding`,
+      `${name} can route client requests to every Durable Object binding`,
     );
-    expect(await init(await projectOf(files))).not.toContain('can route requests');
+    expect(await init(await projectOf(files))).not.toContain('can route client requests');
   },
 );
 
@@ -182,17 +182,17 @@ const bound = (name: string, more = '') =>
   `${CONFIG}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
 
 const REFUSED: [what: string, project: Files, message: string][] = [
-  ['no configuration', { 'README.md': '' }, 'no wrangler.json, wrangler.jsonc, wrangler.toml here'],
-  ['no entry', { ...WORKER, 'wrangler.toml': 'name = "fresh"\n' }, 'names no entry'],
+  ['no configuration', { 'README.md': '' }, 'found no wrangler.json, wrangler.jsonc, wrangler.toml'],
+  ['no entry', { ...WORKER, 'wrangler.toml': 'name = "fresh"\n' }, 'has no main'],
   [
     'a missing entry',
     { ...WORKER, 'wrangler.toml': 'main = "worker.js"\n' },
-    'worker.js as its entry, which is not there',
+    'worker.js as its entry, but there is no such file',
   ],
   [
     'an entry in Python',
     { ...WORKER, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' },
-    'w.py is no script',
+    'w.py is not a script',
   ],
   [
     'a service worker',
@@ -237,18 +237,18 @@ const REFUSED: [what: string, project: Files, message: string][] = [
   [
     'bindings on one line',
     { ...WORKER, 'wrangler.toml': `durable_objects = { bindings = [] }\n${CONFIG}` },
-    'add by hand:\n\n[[durable_objects.bindings]]',
+    'add this by hand:\n\n[[durable_objects.bindings]]',
   ],
   [
     'broken TOML',
     { ...WORKER, 'wrangler.toml': `${CONFIG}name =\n` },
-    'wrangler.toml is no TOML: see line',
+    'wrangler.toml is not valid TOML: see line',
   ],
-  ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is no JSON: see line 2'],
+  ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is not valid JSON: see line 2'],
   [
     'no package.json',
     { 'wrangler.toml': CONFIG, 'src/index.js': WORKER['src/index.js'] ?? '' },
-    'package.json, which is not there',
+    'package.json, but there is no such file',
   ],
 ];
 
@@ -261,7 +261,7 @@ describe('the command writes nothing, and refuses', () => {
 
   test.each([
     ['--unknown', 'Unknown option'],
-    ['start', 'start is no command'],
+    ['start', 'unknown command: start'],
   ])('%s', async (argument, message) => {
     await expect(
       run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), [argument]),

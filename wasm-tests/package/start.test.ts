@@ -17,7 +17,7 @@ afterAll(() => remove());
 
 test('npm start serves from a fresh clone, estimates the time, and builds nothing that ships', async () => {
   const { output, origin } = await started();
-  expect(output).toContain('Compiling the core, unoptimised ...');
+  expect(output).toContain('Compiling the core without optimization ...');
   expect(output).toMatch(/(about \d+ (s|min)|a few seconds) left/);
   expect((await fetch(origin)).status).toBe(200);
   const [listener, other] = await Promise.all([

@@ -124,13 +124,13 @@ impl Bus {
         Self(Core::Shard(Box::new(shard)))
     }
 
-    /// Limits the names of all edges together to `most` bytes, and the number of edges. Call it
+    /// Limits the names of all edges together to `max` bytes, and the number of edges. Call it
     /// before any edge connects.
     #[wasm_bindgen(js_name = setRoom)]
-    pub fn set_room(&mut self, most: usize, edges: usize) {
+    pub fn set_room(&mut self, max: usize, edges: usize) {
         match &mut self.0 {
-            Core::Root(root) => root.core.set_room(most, edges),
-            Core::Shard(shard) => shard.set_room(most, edges),
+            Core::Root(root) => root.core.set_room(max, edges),
+            Core::Shard(shard) => shard.set_room(max, edges),
         }
     }
 
@@ -227,7 +227,7 @@ impl Bus {
     /// Returns the state.
     #[wasm_bindgen(unchecked_return_type = "BusState")]
     pub fn state(&self) -> JsValue {
-        let (deadline, is_settled, is_retired, mark) = match &self.0 {
+        let (deadline, is_settled, is_retired, cursor) = match &self.0 {
             Core::Root(root) => (
                 root.core.poll_timeout(),
                 root.core.is_settled(),
@@ -245,8 +245,8 @@ impl Bus {
             deadline: deadline.map(time),
             is_settled,
             is_retired,
-            epoch: mark.map(|mark| (*mark.epoch).to_owned()),
-            position: mark.map(|mark| number(mark.position)),
+            epoch: cursor.map(|cursor| (*cursor.epoch).to_owned()),
+            position: cursor.map(|cursor| number(cursor.position)),
             attached: self.registry().attached(),
         })
     }

@@ -23,7 +23,7 @@ export type BusCall =
   | { kind: 'wait'; deadline: number | undefined };
 
 /** What a listener received with a frame. */
-export interface Heard {
+export interface ReceivedEvents {
   /** Each event as JSON text. */
   events: string[];
   /** Whether events may have been missed. */
@@ -42,7 +42,7 @@ struct Call {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Received {
+struct ReceivedEvents {
     events: Vec<String>,
     has_missed: bool,
     deadline: Option<f64>,
@@ -67,14 +67,14 @@ impl Listener {
     }
 
     /// Handles a bus frame.
-    #[wasm_bindgen(unchecked_return_type = "Heard")]
+    #[wasm_bindgen(unchecked_return_type = "ReceivedEvents")]
     pub fn receive(&mut self, message: &str, now: f64) -> JsValue {
         let before = self.0.counts().resyncs;
         let events = match self.0.handle_message(message, None, millis(now)) {
             Ok(BusFrame::Events { events, .. }) => texts_of(&events),
             _ => Vec::new(),
         };
-        object(&Received {
+        object(&ReceivedEvents {
             events,
             has_missed: self.0.counts().resyncs != before,
             deadline: self.deadline(),

@@ -54,8 +54,8 @@ export type BusOutput =
   /** A call of a shard to its root. Its number has to be durable before the call is made. */
   | { kind: 'follow'; call: number; text: string }
   /**
-   * A message about a session for a shard; `Bus.told` confirms it. If it `isAwaited`, the request
-   * that caused it is answered afterwards.
+   * A message about a session for a shard; `Bus.confirmed` confirms it. If it `isAwaited`, the
+   * request that caused it is answered afterwards.
    */
   | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
   /** What is stored about the edge has changed: all of it, or as `change` says. */

@@ -12,10 +12,10 @@ export type Posted =
   /** Each event is compact JSON text. */
   | { kind: 'events'; events: string[]; isArray: boolean }
   /**
-   * `code` is a stable name, `problem` its description, `place` the index of the invalid event,
+   * `code` is a stable name, `problem` its description, `index` the index of the invalid event,
    * counted from 0.
    */
-  | { kind: 'wrong'; code: string; problem: string; place: number | undefined };
+  | { kind: 'invalid'; code: string; problem: string; index: number | undefined };
 ";
 
 #[derive(Serialize)]
@@ -29,10 +29,10 @@ enum Posted {
         events: Vec<String>,
         is_array: bool,
     },
-    Wrong {
+    Invalid {
         code: &'static str,
         problem: String,
-        place: Option<usize>,
+        index: Option<usize>,
     },
 }
 
@@ -44,10 +44,10 @@ pub fn posted(body: &[u8]) -> JsValue {
             events: posted.events.iter().map(ServerEvent::to_json).collect(),
             is_array: posted.is_array,
         },
-        Err(error) => Posted::Wrong {
+        Err(error) => Posted::Invalid {
             code: error.code(),
             problem: error.to_string(),
-            place: error.index(),
+            index: error.index(),
         },
     })
 }

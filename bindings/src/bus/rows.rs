@@ -202,7 +202,7 @@ impl fmt::Debug for Rows {
     }
 }
 
-/// The number of a shard and, after a space, which streams it has to let go.
+/// The number of a shard and, after a space, which streams it has to release.
 fn release(shard: u32, claim: &Claim) -> String {
     format!("{shard} {}", claim.to_text())
 }

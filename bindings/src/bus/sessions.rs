@@ -40,7 +40,7 @@ impl Bus {
     }
 
     /// Handles the confirmation of a shard that it has done what a `tell` says.
-    pub fn told(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
+    pub fn confirmed(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
         let call = SessionCall::from_json(text).map_err(refused)?;
         self.root()?.sessions()?.handle_confirmed(shard, &call)
     }

@@ -72,7 +72,7 @@ impl Bus {
 
     /// Returns where to place the next edge of a continent: the number of a shard, or 0 for the
     /// root itself, which holds `own` edges. The shard `full` has refused this edge.
-    pub fn home(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
+    pub fn place(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
         Ok(
             match self.root()?.core.route(continent, own, full.map(ShardId)) {
                 Route::Root => 0,

@@ -8,11 +8,11 @@ use mcp_listen::{client::Options, filter::SubscriptionFilter, limits::Limits};
 
 use crate::{error::coded, number::millis};
 
-/// Returns one event for each list and resource that the filter names, as JSON texts.
-#[wasm_bindgen(js_name = subjectsOf)]
-pub fn subjects_of(filter: &str) -> Result<Vec<String>, JsValue> {
-    let subjects = filter_of(filter)?.subjects();
-    Ok(subjects
+/// Returns one event for each list and resource in a filter, as JSON texts.
+#[wasm_bindgen(js_name = eventsOfFilter)]
+pub fn events_of_filter(filter: &str) -> Result<Vec<String>, JsValue> {
+    let events = filter_of(filter)?.subjects();
+    Ok(events
         .iter()
         .map(mcp_listen::event::ServerEvent::to_json)
         .collect())

@@ -51,8 +51,8 @@ export interface ClientEnd {
   retryAfterMs?: number;
 }
 
-/** An event of a watch. */
-export type ClientNews =
+/** An output of a watch. */
+export type ClientOutput =
   /** The next subscription is requested. */
   | { kind: 'connecting' }
   /**
@@ -66,7 +66,7 @@ export type ClientNews =
 ";
 
 /// A subscription to a server of any revision, over HTTP or on a channel of lines, which is
-/// reopened when it ends: heads, bytes and the time in, requests and news out.
+/// reopened when it ends: heads, bytes and the time in, requests and outputs out.
 #[wasm_bindgen]
 pub struct ClientWatch {
     machine: Watch,
@@ -96,7 +96,7 @@ pub enum ClientApproach {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum Transferring {
+enum TransferOutput {
     Join {},
     Send {
         call: RequestHandle,
@@ -111,7 +111,7 @@ enum Transferring {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum News {
+enum Output {
     Connecting {},
     Live {
         honored: String,
@@ -147,7 +147,7 @@ struct Ended {
 impl ClientWatch {
     /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `hint`, it is on a
     /// channel. `ackMs` limits the wait for an acknowledgment, `silenceMs` the silence over HTTP,
-    /// both in milliseconds; zero sets no limit. `minted` ids have been used before, `random` is
+    /// both in milliseconds; zero sets no limit. `used_ids` ids have been used before, `random` is
     /// drawn from [0, 1).
     #[wasm_bindgen(constructor)]
     #[allow(
@@ -162,13 +162,13 @@ impl ClientWatch {
         #[wasm_bindgen(js_name = silenceMs)] silence_ms: f64,
         #[wasm_bindgen(js_name = isTapped)] is_tapped: bool,
         #[wasm_bindgen(js_name = opensAgain)] opens_again: bool,
-        minted: f64,
+        used_ids: f64,
         random: f64,
         now: f64,
     ) -> Result<Self, JsValue> {
         let options = options(client_info, ack_ms, silence_ms);
         let (bounds, seed) = (options.bounds, random.to_bits());
-        let (filter, ids) = (filter_of(filter)?, Ids::after(millis(minted).0));
+        let (filter, ids) = (filter_of(filter)?, Ids::after(millis(used_ids).0));
         let machine = match hint.map(ServerHint::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),
@@ -185,12 +185,12 @@ impl ClientWatch {
     }
 
     /// Handles a joined channel. `capabilities` are those of the server in a session that another
-    /// owner has begun, as JSON text. `minted` ids have been used on the channel before.
+    /// owner has begun, as JSON text. `used_ids` ids have been used on the channel before.
     pub fn joined(
         &mut self,
         hint: ClientApproach,
         capabilities: Option<String>,
-        minted: f64,
+        used_ids: f64,
         now: f64,
     ) {
         let hint = match (hint.into(), capabilities) {
@@ -198,7 +198,7 @@ impl ClientWatch {
             (_, Some(text)) => ServerHint::Joined(Capabilities::from_json(&text)),
         };
         self.lines = Some(Lines::new(self.bounds.line_bytes));
-        let ids = Ids::after(millis(minted).0);
+        let ids = Ids::after(millis(used_ids).0);
         self.machine.handle_joined(hint, ids, millis(now));
     }
 
@@ -206,15 +206,15 @@ impl ClientWatch {
     #[wasm_bindgen(unchecked_return_type = "ClientTransfer | undefined")]
     pub fn transfer(&mut self) -> JsValue {
         let next = self.machine.poll_action().map(|transfer| match transfer {
-            HttpAction::Send(call, request) => Transferring::Send {
+            HttpAction::Send(call, request) => TransferOutput::Send {
                 call,
                 method: request.method,
                 headers: request.headers,
                 body: request.body,
             },
-            HttpAction::Close(call) => Transferring::Close { call },
+            HttpAction::Close(call) => TransferOutput::Close { call },
         });
-        let join = || self.machine.poll_join().then_some(Transferring::Join {});
+        let join = || self.machine.poll_join().then_some(TransferOutput::Join {});
         optional(next.or_else(join))
     }
 
@@ -282,16 +282,16 @@ impl ClientWatch {
         self.machine.handle_online(millis(now));
     }
 
-    /// Returns the next news; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "ClientNews | undefined")]
-    pub fn news(&mut self, now: f64) -> JsValue {
+    /// Returns the next output; undefined if there is none now.
+    #[wasm_bindgen(unchecked_return_type = "ClientOutput | undefined")]
+    pub fn output(&mut self, now: f64) -> JsValue {
         let state = self.machine.state();
         let was_waiting = std::mem::replace(&mut self.was_waiting, state == State::Waiting);
         if was_waiting && state == State::Connecting {
-            return optional(Some(News::Connecting {}));
+            return optional(Some(Output::Connecting {}));
         }
         let output = self.machine.poll_output(millis(now));
-        optional(output.map(|output| self.news_of(output)))
+        optional(output.map(|output| self.output_of(output)))
     }
 
     /// Whether there is no subscription now: every response has to be closed, except those to the
@@ -301,28 +301,28 @@ impl ClientWatch {
         self.machine.is_ended()
     }
 
-    /// Cancels the subscription: no news follows.
+    /// Cancels the subscription: no output follows.
     pub fn cancel(&mut self) {
         self.machine.cancel();
     }
 
-    fn news_of(&mut self, output: WatchOutput) -> News {
+    fn output_of(&mut self, output: WatchOutput) -> Output {
         match output {
-            WatchOutput::Live { honored, .. } => News::Live {
+            WatchOutput::Live { honored, .. } => Output::Live {
                 honored: honored.to_json(),
                 id: self.machine.id().map(|id| id.raw().to_owned()),
                 version: self.machine.version(),
             },
-            WatchOutput::Changed(event) => News::Changed {
+            WatchOutput::Changed(event) => Output::Changed {
                 event: event.to_json(),
             },
             WatchOutput::Waiting { end, .. } => {
                 self.was_waiting = true;
-                News::Waiting {
+                Output::Waiting {
                     end: self.ended(end),
                 }
             }
-            WatchOutput::Stopped(end) => News::Stopped {
+            WatchOutput::Stopped(end) => Output::Stopped {
                 end: self.ended(end),
             },
         }

@@ -12,10 +12,10 @@ export type PostedEvents =
   /** Each event is compact JSON text; an occurrence has the kind `event`. */
   | { kind: 'events'; events: string[]; isArray: boolean }
   /**
-   * `code` is a stable name, `problem` its description, `place` the index of the invalid event,
+   * `code` is a stable name, `problem` its description, `index` the index of the invalid event,
    * counted from 0.
    */
-  | { kind: 'wrong'; code: string; problem: string; place: number | undefined };
+  | { kind: 'invalid'; code: string; problem: string; index: number | undefined };
 ";
 
 #[derive(Serialize)]
@@ -29,10 +29,10 @@ enum Posted {
         events: Vec<String>,
         is_array: bool,
     },
-    Wrong {
+    Invalid {
         code: &'static str,
         problem: String,
-        place: Option<usize>,
+        index: Option<usize>,
     },
 }
 
@@ -41,10 +41,10 @@ enum Posted {
 pub fn posted_events(body: &[u8]) -> JsValue {
     object(&match events::posted(body) {
         Ok(events::PostedEvents { events, is_array }) => Posted::Events { events, is_array },
-        Err(error) => Posted::Wrong {
+        Err(error) => Posted::Invalid {
             code: error.code(),
             problem: error.to_string(),
-            place: error.index(),
+            index: error.index(),
         },
     })
 }

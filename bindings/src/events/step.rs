@@ -54,7 +54,7 @@ export type EventStep =
   /** Pass it on: it is not about events. */
   | { kind: 'pass' }
   /** Read its body, up to this many bytes and a little more, then call `read`. */
-  | { kind: 'body'; most: number }
+  | { kind: 'body'; max: number }
   /** Authenticate its caller, then call `named`, or refuse it. */
   | { kind: 'caller' }
   /** Find out which of these event types its caller may know of, then call `shown`. */
@@ -87,7 +87,7 @@ pub(super) enum Step {
     },
     Pass,
     Body {
-        most: usize,
+        max: usize,
     },
     Caller,
     AuthorizeList {
@@ -154,7 +154,7 @@ impl From<exchange::Step> for Step {
             exchange::Step::Answer(answer) => Self::Answer {
                 answer: answer.into(),
             },
-            exchange::Step::Body { most } => Self::Body { most },
+            exchange::Step::Body { most } => Self::Body { max: most },
             exchange::Step::Caller => Self::Caller,
             exchange::Step::AuthorizeList { names } => Self::AuthorizeList {
                 names: names.iter().map(|name| name.to_string()).collect(),

@@ -1,7 +1,7 @@
 //! An MCP server on axum that notifies its clients of changes, with the tower layer of mcp-listen.
 
-mod behind;
 mod publish;
+mod server;
 
 use std::{env, error::Error, net::Ipv4Addr};
 
@@ -23,26 +23,25 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let bus = Bus::new();
     let layer = ListenLayer::new(bus.clone(), CAPABILITIES)
         .server_info(r#"{"name":"axum","version":"0.1.0"}"#)
-        // Only programs and pages of this machine may send requests, and only to its loopback
-        // names.
+        // Accepts requests of programs and pages of this machine only, to its loopback names.
         .allow(&[], Some(&["localhost", "127.0.0.1"]))?;
     let app = Router::new()
-        .route("/mcp", any(behind::answer).layer(layer))
+        .route("/mcp", any(server::answer).layer(layer))
         .route("/publish", post(publish::answer).with_state(bus.clone()));
     // axum waits until the last response has ended; each stream ends with its pending notifications
     // and its result.
-    let leaving = async move {
-        asked_to_end().await;
+    let shutdown = async move {
+        shutdown_signal().await;
         bus.close();
     };
     axum::serve(listener, app)
-        .with_graceful_shutdown(leaving)
+        .with_graceful_shutdown(shutdown)
         .await?;
     Ok(())
 }
 
 /// Waits for Ctrl-C or SIGTERM; forever if signals are not available.
-async fn asked_to_end() {
+async fn shutdown_signal() {
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
     };

@@ -1,4 +1,4 @@
-//! `POST /publish`: changes from other programs, such as
+//! `POST /publish` publishes changes from other programs, such as
 //! `{"kind":"resource_updated","uri":"note://todo"}`.
 
 use axum::{
@@ -8,7 +8,7 @@ use axum::{
 };
 use mcp_listen_tower::{Bus, events_in};
 
-/// Publishes one event or several: all of them or none. Programs of this machine may publish, pages
+/// Publishes one or more events: all of them or none. Programs of this machine may publish. Pages
 /// may not: a browser sends `Origin` with every POST of a page.
 ///
 /// # Errors

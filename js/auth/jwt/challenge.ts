@@ -12,7 +12,7 @@ export class Challenge {
   /** @throws ListenError `invalid-options`. */
   constructor(resource: string, scopes: readonly string[]) {
     if (!scopes.every((scope) => SCOPE.test(scope))) {
-      throw new ListenError('invalid-options', 'scopes must be a list of scopes');
+      throw new ListenError('invalid-options', 'scopes must be a list of OAuth scopes');
     }
     this.#fields = [`resource_metadata="${metadataUrl(resource)}"`];
     if (scopes.length > 0) this.#fields.push(`scope="${scopes.join(' ')}"`);

@@ -6,7 +6,7 @@ import {
   jwksCache,
 } from 'jose';
 import { ListenError } from '../../model/error.js';
-import { blameOf } from './token-error.js';
+import { tokenErrorOf } from './token-error.js';
 
 /** The keys of an issuer, fetched from the URL at which it publishes them. */
 export class IssuerKeys {
@@ -42,7 +42,7 @@ export class IssuerKeys {
     try {
       return await this.#current(header, token);
     } catch (error) {
-      if (blameOf(error) !== undefined) throw error;
+      if (tokenErrorOf(error) !== undefined) throw error;
       this.#failedAt = Date.now();
       return this.#last(error)(header, token);
     }
@@ -72,7 +72,7 @@ function urlOf(jwks: string | URL): URL {
   if (url !== undefined && isSafe) return url;
   throw new ListenError(
     'invalid-options',
-    'jwks must be a URL of https (of http for this machine alone), or find keys',
+    'jwks must be an https URL (or http at a loopback address), or a function that finds keys',
   );
 }
 

@@ -6,7 +6,7 @@ import type { Principal, PrincipalAnswer } from '../principal.js';
 import { Challenge } from './challenge.js';
 import { allowed, rightsOf } from './claim-filter.js';
 import { IssuerKeys } from './issuer-keys.js';
-import { blameOf } from './token-error.js';
+import { tokenErrorOf } from './token-error.js';
 
 /** Which tokens are valid, and what they allow. */
 export interface JwtOptions {
@@ -113,15 +113,12 @@ class Authorizer {
     } = options;
     // jose does not check a claim whose option is missing.
     if (!isName(issuer) || !isName(audience)) {
-      throw new ListenError(
-        'invalid-options',
-        'issuer and audience must be texts that are not empty',
-      );
+      throw new ListenError('invalid-options', 'issuer and audience must be non-empty strings');
     }
     if (typ !== undefined && !isName(typ))
-      throw new ListenError('invalid-options', 'typ must be a text that is not empty');
+      throw new ListenError('invalid-options', 'typ must be a non-empty string');
     if (!(clockToleranceMs >= 0))
-      throw new ListenError('invalid-options', 'clockToleranceMs must not be below 0');
+      throw new ListenError('invalid-options', 'clockToleranceMs must be a number of at least 0');
     this.#options = { ...options };
     this.#toleranceMs = clockToleranceMs;
     this.#keys =
@@ -139,25 +136,25 @@ class Authorizer {
   }
 
   async authorize({
-    claims: handed,
+    claims: passed,
     isOpen,
     request,
     requested,
   }: AuthorizeContext): Promise<Authorization> {
-    const token = this.#isGood(handed)
-      ? { claims: handed }
+    const token = this.#isValid(passed)
+      ? { claims: passed }
       : await this.#token(request, isOpen ?? false);
     if ('denied' in token) return token;
     const { claim = 'mcp.listen', groups: groupsOf } = this.#options;
     const rights = rightsOf(token.claims[claim]);
     if (rights === undefined)
-      return this.#challenge.insufficient('The token does not say what its caller may hear');
+      return this.#challenge.insufficient('The token does not state what its caller may receive');
     const groups = groupsOf === undefined ? rights.groups : groupsOf(token.claims);
     return { ...allowed(rights, requested), ...(groups !== undefined && { groups }) };
   }
 
   /** Returns whether `principal` has verified these claims, and they have not expired since. */
-  #isGood(claims: unknown): claims is Claims {
+  #isValid(claims: unknown): claims is Claims {
     const isVerified =
       typeof claims === 'object' && claims !== null && this.#verifiedClaims.has(claims);
     return isVerified && Date.now() < (claims as Claims).exp * 1_000 + this.#toleranceMs;
@@ -169,8 +166,8 @@ class Authorizer {
     try {
       return { claims: await this.#verified(text, isOpen) };
     } catch (error) {
-      const blame = blameOf(error);
-      if (blame !== undefined) return this.#challenge.invalid(blame);
+      const description = tokenErrorOf(error);
+      if (description !== undefined) return this.#challenge.invalid(description);
       throw error;
     }
   }
@@ -186,7 +183,12 @@ class Authorizer {
       requiredClaims: ['exp', 'sub'],
     });
     if (!isName(payload.sub))
-      throw new errors.JWTClaimValidationFailed('"sub" is no name', payload, 'sub', 'invalid');
+      throw new errors.JWTClaimValidationFailed(
+        '"sub" is not a non-empty string',
+        payload,
+        'sub',
+        'invalid',
+      );
     this.#verifiedClaims.add(payload);
     return payload as Claims;
   }

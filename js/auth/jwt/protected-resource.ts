@@ -55,7 +55,7 @@ export function metadataUrl(resource: string): URL {
   if (!isResource(resource)) {
     throw new ListenError(
       'invalid-options',
-      'resource must be a URL of http or https without a fragment',
+      'resource must be an http or https URL without a fragment',
     );
   }
   const { origin, pathname, search } = new URL(resource);

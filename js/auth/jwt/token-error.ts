@@ -2,14 +2,14 @@
  * Returns the error description for the caller if its token caused an error of `jose`; undefined if
  * the source of the keys caused it.
  */
-export function blameOf(error: unknown): string | undefined {
+export function tokenErrorOf(error: unknown): string | undefined {
   const { claim, code } = error as { claim?: unknown; code?: unknown };
-  if (!OF_TOKENS.has(code)) return undefined;
+  if (!TOKEN_ERRORS.has(code)) return undefined;
   if (code === 'ERR_JWT_EXPIRED') return 'The token has expired';
-  return OF_CLAIMS.get(claim) ?? 'The token is not valid';
+  return CLAIM_ERRORS.get(claim) ?? 'The token is not valid';
 }
 
-const OF_TOKENS = new Set<unknown>([
+const TOKEN_ERRORS = new Set<unknown>([
   'ERR_JOSE_ALG_NOT_ALLOWED',
   'ERR_JOSE_NOT_SUPPORTED',
   'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
@@ -21,11 +21,11 @@ const OF_TOKENS = new Set<unknown>([
   'ERR_JWT_INVALID',
 ]);
 
-const OF_CLAIMS = new Map<unknown, string>([
+const CLAIM_ERRORS = new Map<unknown, string>([
   ['aud', 'The token is for another audience'],
-  ['exp', 'The token does not say when it expires'],
-  ['iss', 'The token is of another issuer'],
+  ['exp', 'The token has no expiration time'],
+  ['iss', 'The token was issued by another issuer'],
   ['nbf', 'The token is not valid yet'],
-  ['sub', 'The token names nobody'],
-  ['typ', 'The token is of another type'],
+  ['sub', 'The token has no subject'],
+  ['typ', 'The token has another type'],
 ]);

@@ -14,41 +14,41 @@ export interface ConnectionLease {
  */
 export class NatsConnectionManager {
   readonly #options: ConnectionOptions | undefined;
-  #making: Promise<NatsConnection> | undefined;
+  #opening: Promise<NatsConnection> | undefined;
   /** Resolves once the connection is up. Replaced each time the connection is lost. */
-  #up = deferred();
+  #connected = deferred();
   #lost: Deferred<Error> = deferred();
 
   constructor(server: ConnectionOptions | NatsConnection) {
-    if ('publish' in server) this.#making = this.#watched(server);
+    if ('publish' in server) this.#opening = this.#watched(server);
     else this.#options = server;
   }
 
   /** Returns the connection once it is up. */
-  async hold(): Promise<ConnectionLease> {
-    this.#making ??= this.#make();
-    const connection = await this.#making;
+  async lease(): Promise<ConnectionLease> {
+    this.#opening ??= this.#open();
+    const connection = await this.#opening;
     if (connection.isClosed()) throw new Error('the connection is closed');
-    await this.#up.promise;
+    await this.#connected.promise;
     return { connection, lost: this.#lost.promise };
   }
 
   /** Closes the connection, unless it was given. */
   async close(): Promise<void> {
-    if (this.#options !== undefined) await (await this.#making)?.close();
+    if (this.#options !== undefined) await (await this.#opening)?.close();
   }
 
-  async #make(): Promise<NatsConnection> {
+  async #open(): Promise<NatsConnection> {
     try {
-      return await this.#watched(await connect({ ...OURS, ...this.#options }));
+      return await this.#watched(await connect({ ...DEFAULTS, ...this.#options }));
     } catch (error) {
-      this.#making = undefined;
+      this.#opening = undefined;
       throw error;
     }
   }
 
   async #watched(connection: NatsConnection): Promise<NatsConnection> {
-    this.#up.resolve();
+    this.#connected.resolve();
     void this.#watch(connection);
     return connection;
   }
@@ -56,17 +56,17 @@ export class NatsConnectionManager {
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const { type } of connection.status()) {
       if (type === 'disconnect') this.#lose();
-      if (type === 'reconnect') this.#up.resolve();
+      if (type === 'reconnect') this.#connected.resolve();
     }
     this.#lose();
-    if (this.#options !== undefined) this.#making = undefined;
-    // Callers that wait in `hold` find the connection closed.
-    this.#up.resolve();
+    if (this.#options !== undefined) this.#opening = undefined;
+    // Callers that wait in `lease` find the connection closed.
+    this.#connected.resolve();
   }
 
   #lose(): void {
     const former = this.#lost;
-    this.#up = deferred();
+    this.#connected = deferred();
     this.#lost = deferred();
     former.resolve(new Error('the connection was lost'));
   }
@@ -76,7 +76,7 @@ export class NatsConnectionManager {
  * Options of a connection that we open: it reconnects forever with a short delay, and detects a
  * dead peer within 30 seconds.
  */
-const OURS: ConnectionOptions = {
+const DEFAULTS: ConnectionOptions = {
   maxReconnectAttempts: -1,
   reconnectTimeWait: 250,
   pingInterval: 10_000,

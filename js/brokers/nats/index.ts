@@ -45,9 +45,14 @@ export function natsBus(
   if (!/^[\w-]+$/.test(name)) {
     throw new ListenError(
       'invalid-options',
-      'the name of a bus on NATS has letters, digits, - and _ only',
+      'the name of a bus on NATS may contain only letters, digits, - and _',
     );
   }
-  const line = new NatsConnectionManager(typeof server === 'string' ? { servers: server } : server);
-  return new BrokerBus(new NatsBroker(line, name, { ...retentionOf(options), jetStream }), options);
+  const connections = new NatsConnectionManager(
+    typeof server === 'string' ? { servers: server } : server,
+  );
+  return new BrokerBus(
+    new NatsBroker(connections, name, { ...retentionOf(options), jetStream }),
+    options,
+  );
 }

@@ -22,8 +22,8 @@ export interface JetStreamLogOptions {
 export class JetStreamLog {
   readonly #name: string;
   readonly #options: JetStreamLogOptions;
-  #place: Place | undefined;
-  readonly #sequences = new Thresholds(() => this.#place?.sequence ?? 0);
+  #cursor: Cursor | undefined;
+  readonly #sequences = new Thresholds(() => this.#cursor?.sequence ?? 0);
 
   constructor(name: string, options: JetStreamLogOptions) {
     this.#name = name;
@@ -32,7 +32,7 @@ export class JetStreamLog {
 
   /** Whether the stream was ever followed. */
   get isKnown(): boolean {
-    return this.#place !== undefined;
+    return this.#cursor !== undefined;
   }
 
   /** Creates the stream if it does not exist. An existing stream keeps its configuration. */
@@ -58,51 +58,58 @@ export class JetStreamLog {
     try {
       await client.publish(this.#name, events);
     } catch (error) {
-      if (!hasNobody(error)) throw error;
+      if (!hasNoResponders(error)) throw error;
       await this.provide(manager);
       await client.publish(this.#name, events);
     }
   }
 
-  /** Follows the stream from the last position, until `left` aborts. */
-  async follow(manager: JetStreamManager, ear: BrokerListener, left: AbortSignal): Promise<void> {
-    const { isWhole, place } = this.#resume(await this.provide(manager));
-    const from = { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: place.sequence + 1 };
+  /** Follows the stream from the last position, until `stopped` aborts. */
+  async follow(
+    manager: JetStreamManager,
+    listener: BrokerListener,
+    stopped: AbortSignal,
+  ): Promise<void> {
+    const { isWhole, cursor } = this.#resume(await this.provide(manager));
+    const from = {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: cursor.sequence + 1,
+    };
     const consumer = await manager.jetstream().consumers.get(this.#name, from);
-    if (left.aborted) return;
+    if (stopped.aborted) return;
     // Set only now: if following fails before `onReady`, the next attempt must still report the
     // gap.
-    this.#place = place;
-    ear.onReady(isWhole);
-    const callback = (message: JsMsg): void => this.#take(place, message, ear);
+    this.#cursor = cursor;
+    listener.onReady(isWhole);
+    const callback = (message: JsMsg): void => this.#handleMessage(cursor, message, listener);
     const messages = await consumer.consume({ callback, abort_on_missing_resource: true });
     try {
-      await Promise.race([untilAborted(left), messages.closed().then(gone)]);
+      await Promise.race([untilAborted(stopped), messages.closed().then(throwGone)]);
     } finally {
       messages.stop();
     }
   }
 
   /** Resolves when everything that the stream contains at the time of the call was received. */
-  async heardAll(manager: JetStreamManager): Promise<void> {
+  async receivedAll(manager: JetStreamManager): Promise<void> {
     const { state } = await manager.streams.info(this.#name);
     await this.#sequences.reached(state.last_seq);
   }
 
-  #resume({ created, state }: StreamInfo): { isWhole: boolean; place: Place } {
-    const former = this.#place;
-    const holds =
+  #resume({ created, state }: StreamInfo): { isWhole: boolean; cursor: Cursor } {
+    const former = this.#cursor;
+    const isContiguous =
       former?.created === created &&
       former.sequence <= state.last_seq &&
       former.sequence + 1 >= state.first_seq;
-    const place = holds ? former : { created, sequence: state.last_seq };
-    return { isWhole: holds, place };
+    const cursor = isContiguous ? former : { created, sequence: state.last_seq };
+    return { isWhole: isContiguous, cursor };
   }
 
-  #take(place: Place, message: JsMsg, ear: BrokerListener): void {
-    if (message.seq !== place.sequence + 1) ear.onGap();
-    place.sequence = message.seq;
-    ear.onEvents(message.string());
+  #handleMessage(cursor: Cursor, message: JsMsg, listener: BrokerListener): void {
+    if (message.seq !== cursor.sequence + 1) listener.onGap();
+    cursor.sequence = message.seq;
+    listener.onEvents(message.string());
     this.#sequences.check();
   }
 }
@@ -119,9 +126,9 @@ export async function jetStreamOf(
   try {
     return await jetstreamManager(connection);
   } catch (error) {
-    const isThere =
-      codeOf(error) !== JetStreamApiCodes.JetStreamNotEnabledForAccount && !hasNobody(error);
-    if (isNeeded || isThere) throw error;
+    const isAvailable =
+      codeOf(error) !== JetStreamApiCodes.JetStreamNotEnabledForAccount && !hasNoResponders(error);
+    if (isNeeded || isAvailable) throw error;
     return undefined;
   }
 }
@@ -131,18 +138,19 @@ function codeOf(error: unknown): number | undefined {
 }
 
 /** Returns whether the request had no responders. */
-function hasNobody(error: unknown): boolean {
+function hasNoResponders(error: unknown): boolean {
   return (
-    error instanceof errors.NoRespondersError || (error instanceof Error && hasNobody(error.cause))
+    error instanceof errors.NoRespondersError ||
+    (error instanceof Error && hasNoResponders(error.cause))
   );
 }
 
-function gone(error: unknown): never {
+function throwGone(error: unknown): never {
   throw error instanceof Error ? error : new Error('the stream is gone');
 }
 
 /** The position in a stream. */
-interface Place {
+interface Cursor {
   /** When the stream was created: identifies it among streams with the same name. */
   created: string;
   sequence: number;

@@ -14,83 +14,91 @@ export interface NatsBrokerOptions extends JetStreamLogOptions {
 
 /** A broker on a NATS subject that keeps its events in a JetStream stream, if one is available. */
 export class NatsBroker implements Broker {
-  readonly #line: NatsConnectionManager;
+  readonly #connections: NatsConnectionManager;
   readonly #subject: string;
   readonly #wantsJetStream: boolean | undefined;
   readonly #log: JetStreamLog;
   /** The JetStream manager of each connection, by its `lost` promise. */
-  readonly #found = new WeakMap<Promise<Error>, Promise<JetStreamManager | undefined>>();
+  readonly #managers = new WeakMap<Promise<Error>, Promise<JetStreamManager | undefined>>();
 
-  constructor(line: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
-    this.#line = line;
+  constructor(connections: NatsConnectionManager, name: string, options: NatsBrokerOptions) {
+    this.#connections = connections;
     this.#subject = name;
     this.#wantsJetStream = options.jetStream;
     this.#log = new JetStreamLog(name, options);
   }
 
-  async publish(events: string, late: AbortSignal): Promise<void> {
-    const hold = await this.#line.hold();
-    if (late.aborted) throw new Error('the server is away');
-    await unless(hold.lost, this.#send(hold, events));
+  async publish(events: string, timeout: AbortSignal): Promise<void> {
+    const lease = await this.#connections.lease();
+    if (timeout.aborted) throw new Error('the publish timed out before the server reconnected');
+    await unless(lease.lost, this.#send(lease, events));
   }
 
-  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
-    const hold = await this.#line.hold();
-    const over = Promise.race([untilAborted(signal), hold.lost]);
-    const left = new AbortController();
-    void over.then(() => left.abort());
-    await unless(over, this.#followOn(hold, ear, left.signal));
+  async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
+    const lease = await this.#connections.lease();
+    const ended = Promise.race([untilAborted(signal), lease.lost]);
+    const stopped = new AbortController();
+    void ended.then(() => stopped.abort());
+    await unless(ended, this.#followOn(lease, listener, stopped.signal));
   }
 
   async settle(): Promise<void> {
-    const hold = await this.#line.hold();
-    const manager = await this.#jetStream(hold);
-    if (manager !== undefined) await this.#log.heardAll(manager);
+    const lease = await this.#connections.lease();
+    const manager = await this.#jetStream(lease);
+    if (manager !== undefined) await this.#log.receivedAll(manager);
     // The server replies in order: everything that it sent before the reply has been received.
-    else await hold.connection.flush();
+    else await lease.connection.flush();
   }
 
   close(): Promise<void> {
-    return this.#line.close();
+    return this.#connections.close();
   }
 
-  async #send(hold: ConnectionLease, events: string): Promise<void> {
-    const manager = await this.#jetStream(hold);
+  async #send(lease: ConnectionLease, events: string): Promise<void> {
+    const manager = await this.#jetStream(lease);
     if (manager !== undefined) return this.#log.append(manager, events);
-    hold.connection.publish(this.#subject, events);
+    lease.connection.publish(this.#subject, events);
     // The server replies in order: it has processed the message before the flush.
-    await hold.connection.flush();
+    await lease.connection.flush();
   }
 
-  /** Follows until `left` aborts. Does nothing if `left` has aborted before. */
-  async #followOn(hold: ConnectionLease, ear: BrokerListener, left: AbortSignal): Promise<void> {
-    const manager = await this.#jetStream(hold);
-    if (manager === undefined) await this.#listen(hold.connection, ear, left);
-    else await this.#log.follow(manager, ear, left);
+  /** Follows until `stopped` aborts. Does nothing if it has aborted before. */
+  async #followOn(
+    lease: ConnectionLease,
+    listener: BrokerListener,
+    stopped: AbortSignal,
+  ): Promise<void> {
+    const manager = await this.#jetStream(lease);
+    if (manager === undefined) await this.#listen(lease.connection, listener, stopped);
+    else await this.#log.follow(manager, listener, stopped);
   }
 
   /**
    * Follows the subject without a log: events that are published while there is no subscription are
    * lost.
    */
-  async #listen(connection: NatsConnection, ear: BrokerListener, left: AbortSignal): Promise<void> {
+  async #listen(
+    connection: NatsConnection,
+    listener: BrokerListener,
+    stopped: AbortSignal,
+  ): Promise<void> {
     const refused = deferred<Error>();
     const callback = (error: Error | null, message: { string(): string }): void =>
-      error === null ? ear.onEvents(message.string()) : refused.resolve(error);
+      error === null ? listener.onEvents(message.string()) : refused.resolve(error);
     const subscription = connection.subscribe(this.#subject, { callback });
     try {
       await unless(refused.promise, connection.flush());
-      if (!left.aborted) ear.onReady(false);
-      await unless(refused.promise, untilAborted(left));
+      if (!stopped.aborted) listener.onReady(false);
+      await unless(refused.promise, untilAborted(stopped));
     } finally {
       subscription.unsubscribe();
     }
   }
 
-  #jetStream(hold: ConnectionLease): Promise<JetStreamManager | undefined> {
+  #jetStream(lease: ConnectionLease): Promise<JetStreamManager | undefined> {
     if (this.#wantsJetStream === false) return Promise.resolve(undefined);
-    const found = this.#found.get(hold.lost) ?? this.#find(hold);
-    this.#found.set(hold.lost, found);
+    const found = this.#managers.get(lease.lost) ?? this.#find(lease);
+    this.#managers.set(lease.lost, found);
     return found;
   }
 
@@ -107,7 +115,7 @@ export class NatsBroker implements Broker {
       if (manager !== undefined) await this.#log.provide(manager);
       return manager;
     } catch (error) {
-      this.#found.delete(lost);
+      this.#managers.delete(lost);
       throw error;
     }
   }

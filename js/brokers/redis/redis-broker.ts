@@ -20,8 +20,8 @@ export class RedisBroker implements Broker {
   readonly #counter: string;
   readonly #window: string;
   #writer: Connection | undefined;
-  #place: Place | undefined;
-  readonly #numbers = new Thresholds(() => this.#place?.number ?? 0);
+  #cursor: Cursor | undefined;
+  readonly #numbers = new Thresholds(() => this.#cursor?.number ?? 0);
 
   /** @param window - the least number of entries that the stream keeps. */
   constructor(client: RedisClient, name: string, window: number) {
@@ -32,22 +32,22 @@ export class RedisBroker implements Broker {
     this.#window = String(window);
   }
 
-  async publish(events: string, late: AbortSignal): Promise<void> {
+  async publish(events: string, timeout: AbortSignal): Promise<void> {
     this.#writer ??= this.#openWriter();
     const append = { keys: [this.#stream, this.#counter], arguments: [events, this.#window] };
-    await this.#writer.withAbortSignal(late).eval(APPEND, append);
+    await this.#writer.withAbortSignal(timeout).eval(APPEND, append);
   }
 
-  async follow(ear: BrokerListener, signal: AbortSignal): Promise<void> {
+  async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
     const reader = this.#open({ socket: this.#socket(false) });
-    const leave = (): void => reader.destroy();
-    signal.addEventListener('abort', leave);
+    const stop = (): void => reader.destroy();
+    signal.addEventListener('abort', stop);
     try {
       await reader.connect();
-      ear.onReady(await this.#resume(reader));
-      while (!signal.aborted) await this.#read(reader, ear);
+      listener.onReady(await this.#resume(reader));
+      while (!signal.aborted) await this.#read(reader, listener);
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', stop);
       reader.destroy();
     }
   }
@@ -67,9 +67,9 @@ export class RedisBroker implements Broker {
    */
   async #resume(reader: Connection): Promise<boolean> {
     const server = await serverOf(reader);
-    const former = this.#place;
-    if (former === undefined || !(await this.#holds(reader, former))) {
-      this.#place = await this.#end(reader, server);
+    const former = this.#cursor;
+    if (former === undefined || !(await this.#hasEntriesAfter(reader, former))) {
+      this.#cursor = await this.#lastEntry(reader, server);
       return false;
     }
     const isSame = server !== undefined && server === former.server;
@@ -79,12 +79,12 @@ export class RedisBroker implements Broker {
   }
 
   /** Returns whether the entries after a position can be read. */
-  async #holds(reader: Connection, { id, number }: Place): Promise<boolean> {
+  async #hasEntriesAfter(reader: Connection, { id, number }: Cursor): Promise<boolean> {
     if (Number(await reader.get(this.#counter)) === number) return true;
     return (await reader.xRange(this.#stream, id, id))?.length === 1;
   }
 
-  async #end(reader: Connection, server: string | undefined): Promise<Place> {
+  async #lastEntry(reader: Connection, server: string | undefined): Promise<Cursor> {
     const [entries, number] = await reader
       .multi()
       .xRevRange(this.#stream, '+', '-', { COUNT: 1 })
@@ -93,26 +93,30 @@ export class RedisBroker implements Broker {
     return { id: entries?.[0]?.id ?? '0-0', number: Number(number ?? 0), server };
   }
 
-  async #read(reader: Connection, ear: BrokerListener): Promise<void> {
-    const place = this.#place as Place;
+  async #read(reader: Connection, listener: BrokerListener): Promise<void> {
+    const cursor = this.#cursor as Cursor;
     const streams = await reader.xRead(
-      { key: this.#stream, id: place.id },
+      { key: this.#stream, id: cursor.id },
       { COUNT: BATCH, BLOCK: BLOCK_MS },
     );
     for (const { id, message } of streams?.[0]?.messages ?? []) {
-      place.id = id;
-      this.#take(place, message, ear);
+      cursor.id = id;
+      this.#handleEntry(cursor, message, listener);
     }
     this.#numbers.check();
   }
 
   /** Handles an entry. Entries of other writers have no number and are not counted. */
-  #take(place: Place, { events = '', number }: Record<string, string>, ear: BrokerListener): void {
+  #handleEntry(
+    cursor: Cursor,
+    { events = '', number }: Record<string, string>,
+    listener: BrokerListener,
+  ): void {
     if (number !== undefined) {
-      if (Number(number) !== place.number + 1) ear.onGap();
-      place.number = Number(number);
+      if (Number(number) !== cursor.number + 1) listener.onGap();
+      cursor.number = Number(number);
     }
-    ear.onEvents(events);
+    listener.onEvents(events);
   }
 
   /**
@@ -141,7 +145,7 @@ export class RedisBroker implements Broker {
 type Connection = ReturnType<typeof createClient>;
 
 /** The position in the stream. */
-interface Place {
+interface Cursor {
   /** The id of the last entry. */
   id: string;
   /** The number of the last entry. */

@@ -61,9 +61,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   readonly #rows = new MemorySessionTable();
   #log: RecentEvents;
   #core: Bus;
-  #life = generation();
-  #links = new Map<number, AttachmentListener>();
-  readonly #feeds = new Set<FanoutSink>();
+  #generation = generation();
+  #listeners = new Map<number, AttachmentListener>();
+  readonly #sinks = new Set<FanoutSink>();
   readonly #onError: (error: Error) => void;
   readonly #retention: RetentionOptions;
   readonly #openEvents: EventLogMaker | undefined;
@@ -91,7 +91,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
     this.#core = newBus(this.#log, this.#rows);
     this.sessions = new MemorySessions(this.#rows, {
       core: () => this.#bus,
-      heed: () => this.heed(),
+      retainEvents: () => this.retainEvents(),
       flush: () => this.#flush(),
     });
   }
@@ -113,47 +113,47 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   }
 
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const tell = (event: ServerEvent): void => listener(event as Known);
-    const link: AttachmentListener = {
-      receive: (frame) => {
-        for (const event of eventsIn(frame)) tell(JSON.parse(event) as ServerEvent);
+    const emit = (event: ServerEvent): void => listener(event as Known);
+    const attachment: AttachmentListener = {
+      onFrame: (frame) => {
+        for (const event of eventsIn(frame)) emit(JSON.parse(event) as ServerEvent);
       },
-      lost: (error) => {
+      onLost: (error) => {
         if ((error as ListenError).code === 'bus-released') return;
-        connection = this.#join(textOf(FixedText.FollowEverything), link);
+        connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
         // Changed resources cannot be determined; the lists can be named.
-        for (const event of LISTS) tell(event);
+        for (const event of LISTS) emit(event);
       },
     };
-    let connection = this.#join(textOf(FixedText.FollowEverything), link);
+    let connection = this.#connect(textOf(FixedText.FollowEverything), attachment);
     return () => {
-      this.#renew();
-      connection.leave();
+      this.#ensureCurrent();
+      connection.close();
     };
   }
 
   /** @internal */
-  connect(frame: string, link: AttachmentListener): BusConnection {
-    return this.#join(frame, link);
+  connect(frame: string, listener: AttachmentListener): BusConnection {
+    return this.#connect(frame, listener);
   }
 
   /** @internal */
-  feed(feed: FanoutSink): () => void {
-    this.#feeds.add(feed);
-    return () => void this.#feeds.delete(feed);
+  subscribeAll(sink: FanoutSink): () => void {
+    this.#sinks.add(sink);
+    return () => void this.#sinks.delete(sink);
   }
 
-  /** Called before a session begins. From then on the log must not miss an event. */
-  protected heed(): void {}
+  /** Called before a session begins: from then on the log must not miss an event. */
+  protected retainEvents(): void {}
 
   /** Number of attached streams and listeners. */
   get attached(): number {
-    return this.fed + this.#bus.state().attached;
+    return this.streams + this.#bus.state().attached;
   }
 
   /** Number of streams that sinks feed. */
-  protected get fed(): number {
-    return [...this.#feeds].reduce((fed, { streams }) => fed + streams, 0);
+  protected get streams(): number {
+    return [...this.#sinks].reduce((sum, { streams }) => sum + streams, 0);
   }
 
   /** Delivers events, as the core writes them, to all streams and listeners. */
@@ -161,24 +161,24 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
     for (const text of texts) this.#publish(text);
     for (let first = 0; first < texts.length; first += BATCH) {
       const batch = texts.slice(first, first + BATCH).join('\n');
-      this.#eachFeed((feed) => feed.publish(batch));
+      this.#eachSink((sink) => sink.publish(batch));
     }
   }
 
   /** Handles the loss of events on their way here: missed events can no longer be determined. */
   protected gap(): void {
-    this.#beginAnew(new ListenError('bus-lost', 'events may have been missed'));
-    this.#eachFeed((feed) => feed.gap());
+    this.#reset(new ListenError('bus-lost', 'events may have been missed'));
+    this.#eachSink((sink) => sink.gap());
   }
 
   /** Ends streams without a result, because no more events follow. */
   protected end(): void {
-    this.#beginAnew(new ListenError('bus-released', 'the bus is closed'));
-    this.#eachFeed((feed) => feed.release());
+    this.#reset(new ListenError('bus-released', 'the bus is closed'));
+    this.#eachSink((sink) => sink.release());
   }
 
   get #bus(): Bus {
-    this.#renew();
+    this.#ensureCurrent();
     return this.#core;
   }
 
@@ -186,9 +186,9 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
    * A new instance of the core does not have this bus, so missed events can no longer be
    * determined.
    */
-  #renew(): void {
-    if (this.#life !== generation())
-      this.#beginAnew(new ListenError('bus-lost', 'the core has begun anew'));
+  #ensureCurrent(): void {
+    if (this.#generation !== generation())
+      this.#reset(new ListenError('bus-lost', 'the core was reset'));
   }
 
   async #emit(text: string): Promise<EventReceipt> {
@@ -202,7 +202,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
 
   /** The log of occurrences; it is empty after the bus was reset. */
   get #store(): EventStore {
-    this.#renew();
+    this.#ensureCurrent();
     const reset = (): void => {
       this.#occurrences = undefined;
     };
@@ -215,8 +215,8 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
     this.deliver(events.map(eventText));
   }
 
-  #eachFeed(action: (feed: FanoutSink) => void): void {
-    for (const feed of [...this.#feeds]) this.#guarded(() => action(feed));
+  #eachSink(action: (sink: FanoutSink) => void): void {
+    for (const sink of [...this.#sinks]) this.#guarded(() => action(sink));
   }
 
   #guarded(action: () => void): void {
@@ -228,14 +228,14 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   }
 
   /** Replaces the log by one with a new epoch, so no stream resumes from its former position. */
-  #beginAnew(why: ListenError): void {
-    const links = this.#links;
-    this.#links = new Map();
+  #reset(reason: ListenError): void {
+    const listeners = this.#listeners;
+    this.#listeners = new Map();
     this.#log = new RecentEvents(this.#retention);
     this.#occurrences = undefined;
     this.#core = newBus(this.#log, this.#rows);
-    this.#life = generation();
-    for (const link of links.values()) this.#guarded(() => link.lost(why));
+    this.#generation = generation();
+    for (const listener of listeners.values()) this.#guarded(() => listener.onLost(reason));
   }
 
   #publish(text: string): void {
@@ -247,28 +247,28 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   }
 
   #send(edge: number, frame: string): void {
-    this.#guarded(() => this.#links.get(edge)?.receive(frame));
+    this.#guarded(() => this.#listeners.get(edge)?.onFrame(frame));
   }
 
-  #join(frame: string, link: AttachmentListener): BusConnection {
+  #connect(frame: string, listener: AttachmentListener): BusConnection {
     const edge = this.#bus.connect(undefined, undefined, 0);
-    const links = this.#links.set(edge, link);
+    const listeners = this.#listeners.set(edge, listener);
     // After a reset, edge numbers are assigned again to other connections.
-    const ifHeld = (action: () => void): void => {
-      this.#renew();
-      if (links === this.#links) action();
+    const ifCurrent = (action: () => void): void => {
+      this.#ensureCurrent();
+      if (listeners === this.#listeners) action();
     };
-    this.#take(edge, frame);
+    this.#handleFrame(edge, frame);
     return {
-      send: (frame) => ifHeld(() => this.#take(edge, frame)),
-      leave: () => {
-        ifHeld(() => this.#leave(edge));
+      send: (frame) => ifCurrent(() => this.#handleFrame(edge, frame)),
+      close: () => {
+        ifCurrent(() => this.#leave(edge));
         return true;
       },
     };
   }
 
-  #take(edge: number, frame: string): void {
+  #handleFrame(edge: number, frame: string): void {
     const received = this.#bus.receive(edge, frame, performance.now());
     if (received.kind === 'released') this.#release(edge);
     if (received.kind !== 'followed') return;
@@ -287,22 +287,23 @@ export class InMemoryBus implements AttachableBus, EventPublisher {
   }
 
   /**
-   * Releases an edge. `comesBack`: the stream of its session is attached on another connection too.
+   * Releases an edge. `reattaches`: the stream of its session is attached on another connection
+   * too.
    */
-  #release(edge: number, comesBack = false): void {
-    const link = this.#links.get(edge);
+  #release(edge: number, reattaches = false): void {
+    const listener = this.#listeners.get(edge);
     this.#leave(edge);
-    const why = comesBack
+    const reason = reattaches
       ? new ListenError('bus-lost', 'the stream is attached on another connection')
       : new ListenError(
           'bus-released',
-          'the session is over, or a newer stream of it has taken over',
+          'the session has ended, or a newer stream has replaced this one',
         );
-    this.#guarded(() => link?.lost(why));
+    this.#guarded(() => listener?.onLost(reason));
   }
 
   #leave(edge: number): void {
-    if (this.#links.delete(edge)) this.#bus.disconnect(edge, performance.now());
+    if (this.#listeners.delete(edge)) this.#bus.disconnect(edge, performance.now());
   }
 }
 

@@ -79,9 +79,9 @@ export class MemorySessionTable implements SessionRows {
   totals(): { named: SessionTotals; unnamed: SessionTotals } {
     const totals = { named: { sessions: 0, bytes: 0 }, unnamed: { sessions: 0, bytes: 0 } };
     for (const { isNamed, uriBytes } of this.#rows.values()) {
-      const of = isNamed ? totals.named : totals.unnamed;
-      of.sessions += 1;
-      of.bytes += uriBytes;
+      const sum = isNamed ? totals.named : totals.unnamed;
+      sum.sessions += 1;
+      sum.bytes += uriBytes;
     }
     return totals;
   }

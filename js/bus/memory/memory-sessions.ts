@@ -9,7 +9,7 @@ export interface SessionBus {
   /** Returns its core. */
   core(): Bus;
   /** From now on the log must not miss an event. */
-  heed(): void;
+  retainEvents(): void;
   /** Performs the outputs of the core after a change of a session. */
   flush(): void;
 }
@@ -36,7 +36,7 @@ export class MemorySessions implements SessionStore {
 
   async begin(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
     const id = newSessionId();
-    this.#bus.heed();
+    this.#bus.retainEvents();
     const now = performance.now();
     this.#sweep(now);
     const [text, bounds] = [JSON.stringify(session), JSON.stringify(limits)];
@@ -45,7 +45,7 @@ export class MemorySessions implements SessionStore {
     return hasBegun ? id : undefined;
   }
 
-  async mayBe(id: string): Promise<boolean> {
+  async mayExist(id: string): Promise<boolean> {
     return this.#rows.has(id);
   }
 

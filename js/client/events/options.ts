@@ -56,7 +56,7 @@ export interface EventWatchOptions
   /**
    * Called with each event, one at a time and in order. The cursor moves on once the returned
    * promise has resolved. If it rejects, `onError` is called, and the event is passed on again
-   * after a while. An event may come more than once: `eventId` tells.
+   * after a while. An event may be delivered more than once, with the same `eventId`.
    */
   onEvent: (event: EventOccurrence) => unknown;
   /**
@@ -66,9 +66,17 @@ export interface EventWatchOptions
   onGap: (gap: EventGap) => unknown;
   /** Called when the server has ended the subscription. The watch has stopped then. */
   onTerminated: (error: EventError) => unknown;
-  /** Closes the watch when aborted. */
+  /**
+   * Closes the watch when aborted.
+   *
+   * @default undefined
+   */
   signal?: AbortSignal;
-  /** Called when a handler fails, and with every error of the server or the connection. */
+  /**
+   * Called when a handler fails, and with every error of the server or the connection.
+   *
+   * @default undefined
+   */
   onError?: (error: ListenError) => void;
 }
 

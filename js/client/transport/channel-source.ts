@@ -26,26 +26,26 @@ export class ChannelSource extends CoreSource {
     this.#joins += 1;
     const joins = this.#joins;
     // Ignores input that arrives late from a channel that this source has left.
-    const at = <T>(input: (machine: ClientWatch, time: number) => T) =>
+    const pass = <T>(input: (machine: ClientWatch, time: number) => T) =>
       joins === this.#joins ? this.at(input) : undefined;
     const gone = (cause?: unknown) =>
-      at((machine, time) => {
+      pass((machine, time) => {
         this.cause = cause;
         machine.finish(0, time);
       });
     const member = this.#channel.join({
-      receive: (lines) => at((machine, time) => machine.receive(0, lines, time)) ?? false,
+      receive: (lines) => pass((machine, time) => machine.receive(0, lines, time)) ?? false,
       gone,
-      refused: (status) => void at((machine, time) => machine.head(0, status, '', time)),
+      refused: (status) => void pass((machine, time) => machine.head(0, status, '', time)),
     });
     this.#member = member;
     if (member === undefined) gone();
     else
-      at((machine, time) => {
+      pass((machine, time) => {
         machine.joined(
           approach(member, this.#options),
           member.capabilities,
-          reserved(this.#channel),
+          reserveIds(this.#channel),
           time,
         );
       });
@@ -81,11 +81,11 @@ function approach(
 }
 
 /** Reserves a range of request ids, so that the subscriptions of one channel do not share ids. */
-function reserved(channel: ListenChannel): number {
-  const first = taken.get(channel) ?? 0;
-  taken.set(channel, first + IDS_EACH);
+function reserveIds(channel: ListenChannel): number {
+  const first = reservedIds.get(channel) ?? 0;
+  reservedIds.set(channel, first + IDS_PER_SUBSCRIPTION);
   return first;
 }
 
-const IDS_EACH = 10_000;
-const taken = new WeakMap<ListenChannel, number>();
+const IDS_PER_SUBSCRIPTION = 10_000;
+const reservedIds = new WeakMap<ListenChannel, number>();

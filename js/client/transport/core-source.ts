@@ -5,7 +5,7 @@ import type { CoreEnd } from '../../model/subscription-error.js';
 import { deferred } from '../../timing/deferred.js';
 import {
   type ClientApproach,
-  type ClientNews,
+  type ClientOutput,
   type ClientTransfer,
   ClientWatch,
 } from '../../wasm/client/bindings.js';
@@ -17,7 +17,7 @@ import { type ClientListenOptions, DEFAULTS, infoOf } from '../options.js';
 export type Outgoing = Extract<ClientTransfer, { kind: 'send' }>;
 
 /** A change of state of a subscription, or an event that it received. */
-export type News =
+export type SourceEvent =
   | { kind: 'connecting' }
   | {
       kind: 'live';
@@ -33,7 +33,7 @@ export type News =
  * output.
  */
 export abstract class CoreSource {
-  /** Called when there may be news. */
+  /** Called when there may be an event. */
   wake = (): void => {};
   /** The last network error: the cause of a lost subscription. */
   protected cause: unknown;
@@ -44,64 +44,62 @@ export abstract class CoreSource {
   #machine: ClientWatch | undefined;
   readonly #timer = new WakeTimer(() => this.at((machine, time) => machine.timeout(time)));
   readonly #log: ClientListenOptions['onMessage'];
-  readonly #leaveCore: () => void;
+  readonly #removeResetListener: () => void;
   /** The error of the trap, if the core trapped. */
   #trap: Error | undefined;
-  /** The final news of a subscription that ended because the core trapped. */
-  #lapsed: News | undefined;
+  /** The final event of a subscription that ended because the core trapped. */
+  #finalEvent: SourceEvent | undefined;
   /** Whether there are no requests to abort and no channel to leave. */
   #isReleased = true;
 
   /**
-   * Without `way` the subscription runs on a channel. With `opensAgain` it reopens whenever it
-   * ends.
+   * Without `approach` the subscription runs on a channel. With `opensAgain` it reopens whenever
+   * it ends.
    */
   constructor(
     filter: string,
-    way: ClientApproach | undefined,
+    approach: ClientApproach | undefined,
     options: ClientListenOptions,
     opensAgain: boolean,
   ) {
     const { ackTimeoutMs, maxSilenceMs } = { ...DEFAULTS, ...options };
     const limits = [ackTimeoutMs, maxSilenceMs] as const;
-    const isTapped = options.onMessage !== undefined;
+    const isLogged = options.onMessage !== undefined;
     const info = infoOf(options);
     // Ids continue in a new range after a reset: the server may not know yet that the requests of
     // the previous instance are over.
-    const minted = clientGuard.generation * IDS_A_LIFE;
+    const usedIds = clientGuard.generation * IDS_PER_INSTANCE;
     this.#machine = calling(
       () =>
         new ClientWatch(
           filter,
-          way,
+          approach,
           info,
           ...limits,
-          isTapped,
+          isLogged,
           opensAgain,
-          minted,
+          usedIds,
           Math.random(),
           now(),
         ),
     );
     this.#log = options.onMessage;
     const { promise, resolve } = deferred();
-    this.#leaveCore = clientGuard.onReset((error) => {
+    this.#removeResetListener = clientGuard.onReset((error) => {
       this.#trap ??= error;
       resolve();
     });
     // Runs later in the context of this listener, not in that of the request that called the core.
-    void promise.then(() => this.#lapse());
+    void promise.then(() => this.#handleTrap());
   }
 
-  /**
-   * Takes the next news. Returns undefined if there is none now; `wake` is called when there is.
-   */
-  news(): News | undefined {
-    const told = this.#ask((machine) => machine.news(now()));
-    if (told === undefined) return this.#lapsed;
-    const news = this.#read(told);
+  /** Returns the next event; undefined if there is none now: `wake` is called when there is. */
+  next(): SourceEvent | undefined {
+    const output = this.#call((machine) => machine.output(now()));
+    if (output === undefined) return this.#finalEvent;
+    const event = this.#read(output);
     this.pump();
-    return news;
+    return event;
   }
 
   /** Handles the return of the network. */
@@ -111,9 +109,9 @@ export abstract class CoreSource {
 
   /** Ends the subscription and notifies the server. */
   close(): void {
-    this.#ask((machine) => machine.cancel());
+    this.#call((machine) => machine.cancel());
     this.pump();
-    this.#leaveCore();
+    this.#removeResetListener();
     const machine = this.#machine;
     if (machine === undefined) return;
     this.#machine = undefined;
@@ -139,18 +137,18 @@ export abstract class CoreSource {
 
   /** Passes input to the core with the current time, and handles its output. */
   protected at<T>(input: (machine: ClientWatch, time: number) => T): T | undefined {
-    const answer = this.#ask((machine) => input(machine, now()));
+    const answer = this.#call((machine) => input(machine, now()));
     this.pump();
     return answer;
   }
 
-  /** Handles the output of the core, and wakes the reader of the news. */
+  /** Handles the output of the core, and wakes the reader of the events. */
   protected pump(): void {
-    this.#ask((machine) => this.#pump(machine));
+    this.#call((machine) => this.#pump(machine));
   }
 
   #pump(machine: ClientWatch): void {
-    this.#tell(machine);
+    this.#logMessages(machine);
     const { isEnded } = machine;
     const ends = isEnded && !this.#isReleased;
     this.#isReleased = isEnded;
@@ -163,33 +161,33 @@ export abstract class CoreSource {
   }
 
   /** Calls the core. Returns undefined if the source is closed, or if the core has trapped. */
-  #ask<T>(question: (machine: ClientWatch) => T): T | undefined {
+  #call<T>(call: (machine: ClientWatch) => T): T | undefined {
     if (this.#machine === undefined) return undefined;
     try {
-      return question(this.#machine);
+      return call(this.#machine);
     } catch (error) {
       if (!clientGuard.isTrapError(error)) throw error;
       this.#trap ??= error as Error;
-      this.#lapse();
+      this.#handleTrap();
       return undefined;
     }
   }
 
-  #read(news: ClientNews): News {
-    if (news.kind === 'connecting') return news;
-    if (news.kind === 'live') return { ...news, honored: JSON.parse(news.honored) };
-    if (news.kind === 'changed') return { ...news, event: JSON.parse(news.event) };
+  #read(next: ClientOutput): SourceEvent {
+    if (next.kind === 'connecting') return next;
+    if (next.kind === 'live') return { ...next, honored: JSON.parse(next.honored) };
+    if (next.kind === 'changed') return { ...next, event: JSON.parse(next.event) };
     const { cause } = this;
     this.cause = undefined;
-    return { ...news, cause };
+    return { ...next, cause };
   }
 
   /** Ends the subscription after a trap: its state in the core is lost. */
-  #lapse(): void {
+  #handleTrap(): void {
     if (this.#machine === undefined) return;
     this.#machine = undefined;
-    this.#lapsed = { kind: 'stopped', end: { code: 'core-trapped' }, cause: this.#trap?.cause };
-    this.#leaveCore();
+    this.#finalEvent = { kind: 'stopped', end: { code: 'core-trapped' }, cause: this.#trap?.cause };
+    this.#removeResetListener();
     this.#timer.set(undefined);
     if (!this.#isReleased) {
       this.#isReleased = true;
@@ -214,21 +212,21 @@ export abstract class CoreSource {
     this.send(outgoing);
   }
 
-  #tell(machine: ClientWatch): void {
+  #logMessages(machine: ClientWatch): void {
     for (let bytes = machine.message(); bytes !== undefined; bytes = machine.message())
       this.#log?.({ at: Date.now(), direction: 'in', text: decoder.decode(bytes) });
   }
 }
 
-/** Waits for the next news of a source. Returns undefined once `isClosed` returns true. */
-export async function nextNews(
+/** Waits for the next event of a source. Returns undefined once `isClosed` returns true. */
+export async function nextEvent(
   source: CoreSource,
   isClosed: () => boolean,
-): Promise<News | undefined> {
+): Promise<SourceEvent | undefined> {
   for (;;) {
     if (isClosed()) return undefined;
-    const news = source.news();
-    if (news !== undefined) return news;
+    const event = source.next();
+    if (event !== undefined) return event;
     await new Promise<void>((resolve) => {
       source.wake = resolve;
     });
@@ -237,4 +235,4 @@ export async function nextNews(
 
 /** Decodes messages for logs: replaces invalid UTF-8. */
 const decoder = new TextDecoder(undefined, { ignoreBOM: true });
-const IDS_A_LIFE = 1_000_000;
+const IDS_PER_INSTANCE = 1_000_000;

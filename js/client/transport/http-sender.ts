@@ -21,7 +21,7 @@ export class HttpSender {
       typeof target === 'function'
         ? target
         : ({ body, ...parts }) =>
-            new Request(target, { ...parts, ...(body !== null && { body }), ...pastCache() });
+            new Request(target, { ...parts, ...(body !== null && { body }), ...bypassCache() });
   }
 
   /**
@@ -33,9 +33,9 @@ export class HttpSender {
     const { redirect } = this;
     const parts = { method, body: body ?? null, signal, redirect };
     const request = async () => {
-      const made = await this.#request({ ...parts, headers: await this.#headers(headers) });
+      const outgoing = await this.#request({ ...parts, headers: await this.#headers(headers) });
       // A factory of the caller may have set another redirect mode on its request.
-      return redirect === 'manual' ? fetch(made, { redirect }) : fetch(made);
+      return redirect === 'manual' ? fetch(outgoing, { redirect }) : fetch(outgoing);
     };
     const response = await request();
     if (response.status !== 401 || typeof token !== 'function') return response;
@@ -67,6 +67,6 @@ export class HttpSender {
  * event stream of the same session. Other hosts have no such cache, and workerd before 2024-11-11
  * does not support the option.
  */
-function pastCache(): RequestInit {
+function bypassCache(): RequestInit {
   return isPage() ? { cache: 'no-store' } : {};
 }

@@ -109,8 +109,8 @@ function statusOf(error: unknown): number | undefined {
     data?: { status?: unknown };
   };
   if (name === 'UnauthorizedError') return 401;
-  const told = data?.status ?? status;
-  return typeof told === 'number' ? told : undefined;
+  const reported = data?.status ?? status;
+  return typeof reported === 'number' ? reported : undefined;
 }
 
 const encoder = new TextEncoder();

@@ -1,9 +1,10 @@
 import type { Emit, WatchEvent, WatchSource, WatchStatus } from './watch-events.js';
 
 /**
- * A message between tabs: news from the tab that holds the stream, or a request for its status.
+ * A message between tabs: an event from the tab that holds the stream, or a request for its
+ * status.
  */
-type Word = { kind: 'ask' } | { kind: 'news'; news: WatchEvent };
+type TabMessage = { kind: 'ask' } | { kind: 'event'; event: WatchEvent };
 
 /** Returns whether this host can share a stream: pages of one origin can in a secure context. */
 export function canShare(): boolean {
@@ -12,23 +13,23 @@ export function canShare(): boolean {
 
 /**
  * Shares one stream among tabs: the tab that holds the lock keeps the stream open and passes its
- * news to the others. When that tab closes, the browser gives the lock to the next tab, which opens
- * a new stream.
+ * events to the others. When that tab closes, the browser gives the lock to the next tab, which
+ * opens a new stream.
  */
 export class TabSharing implements WatchSource {
   readonly #channel: BroadcastChannel;
-  readonly #begin: (tell: Emit) => WatchSource;
-  readonly #tell: Emit;
+  readonly #begin: (emit: Emit) => WatchSource;
+  readonly #emit: Emit;
   readonly #stop = new AbortController();
-  #line: WatchSource | undefined;
-  #standing: WatchStatus | undefined;
+  #source: WatchSource | undefined;
+  #status: WatchStatus | undefined;
 
-  constructor(name: string, begin: (tell: Emit) => WatchSource, tell: Emit) {
+  constructor(name: string, begin: (emit: Emit) => WatchSource, emit: Emit) {
     this.#begin = begin;
-    this.#tell = tell;
+    this.#emit = emit;
     this.#channel = new BroadcastChannel(name);
-    this.#channel.onmessage = ({ data }: MessageEvent<Word>) => this.#hear(data);
-    this.#say({ kind: 'ask' });
+    this.#channel.onmessage = ({ data }: MessageEvent<TabMessage>) => this.#receive(data);
+    this.#post({ kind: 'ask' });
     const { signal } = this.#stop;
     // The request for the lock rejects only when `stop` aborts it.
     navigator.locks.request(name, { signal }, () => this.#lead()).catch(() => {});
@@ -37,18 +38,19 @@ export class TabSharing implements WatchSource {
   stop(): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
-    this.#line?.stop();
+    this.#source?.stop();
     this.#channel.close();
   }
 
   /** Opens the stream and holds the lock until `stop`. */
   #lead(): Promise<void> {
     const { signal } = this.#stop;
-    this.#line = this.#begin((news) => {
-      if (news.kind === 'standing') this.#standing = news.standing;
-      // Posts first: on the final status `#tell` stops this watch, and a stopped one posts nothing.
-      this.#pass(news);
-      this.#tell(news);
+    this.#source = this.#begin((event) => {
+      if (event.kind === 'status') this.#status = event.status;
+      // Posts first: on the final status `#emit` stops this watch, and a stopped one posts
+      // nothing.
+      this.#pass(event);
+      this.#emit(event);
     });
     return new Promise((resolve) =>
       signal.addEventListener('abort', () => this.#release(resolve), { once: true }),
@@ -58,36 +60,36 @@ export class TabSharing implements WatchSource {
   #release(release: () => void): void {
     // After a stop by the server, the other tabs must receive the final status before one of them
     // gets the lock and sends the same request again.
-    if (this.#standing?.state === 'stopped') setTimeout(release, HEAD_START_MS);
+    if (this.#status?.state === 'stopped') setTimeout(release, HEAD_START_MS);
     else release();
   }
 
   /** Leaves out `cause`: an error cannot be cloned for another tab. The status has its code. */
-  #pass(news: WatchEvent): void {
-    const { kind } = news;
-    this.#say({
-      kind: 'news',
-      news: kind === 'standing' ? { kind, standing: news.standing } : news,
+  #pass(event: WatchEvent): void {
+    const { kind } = event;
+    this.#post({
+      kind: 'event',
+      event: kind === 'status' ? { kind, status: event.status } : event,
     });
   }
 
-  #hear(word: Word): void {
-    if (word.kind === 'news' && this.#line === undefined) this.#follow(word.news);
-    if (word.kind === 'ask' && this.#line !== undefined && this.#standing !== undefined)
-      this.#say({ kind: 'news', news: { kind: 'standing', standing: this.#standing } });
+  #receive(message: TabMessage): void {
+    if (message.kind === 'event' && this.#source === undefined) this.#follow(message.event);
+    if (message.kind === 'ask' && this.#source !== undefined && this.#status !== undefined)
+      this.#post({ kind: 'event', event: { kind: 'status', status: this.#status } });
   }
 
-  /** Handles news from another tab. A reply to a third tab may repeat a known status. */
-  #follow(news: WatchEvent): void {
+  /** Handles an event from another tab. A reply to a third tab may repeat a known status. */
+  #follow(event: WatchEvent): void {
     const isKnown =
-      news.kind === 'standing' && JSON.stringify(news.standing) === JSON.stringify(this.#standing);
+      event.kind === 'status' && JSON.stringify(event.status) === JSON.stringify(this.#status);
     if (isKnown) return;
-    if (news.kind === 'standing') this.#standing = news.standing;
-    this.#tell(news);
+    if (event.kind === 'status') this.#status = event.status;
+    this.#emit(event);
   }
 
-  #say(word: Word): void {
-    if (!this.#stop.signal.aborted) this.#channel.postMessage(word);
+  #post(message: TabMessage): void {
+    if (!this.#stop.signal.aborted) this.#channel.postMessage(message);
   }
 }
 

@@ -21,11 +21,11 @@ export interface WatchStatus {
 
 /** A change of status, or an event. */
 export type WatchEvent =
-  | { kind: 'standing'; standing: WatchStatus; cause?: unknown }
+  | { kind: 'status'; status: WatchStatus; cause?: unknown }
   | { kind: 'changed'; event: ChangeEvent };
 
 /** Handles the events of a watch. */
-export type Emit = (news: WatchEvent) => void;
+export type Emit = (event: WatchEvent) => void;
 
 /** Keeps a subscription open. */
 export interface WatchSource {

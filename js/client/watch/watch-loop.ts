@@ -1,31 +1,31 @@
 import { clientGuard } from '../../wasm/client/guard.js';
 import { now, WakeTimer } from '../clock.js';
 import type { ClientListenOptions } from '../options.js';
-import { type CoreSource, type News, nextNews } from '../transport/core-source.js';
+import { type CoreSource, nextEvent, type SourceEvent } from '../transport/core-source.js';
 import { open } from '../transport/open.js';
 import type { ListenTarget } from '../transport/target.js';
 import type { Emit, WatchSource, WatchStatus } from './watch-events.js';
 
 /**
- * Passes on the news of a subscription that the core keeps reopening. After a trap of the core it
- * opens a new one.
+ * Passes on the events of a subscription that the core keeps reopening. After a trap of the core
+ * it opens a new one.
  */
 export class WatchLoop implements WatchSource {
   readonly #target: ListenTarget;
   readonly #filter: string;
   readonly #options: ClientListenOptions;
-  readonly #tell: Emit;
+  readonly #emit: Emit;
   #source: CoreSource | undefined;
   #opened = 0;
   #isStopped = false;
   #trappedAt = Number.NEGATIVE_INFINITY;
-  #wakes = (): void => {};
+  #wake = (): void => {};
 
-  constructor(target: ListenTarget, filter: string, options: ClientListenOptions, tell: Emit) {
+  constructor(target: ListenTarget, filter: string, options: ClientListenOptions, emit: Emit) {
     this.#target = target;
     this.#filter = filter;
     this.#options = options;
-    this.#tell = tell;
+    this.#emit = emit;
     // If the core traps here, `#run` retries at once.
     clientGuard.ignoringTrap(() => {
       this.#source = this.#open();
@@ -39,28 +39,28 @@ export class WatchLoop implements WatchSource {
     this.#isStopped = true;
     removeListener('online', this.#online);
     this.#source?.close();
-    this.#wakes();
+    this.#wake();
   }
 
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       const trap = await this.#follow();
-      if (trap !== undefined && !this.#isStopped) await this.#rest(trap.cause);
+      if (trap !== undefined && !this.#isStopped) await this.#backOff(trap.cause);
     }
   }
 
   /**
-   * Passes on the news of one source until the watch is stopped. Returns the cause if the core
+   * Passes on the events of one source until the watch is stopped. Returns the cause if the core
    * traps.
    */
   async #follow(): Promise<{ cause: unknown } | undefined> {
     try {
       this.#source ??= this.#open();
       for (;;) {
-        const news = await nextNews(this.#source, () => this.#isStopped);
-        if (news === undefined) return undefined;
-        if (news.kind === 'stopped' && news.end.code === 'core-trapped') return news;
-        this.#pass(news);
+        const event = await nextEvent(this.#source, () => this.#isStopped);
+        if (event === undefined) return undefined;
+        if (event.kind === 'stopped' && event.end.code === 'core-trapped') return event;
+        this.#handle(event);
       }
     } catch (error) {
       if (!clientGuard.isTrapError(error)) throw error;
@@ -73,17 +73,17 @@ export class WatchLoop implements WatchSource {
 
   #open(): CoreSource {
     const source = open(this.#target, this.#filter, this.#options, true);
-    this.#stand({ state: 'connecting' });
+    this.#setStatus({ state: 'connecting' });
     return source;
   }
 
-  #pass(news: News): void {
-    const { kind } = news;
+  #handle(event: SourceEvent): void {
+    const { kind } = event;
     if (kind === 'live') this.#opened += 1;
-    if (kind === 'changed') this.#tell(news);
-    else if (kind === 'connecting') this.#stand({ state: kind });
-    else if (kind === 'live') this.#stand({ state: kind, honored: news.honored });
-    else this.#stand({ state: kind, end: news.end }, news.cause);
+    if (kind === 'changed') this.#emit(event);
+    else if (kind === 'connecting') this.#setStatus({ state: kind });
+    else if (kind === 'live') this.#setStatus({ state: kind, honored: event.honored });
+    else this.#setStatus({ state: kind, end: event.end }, event.cause);
     if (kind === 'stopped') this.stop();
   }
 
@@ -91,26 +91,26 @@ export class WatchLoop implements WatchSource {
    * Waits briefly after the first trap, and longer after another one within 30 seconds: the core
    * lost its count of attempts.
    */
-  async #rest(cause: unknown): Promise<void> {
-    this.#stand({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
+  async #backOff(cause: unknown): Promise<void> {
+    this.#setStatus({ state: 'waiting', end: { code: 'core-trapped' } }, cause);
     if (this.#isStopped) return;
     const time = now();
-    const ceiling = time - this.#trappedAt > RESTART_COOLDOWN_MS ? SOON_MS : RESTART_COOLDOWN_MS;
+    const maxDelay = time - this.#trappedAt > MAX_BACKOFF_MS ? FIRST_BACKOFF_MS : MAX_BACKOFF_MS;
     this.#trappedAt = time;
     await new Promise<void>((resolve) => {
       const timer = new WakeTimer(resolve);
-      timer.set(time + Math.random() * ceiling);
-      this.#wakes = () => {
+      timer.set(time + Math.random() * maxDelay);
+      this.#wake = () => {
         timer.set(undefined);
         resolve();
       };
     });
   }
 
-  #stand(standing: Omit<WatchStatus, 'reconnects'>, cause?: unknown): void {
-    this.#tell({
-      kind: 'standing',
-      standing: { ...standing, reconnects: Math.max(this.#opened - 1, 0) },
+  #setStatus(status: Omit<WatchStatus, 'reconnects'>, cause?: unknown): void {
+    this.#emit({
+      kind: 'status',
+      status: { ...status, reconnects: Math.max(this.#opened - 1, 0) },
       cause,
     });
   }
@@ -118,7 +118,7 @@ export class WatchLoop implements WatchSource {
   /** Handles the return of the network. */
   readonly #online = (): void => {
     this.#source?.online();
-    this.#wakes();
+    this.#wake();
   };
 }
 
@@ -131,6 +131,6 @@ function removeListener(name: string, listener: () => void): void {
   (globalThis as Partial<EventTarget>).removeEventListener?.(name, listener);
 }
 
-/** The first and the last upper bound of the core's backoff, in milliseconds. */
-const SOON_MS = 500;
-const RESTART_COOLDOWN_MS = 30_000;
+/** The first and the last upper bound of the backoff, in milliseconds, as in the core. */
+const FIRST_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 30_000;

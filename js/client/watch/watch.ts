@@ -15,12 +15,16 @@ export interface WatchOptions extends ClientListenOptions {
   /**
    * Whether the tabs of this origin share one stream, if the browser supports it. Of all watches
    * with the same target and filter, one keeps the stream open. A string names the group: use
-   * different names for the tabs of different users. A target that is no URL needs a string.
+   * different names for the tabs of different users. A target other than a URL needs a string.
    *
    * @default false
    */
   share?: boolean | string;
-  /** Called when a handler fails, and when a subscription ends with an error. */
+  /**
+   * Called when a handler fails, and when a subscription ends with an error.
+   *
+   * @default undefined
+   */
   onError?: (error: ListenError) => void;
 }
 
@@ -71,11 +75,11 @@ export function watch(
 
 class Watcher implements Watch {
   error: ListenError | undefined;
-  #standing: WatchStatus = { state: 'connecting', reconnects: 0 };
+  #status: WatchStatus = { state: 'connecting', reconnects: 0 };
   readonly #handlers: Handlers;
   readonly #options: WatchOptions;
   readonly #observers = new Set<() => void>();
-  readonly #line: WatchSource;
+  readonly #source: WatchSource;
 
   constructor(
     target: ListenTarget,
@@ -93,25 +97,25 @@ class Watcher implements Watch {
         new ListenError('handler-failed', 'a handler of the watch failed', { cause }),
       ),
     );
-    this.#line = lineTo(
+    this.#source = openSource(
       target,
       calling(() => normalizeFilter(JSON.stringify(filter))),
       options,
-      (news) => this.#take(news),
+      (event) => this.#handle(event),
     );
     signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
   get state(): WatchState {
-    return this.#standing.state;
+    return this.#status.state;
   }
 
   get honored(): SubscriptionFilter | undefined {
-    return this.#standing.honored;
+    return this.#status.honored;
   }
 
   get reconnects(): number {
-    return this.#standing.reconnects;
+    return this.#status.reconnects;
   }
 
   subscribe = (changed: () => void): (() => void) => {
@@ -122,32 +126,32 @@ class Watcher implements Watch {
   async close(): Promise<void> {
     this.#options.signal?.removeEventListener('abort', this.#abort);
     if (this.state === 'stopped') return;
-    this.#line.stop();
-    this.#stand({ state: 'stopped', reconnects: this.reconnects }, undefined);
+    this.#source.stop();
+    this.#setStatus({ state: 'stopped', reconnects: this.reconnects }, undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  #take(news: WatchEvent): void {
+  #handle(event: WatchEvent): void {
     if (this.state === 'stopped') return;
-    if (news.kind === 'changed') this.#handlers.changed(news.event);
-    else this.#turn(news.standing, news.cause);
+    if (event.kind === 'changed') this.#handlers.changed(event.event);
+    else this.#handleStatus(event.status, event.cause);
   }
 
-  #turn(standing: WatchStatus, cause: unknown): void {
-    const error = standing.end && errorOf(standing.end, cause);
-    this.#stand(standing, error);
-    if (standing.state === 'live') this.#handlers.all(standing.honored ?? {});
+  #handleStatus(status: WatchStatus, cause: unknown): void {
+    const error = status.end && errorOf(status.end, cause);
+    this.#setStatus(status, error);
+    if (status.state === 'live') this.#handlers.all(status.honored ?? {});
     if (error !== undefined) this.#options.onError?.(error);
-    if (standing.state === 'stopped') this.#line.stop();
+    if (status.state === 'stopped') this.#source.stop();
   }
 
-  #stand(standing: WatchStatus, error: ListenError | undefined): void {
-    this.#standing = standing;
+  #setStatus(status: WatchStatus, error: ListenError | undefined): void {
+    this.#status = status;
     // Until the next attempt has succeeded or failed, the reason of the last end still applies.
-    if (error !== undefined || standing.state !== 'connecting') this.error = error;
+    if (error !== undefined || status.state !== 'connecting') this.error = error;
     for (const changed of [...this.#observers]) changed();
   }
 
@@ -155,20 +159,20 @@ class Watcher implements Watch {
 }
 
 /** Opens a stream for this watch alone, or joins the stream that the tabs share. */
-function lineTo(
+function openSource(
   target: ListenTarget,
   filter: string,
   options: WatchOptions,
-  tell: Emit,
+  emit: Emit,
 ): WatchSource {
-  const begin = (told: Emit) => new WatchLoop(target, filter, options, told);
+  const begin = (emit: Emit) => new WatchLoop(target, filter, options, emit);
   const { share = false } = options;
-  if (share === false || !canShare()) return begin(tell);
-  const whom = typeof share === 'string' ? share : nameOf(target);
-  return new TabSharing(`mcp-listen ${whom} ${filter}`, begin, tell);
+  if (share === false || !canShare()) return begin(emit);
+  const group = typeof share === 'string' ? share : nameOf(target);
+  return new TabSharing(`mcp-listen ${group} ${filter}`, begin, emit);
 }
 
 function nameOf(target: ListenTarget): string {
   if (typeof target === 'string' || target instanceof URL) return String(target);
-  throw new ListenError('invalid-options', 'share needs a name where the target is no url');
+  throw new ListenError('invalid-options', 'share must be a name if the target is not a URL');
 }

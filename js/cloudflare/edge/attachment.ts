@@ -10,11 +10,11 @@ export interface BusFollower {
 /** The callbacks of an {@link Attachment}. */
 export interface AttachmentEvents {
   /** Opens a connection and sends `frame` first. */
-  connect(frame: string, link: AttachmentListener): BusConnection;
-  /** Handles one frame, see {@link AttachmentListener.receive}. */
-  receive(frame: string): void;
-  /** Handles the loss of the connection, see {@link AttachmentListener.lost}. */
-  lost(error: Error): void;
+  connect(frame: string, listener: AttachmentListener): BusConnection;
+  /** Handles one frame, see {@link AttachmentListener.onFrame}. */
+  onFrame(frame: string): void;
+  /** Handles the loss of the connection, see {@link AttachmentListener.onLost}. */
+  onLost(error: Error): void;
 }
 
 /**
@@ -22,55 +22,55 @@ export interface AttachmentEvents {
  * connections.
  */
 export class Attachment {
-  readonly #ends: AttachmentEvents;
-  #link: AttachmentListener | undefined;
+  readonly #events: AttachmentEvents;
+  #listener: AttachmentListener | undefined;
   #connection: BusConnection | undefined;
 
-  constructor(ends: AttachmentEvents) {
-    this.#ends = ends;
+  constructor(events: AttachmentEvents) {
+    this.#events = events;
   }
 
   /**
    * Performs the steps that the core requests. Returns when to call again, on the clock of
    * `performance.now()`; undefined if no call is due.
    */
-  tend(follower: BusFollower): number | undefined {
+  service(follower: BusFollower): number | undefined {
     for (;;) {
       const call = follower.call(performance.now(), Math.random());
       if (call.kind === 'wait') return call.deadline;
-      if (call.kind === 'leave') this.leave();
+      if (call.kind === 'leave') this.close();
       else if (call.kind === 'attach') this.#connect(call.text);
       else this.#connection?.send(call.text);
     }
   }
 
   /** Closes the current connection, if there is one. */
-  leave(): void {
+  close(): void {
     const connection = this.#connection;
-    this.#link = undefined;
+    this.#listener = undefined;
     this.#connection = undefined;
-    connection?.leave();
+    connection?.close();
   }
 
   #connect(frame: string): void {
-    this.leave();
-    const link: AttachmentListener = {
-      receive: (frame) => {
-        if (this.#link === link) this.#ends.receive(frame);
+    this.close();
+    const listener: AttachmentListener = {
+      onFrame: (frame) => {
+        if (this.#listener === listener) this.#events.onFrame(frame);
       },
-      lost: (error) => {
-        if (this.#link === link) this.#lose(error);
+      onLost: (error) => {
+        if (this.#listener === listener) this.#handleLost(error);
       },
     };
-    this.#link = link;
-    const connection = this.#ends.connect(frame, link);
+    this.#listener = listener;
+    const connection = this.#events.connect(frame, listener);
     // The connection may be lost, or this attachment left, before `connect` returns.
-    if (this.#link === link) this.#connection = connection;
-    else connection.leave();
+    if (this.#listener === listener) this.#connection = connection;
+    else connection.close();
   }
 
-  #lose(error: Error): void {
-    this.leave();
-    this.#ends.lost(error);
+  #handleLost(error: Error): void {
+    this.close();
+    this.#events.onLost(error);
   }
 }

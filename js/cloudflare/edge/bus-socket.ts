@@ -18,27 +18,27 @@ export interface SocketOwner {
  * has one.
  */
 export class BusSocket implements BusConnection {
-  readonly #doors: BusConnector;
+  readonly #connector: BusConnector;
   readonly #owner: SocketOwner;
   readonly #attachFrame: string;
-  readonly #link: AttachmentListener;
+  readonly #listener: AttachmentListener;
   #socket: WebSocket | undefined;
-  #hasHeard = false;
-  #moves = 0;
-  #isOver = false;
+  #hasReceived = false;
+  #redirects = 0;
+  #hasEnded = false;
   #connecting: Promise<void> = Promise.resolve();
 
-  /** Opens the socket and sends `attachFrame` first; `link` receives what follows. */
+  /** Opens the socket and sends `attachFrame` first; `listener` receives what follows. */
   constructor(
-    doors: BusConnector,
+    connector: BusConnector,
     owner: SocketOwner,
     attachFrame: string,
-    link: AttachmentListener,
+    listener: AttachmentListener,
   ) {
-    this.#doors = doors;
+    this.#connector = connector;
     this.#owner = owner;
     this.#attachFrame = attachFrame;
-    this.#link = link;
+    this.#listener = listener;
     this.#connect();
   }
 
@@ -46,9 +46,9 @@ export class BusSocket implements BusConnection {
    * Closes the socket. Returns false if the socket belongs to another request context and is still
    * open: call this again in that context.
    */
-  leave(): boolean {
-    this.#isOver = true;
-    return this.#part();
+  close(): boolean {
+    this.#hasEnded = true;
+    return this.#closeSocket();
   }
 
   /** Resolves once the pending attempt to open a socket has succeeded or failed; never rejects. */
@@ -61,89 +61,91 @@ export class BusSocket implements BusConnection {
     try {
       this.#socket?.send(attachFrame);
     } catch (cause) {
-      this.#lose(new ListenError('bus-lost', 'the socket to the bus is closed', { cause }));
+      this.#handleLost(new ListenError('bus-lost', 'the socket to the bus is closed', { cause }));
     }
   }
 
   #connect(): void {
     this.#connecting = this.#open().catch((cause: unknown) => {
-      this.#lose(unavailable('the bus could not be reached', cause));
+      this.#handleLost(unavailable('the bus could not be reached', cause));
     });
   }
 
   async #open(): Promise<void> {
-    const opened = await this.#doors.open(this.#owner.continent, () => !this.#isOver);
+    const opened = await this.#connector.open(this.#owner.continent, () => !this.#hasEnded);
     const { socket } = opened;
     this.#socket = socket;
     socket.accept();
     socket.addEventListener('message', ({ data }) => this.#receive(data));
     socket.addEventListener('close', ({ code, reason }) => this.#closed(code, reason, opened));
     socket.addEventListener('error', () => this.#failed(socket));
-    if (this.#isOver) this.#part();
+    if (this.#hasEnded) this.#closeSocket();
     else socket.send(this.#attachFrame);
   }
 
   #receive(frame: string | ArrayBuffer): void {
-    this.#hasHeard = true;
-    if (!this.#isOver) this.#link.receive(typeof frame === 'string' ? frame : '');
+    this.#hasReceived = true;
+    if (!this.#hasEnded) this.#listener.onFrame(typeof frame === 'string' ? frame : '');
   }
 
   #closed(code: number, reason: string, { shard }: OpenedSocket): void {
-    if (code === MOVED && shard !== undefined) this.#doors.forget(this.#owner.continent, shard);
-    if (code === MOVED && this.#mayMove()) {
-      this.#moves += 1;
-      this.#part();
+    if (code === MOVED && shard !== undefined) this.#connector.forget(this.#owner.continent, shard);
+    if (code === MOVED && this.#mayRedirect()) {
+      this.#redirects += 1;
+      this.#closeSocket();
       this.#socket = undefined;
       this.#connect();
       return;
     }
     const lost = new ListenError('bus-lost', `the bus closed the socket with ${code}`);
-    if (code === MOVED && this.#link.sentOn !== undefined) {
-      this.#end(this.#link.sentOn, lost);
+    if (code === MOVED && this.#listener.onRedirected !== undefined) {
+      this.#end(this.#listener.onRedirected, lost);
       return;
     }
     if (code === FULL) {
-      this.#lose(new ListenError('bus-full', 'the bus has no room for what the stream names'));
+      this.#handleLost(
+        new ListenError('bus-full', 'the bus has no room for the topics of the stream'),
+      );
       return;
     }
     if (code === OUTDATED) {
-      this.#lose(
+      this.#handleLost(
         new ListenError('bus-outdated', `the bus object does not serve this deployment: ${reason}`),
       );
       return;
     }
     const isReleased = code === RELEASED || (code === NORMAL && this.#owner.isSession);
-    this.#lose(
-      isReleased ? new ListenError('bus-released', 'the bus has let the stream go') : lost,
+    this.#handleLost(
+      isReleased ? new ListenError('bus-released', 'the bus released the stream') : lost,
     );
   }
 
   /** Ignores a socket that was replaced: a closed socket may still report an error. */
   #failed(socket: WebSocket): void {
     if (this.#socket === socket)
-      this.#lose(new ListenError('bus-lost', 'the socket to the bus failed'));
+      this.#handleLost(new ListenError('bus-lost', 'the socket to the bus failed'));
   }
 
   /**
    * Whether to follow a move to another object: a stream that has received no frame has lost no
    * event.
    */
-  #mayMove(): boolean {
-    return !this.#isOver && !this.#hasHeard && this.#moves < MAX_MOVES;
+  #mayRedirect(): boolean {
+    return !this.#hasEnded && !this.#hasReceived && this.#redirects < MAX_REDIRECTS;
   }
 
-  #lose(error: ListenError): void {
-    this.#end((error) => this.#link.lost(error), error);
+  #handleLost(error: ListenError): void {
+    this.#end((error) => this.#listener.onLost(error), error);
   }
 
-  #end(tell: (error: ListenError) => void, error: ListenError): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#part();
-    tell(error);
+  #end(notify: (error: ListenError) => void, error: ListenError): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#closeSocket();
+    notify(error);
   }
 
-  #part(): boolean {
+  #closeSocket(): boolean {
     try {
       this.#socket?.send(textOf(FixedText.Detach));
       this.#socket?.close(NORMAL);
@@ -163,4 +165,4 @@ export class BusSocket implements BusConnection {
   }
 }
 
-const MAX_MOVES = 3;
+const MAX_REDIRECTS = 3;

@@ -10,7 +10,7 @@ import { Attachment } from './attachment.js';
 /** How a {@link BusSubscriber} reaches its bus, and its callbacks. */
 export interface BusSubscriberOptions {
   /** Opens a connection and sends `frame` first. */
-  connect(frame: string, link: AttachmentListener): BusConnection;
+  connect(frame: string, listener: AttachmentListener): BusConnection;
   onEvent: (event: ServerEvent) => void;
   /** Called when events may have been missed, and with the error of an `onEvent` that throws. */
   onError: (error: Error) => void;
@@ -24,36 +24,36 @@ export class BusSubscriber {
   readonly #options: BusSubscriberOptions;
   #listener = new Listener(ATTACH_MS);
   readonly #timer = new DeadlineTimer(() => this.#tick());
-  readonly #line: Attachment;
-  readonly #leaveCore: () => void;
-  #lapsed = deferred();
+  readonly #attachment: Attachment;
+  readonly #removeResetListener: () => void;
+  #reset = deferred();
   /** Whether the core was reset and has no listener for this subscriber yet. */
-  #isLapsed = false;
-  #recalledAt = Number.NEGATIVE_INFINITY;
-  #isOver = false;
+  #wasReset = false;
+  #restartedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
 
   constructor(options: BusSubscriberOptions) {
     this.#options = options;
-    this.#line = new Attachment({
+    this.#attachment = new Attachment({
       connect: options.connect,
-      receive: (frame) => this.#unlessLapsed(() => this.#receive(frame)),
-      lost: (error) => this.#unlessLapsed(() => this.#lose(error)),
+      onFrame: (frame) => this.#unlessReset(() => this.#receive(frame)),
+      onLost: (error) => this.#unlessReset(() => this.#handleLost(error)),
     });
-    this.#tend();
-    this.#leaveCore = onReset(() => {
-      this.#isLapsed = true;
-      this.#lapsed.resolve();
+    this.#service();
+    this.#removeResetListener = onReset(() => {
+      this.#wasReset = true;
+      this.#reset.resolve();
     });
-    this.#awaitLapse();
+    this.#awaitReset();
   }
 
   /** Unsubscribes; may be called twice. */
-  leave(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#leaveCore();
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#removeResetListener();
     this.#timer.clear();
-    ignoringTrap(() => this.#line.leave());
+    ignoringTrap(() => this.#attachment.close());
     this.#listener.free();
   }
 
@@ -62,10 +62,10 @@ export class BusSubscriber {
     this.#timer.arm(deadline);
     if (hasMissed)
       this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
-    for (const event of events) this.#tell(JSON.parse(event) as ServerEvent);
+    for (const event of events) this.#emit(JSON.parse(event) as ServerEvent);
   }
 
-  #tell(event: ServerEvent): void {
+  #emit(event: ServerEvent): void {
     try {
       this.#options.onEvent(event);
     } catch (error) {
@@ -73,51 +73,51 @@ export class BusSubscriber {
     }
   }
 
-  #lose(error: Error): void {
+  #handleLost(error: Error): void {
     const isOverloaded = error instanceof ListenError && isBusy(error.code);
     this.#timer.arm(this.#listener.lose(performance.now(), Math.random(), isOverloaded));
   }
 
-  #unlessLapsed(action: () => void): void {
-    if (!this.#isLapsed) ignoringTrap(action);
+  #unlessReset(action: () => void): void {
+    if (!this.#wasReset) ignoringTrap(action);
   }
 
   /** Waits for the next reset of the core, and handles it in the context of the subscriber. */
-  #awaitLapse(): void {
-    this.#lapsed = deferred();
-    void this.#lapsed.promise.then(() => this.#recall());
+  #awaitReset(): void {
+    this.#reset = deferred();
+    void this.#reset.promise.then(() => this.#restart());
   }
 
   /**
    * Attaches again after a reset of the core; after the cooldown if the last restart was recent.
    */
-  #recall(): void {
-    if (this.#isOver) return;
-    this.#awaitLapse();
+  #restart(): void {
+    if (this.#isClosed) return;
+    this.#awaitReset();
     const now = performance.now();
     this.#timer.clear();
-    if (now - this.#recalledAt > RESTART_COOLDOWN_MS) this.#beginAnew(now);
-    if (this.#isLapsed) this.#timer.arm(this.#recalledAt + RESTART_COOLDOWN_MS + 1);
+    if (now - this.#restartedAt > RESTART_COOLDOWN_MS) this.#recreate(now);
+    if (this.#wasReset) this.#timer.arm(this.#restartedAt + RESTART_COOLDOWN_MS + 1);
   }
 
-  #beginAnew(now: number): void {
-    this.#recalledAt = now;
+  #recreate(now: number): void {
+    this.#restartedAt = now;
     ignoringTrap(() => {
       this.#listener = new Listener(ATTACH_MS);
-      this.#isLapsed = false;
-      this.#tend();
+      this.#wasReset = false;
+      this.#service();
     });
     this.#options.onError(new ListenError('bus-lost', 'a listener may have missed events'));
   }
 
   #tick(): void {
-    if (this.#isLapsed) this.#recall();
-    else this.#tend();
+    if (this.#wasReset) this.#restart();
+    else this.#service();
   }
 
-  #tend(): void {
-    const deadline = this.#line.tend(this.#listener);
-    if (!this.#isOver) this.#timer.arm(deadline);
+  #service(): void {
+    const deadline = this.#attachment.service(this.#listener);
+    if (!this.#isClosed) this.#timer.arm(deadline);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Opening } from '../../bus/opening.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Member } from '../../streams/connection/member.js';
 import {
-  addTally,
+  addCounters,
   type OwnConnectionOptions,
   OwnConnections,
 } from '../../streams/connection/own-connections.js';
@@ -16,7 +16,7 @@ import { canWriteAcross } from './write-probe.js';
 
 /** Options of a {@link ConnectionPool}. */
 export interface ConnectionPoolOptions {
-  doors: BusConnector;
+  connector: BusConnector;
   onError: (error: Error) => void;
   onLog: StreamLogger;
   /** How streams reach the bus: see `durableObjectBus`. */
@@ -29,123 +29,125 @@ export interface ConnectionPoolOptions {
  */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
-  readonly #lines = new Map<string, SharedConnection>();
-  readonly #alone = new OwnConnections();
+  readonly #shared = new Map<string, SharedConnection>();
+  readonly #own = new OwnConnections();
   /** Counters of the connections that were replaced. */
-  readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #closedCounters = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   /** Whether one request can write to the stream of another; undefined until it is known. */
-  #verdict: boolean | undefined;
-  #trial: Promise<boolean> | undefined;
-  #trials = 0;
+  #canShare: boolean | undefined;
+  #probe: Promise<boolean> | undefined;
+  #probes = 0;
 
   constructor(options: ConnectionPoolOptions) {
     const { sockets } = options;
     this.#options = options;
-    this.#verdict = sockets === 'auto' ? undefined : sockets === 'shared';
+    this.#canShare = sockets === 'auto' ? undefined : sockets === 'shared';
   }
 
   /** Counters of the streams of all connections. */
-  get tally(): Required<AttachmentCounters> {
-    const sum = this.#alone.tally;
-    for (const [name, count] of Object.entries(this.#past)) sum[name as keyof typeof sum] += count;
-    for (const line of this.#lines.values()) addTally(sum, line);
+  get counters(): Required<AttachmentCounters> {
+    const sum = this.#own.counters;
+    for (const [name, count] of Object.entries(this.#closedCounters))
+      sum[name as keyof typeof sum] += count;
+    for (const connection of this.#shared.values()) addCounters(sum, connection);
     return sum;
   }
 
   /** Settles the streams of all connections, see {@link SharedConnection.settle}. */
   async settle(): Promise<void> {
-    const shared = [...this.#lines.values()];
-    await Promise.all([this.#alone, ...shared].map((lines) => lines.settle()));
+    const shared = [...this.#shared.values()];
+    await Promise.all([this.#own, ...shared].map((connections) => connections.settle()));
   }
 
   /**
    * Opens a stream on a shared connection, or on its own connection if sharing does not work here.
    */
-  async open(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
-    const verdict = this.#verdict;
-    const { busProbeIntervalMs } = joining;
-    const line = verdict === false ? undefined : this.#line(joining);
-    if (line?.hasRoomFor(opening.stream) !== true) return this.#openAlone(opening, joining);
-    const { holder } = line;
-    // The first stream needs a socket anyway, so it needs no trial.
-    if (verdict === true || holder === undefined) return line.open(opening, busProbeIntervalMs);
-    const works = await this.#try(holder.member);
-    return works
-      ? this.#line(joining).open(opening, busProbeIntervalMs)
-      : this.#openAlone(opening, joining);
+  async open(opening: Opening, options: AttachOptions): Promise<FanoutStream> {
+    const canShare = this.#canShare;
+    const { busProbeIntervalMs } = options;
+    const connection = canShare === false ? undefined : this.#connectionFor(options);
+    if (connection?.hasRoomFor(opening.stream) !== true) return this.#openOwn(opening, options);
+    const { owner } = connection;
+    // The first stream needs a socket anyway, so it needs no probe.
+    if (canShare === true || owner === undefined)
+      return connection.open(opening, busProbeIntervalMs);
+    const canWrite = await this.#probeResult(owner.member);
+    return canWrite
+      ? this.#connectionFor(options).open(opening, busProbeIntervalMs)
+      : this.#openOwn(opening, options);
   }
 
   /**
-   * Returns the result of the current trial, which this starts if none runs; false if it takes too
+   * Returns the result of the current probe, which this starts if none runs; false if it takes too
    * long.
    */
-  async #try(holder: Member): Promise<boolean> {
-    this.#trial ??= this.#judge(holder);
-    let late: ReturnType<typeof setTimeout> | null = null;
-    const tooLate = new Promise<boolean>((resolve) => {
-      late = setTimeout(() => resolve(false), PATIENCE_MS);
+  async #probeResult(owner: Member): Promise<boolean> {
+    this.#probe ??= this.#runProbe(owner);
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const timeout = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), PROBE_WAIT_MS);
     });
-    const works = await Promise.race([this.#trial, tooLate]);
-    clearTimeout(late);
-    return works;
+    const canWrite = await Promise.race([this.#probe, timeout]);
+    clearTimeout(timer);
+    return canWrite;
   }
 
   /**
-   * Runs a trial. A failure proves nothing if the owner left meanwhile or if it is one of the first
-   * trials: then a later stream tries again.
+   * Runs a probe. A failure proves nothing if the owner left meanwhile or if it is one of the
+   * first probes: then a later stream tries again.
    */
-  async #judge(holder: Member): Promise<boolean> {
-    this.#trials += 1;
-    const works = await canWriteAcross(holder);
-    this.#trial = undefined;
-    if (works || (!holder.isGone && this.#trials >= MAX_TRIALS)) this.#verdict ??= works;
-    return works;
+  async #runProbe(owner: Member): Promise<boolean> {
+    this.#probes += 1;
+    const canWrite = await canWriteAcross(owner);
+    this.#probe = undefined;
+    if (canWrite || (!owner.isGone && this.#probes >= MAX_PROBES)) this.#canShare ??= canWrite;
+    return canWrite;
   }
 
-  #line(joining: AttachOptions): SharedConnection {
-    const { continent = '' } = joining;
-    const known = this.#lines.get(continent);
+  #connectionFor(options: AttachOptions): SharedConnection {
+    const { continent = '' } = options;
+    const known = this.#shared.get(continent);
     if (known?.isCurrent === true) return known;
-    if (known !== undefined) addTally(this.#past, known);
-    const line = this.#made(joining);
-    this.#lines.set(continent, line);
-    return line;
+    if (known !== undefined) addCounters(this.#closedCounters, known);
+    const connection = this.#create(options);
+    this.#shared.set(continent, connection);
+    return connection;
   }
 
-  #openAlone(opening: Opening, joining: AttachOptions): FanoutStream {
-    return this.#alone.open(opening, this.#connecting(joining));
+  #openOwn(opening: Opening, options: AttachOptions): FanoutStream {
+    return this.#own.open(opening, this.#connectionOptions(options));
   }
 
-  #made(joining: AttachOptions): SharedConnection {
-    const options = this.#connecting(joining);
+  #create(attach: AttachOptions): SharedConnection {
+    const options = this.#connectionOptions(attach);
     return new SharedConnection({
       ...options,
       isShared: true,
-      onParted: (stream: FanoutStream, parted: Stream) =>
-        this.#alone.adopt(stream, parted, options),
+      onParted: (stream: FanoutStream, parted: Stream) => this.#own.adopt(stream, parted, options),
       onEmpty: () => {},
     });
   }
 
-  #connecting({
+  #connectionOptions({
     attachMs,
     continent = '',
     busProbeIntervalMs,
   }: AttachOptions): OwnConnectionOptions {
-    const { doors, onError, onLog } = this.#options;
+    const { connector, onError, onLog } = this.#options;
     return {
       ...{ attachMs, busProbeIntervalMs, onError, onLog },
-      isApart: true,
-      connect: (frame, link) => new BusSocket(doors, { continent, isSession: false }, frame, link),
-      waitUntil: doors.waitUntil,
+      hasOwnContexts: true,
+      connect: (frame, listener) =>
+        new BusSocket(connector, { continent, isSession: false }, frame, listener),
+      waitUntil: connector.waitUntil,
       onRefused: (error) => {
-        this.#verdict = false;
+        this.#canShare = false;
         onError(error);
       },
     };
   }
 }
 
-/** Milliseconds that a stream waits for the trial before it opens its own connection. */
-const PATIENCE_MS = 1_500;
-const MAX_TRIALS = 3;
+/** Milliseconds that a stream waits for the probe before it opens its own connection. */
+const PROBE_WAIT_MS = 1_500;
+const MAX_PROBES = 3;

@@ -1,7 +1,7 @@
 import { ListenError } from '../../model/error.js';
 import { type ShardAddress, shardAddress, shardName } from '../wire/names.js';
 import { retrying } from '../wire/retry.js';
-import { objectOf } from '../wire/stubs.js';
+import { type BusNamespace, busStub, type SocketStub, shardStub } from '../wire/stubs.js';
 import {
   BUS_HEADER,
   CONTINENT_HEADER,
@@ -12,7 +12,7 @@ import {
   WIRE,
 } from '../wire/upgrade.js';
 import { deployment } from './deployment.js';
-import { ATTEMPTS, ObjectKeyCache, type SocketStub } from './object-keys.js';
+import { ATTEMPTS, ObjectKeyCache } from './object-keys.js';
 
 /** An open socket and the object at its other end. */
 export interface OpenedSocket {
@@ -29,17 +29,13 @@ export interface OpenedSocket {
 export class BusConnector {
   /** Extends the life of the calling request, by at most 30 seconds after it was cancelled. */
   readonly waitUntil: (what: Promise<void>) => void;
-  readonly #namespace: DurableObjectNamespace;
+  readonly #namespace: BusNamespace;
   readonly #bus: string;
   #deploymentId: string | undefined;
   readonly #shards = new Map<string, ShardAddress>();
   readonly #keys = new ObjectKeyCache();
 
-  constructor(
-    namespace: DurableObjectNamespace,
-    bus: string,
-    waitUntil: (what: Promise<void>) => void,
-  ) {
+  constructor(namespace: BusNamespace, bus: string, waitUntil: (what: Promise<void>) => void) {
     this.waitUntil = waitUntil;
     this.#namespace = namespace;
     this.#bus = bus;
@@ -54,15 +50,16 @@ export class BusConnector {
   async open(continent: string, isWanted: () => boolean): Promise<OpenedSocket> {
     let full: ShardAddress | undefined;
     for (let hop = 0; hop < MAX_HOPS; hop += 1) {
-      const shard = this.#shards.get(continent) ?? (await this.#ask(continent, isWanted, full));
+      const shard =
+        this.#shards.get(continent) ?? (await this.#connectToRoot(continent, isWanted, full));
       if ('socket' in shard) return shard;
-      const stub = () => objectOf<SocketStub>(this.#namespace, shard, continent);
-      const response = await this.#fetch(shardName(shard), wanted(stub, isWanted), continent);
+      const stub = () => shardStub(this.#namespace, shard, continent);
+      const response = await this.#fetch(shardName(shard), whileWanted(stub, isWanted), continent);
       if (response.status !== GONE) return { socket: socketOf(response), shard };
       this.forget(continent, shard);
       full = shard;
     }
-    throw new ListenError('bus-unavailable', 'no shard of the bus took the stream');
+    throw new ListenError('bus-unavailable', 'no shard of the bus accepted the stream');
   }
 
   /** Returns the key of the bus object, see {@link ObjectKeyCache.key}. */
@@ -85,14 +82,14 @@ export class BusConnector {
   }
 
   /** Asks the bus object, which accepts the stream or names a shard. */
-  async #ask(
+  async #connectToRoot(
     continent: string,
     isWanted: () => boolean,
     full?: ShardAddress,
   ): Promise<OpenedSocket | ShardAddress> {
     const response = await this.#fetch(
       this.#bus,
-      wanted(() => this.#root(), isWanted),
+      whileWanted(() => this.#root(), isWanted),
       continent,
       full,
     );
@@ -111,7 +108,7 @@ export class BusConnector {
   }
 
   #root(): SocketStub {
-    return this.#namespace.getByName(this.#bus) as unknown as SocketStub;
+    return busStub(this.#namespace, this.#bus);
   }
 
   #fetch(
@@ -124,7 +121,7 @@ export class BusConnector {
     headers[DEPLOYMENT_HEADER] = this.#deployment;
     if (continent !== '') headers[CONTINENT_HEADER] = continent;
     if (full !== undefined) headers[FULL_HEADER] = shardName(full);
-    return this.#keys.using(name, stub, (key) => {
+    return this.#keys.withKey(name, stub, (key) => {
       const keyed = { ...headers, [KEY_HEADER]: key };
       return retrying(ATTEMPTS, () => stub().fetch(BUS_URL, { headers: keyed }));
     });
@@ -132,10 +129,10 @@ export class BusConnector {
 }
 
 /** Returns stubs while the socket is wanted, and throws after that. */
-function wanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
+function whileWanted(stub: () => SocketStub, isWanted: () => boolean): () => SocketStub {
   return () => {
     if (isWanted()) return stub();
-    throw new ListenError('bus-unavailable', 'the socket was given up');
+    throw new ListenError('bus-unavailable', 'the stream ended before the socket was opened');
   };
 }
 

@@ -24,19 +24,15 @@ import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
-import type { SubscriptionBus } from '../object/subscription-bus.js';
 import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
-import { acceptedEvent, type RefusedEvent } from '../wire/refused-event.js';
+import { acceptedEvent } from '../wire/refused-event.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
 import { BusConnector } from './connector.js';
-import { DurableObjectSessions, type SessionStub } from './durable-object-sessions.js';
-import type { SocketStub } from './object-keys.js';
-
-/** A binding of the class {@link SubscriptionBus}, typed or not. */
-export type BusNamespace = DurableObjectNamespace<SubscriptionBus> | DurableObjectNamespace;
+import { DurableObjectSessions } from './durable-object-sessions.js';
 
 /** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
@@ -92,13 +88,6 @@ export function durableObjectBus(
   return new DurableObjectBus(namespace, options);
 }
 
-interface BusStub extends SocketStub, SessionStub {
-  publish(event: string): Promise<number>;
-  publishAll(events: string[]): Promise<number>;
-  emit(event: string): Promise<EventReceipt | RefusedEvent>;
-  readEvents(question: string): Promise<string>;
-}
-
 class DurableObjectBus implements AttachableBus, EventPublisher {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
@@ -109,30 +98,30 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   readonly #namespace: BusNamespace;
   readonly #name: string;
-  readonly #doors: BusConnector;
-  readonly #lines: ConnectionPool;
+  readonly #connector: BusConnector;
+  readonly #connections: ConnectionPool;
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
     if (shardAddress(name) !== undefined) {
-      throw new ListenError('invalid-options', `${name} is what a shard would be called`);
+      throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
     }
     this.#namespace = namespace;
     this.#name = name;
-    this.#doors = new BusConnector(namespace as DurableObjectNamespace, name, waitUntil);
-    this.sessions = new DurableObjectSessions(name, this.#doors, () => this.#stub());
+    this.#connector = new BusConnector(namespace, name, waitUntil);
+    this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
-    this.#lines = new ConnectionPool({
-      doors: this.#doors,
+    this.#connections = new ConnectionPool({
+      connector: this.#connector,
       onError,
       onLog: safely(onLog, onError),
       sockets,
     });
   }
 
-  get tally(): AttachmentCounters {
-    return this.#lines.tally;
+  get counters(): AttachmentCounters {
+    return this.#connections.counters;
   }
 
   /** Publishes an event. The publish continues after the response of the request was sent. */
@@ -154,24 +143,24 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     return published;
   }
 
-  hold(opening: Opening, joining: AttachOptions): Promise<FanoutStream> {
-    return this.#lines.open(opening, joining);
+  openStream(opening: Opening, options: AttachOptions): Promise<FanoutStream> {
+    return this.#connections.open(opening, options);
   }
 
   connect(
     frame: string,
-    link: AttachmentListener,
+    listener: AttachmentListener,
     { continent = '' }: ConnectOptions,
   ): BusConnection {
-    return new BusSocket(this.#doors, { continent, isSession: true }, frame, link);
+    return new BusSocket(this.#connector, { continent, isSession: true }, frame, listener);
   }
 
-  waitUntil(what: Promise<void>): void {
-    waitUntil(what);
+  waitUntil(work: Promise<void>): void {
+    waitUntil(work);
   }
 
   async settle(): Promise<void> {
-    await this.#lines.settle();
+    await this.#connections.settle();
   }
 
   /**
@@ -180,11 +169,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
    * all of them, `onError` is called.
    */
   subscribe<Known extends ServerEvent>(listener: (event: Known) => void): () => void {
-    const connect = (frame: string, link: AttachmentListener) =>
-      new BusSocket(this.#doors, NOBODY, frame, link);
+    const connect = (frame: string, listener: AttachmentListener) =>
+      new BusSocket(this.#connector, NO_STREAM, frame, listener);
     const onEvent = listener as (event: ServerEvent) => void;
-    const follower = new BusSubscriber({ connect, onEvent, onError: this.#onError });
-    return () => follower.leave();
+    const subscriber = new BusSubscriber({ connect, onEvent, onError: this.#onError });
+    return () => subscriber.close();
   }
 
   async #emit(event: string, attempts: number): Promise<EventReceipt> {
@@ -209,7 +198,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     try {
       await retrying(attemptsFor(texts), () => this.#send(texts));
     } catch (cause) {
-      throw unavailable('the bus did not take the event', cause);
+      throw unavailable('the bus did not accept the event', cause);
     }
   }
 
@@ -221,9 +210,9 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
   }
 
   #stub(): BusStub {
-    return this.#namespace.getByName(this.#name) as unknown as BusStub;
+    return busStub(this.#namespace, this.#name);
   }
 }
 
 /** The owner of a listener's socket. */
-const NOBODY = { continent: '', isSession: false };
+const NO_STREAM = { continent: '', isSession: false };

@@ -1,12 +1,7 @@
 import type { NewSession, SessionLimits, SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
-import { hasForm, isMaced } from '../wire/signed-session-id.js';
-
-/** The methods of the bus object for sessions. */
-export interface SessionStub {
-  beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
-  askSession(question: string): Promise<string>;
-}
+import { isSessionId, isSignedSessionId } from '../wire/signed-session-id.js';
+import type { BusStub } from '../wire/stubs.js';
 
 /** Gives the key of the bus object to an edge. */
 export interface ObjectKeys {
@@ -21,46 +16,48 @@ export class DurableObjectSessions implements SessionStore {
   readonly isShared = true;
   readonly #bus: string;
   readonly #keys: ObjectKeys;
-  readonly #stub: () => SessionStub;
+  readonly #stub: () => BusStub;
 
   /**
    * @param bus - the name of the bus.
    * @param stub - returns a fresh stub for each call, because a stub that failed once may keep
    *   failing.
    */
-  constructor(bus: string, keys: ObjectKeys, stub: () => SessionStub) {
+  constructor(bus: string, keys: ObjectKeys, stub: () => BusStub) {
     this.#bus = bus;
     this.#keys = keys;
     this.#stub = stub;
   }
 
   begin(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
-    return this.#asking((stub) => stub.beginSession(session, limits));
+    return this.#call((stub) => stub.beginSession(session, limits));
   }
 
   /** Whether the id has the MAC of the bus object. Calls the object at most for its key. */
-  mayBe(id: string): Promise<boolean> {
-    return this.#asking(() => this.#isOurs(id));
+  mayExist(id: string): Promise<boolean> {
+    return this.#call(() => this.#isSigned(id));
   }
 
   ask(question: string): Promise<string> {
-    return this.#asking((stub) => stub.askSession(question));
+    return this.#call((stub) => stub.askSession(question));
   }
 
   /** Whether the bus object issued the id. A forged id never reaches the object. */
-  async #isOurs(id: string): Promise<boolean> {
-    if (!hasForm(id)) return false;
+  async #isSigned(id: string): Promise<boolean> {
+    if (!isSessionId(id)) return false;
     const known = await this.#keys.key();
-    if (await isMaced(known, this.#bus, id)) return true;
+    if (await isSignedSessionId(known, this.#bus, id)) return true;
     const newer = await this.#keys.newerKey();
-    return newer !== undefined && newer !== known && isMaced(newer, this.#bus, id);
+    return newer !== undefined && newer !== known && isSignedSessionId(newer, this.#bus, id);
   }
 
-  async #asking<T>(question: (stub: SessionStub) => Promise<T>): Promise<T> {
+  async #call<T>(call: (stub: BusStub) => Promise<T>): Promise<T> {
     try {
-      return await question(this.#stub());
+      return await call(this.#stub());
     } catch (cause) {
-      throw new ListenError('bus-unavailable', 'the bus did not answer about a session', { cause });
+      throw new ListenError('bus-unavailable', 'the bus did not answer a request about a session', {
+        cause,
+      });
     }
   }
 }

@@ -1,30 +1,24 @@
 import { retrying } from '../wire/retry.js';
-
-/** The methods of a bus object or shard that open a socket. */
-export interface SocketStub {
-  /** Returns the key that upgrades have to carry. */
-  connectionKey(): Promise<string>;
-  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
-}
+import type { SocketStub } from '../wire/stubs.js';
 
 /** Caches the keys of bus objects in one isolate, by the name of the object. */
 export class ObjectKeyCache {
   readonly #keys = new Map<string, Known>();
 
   /**
-   * Calls `ask` with the key of the object `name`, and once more with a fresh key if the object
+   * Calls `send` with the key of the object `name`, and once more with a fresh key if the object
    * refuses it. `stub` has to return a fresh stub on each call.
    *
    * @throws what a stub throws.
    */
-  async using(
+  async withKey(
     name: string,
     stub: () => SocketStub,
-    ask: (key: string) => Promise<Response>,
+    send: (key: string) => Promise<Response>,
   ): Promise<Response> {
-    const response = await ask(await this.key(name, stub));
+    const response = await send(await this.key(name, stub));
     if (response.status !== FORBIDDEN) return response;
-    return ask(await this.#fresh(name, stub));
+    return send(await this.#fresh(name, stub));
   }
 
   /** Returns the key of the object `name`. */

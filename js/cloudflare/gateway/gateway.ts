@@ -1,6 +1,6 @@
 import { createProxy, type ProxyOptions, upstreamUrl } from '../../handler/proxy.js';
-import { refused } from '../../handler/upstream-response.js';
-import { forward, renamed } from '../../http/inbound.js';
+import { refusalResponse } from '../../handler/upstream-response.js';
+import { forward, withClientSession } from '../../http/inbound.js';
 import { type Screen, screen } from '../../http/origin-guard.js';
 import { type ForgettableHandler, forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
@@ -10,10 +10,11 @@ import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandler, ListenHandlerOptions } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
 import { Credentials } from '../../web/credentials.js';
-import { type BusNamespace, durableObjectBus } from '../edge/durable-object-bus.js';
+import { durableObjectBus } from '../edge/durable-object-bus.js';
 import { createPublishHandler, type PublishHandlerOptions } from '../publish/endpoint.js';
 import { TenantRouter } from '../route/router.js';
 import { type BusName, DEFAULT_BUS } from '../wire/names.js';
+import type { BusNamespace } from '../wire/stubs.js';
 import { UpstreamServer } from './upstream.js';
 import { upstreamAuthorize } from './upstream-authorize.js';
 import { upstreamPrincipal } from './upstream-principal.js';
@@ -115,7 +116,7 @@ export function createGateway<Rest extends unknown[] = []>(
   namespace: BusNamespace,
   options: GatewayOptions<Rest> = {},
 ): Gateway<Rest> {
-  const { fetch, nameOf, server } = new Gate(
+  const { fetch, nameOf, server } = new GatewayHandler(
     upstreamUrl(upstream),
     namespace,
     options as GatewayOptions,
@@ -123,14 +124,14 @@ export function createGateway<Rest extends unknown[] = []>(
   return { fetch, server, nameOf };
 }
 
-class Gate implements Gateway<unknown[]> {
+class GatewayHandler implements Gateway<unknown[]> {
   readonly #upstream: URL;
   readonly #namespace: BusNamespace;
   readonly #options: GatewayOptions;
   readonly #onError: (error: Error) => void;
   readonly #bus: BusName;
   readonly #proxy: (request: Request) => Promise<Response>;
-  readonly #behind: UpstreamServer;
+  readonly #server: UpstreamServer;
   readonly #screen: Screen;
   readonly #publish: ((request: Request) => Promise<Response>) | undefined;
   readonly #router: TenantRouter;
@@ -144,26 +145,28 @@ class Gate implements Gateway<unknown[]> {
     this.#onError = guarded(onError);
     this.#bus = bus;
     this.#proxy = createProxy(upstream, options);
-    this.#behind = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {
+    this.#server = new UpstreamServer(this.#proxy, new Credentials(credentialHeaders), {
       answerBytes: limitsOf(listen.limits).answerBytes,
       answerMs: timeoutsOf(listen.timeouts).answerMs,
     });
     this.#screen = screen(listen);
     const make = this.#serverOf.bind(this);
-    this.#router = new TenantRouter({ bus, make, onError: this.#onError, most: MAX_SERVERS });
-    this.#publish = takesPublishes(options) ? this.#endpoint(options, { bus, onError }) : undefined;
+    this.#router = new TenantRouter({ bus, make, onError: this.#onError, max: MAX_SERVERS });
+    this.#publish = acceptsPublishes(options)
+      ? this.#endpoint(options, { bus, onError })
+      : undefined;
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
     const { pathname } = new URL(request.url);
     if (WELL_KNOWN.test(pathname)) return this.#wellKnown(request, pathname);
-    const [, before, leaf] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
+    const [, before, last] = /^(.*)\/(mcp|publish)$/.exec(pathname) ?? [];
     // The path before names the tenant, and is not allowed without tenants.
-    const isHere = leaf !== undefined && (before === '' || typeof this.#bus === 'function');
-    if (isHere && leaf === 'mcp') return this.#serve(request, rest);
-    return isHere && this.#publish !== undefined
+    const isServed = last !== undefined && (before === '' || typeof this.#bus === 'function');
+    if (isServed && last === 'mcp') return this.#serve(request, rest);
+    return isServed && this.#publish !== undefined
       ? this.#publish(request)
-      : refused(Refusal.UnknownServer);
+      : refusalResponse(Refusal.UnknownServer);
   };
 
   readonly server = (bus?: string): ListenHandler<unknown[]> => {
@@ -178,30 +181,35 @@ class Gate implements Gateway<unknown[]> {
       if (!isRead) return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } });
       const proxy = createProxy(new URL(pathname, this.#upstream), this.#options);
       // The metadata belongs to no session: no session id passes in either direction.
-      return renamed(await forward(proxy, { request, rest: [] }, undefined), undefined);
+      return withClientSession(await forward(proxy, { request, rest: [] }, undefined), undefined);
     });
   }
 
   readonly nameOf = (request: Request): Promise<string | undefined> =>
-    this.#behind.credentials.nameOf(request);
+    this.#server.credentials.nameOf(request);
 
   /**
    * Creates the publish handler, with the host and origin policy of the MCP endpoint by default.
    */
   #endpoint(
     { listen, publish, secret }: GatewayOptions,
-    where: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
+    busOptions: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
   ) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
-    const front = {
+    const originOptions = {
       ...(allowedHosts && { allowedHosts }),
       ...(allowedOrigins && { allowedOrigins }),
     };
-    return createPublishHandler(this.#namespace, { ...front, ...publish, ...where, secret });
+    return createPublishHandler(this.#namespace, {
+      ...originOptions,
+      ...publish,
+      ...busOptions,
+      secret,
+    });
   }
 
   async #serve(request: Request, rest: unknown[]): Promise<Response> {
-    return (await this.#router.fetch(request, ...rest)) ?? refused(Refusal.UnknownServer);
+    return (await this.#router.fetch(request, ...rest)) ?? refusalResponse(Refusal.UnknownServer);
   }
 
   #serverOf(name: string): ForgettableHandler<unknown[]> {
@@ -210,13 +218,13 @@ class Gate implements Gateway<unknown[]> {
     // An option that is set to undefined must not replace a default that denies.
     const authorize =
       listen.authorize ??
-      (rights === 'admitted' ? undefined : upstreamAuthorize(this.#behind, onError));
+      (rights === 'admitted' ? undefined : upstreamAuthorize(this.#server, onError));
     return forgettableHandler<unknown[]>(this.#proxy, {
       onError,
-      ...(takesPublishes(this.#options) && listen.server === undefined && { advertise: 'all' }),
+      ...(acceptsPublishes(this.#options) && listen.server === undefined && { advertise: 'all' }),
       ...listen,
       timeouts: { authorizeMs: AUTHORIZE_MS, ...listen.timeouts },
-      principal: listen.principal ?? upstreamPrincipal(this.#behind, admitsUnknownMethod),
+      principal: listen.principal ?? upstreamPrincipal(this.#server, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
       bus: durableObjectBus(this.#namespace, { bus: name, onError }),
@@ -230,7 +238,7 @@ function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
   throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
 }
 
-function takesPublishes({ publish, secret }: GatewayOptions): boolean {
+function acceptsPublishes({ publish, secret }: GatewayOptions): boolean {
   return !!secret || publish?.publishers !== undefined;
 }
 

@@ -1,22 +1,22 @@
 /** A cache whose values expire; drops the oldest value when it is full. */
 export class TtlCache<Value> {
-  readonly #known = new Map<string, { value: Value; until: number }>();
+  readonly #known = new Map<string, { value: Value; expiresAt: number }>();
   readonly #ms: number;
-  readonly #most: number;
+  readonly #max: number;
 
   /**
    * @param ms - milliseconds for which a value is valid.
-   * @param most - maximum number of values.
+   * @param max - maximum number of values.
    */
-  constructor(ms: number, most: number) {
+  constructor(ms: number, max: number) {
     this.#ms = ms;
-    this.#most = most;
+    this.#max = max;
   }
 
   /** Returns the valid value of a key. */
   get(key: string): Value | undefined {
     const known = this.#known.get(key);
-    return known !== undefined && known.until > Date.now() ? known.value : undefined;
+    return known !== undefined && known.expiresAt > Date.now() ? known.value : undefined;
   }
 
   /** Returns the last value of a key that is still kept, even if it has expired. */
@@ -26,9 +26,9 @@ export class TtlCache<Value> {
 
   set(key: string, value: Value): void {
     this.#known.delete(key);
-    this.#known.set(key, { value, until: Date.now() + this.#ms });
+    this.#known.set(key, { value, expiresAt: Date.now() + this.#ms });
     const [oldest] = this.#known.keys();
-    if (this.#known.size > this.#most && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > this.#max && oldest !== undefined) this.#known.delete(oldest);
   }
 
   delete(key: string): void {

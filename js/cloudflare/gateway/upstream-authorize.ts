@@ -11,29 +11,29 @@ import { isDenial, type UpstreamServer } from './upstream.js';
  * it after the acknowledgment. If the server does not support subscriptions, it allows nothing.
  */
 export function upstreamAuthorize(
-  behind: UpstreamServer,
+  server: UpstreamServer,
   onError: (error: Error) => void,
 ): Authorize {
   return async ({ request, requested }) => {
     const text = JSON.stringify(requested);
     if (text === '{}') return {};
-    const answer = await behind.ask(request, questionOf(Question.Listen, text));
+    const answer = await server.send(request, questionOf(Question.Listen, text));
     if (isDenial(answer)) return answer;
     const { bytes, found } = await bodyUntil(
       answer,
-      behind.limits,
+      server.limits,
       (bytes) => probed(bytes).acknowledged,
     );
     if (answer.ok && found !== undefined) return JSON.parse(found) as SubscriptionFilter;
     if (answer.ok && !probed(bytes).isUnknown)
       throw new ListenError(
         'discover-failed',
-        'the server behind did not acknowledge a subscription',
+        'the upstream server did not acknowledge a subscription',
       );
     onError(
       new ListenError(
         'discover-failed',
-        'the server behind serves no subscriptions, so nothing is honored: see rights',
+        'the upstream server supports no subscriptions, so nothing is honored: see rights',
       ),
     );
     return {};

@@ -1,6 +1,6 @@
-import { type Denial, within } from '../../auth/authorize.js';
+import { callUserFunction, type Denial } from '../../auth/authorize.js';
 import type { Principal } from '../../auth/principal.js';
-import { anonymous } from '../../handler/question.js';
+import { withoutCredentials } from '../../handler/server-request.js';
 import { wholeBody } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
 import { offeredAnswer, probed, Question, questionOf } from '../../wasm/server/bindings.js';
@@ -13,10 +13,10 @@ import { isDenial, type UpstreamServer } from './upstream.js';
  * know that method. Only a result admits. Credentials name a caller only if the server does not
  * serve the same URL without them.
  *
- * @param isUnknownEnough - whether an error "no such method or revision" also admits.
+ * @param admitsUnknownMethod - whether an error "no such method or revision" also admits.
  */
-export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boolean): Principal {
-  const admission = new Admission(behind, isUnknownEnough);
+export function upstreamPrincipal(server: UpstreamServer, admitsUnknownMethod: boolean): Principal {
+  const admission = new Admission(server, admitsUnknownMethod);
   return async (request) => {
     const [name, denial] = await Promise.all([
       admission.nameOf(request),
@@ -31,7 +31,7 @@ export function upstreamPrincipal(behind: UpstreamServer, isUnknownEnough: boole
  * forwarded, or one that is refused. Listens name the revision 2026-07-28, and other requests that
  * are handled here name a session.
  */
-function opensNothing({ headers, method }: Request): boolean {
+function isCheckedLater({ headers, method }: Request): boolean {
   const version = headers.get('mcp-protocol-version') ?? '2025';
   return (
     method === 'POST' && !headers.has('mcp-session-id') && /^202[45](-\d\d-\d\d)?$/.test(version)
@@ -40,18 +40,18 @@ function opensNothing({ headers, method }: Request): boolean {
 
 /** Caches what is known about an upstream server and the callers that it serves. */
 class Admission {
-  readonly #behind: UpstreamServer;
-  readonly #isUnknownEnough: boolean;
+  readonly #server: UpstreamServer;
+  readonly #admitsUnknownMethod: boolean;
   /** Callers that were admitted, by the digests of their requests. Refusals are not cached. */
   readonly #admitted = new TtlCache<true>(5_000, 1_000);
   /** Whether the server needs credentials, by URL. */
-  readonly #needing = new TtlCache<boolean>(60_000, 1_000);
+  readonly #credentialNeeds = new TtlCache<boolean>(60_000, 1_000);
   /** URLs at which the server does not know `server/discover` but supports `initialize`. */
   readonly #initializing = new TtlCache<true>(300_000, 1_000);
 
-  constructor(behind: UpstreamServer, isUnknownEnough: boolean) {
-    this.#behind = behind;
-    this.#isUnknownEnough = isUnknownEnough;
+  constructor(server: UpstreamServer, admitsUnknownMethod: boolean) {
+    this.#server = server;
+    this.#admitsUnknownMethod = admitsUnknownMethod;
   }
 
   /**
@@ -59,15 +59,15 @@ class Admission {
    * them.
    */
   async nameOf(request: Request): Promise<string | undefined> {
-    const name = await this.#behind.credentials.nameOf(request);
+    const name = await this.#server.credentials.nameOf(request);
     return name !== undefined && (await this.#needsCredentials(request)) ? name : undefined;
   }
 
   /** Returns why the caller is denied; undefined if it is admitted. */
   async denialOf(request: Request): Promise<Denial | undefined> {
-    const key = await this.#behind.credentials.digestOf(request);
-    if (opensNothing(request) || this.#admitted.get(key)) return undefined;
-    const denial = await this.#asked(request, this.#isUnknownEnough);
+    const key = await this.#server.credentials.digestOf(request);
+    if (isCheckedLater(request) || this.#admitted.get(key)) return undefined;
+    const denial = await this.#denialBy(request, this.#admitsUnknownMethod);
     if (denial === undefined) this.#admitted.set(key, true);
     return denial;
   }
@@ -78,47 +78,47 @@ class Admission {
    */
   async #needsCredentials(request: Request): Promise<boolean> {
     const { url } = request;
-    const known = this.#needing.get(url);
+    const known = this.#credentialNeeds.get(url);
     if (known !== undefined) return known;
-    const last = this.#needing.last(url);
+    const last = this.#credentialNeeds.last(url);
     // Other requests use the last result while this one asks again.
-    if (last !== undefined) this.#needing.set(url, last);
-    const isNeeded = await within(ANONYMOUS_MS, 'principal', () =>
-      this.#asked(anonymous(request), false),
+    if (last !== undefined) this.#credentialNeeds.set(url, last);
+    const isNeeded = await callUserFunction(UNCREDENTIALED_MS, 'principal', () =>
+      this.#denialBy(withoutCredentials(request), false),
     ).then(
       (denial) => denial !== undefined && (denial.denied !== 503 || (last ?? true)),
       () => last ?? true,
     );
-    if (!request.signal.aborted) this.#needing.set(url, isNeeded);
+    if (!request.signal.aborted) this.#credentialNeeds.set(url, isNeeded);
     return isNeeded;
   }
 
-  async #asked(request: Request, isUnknownEnough: boolean): Promise<Denial | undefined> {
+  async #denialBy(request: Request, admitsUnknownMethod: boolean): Promise<Denial | undefined> {
     const { origin, pathname } = new URL(request.url);
-    const place = origin + pathname;
-    if (!this.#initializing.get(place)) {
-      const discovered = await this.#behind.ask(request, questionOf(Question.Discover));
+    const endpoint = origin + pathname;
+    if (!this.#initializing.get(endpoint)) {
+      const discovered = await this.#server.send(request, questionOf(Question.Discover));
       if (isDenial(discovered)) return discovered;
-      const body = await wholeBody(discovered, this.#behind.limits);
-      if (isResult(discovered, body) || (isUnknownEnough && probed(body).isUnknown))
+      const body = await wholeBody(discovered, this.#server.limits);
+      if (isResult(discovered, body) || (admitsUnknownMethod && probed(body).isUnknown))
         return undefined;
     }
-    return this.#initialized(request, place);
+    return this.#initialized(request, endpoint);
   }
 
   /** @throws ListenError `discover-failed` if the response is not a result. */
-  async #initialized(request: Request, place: string): Promise<Denial | undefined> {
-    const answer = await this.#behind.ask(request, questionOf(Question.Initialize));
+  async #initialized(request: Request, endpoint: string): Promise<Denial | undefined> {
+    const answer = await this.#server.send(request, questionOf(Question.Initialize));
     if (isDenial(answer)) return answer;
-    const isServed = isResult(answer, await wholeBody(answer, this.#behind.limits));
+    const isServed = isResult(answer, await wholeBody(answer, this.#server.limits));
     const session = answer.headers.get('mcp-session-id');
-    if (session !== null) this.#behind.leave(request, session);
-    if (isServed) this.#initializing.set(place, true);
-    else this.#initializing.delete(place);
+    if (session !== null) this.#server.endSession(request, session);
+    if (isServed) this.#initializing.set(endpoint, true);
+    else this.#initializing.delete(endpoint);
     if (isServed) return undefined;
     throw new ListenError(
       'discover-failed',
-      'the server behind answers neither server/discover nor initialize',
+      'the upstream server answers neither server/discover nor initialize',
     );
   }
 }
@@ -132,4 +132,4 @@ function isResult({ ok }: Response, body: Uint8Array): boolean {
  * Milliseconds for the request without credentials; a server that takes longer is assumed to need
  * them.
  */
-const ANONYMOUS_MS = 4_000;
+const UNCREDENTIALED_MS = 4_000;

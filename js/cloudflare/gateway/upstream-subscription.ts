@@ -11,35 +11,35 @@ export class UpstreamSubscription {
   /** The honored filter; undefined while the subscription is not open. */
   honored: SubscriptionFilter | undefined;
   readonly #loop: WatchLoop;
-  #leaves: ReturnType<typeof setTimeout> | undefined;
-  #isOver = false;
+  #endTimer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
 
   constructor(
     target: HttpTarget,
     filter: SubscriptionFilter,
     options: ClientListenOptions,
-    tell: (line: UpstreamSubscription, news: WatchEvent) => void,
+    emit: (subscription: UpstreamSubscription, event: WatchEvent) => void,
   ) {
     this.filter = filter;
-    this.#loop = new WatchLoop(target, JSON.stringify(filter), options, (news) => {
-      if (!this.#isOver) tell(this, news);
+    this.#loop = new WatchLoop(target, JSON.stringify(filter), options, (event) => {
+      if (!this.#isStopped) emit(this, event);
     });
   }
 
   /** Whether the subscription ends soon because another one has replaced it. */
-  get isLeaving(): boolean {
-    return this.#leaves !== undefined;
+  get isEnding(): boolean {
+    return this.#endTimer !== undefined;
   }
 
   /** Ends the subscription after `afterMs` milliseconds; events received until then count. */
-  leave(afterMs: number): void {
-    this.#leaves ??= setTimeout(() => this.stop(), afterMs);
+  endAfter(afterMs: number): void {
+    this.#endTimer ??= setTimeout(() => this.stop(), afterMs);
   }
 
   /** Ends the subscription now. */
   stop(): void {
-    this.#isOver = true;
-    if (this.#leaves !== undefined) clearTimeout(this.#leaves);
+    this.#isStopped = true;
+    if (this.#endTimer !== undefined) clearTimeout(this.#endTimer);
     this.#loop.stop();
   }
 }

@@ -6,11 +6,11 @@ import { ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { errorOf } from '../../model/subscription-error.js';
 import { guarded, report } from '../../observe/on-error.js';
-import { subjectsOf } from '../../wasm/client/bindings.js';
+import { eventsOfFilter } from '../../wasm/client/bindings.js';
 import {
   type BusWatcher,
   covers,
-  together,
+  union,
   type WatchedBus,
   type WatcherMaker,
 } from '../object/bus/watcher.js';
@@ -81,8 +81,8 @@ class UpstreamWatch implements BusWatcher {
   readonly #options: ClientListenOptions;
   readonly #watchesTasks: boolean;
   readonly #onError: (error: Error) => void;
-  #line: UpstreamSubscription | undefined;
-  /** Replaces `#line` once it is open; until then `#line` receives the events. */
+  #current: UpstreamSubscription | undefined;
+  /** Replaces `#current` once it is open; until then `#current` receives the events. */
   #next: UpstreamSubscription | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -98,7 +98,7 @@ class UpstreamWatch implements BusWatcher {
       new Request(upstream, { ...parts, body, redirect: 'manual' });
   }
 
-  stir(): void {
+  wantedChanged(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#follow(covers).catch(this.#onError);
@@ -110,7 +110,8 @@ class UpstreamWatch implements BusWatcher {
    * names, so the more names there are, the rarer the updates.
    */
   get #settleMs(): number {
-    const { resourceSubscriptions = [], taskIds = [] } = (this.#next ?? this.#line)?.filter ?? {};
+    const { resourceSubscriptions = [], taskIds = [] } =
+      (this.#next ?? this.#current)?.filter ?? {};
     return SETTLE_MS + (resourceSubscriptions.length + taskIds.length) * MS_PER_NAME;
   }
 
@@ -120,77 +121,87 @@ class UpstreamWatch implements BusWatcher {
 
   /** Subscribes to what is wanted now, unless the current subscription `suffices`. */
   async #follow(
-    suffices: (heard: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
+    suffices: (covered: SubscriptionFilter, wanted: SubscriptionFilter) => boolean,
   ): Promise<void> {
     const wanted = this.#wanted;
     if (Object.keys(wanted).length === 0) {
-      this.#rest();
+      this.#stop();
       return;
     }
-    const latest = this.#next ?? this.#line;
+    const latest = this.#next ?? this.#current;
     if (latest === undefined || !suffices(latest.filter, wanted)) {
       this.#next?.stop();
-      this.#next = new UpstreamSubscription(this.#target, wanted, this.#options, (line, news) =>
-        this.#take(line, news),
+      this.#next = new UpstreamSubscription(
+        this.#target,
+        wanted,
+        this.#options,
+        (subscription, event) => this.#handle(subscription, event),
       );
     }
     // If the object is evicted meanwhile, the alarm subscribes again.
-    await this.#bus.wakeBy(Date.now() + BEAT_MS);
+    await this.#bus.wakeBy(Date.now() + CHECK_MS);
   }
 
   get #wanted(): SubscriptionFilter {
     const { taskIds: _, ...others } = this.#bus.wanted;
-    return together(this.#watchesTasks ? this.#bus.wanted : others, {});
+    return union(this.#watchesTasks ? this.#bus.wanted : others, {});
   }
 
-  #rest(): void {
-    this.#line?.stop();
+  #stop(): void {
+    this.#current?.stop();
     this.#next?.stop();
-    this.#line = undefined;
+    this.#current = undefined;
     this.#next = undefined;
   }
 
-  #take(line: UpstreamSubscription, news: WatchEvent): void {
-    if (news.kind === 'changed') this.#publish([JSON.stringify(news.event)]);
-    else if (news.standing.state === 'live') this.#open(line, news.standing.honored ?? {});
-    else if (news.standing.end !== undefined) this.#lose(line, news.standing, news.cause);
+  #handle(subscription: UpstreamSubscription, event: WatchEvent): void {
+    if (event.kind === 'changed') this.#publish([JSON.stringify(event.event)]);
+    else if (event.status.state === 'live') this.#open(subscription, event.status.honored ?? {});
+    else if (event.status.end !== undefined)
+      this.#handleLost(subscription, event.status, event.cause);
   }
 
   /**
    * Publishes a change for each topic that may have been missed: those that the former subscription
    * did not cover.
    */
-  #open(line: UpstreamSubscription, honored: SubscriptionFilter): void {
-    const former = line === this.#next ? this.#line : undefined;
-    const heard = new Set(subjectsOf(JSON.stringify(former?.honored ?? {})));
-    line.honored = honored;
-    if (line === this.#next) {
-      this.#line = line;
+  #open(subscription: UpstreamSubscription, honored: SubscriptionFilter): void {
+    const former = subscription === this.#next ? this.#current : undefined;
+    const covered = new Set(eventsOfFilter(JSON.stringify(former?.honored ?? {})));
+    subscription.honored = honored;
+    if (subscription === this.#next) {
+      this.#current = subscription;
       this.#next = undefined;
     }
     // Events that the server sent on the former subscription may still be in transit.
-    former?.leave(LINGER_MS);
-    this.#publish(subjectsOf(JSON.stringify(honored)).filter((subject) => !heard.has(subject)));
+    former?.endAfter(LINGER_MS);
+    this.#publish(eventsOfFilter(JSON.stringify(honored)).filter((topic) => !covered.has(topic)));
   }
 
-  #lose(line: UpstreamSubscription, { end, state }: WatchStatus, cause: unknown): void {
-    const { honored = {}, isLeaving } = line;
-    line.honored = undefined;
+  #handleLost(
+    subscription: UpstreamSubscription,
+    { end, state }: WatchStatus,
+    cause: unknown,
+  ): void {
+    const { honored = {}, isEnding: isLeaving } = subscription;
+    subscription.honored = undefined;
     if (isLeaving) {
       // It ended early and may have missed an event.
-      line.stop();
-      this.#publish(subjectsOf(JSON.stringify(honored)));
+      subscription.stop();
+      this.#publish(eventsOfFilter(JSON.stringify(honored)));
       return;
     }
     const error = end && errorOf(end, cause);
     if (error !== undefined) {
       this.#onError(
-        new ListenError('upstream-lost', 'the server behind is not listened to', { cause: error }),
+        new ListenError('upstream-lost', 'the subscription to the upstream server was lost', {
+          cause: error,
+        }),
       );
     }
     // The next alarm or stream tries again.
-    if (state === 'stopped' && line === this.#line) this.#line = undefined;
-    if (state === 'stopped' && line === this.#next) this.#next = undefined;
+    if (state === 'stopped' && subscription === this.#current) this.#current = undefined;
+    if (state === 'stopped' && subscription === this.#next) this.#next = undefined;
   }
 
   #publish(events: string[]): void {
@@ -199,8 +210,8 @@ class UpstreamWatch implements BusWatcher {
 }
 
 /** Whether two filters accept the same. */
-function equals(heard: SubscriptionFilter, wanted: SubscriptionFilter): boolean {
-  return covers(heard, wanted) && covers(wanted, heard);
+function equals(covered: SubscriptionFilter, wanted: SubscriptionFilter): boolean {
+  return covers(covered, wanted) && covers(wanted, covered);
 }
 
 /**
@@ -214,4 +225,4 @@ const MS_PER_NAME = 0.05;
 /** Milliseconds for which a former subscription stays open. */
 const LINGER_MS = 5_000;
 /** Milliseconds between two checks that the subscription matches what is wanted. */
-const BEAT_MS = 60_000;
+const CHECK_MS = 60_000;

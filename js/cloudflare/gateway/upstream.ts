@@ -1,10 +1,10 @@
 import { waitUntil } from 'cloudflare:workers';
 import type { Denial } from '../../auth/authorize.js';
 import type { FetchHandler } from '../../handler/handler.js';
-import { onBehalf, questionFor } from '../../handler/question.js';
+import { onBehalfOf, serverRequest } from '../../handler/server-request.js';
 import type { AnswerLimits } from '../../handler/upstream-response.js';
 import { ListenError } from '../../model/error.js';
-import type { Asked } from '../../wasm/server/bindings.js';
+import type { QuestionRequest } from '../../wasm/server/bindings.js';
 import type { Credentials } from '../../web/credentials.js';
 
 /** The upstream server of a gateway, for requests that check callers. */
@@ -25,27 +25,27 @@ export class UpstreamServer {
    *
    * @throws ListenError `discover-failed` for every other status.
    */
-  async ask(request: Request, asked: Asked): Promise<Response | Denial> {
-    const answer = await this.#handler(questionFor(request, this.credentials, asked));
+  async send(request: Request, probe: QuestionRequest): Promise<Response | Denial> {
+    const answer = await this.#handler(serverRequest(request, this.credentials, probe));
     const { headers, ok, status } = answer;
-    if (ok || UNSPOKEN.includes(status)) return answer;
+    if (ok || UNSUPPORTED.includes(status)) return answer;
     await answer.body?.cancel();
     if (status === 401 || status === 403)
       return { denied: status, ...field('wwwAuthenticate', headers) };
     if (status === 429) return { denied: 503, ...field('retryAfter', headers) };
-    throw new ListenError('discover-failed', `the server behind answered ${status}`);
+    throw new ListenError('discover-failed', `the upstream server answered ${status}`);
   }
 
   /** Ends a session that a check opened. The calling request does not wait for it. */
-  leave(request: Request, session: string): void {
+  endSession(request: Request, session: string): void {
     const headers = this.credentials.of(request);
     headers.set('mcp-session-id', session);
-    const ending = onBehalf(request, new Request(request.url, { method: 'DELETE', headers }));
+    const ending = onBehalfOf(request, new Request(request.url, { method: 'DELETE', headers }));
     // If this fails, the server ends the session itself once it is idle.
-    waitUntil(this.#sent(ending).catch(() => {}));
+    waitUntil(this.#discard(ending).catch(() => {}));
   }
 
-  async #sent(ending: Request): Promise<void> {
+  async #discard(ending: Request): Promise<void> {
     const { body } = await this.#handler(ending);
     await body?.cancel();
   }
@@ -63,4 +63,4 @@ function field(member: keyof typeof FIELDS, headers: Headers): Partial<Denial> {
 
 const FIELDS = { wwwAuthenticate: 'www-authenticate', retryAfter: 'retry-after' } as const;
 /** Statuses that servers return for a request of a revision that they do not support. */
-const UNSPOKEN = [400, 404, 405];
+const UNSUPPORTED = [400, 404, 405];

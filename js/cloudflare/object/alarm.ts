@@ -22,7 +22,7 @@ export class AlarmScheduler {
    * Sets the alarm as {@link wakeBy} does, in the same write as the other changes of this turn. If
    * it is unknown when the alarm fires, it fires at `at`, and its handlers then set it again.
    */
-  wakeWithThis(at: number): void {
+  wakeWithWrite(at: number): void {
     if (typeof this.#at !== 'number' || this.#at > at) void this.#set(at);
   }
 

@@ -6,17 +6,17 @@ import type { SocketAttachments } from './socket-attachments.js';
 export class EdgeSockets {
   readonly #core: Bus;
   readonly #now: () => number;
-  readonly #interests: SocketAttachments;
+  readonly #attachments: SocketAttachments;
   readonly #sockets = new Map<number, WebSocket>();
   readonly #edges = new Map<WebSocket, number>();
   /** Edges that were sent a frame that their attachment does not record yet. */
-  readonly #behind = new Set<number>();
+  readonly #dirty = new Set<number>();
 
   /** @param now - the clock of the times that are passed to the core. */
-  constructor(core: Bus, now: () => number, interests: SocketAttachments) {
+  constructor(core: Bus, now: () => number, attachments: SocketAttachments) {
     this.#core = core;
     this.#now = now;
-    this.#interests = interests;
+    this.#attachments = attachments;
   }
 
   /** The number of open sockets. */
@@ -35,7 +35,7 @@ export class EdgeSockets {
   }
 
   /** Adds the socket of an edge. */
-  enter(socket: WebSocket, edge: number): void {
+  add(socket: WebSocket, edge: number): void {
     this.#sockets.set(edge, socket);
     this.#edges.set(socket, edge);
   }
@@ -46,10 +46,10 @@ export class EdgeSockets {
    */
   restore(socket: WebSocket): void {
     try {
-      const { last, seq, session } = this.#interests.told(socket);
-      this.enter(
+      const { last, seq, session } = this.#attachments.sentState(socket);
+      this.add(
         socket,
-        this.#core.connect(this.#interests.get(socket)?.join('\n'), last, seq, session),
+        this.#core.connect(this.#attachments.get(socket)?.join('\n'), last, seq, session),
       );
     } catch {
       socket.close(TRY_AGAIN_LATER);
@@ -57,19 +57,19 @@ export class EdgeSockets {
   }
 
   /** Stores a change of what an edge follows. */
-  keep(socket: WebSocket, edge: number, { change, keepsAll = false, session }: Kept): void {
+  store(socket: WebSocket, edge: number, { change, keepsAll = false, session }: Kept): void {
     const kept = (): string[] => this.#core.kept(edge, true).topics ?? [];
-    if (keepsAll) this.#interests.put(socket, kept(), session);
-    if (change !== undefined) this.#interests.change(socket, change, kept);
+    if (keepsAll) this.#attachments.put(socket, kept(), session);
+    if (change !== undefined) this.#attachments.change(socket, change, kept);
   }
 
   /** Removes a socket; returns whether it was known. */
-  leave(socket: WebSocket): boolean {
+  remove(socket: WebSocket): boolean {
     const edge = this.#edges.get(socket);
     if (edge === undefined) return false;
     this.#edges.delete(socket);
     this.#sockets.delete(edge);
-    this.#behind.delete(edge);
+    this.#dirty.delete(edge);
     this.#core.disconnect(edge, this.#now());
     return true;
   }
@@ -81,7 +81,7 @@ export class EdgeSockets {
     } catch {
       return false;
     }
-    this.#behind.add(edge);
+    this.#dirty.add(edge);
     return true;
   }
 
@@ -90,13 +90,13 @@ export class EdgeSockets {
    * turn of the event loop that sends, or while a timer is armed: otherwise the object may
    * hibernate before and lose them.
    */
-  settle(): void {
-    for (const edge of this.#behind) {
+  flushAttachments(): void {
+    for (const edge of this.#dirty) {
       const socket = this.#sockets.get(edge);
       if (socket === undefined) continue;
       const { last, seq } = this.#core.kept(edge, false);
-      this.#interests.reach(socket, last, seq);
+      this.#attachments.recordSent(socket, last, seq);
     }
-    this.#behind.clear();
+    this.#dirty.clear();
   }
 }

@@ -42,7 +42,7 @@ export function namesBytes({ namesBytes: bytes = 33_554_432 }: SubscriptionBusOp
   if (Number.isSafeInteger(bytes) && bytes >= 0 && bytes <= MAX_BYTES) return bytes;
   throw new ListenError(
     'invalid-options',
-    `namesBytes is not a whole number from 0 to ${MAX_BYTES}`,
+    `namesBytes must be a whole number from 0 to ${MAX_BYTES}`,
   );
 }
 
@@ -55,7 +55,7 @@ export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusO
   if (Number.isSafeInteger(edges) && edges >= 1 && edges <= MAX_SOCKETS) return edges;
   throw new ListenError(
     'invalid-options',
-    `edgesPerShard is not a whole number from 1 to ${MAX_SOCKETS}`,
+    `edgesPerShard must be a whole number from 1 to ${MAX_SOCKETS}`,
   );
 }
 
@@ -65,14 +65,14 @@ export function edgesPerShard({ edgesPerShard: edges = 2_000 }: SubscriptionBusO
  * @throws ListenError `invalid-options`.
  */
 export function shardCloseMs({ shardCloseMs: ms = 10_000 }: SubscriptionBusOptions): number {
-  if (Number.isSafeInteger(ms) && ms >= 0 && ms <= AN_HOUR) return ms;
+  if (Number.isSafeInteger(ms) && ms >= 0 && ms <= HOUR_MS) return ms;
   throw new ListenError(
     'invalid-options',
-    `shardCloseMs is not a whole number from 0 to ${AN_HOUR}`,
+    `shardCloseMs must be a whole number from 0 to ${HOUR_MS}`,
   );
 }
 
-const AN_HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 const MAX_SOCKETS = 32_768;
 /** The memory limit of an object, in bytes. */
 const MAX_BYTES = 134_217_728;

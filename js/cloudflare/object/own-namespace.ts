@@ -8,24 +8,24 @@ export function ownNamespace(
   env: unknown,
 ): DurableObjectNamespace | undefined {
   const { exports } = ctx as { exports?: object };
-  const known = [...Object.values(env ?? {}), ...Object.values(exports ?? {})];
-  return known.filter(isNamespace).find((namespace) => isHome(namespace, ctx.id));
+  const candidates = [...Object.values(env ?? {}), ...Object.values(exports ?? {})];
+  return candidates.filter(isNamespace).find((namespace) => contains(namespace, ctx.id));
 }
 
 /**
  * Whether a binding is a namespace of Durable Objects. A stub of a service has every method that is
  * looked up, so only the name of its class identifies it.
  */
-function isNamespace(known: unknown): known is DurableObjectNamespace {
-  return /DurableObjectNamespace$/.test((known as object | undefined)?.constructor?.name ?? '');
+function isNamespace(candidate: unknown): candidate is DurableObjectNamespace {
+  return /DurableObjectNamespace$/.test((candidate as object | undefined)?.constructor?.name ?? '');
 }
 
-function isHome(namespace: DurableObjectNamespace, id: DurableObjectId): boolean {
+function contains(namespace: DurableObjectNamespace, id: DurableObjectId): boolean {
   const { jurisdiction, name } = id;
   if (name === undefined) return false;
-  const within =
+  const scoped =
     jurisdiction === undefined
       ? namespace
       : namespace.jurisdiction(jurisdiction as DurableObjectJurisdiction);
-  return within.idFromName(name).equals(id);
+  return scoped.idFromName(name).equals(id);
 }

@@ -6,7 +6,7 @@ import { Bus, type BusOutput } from '../../wasm/server/bindings.js';
 import { NORMAL, PARTING, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
-import type { RootStub } from '../wire/stubs.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import type { BusStats } from './bus/root.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
@@ -20,9 +20,9 @@ import { ShardState } from './tables/shard-state.js';
 export class ShardBus {
   readonly #ctx: DurableObjectState;
   readonly #address: ShardAddress;
-  readonly #namespace: DurableObjectNamespace | undefined;
+  readonly #namespace: BusNamespace | undefined;
   readonly #perShard: number;
-  readonly #interests: SocketAttachments;
+  readonly #attachments: SocketAttachments;
   readonly #state: ShardState;
   readonly #shard: Bus;
   readonly #edges: EdgeSockets;
@@ -33,7 +33,7 @@ export class ShardBus {
   readonly #tickets = new Map<number, Deferred<void>>();
   #nextTicket = 0;
   #dropped = 0;
-  #isEmptied = false;
+  #isDeleted = false;
 
   constructor(
     ctx: DurableObjectState,
@@ -45,7 +45,7 @@ export class ShardBus {
     this.#address = address;
     this.#namespace = ownNamespace(ctx, env);
     this.#perShard = edgesPerShard(options);
-    this.#interests = new SocketAttachments(ctx.storage.sql);
+    this.#attachments = new SocketAttachments(ctx.storage.sql);
     this.#state = new ShardState(ctx.storage.sql);
     const sockets = ctx.getWebSockets();
     const { epoch, position, seq } = this.#state;
@@ -53,8 +53,8 @@ export class ShardBus {
     const isWoken = sockets.length > 0 && epoch !== '';
     this.#shard = Bus.shard(seq, isWoken ? epoch : undefined, position, shardCloseMs(options));
     this.#shard.setRoom(namesBytes(options), this.#perShard);
-    this.#edges = new EdgeSockets(this.#shard, () => performance.now(), this.#interests);
-    this.#interests.keepOnly(sockets);
+    this.#edges = new EdgeSockets(this.#shard, () => performance.now(), this.#attachments);
+    this.#attachments.prune(sockets);
     for (const socket of sockets) this.#restore(socket);
   }
 
@@ -64,7 +64,7 @@ export class ShardBus {
     if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server, [tag]);
-    this.#edges.enter(server, this.#shard.connect(undefined, undefined, 0));
+    this.#edges.add(server, this.#shard.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -109,15 +109,15 @@ export class ShardBus {
       return;
     }
     const received = this.#shard.receive(edge, frame, performance.now());
-    if (received.kind === 'followed') this.#edges.keep(socket, edge, received);
-    else if (received.kind === 'detached') this.#leave(socket, NORMAL);
+    if (received.kind === 'followed') this.#edges.store(socket, edge, received);
+    else if (received.kind === 'detached') this.#closeSocket(socket, NORMAL);
     else this.#dropped += 1;
     this.#flush();
   }
 
   /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
-    this.#leave(socket, NORMAL);
+    this.#closeSocket(socket, NORMAL);
     this.#flush();
   }
 
@@ -126,7 +126,7 @@ export class ShardBus {
    * reconnects.
    */
   #restore(socket: WebSocket): void {
-    const isLost = this.#state.epoch === '' && this.#interests.get(socket) !== undefined;
+    const isLost = this.#state.epoch === '' && this.#attachments.get(socket) !== undefined;
     if (isLost) socket.close(TRY_AGAIN_LATER);
     else this.#edges.restore(socket);
   }
@@ -139,30 +139,33 @@ export class ShardBus {
   /** Carries out the pending outputs of the core. */
   #flush(): void {
     const next = (): BusOutput | undefined => this.#shard.output(performance.now(), 0);
-    for (let output = next(); output !== undefined; output = next()) this.#do(output);
-    if (this.#burst === undefined) this.#settle();
+    for (let output = next(); output !== undefined; output = next()) this.#handleOutput(output);
+    if (this.#burst === undefined) this.#persist();
     const { deadline, isRetired } = this.#shard.state();
     this.#timer.set(deadline);
-    if (isRetired) this.#empty();
+    if (isRetired) this.#deleteStorage();
   }
 
-  #do(output: BusOutput): void {
+  #handleOutput(output: BusOutput): void {
     if (output.kind === 'done') this.#tickets.get(output.call)?.resolve();
     else if (output.kind === 'follow') void this.#call(output);
     else if (output.kind === 'send') {
       for (const edge of output.edges) this.#send(edge, output.text);
     } else if (output.kind === 'close' || output.kind === 'keep') {
       const socket = this.#edges.socket(output.edge);
-      if (socket !== undefined) this.#doTo(socket, output);
+      if (socket !== undefined) this.#handleEdgeOutput(socket, output);
     }
   }
 
-  #doTo(socket: WebSocket, output: Extract<BusOutput, { kind: 'close' | 'keep' }>): void {
-    if (output.kind === 'close') this.#leave(socket, PARTING[output.parting]);
+  #handleEdgeOutput(
+    socket: WebSocket,
+    output: Extract<BusOutput, { kind: 'close' | 'keep' }>,
+  ): void {
+    if (output.kind === 'close') this.#closeSocket(socket, PARTING[output.parting]);
     else {
       const { change, edge } = output;
-      const session = this.#interests.session(socket);
-      this.#edges.keep(socket, edge, { keepsAll: change === undefined, change, session });
+      const session = this.#attachments.session(socket);
+      this.#edges.store(socket, edge, { keepsAll: change === undefined, change, session });
     }
   }
 
@@ -180,9 +183,9 @@ export class ShardBus {
   }
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
-  #root(): RootStub {
-    if (this.#namespace === undefined) throw new Error('there is no way to the root');
-    return this.#namespace.getByName(this.#address.bus) as unknown as RootStub;
+  #root(): BusStub {
+    if (this.#namespace === undefined) throw new Error('the namespace of the root is unknown');
+    return busStub(this.#namespace, this.#address.bus);
   }
 
   /**
@@ -191,24 +194,24 @@ export class ShardBus {
    */
   readonly #endBurst = (): void => {
     this.#burst = undefined;
-    this.#settle();
+    this.#persist();
   };
 
   /**
    * Stores the last sent positions of the edges and the position of this shard, which are needed
    * after hibernation.
    */
-  #settle(): void {
-    this.#edges.settle();
+  #persist(): void {
+    this.#edges.flushAttachments();
     const { epoch, position } = this.#shard.state();
-    if (epoch !== undefined && position !== undefined && !this.#isEmptied)
-      this.#state.reach(epoch, position);
+    if (epoch !== undefined && position !== undefined && !this.#isDeleted)
+      this.#state.setPosition(epoch, position);
   }
 
   /** Deletes the storage of a closed shard, which is not needed again. */
-  #empty(): void {
-    if (this.#isEmptied) return;
-    this.#isEmptied = true;
+  #deleteStorage(): void {
+    if (this.#isDeleted) return;
+    this.#isDeleted = true;
     this.#ctx.storage.deleteAll().catch(report);
   }
 
@@ -216,12 +219,12 @@ export class ShardBus {
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
     if (socket !== undefined && !this.#edges.send(edge, frame))
-      this.#leave(socket, TRY_AGAIN_LATER);
+      this.#closeSocket(socket, TRY_AGAIN_LATER);
   }
 
-  #leave(socket: WebSocket, code: number): void {
-    if (!this.#edges.leave(socket)) return;
-    if (!this.#isEmptied) this.#interests.delete(socket);
+  #closeSocket(socket: WebSocket, code: number): void {
+    if (!this.#edges.remove(socket)) return;
+    if (!this.#isDeleted) this.#attachments.delete(socket);
     socket.close(code);
   }
 }

@@ -21,7 +21,7 @@ export class SocketAttachments {
    */
   put(socket: WebSocket, parts: string[], session?: string): void {
     const { last, row, seq } = attachmentOf(socket);
-    const isKept = row !== undefined && same(this.#parts(row), parts);
+    const isKept = row !== undefined && areEqual(this.#parts(row), parts);
     if (row !== undefined && !isKept) this.delete(socket);
     const interest = isKept ? { row } : this.#stored(parts);
     socket.serializeAttachment({ ...interest, session, last, seq });
@@ -37,7 +37,7 @@ export class SocketAttachments {
     if (
       row === undefined ||
       size === undefined ||
-      size.changes > Math.max(size.whole, LEAST_CHANGES)
+      size.changes > Math.max(size.whole, MIN_CHANGES)
     ) {
       this.put(socket, whole(), session);
       return;
@@ -51,7 +51,7 @@ export class SocketAttachments {
    * Stores the position of the last frame that was sent to a socket, and the number of its last
    * call.
    */
-  reach(socket: WebSocket, last: number | undefined, seq: number | undefined): void {
+  recordSent(socket: WebSocket, last: number | undefined, seq: number | undefined): void {
     const attachment = attachmentOf(socket);
     if (attachment.last !== last || attachment.seq !== seq)
       socket.serializeAttachment({ ...attachment, last, seq });
@@ -63,7 +63,7 @@ export class SocketAttachments {
   }
 
   /** What is stored for a socket besides its interest. */
-  told(socket: WebSocket): SentState {
+  sentState(socket: WebSocket): SentState {
     const { last, seq = 0, session } = attachmentOf(socket);
     return { last, seq, session };
   }
@@ -87,7 +87,7 @@ export class SocketAttachments {
   }
 
   /** Deletes the interests of all other sockets: sockets do not survive a restart of the object. */
-  keepOnly(sockets: WebSocket[]): void {
+  prune(sockets: WebSocket[]): void {
     const rows = sockets.flatMap((socket) => attachmentOf(socket).row ?? []);
     const kept = JSON.stringify(rows);
     this.#sql.exec(
@@ -155,8 +155,8 @@ function attachmentOf(socket: WebSocket): Attachment {
   return (socket.deserializeAttachment() as Attachment | null) ?? {};
 }
 
-function same(one: string[], other: string[]): boolean {
-  return one.length === other.length && one.every((text, place) => text === other[place]);
+function areEqual(left: string[], right: string[]): boolean {
+  return left.length === right.length && left.every((text, index) => text === right[index]);
 }
 
 /**
@@ -165,7 +165,7 @@ function same(one: string[], other: string[]): boolean {
  */
 const ATTACHED_CHARACTERS = 2_048;
 /** Characters of changes up to which an interest is never stored again as a whole. */
-const LEAST_CHANGES = 65_536;
+const MIN_CHANGES = 65_536;
 
 const SCHEMA = `CREATE TABLE IF NOT EXISTS interest_part (
   interest INTEGER NOT NULL, part INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (interest, part)

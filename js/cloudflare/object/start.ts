@@ -12,31 +12,31 @@ export class Start {
   readonly #ctx: DurableObjectState;
   #failure: ListenError | undefined;
   /** Resolves once the count of failures is on disk. */
-  #kept: Promise<void> = Promise.resolve();
+  #counted: Promise<void> = Promise.resolve();
 
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;
   }
 
   /**
-   * Calls `make`. Resets the object if the core fails there.
+   * Calls `start`. Resets the object if the core fails there.
    *
-   * @throws ListenError `bus-unavailable` if the core fails; otherwise what `make` throws.
+   * @throws ListenError `bus-unavailable` if the core fails; otherwise what `start` throws.
    */
-  from<T>(make: () => T): T {
+  from<T>(start: () => T): T {
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      const made = make();
-      this.#forget();
-      return made;
+      const role = start();
+      this.#resetCount();
+      return role;
     } catch (error) {
-      throw isOfCore(error) ? this.#failed(error) : error;
+      throw isCoreError(error) ? this.#failed(error) : error;
     }
   }
 
   /** Resets the object once the count of failures is on disk. */
   reset(why: string): void {
-    void this.#kept.then(() => this.#ctx.abort(why));
+    void this.#counted.then(() => this.#ctx.abort(why));
   }
 
   /**
@@ -46,10 +46,10 @@ export class Start {
   #failed(cause: unknown): ListenError {
     this.#failure = new ListenError(
       'bus-unavailable',
-      'the object could not be started from its disk',
+      'the object could not be started from its storage',
       { cause },
     );
-    this.#kept = this.#count(cause);
+    this.#counted = this.#count(cause);
     this.reset(this.#failure.message);
     return this.#failure;
   }
@@ -60,7 +60,7 @@ export class Start {
     try {
       const failures = (storage.kv.get<number>(FAILURES) ?? 0) + 1;
       if (failures < MAX_FAILURES) storage.kv.put(FAILURES, failures);
-      else await this.#beginAnew(cause);
+      else await this.#startEmpty(cause);
       await storage.sync();
     } catch (error) {
       report(error as Error);
@@ -68,20 +68,20 @@ export class Start {
   }
 
   /** Deletes the storage except the list of shards. The alarm then tells the shards to close. */
-  async #beginAnew(cause: unknown): Promise<void> {
+  async #startEmpty(cause: unknown): Promise<void> {
     const { storage } = this.#ctx;
     report(
       new ListenError(
         'bus-lost',
-        'the object could not be started from its disk, and begins anew',
+        'the object could not be started from its storage, and starts empty',
         { cause },
       ),
     );
-    await new ShardTable(storage.sql).outlive(storage);
+    await new ShardTable(storage.sql).resetStorage(storage);
     await storage.setAlarm(Date.now());
   }
 
-  #forget(): void {
+  #resetCount(): void {
     const { kv } = this.#ctx.storage;
     if (kv.get(FAILURES) !== undefined) kv.delete(FAILURES);
   }
@@ -91,7 +91,7 @@ export class Start {
  * Whether the core has trapped or rejected its input, which its errors state with a `code`. Other
  * errors say nothing about the storage.
  */
-function isOfCore(error: unknown): boolean {
+function isCoreError(error: unknown): boolean {
   return (
     serverGuard.isTrapError(error) ||
     (error instanceof Error && !(error instanceof ListenError) && 'code' in error)

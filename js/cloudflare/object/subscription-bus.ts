@@ -4,7 +4,7 @@ import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress } from '../wire/names.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
-import { KEY_HEADER, servesEdge, turnedAway } from '../wire/upgrade.js';
+import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
 import { type BusStats, RootBus } from './bus/root.js';
 import type { BusWatcher, WatcherMaker } from './bus/watcher.js';
 import { BusKey } from './key.js';
@@ -38,7 +38,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   static events: EventLogMaker | undefined = undefined;
   readonly #key: BusKey;
   readonly #start: Start;
-  #made: Role | undefined;
+  #currentRole: Role | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -57,7 +57,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     if (headers.get('upgrade')?.toLowerCase() !== 'websocket') {
       return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
     }
-    if (!servesEdge(headers)) return turnedAway(headers);
+    if (!servesEdge(headers)) return rejectUpgrade(headers);
     return this.#role.bus.accept(request, this.#key.tag);
   }
 
@@ -118,7 +118,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Handles a call of a shard of this bus that states what it follows, as text of the core. */
   follow(shard: number, call: string): string {
     const answer = this.#root.follow(shard, call);
-    this.#role.watcher?.stir();
+    this.#role.watcher?.wantedChanged();
     return answer;
   }
 
@@ -140,7 +140,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Handles a call about a session, as text of the core, and resolves with the reply. */
   async askSession(question: string): Promise<string> {
     const reply = await this.#root.sessions.ask(question);
-    this.#role.watcher?.stir();
+    this.#role.watcher?.wantedChanged();
     return reply;
   }
 
@@ -154,28 +154,28 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Handles a frame of an edge. */
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
     this.#role.bus.receive(socket, frame);
-    this.#role.watcher?.stir();
+    this.#role.watcher?.wantedChanged();
   }
 
   /** Handles the close of an edge's socket. */
   override webSocketClose(socket: WebSocket): void {
     this.#role.bus.closed(socket);
-    this.#role.watcher?.stir();
+    this.#role.watcher?.wantedChanged();
   }
 
   /** Handles the failure of an edge's socket. */
   override webSocketError(socket: WebSocket): void {
     this.#role.bus.closed(socket);
-    this.#role.watcher?.stir();
+    this.#role.watcher?.wantedChanged();
   }
 
   /** The role of the object, created on first use: a request that is refused creates no tables. */
   get #role(): Role {
-    this.#made ??= this.#start.from(() => this.#make());
-    return this.#made;
+    this.#currentRole ??= this.#start.from(() => this.#createRole());
+    return this.#currentRole;
   }
 
-  #make(): Role {
+  #createRole(): Role {
     const { ctx, env } = this;
     const { events, options, watcher: watcherOf } = this.constructor as typeof SubscriptionBus;
     this.#onReset();
@@ -186,7 +186,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
       return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
     const bus = new RootBus(ctx, env, options, this.#key, events);
     const watcher = watcherOf?.(name, bus);
-    if (ctx.getWebSockets().length > 0) watcher?.stir();
+    if (ctx.getWebSockets().length > 0) watcher?.wantedChanged();
     return { bus, watcher };
   }
 
@@ -195,21 +195,21 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
    * the core.
    */
   #onReset(): void {
-    const lapsed = deferred();
-    void lapsed.promise.then(() => this.#start.reset('the core has trapped'));
-    onCoreReset(this.ctx.id.toString(), lapsed.resolve);
+    const reset = deferred();
+    void reset.promise.then(() => this.#start.reset('the core has trapped'));
+    onCoreReset(this.ctx.id.toString(), reset.resolve);
   }
 
   get #root(): RootBus {
     const { bus } = this.#role;
     if (bus instanceof RootBus) return bus;
-    throw new Error('this object is a shard: its root has to be asked');
+    throw new Error('this object is a shard: call its root instead');
   }
 
   get #shard(): ShardBus {
     const { bus } = this.#role;
     if (bus instanceof ShardBus) return bus;
-    throw new Error('this object is no shard');
+    throw new Error('this object is not a shard');
   }
 }
 

@@ -7,13 +7,13 @@ import { posted } from '../../wasm/server/bindings.js';
 import { addressOf } from '../../web/client-address.js';
 import { hex } from '../../web/hex.js';
 import { isBodyTimeout, readStart } from '../../web/request-body.js';
-import type { BusNamespace } from '../edge/durable-object-bus.js';
 import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type BusName, busNameOf, DEFAULT_BUS } from '../wire/names.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { PublishError } from './errors.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { beyondRights, checked, type Publisher } from './publisher.js';
+import { checked, firstForbidden, type Publisher } from './publisher.js';
 import { SIGNATURE_HEADER, type Signature, signatureOf } from './signature.js';
 import { UnverifiedBodies } from './unverified-bodies.js';
 
@@ -116,8 +116,8 @@ class PublishHandler {
     const { failuresPerMinute = 30, publishers = [], secret, timeouts } = options;
     const { bodyMs } = timeoutsOf(timeouts);
     expectAmounts('', { failuresPerMinute });
-    if (typeof publishers !== 'function') checked([...stated(secret), ...publishers]);
-    else checked(stated(secret));
+    if (typeof publishers !== 'function') checked([...fullPublisher(secret), ...publishers]);
+    else checked(fullPublisher(secret));
     this.#namespace = namespace;
     this.#options = options;
     this.#onError = guarded(options.onError ?? report);
@@ -139,7 +139,7 @@ class PublishHandler {
 
   async #answer(request: Request): Promise<Response> {
     try {
-      return await this.#published(request);
+      return await this.#publish(request);
     } catch (error) {
       await request.body?.cancel().catch(() => {});
       if (error instanceof PublishError) return error.response();
@@ -149,26 +149,26 @@ class PublishHandler {
   }
 
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
-  async #published(request: Request): Promise<Response> {
+  async #publish(request: Request): Promise<Response> {
     checkHead(request, this.#maxBytes);
     const name = await busNameOf(this.#options.bus ?? DEFAULT_BUS, request);
-    const { body, proof, publisher } = await this.#proven(request, name);
+    const { body, proof, publisher } = await this.#authenticate(request, name);
     if (name === undefined) throw new PublishError('unauthorized');
     const { events, isArray } = await this.#eventsIn(body);
-    const place = beyondRights(publisher, events);
-    if (place !== undefined) throw new PublishError('not-allowed', { place });
+    const index = firstForbidden(publisher, events);
+    if (index !== undefined) throw new PublishError('not-allowed', { index });
     const once = await onceOf(request.headers, { body, proof, publisher });
-    const position = await this.#taken(name, events, once);
+    const position = await this.#publishTo(name, events, once);
     if (!isArray) return Response.json({ position });
     const first = position - events.length + 1;
     return Response.json({ position, positions: events.map((_event, index) => first + index) });
   }
 
   async #eventsIn(body: Uint8Array): Promise<{ events: string[]; isArray: boolean }> {
-    const found = (await this.#options.events?.posted(body)) ?? posted(body);
-    if (found.kind === 'events') return found;
-    const { code, place, problem } = found;
-    throw new PublishError('no-events', { code, message: problem, place });
+    const parsed = (await this.#options.events?.posted(body)) ?? posted(body);
+    if (parsed.kind === 'events') return parsed;
+    const { code, index, problem } = parsed;
+    throw new PublishError('no-events', { code, message: problem, index });
   }
 
   /**
@@ -177,17 +177,18 @@ class PublishHandler {
    *
    * @throws PublishError
    */
-  async #proven(request: Request, name: string | undefined): Promise<Proven> {
+  async #authenticate(request: Request, name: string | undefined): Promise<Authenticated> {
     const publishers = await this.#publishersOf(name);
-    if (!request.headers.has(SIGNATURE_HEADER)) return this.#borne(request, name, publishers);
+    if (!request.headers.has(SIGNATURE_HEADER))
+      return this.#verifyBearer(request, name, publishers);
     const address = addressOf(request);
     return this.#bodies.within(address ?? '', async () => {
       // Counting failures of clients without an address would lock out all of them.
       const counted =
         address === undefined ? undefined : this.#failures.add(callerOf(request, name));
-      const signed = await this.#signed(request, name, publishers);
-      if (counted !== undefined) this.#failures.takeBack(counted);
-      return signed;
+      const authenticated = await this.#verifySignature(request, name, publishers);
+      if (counted !== undefined) this.#failures.remove(counted);
+      return authenticated;
     });
   }
 
@@ -195,13 +196,13 @@ class PublishHandler {
    * Authenticates a request with a bearer token. Counts only failures, so that a correct secret is
    * accepted regardless of other requests.
    */
-  async #borne(
+  async #verifyBearer(
     request: Request,
     name: string | undefined,
     publishers: readonly Publisher[],
-  ): Promise<Proven> {
+  ): Promise<Authenticated> {
     const proof = signatureOf(request, name ?? '', false);
-    const publisher = await proven(publishers, proof, new Uint8Array());
+    const publisher = await publisherOf(publishers, proof, new Uint8Array());
     if (publisher === undefined) {
       this.#failures.add(callerOf(request, name));
       throw new PublishError('unauthorized');
@@ -209,25 +210,25 @@ class PublishHandler {
     return { body: await this.#read(request), proof, publisher };
   }
 
-  async #signed(
+  async #verifySignature(
     request: Request,
     name: string | undefined,
     publishers: readonly Publisher[],
-  ): Promise<Proven> {
+  ): Promise<Authenticated> {
     const proof = signatureOf(request, name ?? '', this.#options.acceptV1 ?? false);
     const body = await this.#read(request);
-    const publisher = await proven(publishers, proof, body);
+    const publisher = await publisherOf(publishers, proof, body);
     if (publisher === undefined) throw new PublishError('unauthorized');
     return { body, proof, publisher };
   }
 
   async #read(request: Request): Promise<Uint8Array<ArrayBuffer>> {
-    const most = this.#maxBytes;
-    const { bytes, rest } = await readStart(request, most, this.#bodyMs).catch((error: unknown) => {
+    const max = this.#maxBytes;
+    const { bytes, rest } = await readStart(request, max, this.#bodyMs).catch((error: unknown) => {
       throw isBodyTimeout(error) ? new PublishError('body-timeout') : error;
     });
     await rest?.cancel();
-    if (rest !== undefined || bytes.byteLength > most) throw new PublishError('body-too-large');
+    if (rest !== undefined || bytes.byteLength > max) throw new PublishError('body-too-large');
     return bytes;
   }
 
@@ -245,7 +246,7 @@ class PublishHandler {
     const own = typeof secret === 'function' ? await secret(name) : secret;
     const others = typeof publishers === 'function' ? await publishers(name) : publishers;
     try {
-      return checked([...stated(own), ...(others ?? [])]);
+      return checked([...fullPublisher(own), ...(others ?? [])]);
     } catch (error) {
       this.#onError(error as Error);
       return [];
@@ -253,31 +254,30 @@ class PublishHandler {
   }
 
   /** @throws PublishError, and ListenError `bus-unavailable` or `bus-overloaded`. */
-  async #taken(name: string, events: string[], once: IdempotencyKey | undefined): Promise<number> {
-    const stub = (): PublishStub => this.#namespace.getByName(name) as unknown as PublishStub;
-    const position = await taken(stub, events, once);
+  async #publishTo(
+    name: string,
+    events: string[],
+    once: IdempotencyKey | undefined,
+  ): Promise<number> {
+    const stub = (): BusStub => busStub(this.#namespace, name);
+    const position = await publishTo(stub, events, once);
     if (position === 'key-reused') throw new PublishError('idempotency-key-reused');
     if (position === 'signatures-full') throw new PublishError('too-many-signed-publishes');
     return position;
   }
 }
 
-interface Proven {
+interface Authenticated {
   body: Uint8Array<ArrayBuffer>;
   proof: Signature;
   publisher: Publisher;
-}
-
-interface PublishStub {
-  publishAll(events: string[]): Promise<number>;
-  publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
 }
 
 /**
  * Returns the publisher with this secret and all rights; none for a function, which is called for
  * each request.
  */
-function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
+function fullPublisher(secret: PublishHandlerOptions['secret']): Publisher[] {
   return typeof secret === 'string' && secret !== '' ? [{ secret }] : [];
 }
 
@@ -287,7 +287,7 @@ function stated(secret: PublishHandlerOptions['secret']): Publisher[] {
  */
 function callerOf(request: Request, name: string | undefined): string {
   const { host, pathname } = new URL(request.url);
-  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, LONGEST_PLACE)}`;
+  return `${addressOf(request) ?? ''} ${name ?? (host + pathname).slice(0, MAX_URL_CHARACTERS)}`;
 }
 
 /**
@@ -313,14 +313,14 @@ function checkHead({ headers, method }: Request, maxBytes: number): void {
  * Returns the publisher whose secret was used. Tries all secrets, so that the time taken does not
  * reveal which one matched.
  */
-async function proven(
+async function publisherOf(
   publishers: readonly Publisher[],
   proof: Signature,
   body: Uint8Array<ArrayBuffer>,
 ): Promise<Publisher | undefined> {
   decoy ??= { secret: crypto.randomUUID() };
-  const tried = publishers.length === 0 ? [decoy] : publishers;
-  const matches = await Promise.all(tried.map(({ secret }) => proof.isOf(secret, body)));
+  const candidates = publishers.length === 0 ? [decoy] : publishers;
+  const matches = await Promise.all(candidates.map(({ secret }) => proof.isOf(secret, body)));
   return publishers[matches.indexOf(true)];
 }
 
@@ -330,7 +330,7 @@ async function proven(
  */
 async function onceOf(
   headers: Headers,
-  { body, proof, publisher }: Proven,
+  { body, proof, publisher }: Authenticated,
 ): Promise<IdempotencyKey | undefined> {
   const key = headers.get('idempotency-key');
   const { signature } = proof;
@@ -356,8 +356,8 @@ async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 /** @throws ListenError `bus-unavailable` or `bus-overloaded`. */
-async function taken(
-  stub: () => PublishStub,
+async function publishTo(
+  stub: () => BusStub,
   events: string[],
   once: IdempotencyKey | undefined,
 ): Promise<PublishedAt> {
@@ -368,7 +368,7 @@ async function taken(
       once === undefined ? stub().publishAll(events) : stub().publishOnce(events, once),
     );
   } catch (cause) {
-    throw unavailable('the bus did not take what was posted', cause);
+    throw unavailable('the bus did not accept the publish', cause);
   }
 }
 
@@ -382,4 +382,4 @@ const MAX_EVENT_BYTES = 262_144;
 /** Number of hexadecimal digits that identify a publisher. */
 const PUBLISHER_DIGITS = 16;
 /** Maximum characters of a URL that distinguish unknown buses. */
-const LONGEST_PLACE = 256;
+const MAX_URL_CHARACTERS = 256;

@@ -7,7 +7,7 @@ interface Problem {
   code?: string;
   message?: string;
   /** Index of the invalid event, from 0. */
-  place: number | undefined;
+  index: number | undefined;
 }
 
 /** A publish that is refused. */
@@ -26,9 +26,9 @@ export class PublishError extends Error {
    */
   response(): Response {
     const [status, text, headers = {}] = REFUSALS[this.#code] as Answer;
-    const { code = this.#code, message = text, place } = this.#problem ?? {};
+    const { code = this.#code, message = text, index } = this.#problem ?? {};
     return Response.json(
-      { error: code, message, ...(place !== undefined && { index: place }) },
+      { error: code, message, ...(index !== undefined && { index: index }) },
       { status, headers },
     );
   }
@@ -37,15 +37,11 @@ export class PublishError extends Error {
 type Answer = [status: number, text: string, headers?: Record<string, string>];
 
 const REFUSALS = {
-  'method-not-allowed': [405, 'only POST publishes', { Allow: 'POST' }],
+  'method-not-allowed': [405, 'only POST is allowed', { Allow: 'POST' }],
   'unsupported-media-type': [415, 'Content-Type must be application/json in UTF-8'],
   'body-too-large': [413, 'the body is too large'],
   'invalid-idempotency-key': [400, 'Idempotency-Key must have 1 to 256 visible ASCII characters'],
-  'too-many-failures': [
-    429,
-    'too many publishes failed to show the secret',
-    { 'Retry-After': '60' },
-  ],
+  'too-many-failures': [429, 'too many publishes failed to authenticate', { 'Retry-After': '60' }],
   unauthorized: [401, 'the secret is missing or wrong', { 'WWW-Authenticate': 'Bearer' }],
   'stale-timestamp': [
     401,
@@ -53,13 +49,13 @@ const REFUSALS = {
     { 'WWW-Authenticate': 'Bearer' },
   ],
   'body-timeout': [408, 'the body did not arrive in time', { Connection: 'close' }],
-  'no-events': [400, 'the body holds no events'],
+  'no-events': [400, 'the body contains no events'],
   'not-allowed': [403, 'this publisher may not publish this event'],
   'idempotency-key-reused': [422, 'the key belongs to a publish of other events'],
   'too-many-bodies': [503, 'too many signed bodies are being read', { 'Retry-After': '1' }],
   'too-many-signed-publishes': [
     503,
-    'the bus remembers as many signed publishes as it may',
+    'the bus has reached its maximum of signed publishes',
     { 'Retry-After': '60' },
   ],
   'bus-unavailable': [503, 'the bus did not answer', { 'Retry-After': '1' }],

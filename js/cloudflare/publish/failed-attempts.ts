@@ -12,33 +12,32 @@ export interface CountedFailures {
  * isolate. Refuses attempts beyond a maximum per minute.
  */
 export class FailedAttempts {
-  readonly #most: number;
+  readonly #max: number;
   readonly #counts = new Map<string, CountedFailures>();
 
-  /** @param most - maximum number of failures per minute; 0: no limit. */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param max - maximum number of failures per minute; 0: no limit. */
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /**
-   * Counts an attempt as a failure, until {@link FailedAttempts.takeBack} removes it.
+   * Counts an attempt as a failure, until {@link FailedAttempts.remove} removes it.
    *
    * @throws PublishError `too-many-failures`.
    */
   add(caller: string): CountedFailures {
     const now = Date.now();
-    const former = this.#counts.get(caller);
-    const isOver = former === undefined || now >= former.until;
-    const counted = isOver ? { failures: 0, until: now + MINUTE_MS } : former;
-    if (this.#most > 0 && counted.failures >= this.#most)
-      throw new PublishError('too-many-failures');
+    const current = this.#counts.get(caller);
+    const isNew = current === undefined || now >= current.until;
+    const counted = isNew ? { failures: 0, until: now + MINUTE_MS } : current;
+    if (this.#max > 0 && counted.failures >= this.#max) throw new PublishError('too-many-failures');
     counted.failures += 1;
-    if (isOver) this.#keep(caller, counted);
+    if (isNew) this.#keep(caller, counted);
     return counted;
   }
 
   /** Removes an attempt that has authenticated. `counted` is what `add` returned for it. */
-  takeBack(counted: CountedFailures): void {
+  remove(counted: CountedFailures): void {
     counted.failures -= 1;
   }
 

@@ -45,7 +45,7 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
   if (!Array.isArray(publishers) || !publishers.every(isPublisher)) {
     throw new ListenError(
       'invalid-options',
-      `publishers need a secret of at least ${FEWEST_BYTES} bytes, and lists as rights`,
+      `each publisher must have a secret of at least ${MIN_SECRET_BYTES} bytes, and its rights must be lists`,
     );
   }
   if (new Set(publishers.map(({ secret }) => secret)).size < publishers.length) {
@@ -58,11 +58,14 @@ export function checked(publishers: readonly Publisher[]): readonly Publisher[] 
  * Returns the index of the first event that the publisher may not publish; undefined if it may
  * publish all of them.
  */
-export function beyondRights(publisher: Publisher, events: readonly string[]): number | undefined {
+export function firstForbidden(
+  publisher: Publisher,
+  events: readonly string[],
+): number | undefined {
   const { groups, kinds, uriPrefixes } = publisher;
   if (groups === undefined && kinds === undefined && uriPrefixes === undefined) return undefined;
-  const place = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as Published));
-  return place === -1 ? undefined : place;
+  const index = events.findIndex((event) => !mayPublish(publisher, JSON.parse(event) as Published));
+  return index === -1 ? undefined : index;
 }
 
 /**
@@ -91,7 +94,7 @@ function kindsOf({ groups, kinds, uriPrefixes }: Publisher): readonly PublishedK
 
 function isPublisher(publisher: unknown): publisher is Publisher {
   const { groups, kinds, secret, uriPrefixes } = (publisher ?? {}) as Partial<Publisher>;
-  if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < FEWEST_BYTES)
+  if (typeof secret !== 'string' || new TextEncoder().encode(secret).byteLength < MIN_SECRET_BYTES)
     return false;
   return (
     isList(groups) &&
@@ -125,4 +128,4 @@ const KINDS: readonly PublishedKind[] = [
   'task_status',
 ];
 /** Minimum bytes of a secret: 128 bits if they are random. */
-const FEWEST_BYTES = 16;
+const MIN_SECRET_BYTES = 16;

@@ -47,9 +47,9 @@ export function signatureOf(request: Request, busName: string, acceptsV1: boolea
   if (Math.abs(Date.now() - Number(timestamp) * 1_000) > WINDOW_MS)
     throw new PublishError('stale-timestamp');
   const key = headers.get('idempotency-key') ?? '';
-  const before =
+  const prefix =
     version === 'v1' ? `${timestamp}.` : [method, busName, timestamp, key, ''].join('\n');
-  return { signature, isOf: (secret, body) => isSigned(secret, digits, [before, body]) };
+  return { signature, isOf: (secret, body) => isSigned(secret, digits, [prefix, body]) };
 }
 
 async function isSigned(

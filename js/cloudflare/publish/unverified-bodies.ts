@@ -5,12 +5,12 @@ import { PublishError } from './errors.js';
  * one address, and 16 from all clients whose address is unknown, in this isolate.
  */
 export class UnverifiedBodies {
-  readonly #mostMs: number;
+  readonly #maxMs: number;
   readonly #reading = new Map<string, Set<Reading>>();
 
   /** @param bodyMs - milliseconds within which a body has to arrive; 0: no limit. */
   constructor(bodyMs: number) {
-    this.#mostMs = bodyMs > 0 ? bodyMs : MINUTE_MS;
+    this.#maxMs = bodyMs > 0 ? bodyMs : MINUTE_MS;
   }
 
   /**
@@ -21,7 +21,7 @@ export class UnverifiedBodies {
   async within<T>(address: string, read: () => Promise<T>): Promise<T> {
     const all = this.#of(address);
     if (all.size >= MAX_BODIES) throw new PublishError('too-many-bodies');
-    const reading = { until: Date.now() + this.#mostMs };
+    const reading = { until: Date.now() + this.#maxMs };
     all.add(reading);
     try {
       return await read();
@@ -39,9 +39,8 @@ export class UnverifiedBodies {
     for (const reading of all) if (Date.now() >= reading.until) all.delete(reading);
     this.#reading.delete(address);
     this.#reading.set(address, all);
-    const [longestAgo] = this.#reading.keys();
-    if (this.#reading.size > MAX_ADDRESSES && longestAgo !== undefined)
-      this.#reading.delete(longestAgo);
+    const [oldest] = this.#reading.keys();
+    if (this.#reading.size > MAX_ADDRESSES && oldest !== undefined) this.#reading.delete(oldest);
     return all;
   }
 }

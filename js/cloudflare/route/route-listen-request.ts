@@ -4,12 +4,9 @@ import { forgettableHandler } from '../../listen-handler.js';
 import { ListenError } from '../../model/error.js';
 import { guarded, report } from '../../observe/on-error.js';
 import type { ListenHandlerOptions } from '../../options.js';
-import {
-  type BusNamespace,
-  type DurableObjectBusOptions,
-  durableObjectBus,
-} from '../edge/durable-object-bus.js';
+import { type DurableObjectBusOptions, durableObjectBus } from '../edge/durable-object-bus.js';
 import type { BusName } from '../wire/names.js';
+import type { BusNamespace } from '../wire/stubs.js';
 import { TenantRouter } from './router.js';
 
 /** The tenant that a handler of {@link routeListenRequest} serves. */
@@ -103,7 +100,7 @@ function newRouter<Env>(
     const bus = durableObjectBus(namespace, { ...busOptions, bus: name });
     return forgettableHandler<unknown[]>(handler({ name, bus, env }), { ...listen, onError, bus });
   };
-  return new TenantRouter({ bus: tenant, make, most: maxTenants, onError });
+  return new TenantRouter({ bus: tenant, make, max: maxTenants, onError });
 }
 
 /** The routers of each namespace, by their options. */

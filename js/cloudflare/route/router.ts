@@ -1,4 +1,4 @@
-import { refused } from '../../handler/upstream-response.js';
+import { refusalResponse } from '../../handler/upstream-response.js';
 import type { ForgettableHandler } from '../../listen-handler.js';
 import type { ListenHandler } from '../../options.js';
 import { Refusal } from '../../wasm/server/bindings.js';
@@ -14,7 +14,7 @@ export interface TenantRouterOptions {
   /** Called with the errors of `bus`. */
   onError: (error: Error) => void;
   /** Maximum number of servers that are kept while some of them are idle. */
-  most: number;
+  max: number;
 }
 
 /** Sends each request to the server of its tenant. */
@@ -23,10 +23,10 @@ export class TenantRouter {
   readonly #onError: (error: Error) => void;
   readonly #tenants: Tenants;
 
-  constructor({ bus, make, most, onError }: TenantRouterOptions) {
+  constructor({ bus, make, max, onError }: TenantRouterOptions) {
     this.#bus = bus;
     this.#onError = onError;
-    this.#tenants = new Tenants(make, most);
+    this.#tenants = new Tenants(make, max);
   }
 
   /** Returns the server of the bus `name`. */
@@ -43,7 +43,7 @@ export class TenantRouter {
       name = await busNameOf(this.#bus, request);
     } catch (error) {
       this.#onError(error as Error);
-      return refused(Refusal.Unavailable);
+      return refusalResponse(Refusal.Unavailable);
     }
     return name === undefined ? undefined : this.server(name).fetch(request, ...rest);
   }

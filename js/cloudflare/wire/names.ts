@@ -10,7 +10,7 @@ export type BusName =
 /** Returns the name of the bus of a request; undefined if no bus may have that name. */
 export async function busNameOf(bus: BusName, request: Request): Promise<string | undefined> {
   const name = typeof bus === 'string' ? bus : await bus(request);
-  if (typeof name !== 'string' || name === '' || name.length > LONGEST || CONTROL.test(name))
+  if (typeof name !== 'string' || name === '' || name.length > MAX_CHARACTERS || CONTROL.test(name))
     return undefined;
   return shardAddress(name) === undefined ? name : undefined;
 }
@@ -20,7 +20,7 @@ export const DEFAULT_BUS = 'mcp-listen';
 /** Characters that a name must not have. The name is one line of the signed text. */
 const CONTROL = /\p{Cc}|\p{Cs}/u;
 /** Maximum characters of a name. Objects with much longer names do not know them. */
-const LONGEST = 256;
+const MAX_CHARACTERS = 256;
 
 /** The address of a shard. */
 export interface ShardAddress {

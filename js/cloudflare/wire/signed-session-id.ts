@@ -5,22 +5,25 @@ import { hex } from '../../web/hex.js';
  * Appends to the random id of a session its MAC, an HMAC-SHA-256 with the key of the bus object:
  * `<random>.<mac>`. An edge that has the key refuses forged ids without a call.
  */
-export async function macedId(key: string, bus: string, random: string): Promise<string> {
+export async function signedSessionId(key: string, bus: string, random: string): Promise<string> {
   const imported = await crypto.subtle.importKey('raw', ENCODER.encode(key), HMAC, false, ['sign']);
   const signed = ENCODER.encode(`session ${random} ${bus}`);
   const mac = await crypto.subtle.sign('HMAC', imported, signed);
   return `${random}.${hex(new Uint8Array(mac))}`;
 }
 
-/** Whether an id has the form that {@link macedId} returns. */
-export function hasForm(id: string): boolean {
+/** Whether an id has the form that {@link signedSessionId} returns. */
+export function isSessionId(id: string): boolean {
   return FORM.test(id);
 }
 
-/** Whether {@link macedId} created the id for this bus with this key. Compared in constant time. */
-export async function isMaced(key: string, bus: string, id: string): Promise<boolean> {
+/**
+ * Whether {@link signedSessionId} created the id for this bus with this key; compared in constant
+ * time.
+ */
+export async function isSignedSessionId(key: string, bus: string, id: string): Promise<boolean> {
   const [random = ''] = id.split('.');
-  return isSameSecret(id, await macedId(key, bus, random));
+  return isSameSecret(id, await signedSessionId(key, bus, random));
 }
 
 const ENCODER = new TextEncoder();

@@ -1,27 +1,60 @@
+import type { EventReceipt } from '../../bus/events.js';
+import type { NewSession, SessionLimits } from '../../bus/session-store.js';
+import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type ShardAddress, shardName } from './names.js';
+import type { RefusedEvent } from './refused-event.js';
 
-/** The methods of a shard that its root calls. */
-export interface ShardStub {
+/**
+ * The namespace of a bus: a binding of the class `SubscriptionBus`, typed or not, or any object
+ * whose `getByName` returns its stubs.
+ */
+export interface BusNamespace {
+  /** Returns a stub of the object with this name. */
+  getByName(name: string, options?: { locationHint?: DurableObjectLocationHint }): object;
+}
+
+/** The methods of a bus object or shard that open a socket. */
+export interface SocketStub {
+  /** Returns the key that upgrades have to carry. */
+  connectionKey(): Promise<string>;
+  fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
+}
+
+/** The methods of a bus object that servers, publishers and its shards call. */
+export interface BusStub extends SocketStub {
+  publish(event: string): Promise<number>;
+  publishAll(events: string[]): Promise<number>;
+  emit(event: string): Promise<EventReceipt | RefusedEvent>;
+  readEvents(question: string): Promise<string>;
+  publishOnce(events: string[], once: IdempotencyKey): Promise<PublishedAt>;
+  beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
+  askSession(question: string): Promise<string>;
+  follow(shard: number, call: string): Promise<string>;
+}
+
+/** The methods of a shard that edges and its root call. */
+export interface ShardStub extends SocketStub {
   deliver(batch: string): Promise<string>;
   tellSession(call: string): Promise<void>;
 }
 
-/** The methods of a root that its shards call. */
-export interface RootStub {
-  follow(shard: number, call: string): Promise<string>;
+/** Returns a fresh stub of the bus `name`. */
+export function busStub(namespace: BusNamespace, name: string): BusStub {
+  return namespace.getByName(name) as BusStub;
 }
 
 /**
- * Returns the stub of a shard. If the object does not exist yet, it is created near `continent`.
+ * Returns a fresh stub of a shard. If the object does not exist yet, it is created near
+ * `continent`.
  */
-export function objectOf<Stub>(
-  namespace: DurableObjectNamespace,
+export function shardStub(
+  namespace: BusNamespace,
   address: ShardAddress,
   continent: string,
-): Stub {
+): ShardStub {
   const hint = locationHint(continent);
   const options = hint === undefined ? {} : { locationHint: hint };
-  return namespace.getByName(shardName(address), options) as unknown as Stub;
+  return namespace.getByName(shardName(address), options) as ShardStub;
 }
 
 /**

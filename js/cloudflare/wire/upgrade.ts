@@ -28,16 +28,17 @@ export function servesEdge(headers: Headers): boolean {
  * Returns a response to the upgrade of an edge that the object cannot serve: a socket that closes
  * at once with {@link OUTDATED}.
  */
-export function turnedAway(headers: Headers): Response {
+export function rejectUpgrade(headers: Headers): Response {
   const { 0: client, 1: server } = new WebSocketPair();
-  const told = (name: string): string => (headers.get(name) ?? 'unknown').slice(0, MAX_TOLD);
+  const headerOf = (name: string): string =>
+    (headers.get(name) ?? 'unknown').slice(0, MAX_VALUE_CHARACTERS);
   server.accept();
   server.close(
     OUTDATED,
-    `wire ${told(BUS_HEADER)} of deployment ${told(DEPLOYMENT_HEADER)}, not ${WIRE}`,
+    `wire ${headerOf(BUS_HEADER)} of deployment ${headerOf(DEPLOYMENT_HEADER)}, not ${WIRE}`,
   );
   return new Response(null, { status: 101, webSocket: client });
 }
 
 /** Maximum characters of each value in the close reason, which has room for 123 bytes. */
-const MAX_TOLD = 40;
+const MAX_VALUE_CHARACTERS = 40;

@@ -6,11 +6,11 @@ import type { EventTypeTable } from './event-type-table.js';
 /** Reads the body of a publish, and checks the payloads of its occurrences by their types. */
 export async function posted(body: Uint8Array, types: EventTypeTable): Promise<PostedEvents> {
   const read = postedEvents(body);
-  if (read.kind === 'wrong') return read;
-  for (const [place, event] of read.events.entries()) {
+  if (read.kind === 'invalid') return read;
+  for (const [index, event] of read.events.entries()) {
     const problem = isOccurrence(event) ? await problemOf(event, types) : undefined;
     if (problem !== undefined)
-      return { kind: 'wrong', code: problem.code, problem: problem.message, place };
+      return { kind: 'invalid', code: problem.code, problem: problem.message, index };
   }
   return read;
 }

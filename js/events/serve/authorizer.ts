@@ -1,4 +1,4 @@
-import { type CallerContext, within } from '../../auth/authorize.js';
+import { type CallerContext, callUserFunction } from '../../auth/authorize.js';
 import type { EventMode } from '../../bus/events.js';
 import { ListenError } from '../../model/error.js';
 import type { AuthorizeEvent } from '../define/definitions.js';
@@ -46,7 +46,9 @@ export class EventAuthorizer {
     };
     try {
       const { authorizeMs } = this.#host;
-      return expectDecision(await within(authorizeMs, 'authorize', () => authorize(context)));
+      return expectDecision(
+        await callUserFunction(authorizeMs, 'authorize', () => authorize(context)),
+      );
     } catch (error) {
       this.#host.onError(error as Error);
       return false;

@@ -5,7 +5,7 @@ import type { EmitOptions, EventPublisher, EventReceipt } from '../../bus/events
 import type { ServerStream } from '../../bus/server-stream.js';
 import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
-import type { Judged } from '../../http/inbound.js';
+import type { InboundExchange } from '../../http/inbound.js';
 import type { InnerStreamOptions } from '../../streams/inner/inner-streams.js';
 import type { PostedEvents } from '../../wasm/events/bindings.js';
 import type { Refusal } from '../../wasm/server/bindings.js';
@@ -17,8 +17,8 @@ import type { Refusal } from '../../wasm/server/bindings.js';
  */
 export interface EventHost {
   bus: AttachableBus & Partial<EventPublisher>;
-  /** How callers are named. */
-  naming: PrincipalOptions;
+  /** Determines the names of callers. */
+  principalOptions: PrincipalOptions;
   /** Milliseconds that `authorize` may take. */
   authorizeMs: number;
   /** Milliseconds for which an authorization is valid while a stream is open; 0: until its end. */
@@ -33,9 +33,9 @@ export interface EventHost {
   /** Opens a stream that the server itself reads. */
   open(options: InnerStreamOptions): Promise<ServerStream | Refusal>;
   /** Returns the response to a caller that was denied. */
-  denied(inbound: Judged, refusal: Refusal, caller: Caller): Promise<Response>;
+  denied(inbound: InboundExchange, refusal: Refusal, caller: Caller): Promise<Response>;
   /** Returns what functions of the server receive about a caller. */
-  contextOf(inbound: Judged, caller: Caller): CallerContext;
+  contextOf(inbound: InboundExchange, caller: Caller): CallerContext;
 }
 
 /**
@@ -47,7 +47,7 @@ export interface EventServer {
   /** Wraps the handler, so that its answers announce events. */
   advertising(handler: FetchHandler): FetchHandler;
   /** Answers a request; undefined: it is not about events. */
-  answer(inbound: Judged): Promise<Response | undefined>;
+  answer(inbound: InboundExchange): Promise<Response | undefined>;
   /** Checks and publishes an occurrence. */
   publish(
     name: string,

@@ -1,7 +1,7 @@
 import type { EmitOptions, EventReceipt, EventSource } from '../../bus/events.js';
 import { buffered } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
-import type { Judged } from '../../http/inbound.js';
+import type { InboundExchange } from '../../http/inbound.js';
 import { calling, ListenError } from '../../model/error.js';
 import { EventService, type EventServiceOptions } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
@@ -35,14 +35,14 @@ export class ServedEvents implements EventServer {
 
   advertising(handler: FetchHandler): FetchHandler {
     return async (request, ...rest) => {
-      // The body of the request is the handler's, so its header fields have to tell.
+      // The handler reads the body of the request, so only its header fields can be checked.
       const isDiscover = request.headers.get('mcp-method') === DISCOVER;
       const answer = await handler(request, ...rest);
       return isDiscover && answer.ok ? this.#advertised(request, answer) : answer;
     };
   }
 
-  async answer(inbound: Judged): Promise<Response | undefined> {
+  async answer(inbound: InboundExchange): Promise<Response | undefined> {
     if (inbound.request.method !== 'POST') return undefined;
     const lines = [...inbound.request.headers].map((field) => field.join(': ')).join('\n');
     const visit = new EventVisit(this.#current.exchange(lines), inbound, this.#visiting);
@@ -91,13 +91,13 @@ function logOf({ bus: { events } }: EventHost): EventSource {
 function serviceOptions(
   types: EventTypeTable,
   { authorize, codes, errorStatus, legacy }: EventOptions,
-  { naming }: EventHost,
+  { principalOptions }: EventHost,
   { modes }: EventSource,
 ): string {
   const options: EventServiceOptions = {
     events: types.definitions,
     modes: [...modes],
-    namesCallers: naming.principal !== undefined,
+    namesCallers: principalOptions.principal !== undefined,
     authorizes: authorize !== undefined,
     validates: true,
     ...(codes !== undefined && { codes }),

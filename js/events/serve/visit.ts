@@ -1,7 +1,7 @@
 import type { CallerContext } from '../../auth/authorize.js';
 import { type Caller, callerOf } from '../../auth/principal.js';
 import type { EventSource } from '../../bus/events.js';
-import type { Judged } from '../../http/inbound.js';
+import type { InboundExchange } from '../../http/inbound.js';
 import { calling } from '../../model/error.js';
 import type { EventAnswer, EventExchange, EventStep } from '../../wasm/events/bindings.js';
 import { jsonResponse } from '../../web/json-response.js';
@@ -23,14 +23,14 @@ export interface EventVisitHost {
 /** One request, which may be about events. */
 export class EventVisit {
   readonly #exchange: EventExchange;
-  readonly #inbound: Judged;
+  readonly #inbound: InboundExchange;
   readonly #of: EventVisitHost;
   #caller: Caller = {};
   #page = '';
   /** The arguments of the request, as JSON text. */
   #arguments = '{}';
 
-  constructor(exchange: EventExchange, inbound: Judged, of: EventVisitHost) {
+  constructor(exchange: EventExchange, inbound: InboundExchange, of: EventVisitHost) {
     this.#exchange = exchange;
     this.#inbound = inbound;
     this.#of = of;
@@ -55,7 +55,7 @@ export class EventVisit {
       case 'answer':
         return this.#answered(step.answer);
       case 'body':
-        return this.#read(step.most);
+        return this.#read(step.max);
       case 'caller':
         return this.#named();
       case 'stream':
@@ -75,9 +75,9 @@ export class EventVisit {
     return response;
   }
 
-  async #read(most: number): Promise<undefined> {
+  async #read(max: number): Promise<undefined> {
     const { bodyMs } = this.#of.host;
-    this.#inbound.body ??= await readStart(this.#inbound.request, most, bodyMs);
+    this.#inbound.body ??= await readStart(this.#inbound.request, max, bodyMs);
     // The core takes its own copy.
     this.#exchange.read(this.#inbound.body.bytes);
   }
@@ -85,7 +85,7 @@ export class EventVisit {
   async #named(): Promise<Response | undefined> {
     const { request, rest } = this.#inbound;
     const { host } = this.#of;
-    this.#caller = await callerOf(host.naming, request, rest);
+    this.#caller = await callerOf(host.principalOptions, request, rest);
     const { groups, name: principal, refusal } = this.#caller;
     if (refusal !== undefined) return host.denied(this.#inbound, refusal, this.#caller);
     calling(() => this.#exchange.named(JSON.stringify({ groups, principal })));

@@ -32,7 +32,7 @@ export interface StdioProcess {
  * ```
  */
 export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
-  if (!('stdin' in target)) return { join: (receiver) => started(target, receiver) };
+  if (!('stdin' in target)) return { join: (receiver) => start(target, receiver) };
   const known = running.get(target);
   if (known !== undefined) return known;
   const channel = { join: (receiver: ChannelReceiver) => new Member(target, receiver) };
@@ -40,7 +40,7 @@ export function stdio(target: StdioTarget | StdioProcess): ListenChannel {
   return channel;
 }
 
-function started(
+function start(
   { command, args = [], env, cwd }: StdioTarget,
   receiver: ChannelReceiver,
 ): ChannelMember {
@@ -62,13 +62,13 @@ class Member implements ChannelMember {
   readonly era = 'unknown';
   readonly #process: StdioProcess;
   readonly #receiver: ChannelReceiver;
-  readonly #left: () => void;
+  readonly #onLeave: () => void;
 
-  constructor(child: StdioProcess, receiver: ChannelReceiver, left = () => {}) {
+  constructor(child: StdioProcess, receiver: ChannelReceiver, onLeave = () => {}) {
     this.#process = child;
     this.#receiver = receiver;
-    this.#left = left;
-    child.stdout.on('data', this.#take).once('close', this.#end);
+    this.#onLeave = onLeave;
+    child.stdout.on('data', this.#receive).once('close', this.#end);
     child.stdin.on('error', this.#end);
   }
 
@@ -78,12 +78,12 @@ class Member implements ChannelMember {
 
   leave(): void {
     const { stdin, stdout } = this.#process;
-    stdout.off('data', this.#take).off('close', this.#end);
+    stdout.off('data', this.#receive).off('close', this.#end);
     stdin.off('error', this.#end);
-    this.#left();
+    this.#onLeave();
   }
 
-  readonly #take = (lines: Uint8Array): void => void this.#receiver.receive(lines);
+  readonly #receive = (lines: Uint8Array): void => void this.#receiver.receive(lines);
   readonly #end = (cause?: unknown): void => this.#receiver.gone(cause);
 }
 

@@ -31,7 +31,7 @@ export class IncomingBody {
     if (parsed === undefined) {
       throw new ListenError(
         'body-consumed',
-        'something before toNodeHandler read the body and left none in req.body',
+        'the body was read before toNodeHandler, and req.body is not set',
       );
     }
     if (typeof parsed === 'string' || parsed instanceof Uint8Array) return parsed;

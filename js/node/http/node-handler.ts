@@ -60,7 +60,7 @@ export interface NodeHandler {
  * buffered for a slow client. A client that disconnects aborts its request and cancels the
  * response. The body reaches `server` byte for byte, even after `express.json()`, except for
  * numbers that `express.json()` has rounded. `auth` of the request is passed as `{ authInfo }` to
- * the handler behind, to `principal` and to `authorize`.
+ * the wrapped handler, to `principal` and to `authorize`.
  *
  * @example
  * ```ts
@@ -71,14 +71,14 @@ export function toNodeHandler(
   server: WebHandler,
   { onError = report }: NodeHandlerOptions = {},
 ): NodeHandler {
-  const tell = guarded(onError);
-  const answers = new UnsentResponses();
+  const reportError = guarded(onError);
+  const responses = new UnsentResponses();
   const handle = async (
     incoming: NodeRequest,
     outgoing: ServerResponse,
     parsedBody?: unknown,
   ): Promise<void> => {
-    answers.enter(outgoing);
+    responses.track(outgoing);
     const gone = new AbortController();
     const body = new IncomingBody(incoming, parsedBody);
     const held: { request: Request | undefined } = { request: undefined };
@@ -97,11 +97,11 @@ export function toNodeHandler(
       if (response.status === REQUEST_TIMEOUT) outgoing.setHeader('connection', 'close');
       await writeResponse(response, outgoing);
     } catch (error) {
-      if (!gone.signal.aborted) fail(outgoing, error as Error, tell);
+      if (!gone.signal.aborted) fail(outgoing, error as Error, reportError);
     }
     body.discard();
   };
-  return Object.assign(handle, { flushed: (ms: number) => answers.sent(ms) });
+  return Object.assign(handle, { flushed: (ms: number) => responses.allSent(ms) });
 }
 
 async function answer(
@@ -110,7 +110,7 @@ async function answer(
   request?: Request,
 ): Promise<Response> {
   if (request === undefined)
-    return new Response('the request has no usable host or target', { status: 400 });
+    return new Response('the host or the target of the request is not valid', { status: 400 });
   return auth === undefined
     ? server.fetch(request)
     : server.fetch(request, { authInfo: auth as AuthInfo });
@@ -120,8 +120,8 @@ async function answer(
  * Answers 500. A response that has begun is cut off instead, so that the client does not take it
  * for complete.
  */
-function fail(outgoing: ServerResponse, error: Error, tell: (error: Error) => void): void {
-  tell(error);
+function fail(outgoing: ServerResponse, error: Error, reportError: (error: Error) => void): void {
+  reportError(error);
   if (outgoing.headersSent) outgoing.destroy();
   else outgoing.writeHead(500, { 'content-type': 'text/plain' }).end('Internal Server Error');
 }

@@ -6,22 +6,22 @@ export class UnsentResponses {
   readonly #unsent = new Map<ServerResponse, Promise<void>>();
 
   /** Tracks a response until it was sent or its client has disconnected. */
-  enter(outgoing: ServerResponse): void {
+  track(outgoing: ServerResponse): void {
     if (outgoing.closed) return;
-    const sent = new Promise<void>((resolve) => {
+    const allSent = new Promise<void>((resolve) => {
       outgoing.once('close', () => {
         this.#unsent.delete(outgoing);
         resolve();
       });
     });
-    this.#unsent.set(outgoing, sent);
+    this.#unsent.set(outgoing, allSent);
   }
 
   /**
    * Waits for all tracked responses, for `ms` milliseconds at most. Resolves with whether all of
    * them were sent or closed in time.
    */
-  async sent(ms: number): Promise<boolean> {
+  async allSent(ms: number): Promise<boolean> {
     try {
       await withTimeout(ms, Promise.all(this.#unsent.values()), () => new Error('not in time'));
       return true;

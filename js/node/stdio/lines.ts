@@ -1,6 +1,6 @@
 /** Joins chunks to complete lines, so that the lines of two writers can share one stream. */
 export class WholeLines {
-  #begun: Buffer[] = [];
+  #partial: Buffer[] = [];
 
   /**
    * Returns all lines that `chunk` completes, line feeds included; undefined if it completes none.
@@ -8,11 +8,11 @@ export class WholeLines {
   take(chunk: Buffer): Buffer | undefined {
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end === 0) {
-      this.#begun.push(chunk);
+      this.#partial.push(chunk);
       return undefined;
     }
-    const lines = Buffer.concat([...this.#begun, chunk.subarray(0, end)]);
-    this.#begun = end < chunk.length ? [chunk.subarray(end)] : [];
+    const lines = Buffer.concat([...this.#partial, chunk.subarray(0, end)]);
+    this.#partial = end < chunk.length ? [chunk.subarray(end)] : [];
     return lines;
   }
 }

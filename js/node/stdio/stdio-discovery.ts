@@ -5,7 +5,7 @@ import { answersQuestion, Discovered, Question, questionOf } from '../../wasm/se
 import { eachLine } from './lines.js';
 
 /**
- * Discovers the capabilities of the server behind. It sends `server/discover` between the lines of
+ * Discovers the capabilities of the MCP server. It sends `server/discover` between the lines of
  * the client, and again once the response has expired.
  */
 export class StdioDiscovery {
@@ -14,7 +14,7 @@ export class StdioDiscovery {
   #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;
 
   /**
-   * @param server - the stream to the server behind.
+   * @param server - the stream to the MCP server.
    * @param known - the declared server, for which no request is sent.
    */
   constructor(server: Writable, known: Discovered | undefined) {
@@ -23,38 +23,38 @@ export class StdioDiscovery {
   }
 
   /**
-   * Returns what the server behind has declared about itself. The caller must not store the result.
+   * Returns what the MCP server has declared about itself. The caller must not store the result.
    *
    * @throws ListenError `discover-failed`, also if no response arrives within `ms` milliseconds.
    */
   async ask(ms: number): Promise<Discovered> {
     if (this.#known?.isFresh(performance.now(), false)) return this.#known;
-    const { answer } = this.#pending ?? this.#put();
-    const late = deferred<never>();
+    const { answer } = this.#pending ?? this.#sendDiscover();
+    const timeout = deferred<never>();
     const timer = setTimeout(
-      () => late.reject(failure('the server did not answer server/discover in time')),
+      () => timeout.reject(failure('the server did not answer server/discover in time')),
       ms,
     );
     // The timer must not keep the process alive after the client has disconnected.
     timer.unref();
     try {
-      return await Promise.race([answer.promise, late.promise]);
+      return await Promise.race([answer.promise, timeout.promise]);
     } finally {
       clearTimeout(timer);
     }
   }
 
   /**
-   * Returns lines of the server behind, without the response to our request; undefined if no line
+   * Returns lines of the MCP server, without the response to our request; undefined if no line
    * remains.
    */
-  without(lines: Buffer): Buffer | undefined {
+  withoutAnswer(lines: Buffer): Buffer | undefined {
     if (this.#pending === undefined) return lines;
-    const others = [...eachLine(lines)].filter((line) => !this.#take(line));
+    const others = [...eachLine(lines)].filter((line) => !this.#handleLine(line));
     return others.length > 0 ? Buffer.concat(others) : undefined;
   }
 
-  #put() {
+  #sendDiscover() {
     const pending = {
       token: crypto.randomUUID(),
       askedAt: performance.now(),
@@ -68,18 +68,18 @@ export class StdioDiscovery {
     return pending;
   }
 
-  #take(line: Buffer): boolean {
+  #handleLine(line: Buffer): boolean {
     if (this.#pending === undefined || !answersQuestion(this.#pending.token, line)) return false;
     const { answer, askedAt } = this.#pending;
     this.#pending = undefined;
-    const told = Discovered.fromAnswer(line, askedAt);
-    if (told === undefined) {
+    const discovered = Discovered.fromAnswer(line, askedAt);
+    if (discovered === undefined) {
       answer.reject(failure('the server did not answer server/discover with its capabilities'));
       return true;
     }
     this.#known?.free();
-    this.#known = told;
-    answer.resolve(told);
+    this.#known = discovered;
+    answer.resolve(discovered);
     return true;
   }
 }

@@ -8,7 +8,7 @@ import { type Notifier, notifierOn } from '../../bus/notifier.js';
 import { type DeclaredServer, declared } from '../../handler/discovery.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { DEFAULT_LIMITS, type ListenLimits, withDefaults } from '../../model/limits.js';
-import { type ListenTimeouts, patienceOf, timeoutsOf } from '../../model/timeouts.js';
+import { finiteTimeout, type ListenTimeouts, timeoutsOf } from '../../model/timeouts.js';
 import { guarded, report } from '../../observe/on-error.js';
 import { ignoringTrap, onReset } from '../../wasm/server/guard.js';
 import { WholeLines } from './lines.js';
@@ -95,9 +95,9 @@ export interface StdioListenServer {
   /** Publishes changes. */
   notify: Notifier;
   /**
-   * Ends all subscriptions gracefully, then ends the input of the server behind, so that the
-   * process can exit. Resolves when the pending cues and the results were passed to `stdout`:
-   * within about a second, whether the client reads or not.
+   * Ends all subscriptions gracefully, then ends the input of the MCP server, so that the process
+   * can exit. Resolves when the pending cues and the results were passed to `stdout`: within about
+   * a second, whether the client reads or not.
    */
   close: () => Promise<void>;
   /**
@@ -117,9 +117,9 @@ export interface StdioListenServer {
  *
  * A client of an earlier revision, which begins with `initialize`, receives the notifications of
  * that revision: for the lists, and for the resources that it subscribes to. Two responses of the
- * server behind are changed for it: the response to `initialize` announces the capabilities of
- * `server` if these are given, and the response to `resources/subscribe` is replaced if the server
- * behind has no such method.
+ * MCP server are changed for it: the response to `initialize` announces the capabilities of
+ * `server` if these are given, and the response to `resources/subscribe` is replaced if the MCP
+ * server has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
  *
@@ -136,22 +136,22 @@ export function serveListenStdio(
   options: StdioListenOptions = {},
 ): StdioListenServer {
   const { onError = report, bus = new InMemoryBus({ onError }) } = options;
-  const front = new StdioFront(serve, {
+  const server = new StdioConnection(serve, {
     ...options,
     bus: toAttachableBus(bus, onError),
     onError: guarded(onError),
   });
-  const { close, flushed } = front;
-  return { notify: notifierOn(front.bus), close, flushed, bus: front.bus };
+  const { close, flushed } = server;
+  return { notify: notifierOn(server.bus), close, flushed, bus: server.bus };
 }
 
 type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: Error) => void };
 
 /**
- * Connects the streams of the client with those of the server behind, and interleaves the lines of
+ * Connects the streams of the client with those of the MCP server, and interleaves the lines of
  * both writers on stdout.
  */
-class StdioFront {
+class StdioConnection {
   readonly bus: AttachableBus;
   readonly #stdin: Readable;
   readonly #stdout: Writable;
@@ -166,8 +166,8 @@ class StdioFront {
   #isBroken = false;
   #isFlushing = false;
   /** Whether the core was reset: every line passes through unchanged. */
-  #hasLapsed = false;
-  #forgetTraps = (): void => {};
+  #wasReset = false;
+  #removeResetListener = (): void => {};
 
   constructor(serve: StdioServer, options: FrontOptions) {
     const { bus, onError, server, stdin = process.stdin, stdout = process.stdout } = options;
@@ -191,25 +191,25 @@ class StdioFront {
         onError,
         timeouts,
       },
-      discover: () => this.#discovery.ask(patienceOf(timeouts.attachMs)),
-      onNews: () => this.#flush(),
+      discover: () => this.#discovery.ask(finiteTimeout(timeouts.attachMs)),
+      onOutput: () => this.#flush(),
     });
     this.#sources = [() => this.#subscriptions.poll(), () => this.#takeServerLines()];
-    this.#forgetTraps = onReset(this.#trapped);
+    this.#removeResetListener = onReset(this.#handleTrap);
     this.#start(serve);
   }
 
   readonly close = async (): Promise<void> => {
     await this.#subscriptions.close();
-    this.#freeze();
+    this.#writeRemaining();
     this.#endInput();
   };
 
   readonly flushed = (ms: number): Promise<boolean> =>
     new Promise((resolve) => {
-      const late = setTimeout(resolve, ms, false);
+      const timer = setTimeout(resolve, ms, false);
       this.#stdout.write('', (error) => {
-        clearTimeout(late);
+        clearTimeout(timer);
         resolve(!error && !this.#isBroken);
       });
     });
@@ -220,7 +220,7 @@ class StdioFront {
     this.#stdin.on('data', this.#receive).on('error', this.#fail);
     for (const end of ['end', 'close']) this.#stdin.once(end, this.#endInput);
     this.#stdout.on('drain', this.#drained).on('error', this.#break).once('close', this.#break);
-    this.#toServer.on('drain', this.#regulate).on('error', this.#fail);
+    this.#toServer.on('drain', this.#applyBackpressure).on('error', this.#fail);
     this.#fromServer.on('readable', () => this.#flush()).on('error', this.#fail);
   }
 
@@ -236,8 +236,8 @@ class StdioFront {
     this.#isFlushing = true;
     ignoringTrap(() => this.#drain());
     this.#isFlushing = false;
-    if (!this.#hasLapsed) this.#subscriptions.settle();
-    this.#regulate();
+    if (!this.#wasReset) this.#subscriptions.settle();
+    this.#applyBackpressure();
   }
 
   /** Alternates between the two sources. */
@@ -258,7 +258,7 @@ class StdioFront {
    * Writes all remaining output of the subscriptions, even beyond the room in stdout: at most one
    * cue for each topic.
    */
-  #freeze(): void {
+  #writeRemaining(): void {
     ignoringTrap(() => {
       for (
         let bytes = this.#subscriptions.poll();
@@ -268,7 +268,7 @@ class StdioFront {
         if (!this.#isBroken) this.#isFull = !this.#stdout.write(bytes);
       }
     });
-    if (!this.#hasLapsed) this.#subscriptions.settle();
+    if (!this.#wasReset) this.#subscriptions.settle();
   }
 
   readonly #drained = (): void => {
@@ -281,18 +281,18 @@ class StdioFront {
       const chunk = this.#fromServer.read() as Buffer | null;
       if (chunk === null) return undefined;
       const whole = this.#serverLines.take(chunk);
-      if (this.#hasLapsed && whole !== undefined) return whole;
-      const others = whole && this.#discovery.without(whole);
+      if (this.#wasReset && whole !== undefined) return whole;
+      const others = whole && this.#discovery.withoutAnswer(whole);
       const lines = others && this.#subscriptions.pass(others);
       if (lines !== undefined) return lines;
     }
   }
 
   /**
-   * Stops reading from the client while the server behind has no room, or while responses of ours
-   * are pending.
+   * Stops reading from the client while the MCP server has no room, or while responses of ours are
+   * pending.
    */
-  readonly #regulate = (): void => {
+  readonly #applyBackpressure = (): void => {
     const mustWait = this.#toServer.writableNeedDrain || this.#subscriptions.hasAnswers;
     if (mustWait) this.#stdin.pause();
     else if (this.#stdin.isPaused() && !this.#toServer.writableEnded) this.#stdin.resume();
@@ -300,10 +300,10 @@ class StdioFront {
 
   /**
    * Handles the end of the client's input: ends the subscriptions without a result, and the input
-   * of the server behind.
+   * of the MCP server.
    */
   readonly #endInput = (): void => {
-    this.#forgetTraps();
+    this.#removeResetListener();
     if (this.#toServer.writableEnded) return;
     this.#toServer.end(this.#subscriptions.end());
     this.#stdin.off('data', this.#receive).pause();
@@ -324,12 +324,12 @@ class StdioFront {
 
   /**
    * Handles a trap of the core: the position in the current line and the subscriptions are lost.
-   * The connection ends: the remaining output of the server behind passes through, and the client
+   * The connection ends: the remaining output of the MCP server passes through, and the client
    * sees that this process has ended and can restart it.
    */
-  readonly #trapped = (error: Error): void => {
-    this.#hasLapsed = true;
-    this.#subscriptions.lapse();
+  readonly #handleTrap = (error: Error): void => {
+    this.#wasReset = true;
+    this.#subscriptions.handleReset();
     this.#fail(error);
     setImmediate(() => this.#flush());
   };

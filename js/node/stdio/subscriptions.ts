@@ -4,7 +4,7 @@ import type { ListenCapabilities } from '../../handler/discovery.js';
 import { calling, ListenError } from '../../model/error.js';
 import type { SubscriptionFilter } from '../../model/filter.js';
 import { coreLimits, type ListenLimits } from '../../model/limits.js';
-import { type ListenTimeouts, patienceOf } from '../../model/timeouts.js';
+import { finiteTimeout, type ListenTimeouts } from '../../model/timeouts.js';
 import { SETTLE_MS } from '../../streams/registry.js';
 import { withTimeout } from '../../timing/with-timeout.js';
 import {
@@ -20,15 +20,15 @@ import type { StdioAuthorizeContext } from './stdio-handler.js';
 export interface SubscriptionsOptions {
   authorize: Authorize<StdioAuthorizeContext> | undefined;
   bus: AttachableBus;
-  /** The capabilities that the server behind has declared, if these need not be discovered. */
+  /** The capabilities that the MCP server has declared, if these need not be discovered. */
   capabilities: ListenCapabilities | undefined;
-  /** Returns the capabilities of the server behind. May reject with a `ListenError`. */
+  /** Returns the capabilities of the MCP server. May reject with a `ListenError`. */
   discover: () => Promise<Discovered>;
   limits: Required<ListenLimits> & { lineBytes: number };
   timeouts: Required<ListenTimeouts>;
   onError: (error: Error) => void;
   /** Called when there may be output. */
-  onNews: () => void;
+  onOutput: () => void;
 }
 
 /**
@@ -37,9 +37,9 @@ export interface SubscriptionsOptions {
  */
 export class Subscriptions implements FanoutSink {
   readonly #options: SubscriptionsOptions;
-  readonly #asking: AuthorizeOptions<StdioAuthorizeContext>;
+  readonly #authorizeOptions: AuthorizeOptions<StdioAuthorizeContext>;
   /** Detaches the subscriptions from the bus. */
-  #leaveBus: (() => void) | undefined;
+  #detach: (() => void) | undefined;
   #channel: Channel | undefined;
 
   constructor(options: SubscriptionsOptions) {
@@ -47,18 +47,18 @@ export class Subscriptions implements FanoutSink {
     const { lineBytes, maxSubscriptions } = limits;
     const known = capabilities && JSON.stringify(capabilities);
     this.#options = options;
-    this.#asking = { authorize, ms: timeouts.authorizeMs, onError };
-    const [bytes, most] = [Math.min(lineBytes, MAX_U32), Math.min(maxSubscriptions, MAX_U32)];
-    this.#channel = calling(() => new Channel(coreLimits(limits), bytes, most, known));
+    this.#authorizeOptions = { authorize, ms: timeouts.authorizeMs, onError };
+    const [bytes, max] = [Math.min(lineBytes, MAX_U32), Math.min(maxSubscriptions, MAX_U32)];
+    this.#channel = calling(() => new Channel(coreLimits(limits), bytes, max, known));
   }
 
-  /** Handles bytes of the client. Returns the bytes to forward to the server behind. */
+  /** Handles bytes of the client. Returns the bytes to forward to the MCP server. */
   receive(bytes: Uint8Array): Uint8Array[] {
     this.#channel?.receive(bytes);
-    return this.#takeInputs();
+    return this.#handleInputs();
   }
 
-  /** Handles complete lines of the server behind. Returns the lines to pass to the client now. */
+  /** Handles complete lines of the MCP server. Returns the lines to pass to the client now. */
   pass(lines: Buffer): Uint8Array | undefined {
     if (this.#channel?.state().awaitsAnswers !== true) return lines;
     const kept = [...eachLine(lines)]
@@ -66,7 +66,7 @@ export class Subscriptions implements FanoutSink {
       .filter((line) => line !== undefined);
     // The client's own lines were handled when they arrived: these inputs result from the server's
     // responses.
-    this.#takeInputs();
+    this.#handleInputs();
     return kept.length > 0 ? Buffer.concat(kept) : undefined;
   }
 
@@ -86,24 +86,24 @@ export class Subscriptions implements FanoutSink {
 
   publish(events: string): void {
     this.#channel?.publish(events);
-    this.#options.onNews();
+    this.#options.onOutput();
   }
 
   gap(): void {
     this.#channel?.gap(false);
-    this.#options.onNews();
+    this.#options.onOutput();
   }
 
   release(): void {
     this.#channel?.close(true);
-    this.#options.onNews();
+    this.#options.onOutput();
   }
 
   /** Detaches from the bus when no subscription is left. */
   settle(): void {
     if (this.streams > 0) return;
-    this.#leaveBus?.();
-    this.#leaveBus = undefined;
+    this.#detach?.();
+    this.#detach = undefined;
   }
 
   /**
@@ -113,7 +113,7 @@ export class Subscriptions implements FanoutSink {
   async close(): Promise<void> {
     const { bus } = this.#options;
     try {
-      if (bus.settle !== undefined) await withTimeout(SETTLE_MS, bus.settle(), late);
+      if (bus.settle !== undefined) await withTimeout(SETTLE_MS, bus.settle(), settleTimeout);
     } catch {
       this.#channel?.gap(true);
     }
@@ -121,36 +121,36 @@ export class Subscriptions implements FanoutSink {
   }
 
   /**
-   * Ends all subscriptions without a result. Returns the bytes of an unfinished line, for the
-   * server behind.
+   * Ends all subscriptions without a result. Returns the bytes of an unfinished line, for the MCP
+   * server.
    */
   end(): Uint8Array {
-    const rest = this.#channel?.receive() ?? new Uint8Array();
+    const unfinished = this.#channel?.receive() ?? new Uint8Array();
     this.#channel?.free();
     this.#channel = undefined;
     this.settle();
-    return rest;
+    return unfinished;
   }
 
   /**
    * Drops the subscriptions after a reset of the core, which no longer knows them. Does not call
    * the core.
    */
-  lapse(): void {
+  handleReset(): void {
     this.#channel = undefined;
     setImmediate(() => this.settle());
   }
 
-  #takeInputs(): Uint8Array[] {
+  #handleInputs(): Uint8Array[] {
     const forward: Uint8Array[] = [];
     for (let input = this.#channel?.input(); input !== undefined; input = this.#channel?.input()) {
-      const passed = this.#take(input);
+      const passed = this.#handleInput(input);
       if (passed !== undefined) forward.push(passed);
     }
     return forward;
   }
 
-  #take(input: ChannelInput): Uint8Array | undefined {
+  #handleInput(input: ChannelInput): Uint8Array | undefined {
     if (input.kind === 'forward') return input.bytes;
     void this.#serve(
       input.number,
@@ -161,7 +161,7 @@ export class Subscriptions implements FanoutSink {
   }
 
   async #serve(number: number, requested: SubscriptionFilter, isOfSession: boolean): Promise<void> {
-    const { filter, refusal } = await runAuthorize(this.#asking, { requested });
+    const { filter, refusal } = await runAuthorize(this.#authorizeOptions, { requested });
     try {
       if (refusal !== undefined) this.#channel?.refuse(number, refusal);
       else {
@@ -172,7 +172,7 @@ export class Subscriptions implements FanoutSink {
       this.#options.onError(error as Error);
       this.#channel?.refuse(number, Refusal.Unavailable);
     }
-    this.#options.onNews();
+    this.#options.onOutput();
   }
 
   /**
@@ -186,28 +186,28 @@ export class Subscriptions implements FanoutSink {
   ): Promise<void> {
     const { bus, timeouts } = this.#options;
     if (bus.ready !== undefined)
-      await withTimeout(patienceOf(timeouts.attachMs), bus.ready(), notReady);
+      await withTimeout(finiteTimeout(timeouts.attachMs), bus.ready(), attachTimeout);
     if (this.#channel === undefined) return;
-    this.#leaveBus ??= this.#follow();
+    this.#detach ??= this.#attach();
     calling(() => {
       if (discovered === undefined) this.#channel?.watch(number, filter);
       else this.#channel?.open(number, discovered, filter);
     });
   }
 
-  #follow(): () => void {
-    const leave = this.#options.bus.feed?.(this);
-    if (leave === undefined)
-      throw new ListenError('bus-unavailable', 'the bus feeds no streams of this process');
-    return leave;
+  #attach(): () => void {
+    const detach = this.#options.bus.subscribeAll?.(this);
+    if (detach === undefined)
+      throw new ListenError('bus-unavailable', 'the bus does not support streams on stdio');
+    return detach;
   }
 }
 
-function notReady(): ListenError {
+function attachTimeout(): ListenError {
   return new ListenError('attach-timeout', 'the bus did not answer in time');
 }
 
-function late(): ListenError {
+function settleTimeout(): ListenError {
   return new ListenError('bus-lost', 'the bus did not answer in time');
 }
 

@@ -14,7 +14,7 @@ export interface StreamBodies {
    */
   writeAll(fan: Uint8Array): number[];
   /** Marks output as pending until the body has room. */
-  await(stream: number): void;
+  awaitRoom(stream: number): void;
   /** Forgets the body. */
   forget(stream: number): void;
   /** Closes the body, if it is open. */
@@ -50,7 +50,7 @@ export class FanoutBodies implements StreamBodies {
   }
 
   /** Does nothing: `pull` of the body reports room. */
-  await(): void {}
+  awaitRoom(): void {}
 
   /** Marks that a body has room for one chunk. */
   markReady(stream: number): void {
@@ -69,8 +69,8 @@ export class FanoutBodies implements StreamBodies {
 
   writeAll(fan: Uint8Array): number[] {
     const missed: number[] = [];
-    eachWrite(fan, (stream, chunks, place) => {
-      if (this.#room[stream] === 1) this.write(stream, chunks.at(place));
+    eachWrite(fan, (stream, chunks, index) => {
+      if (this.#room[stream] === 1) this.write(stream, chunks.at(index));
       else missed.push(stream);
     });
     return missed;
@@ -86,14 +86,14 @@ export class FanoutBodies implements StreamBodies {
 /** Calls `write` for each stream in a fan of the core. */
 export function eachWrite(
   fan: Uint8Array,
-  write: (stream: number, chunks: Chunks, place: number) => void,
+  write: (stream: number, chunks: Chunks, index: number) => void,
 ): void {
   const [head = 0] = new Uint32Array(fan.buffer, 0, 1);
-  const words = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
-  const count = words[0] as number;
-  const chunks = new Chunks(fan.subarray(head), words.subarray(1, 1 + count));
-  for (let at = 1 + count; at < words.length; at += 2)
-    write(words[at] as number, chunks, words[at + 1] as number);
+  const numbers = new Uint32Array(fan.buffer, 4, (head >> 2) - 1);
+  const count = numbers[0] as number;
+  const chunks = new Chunks(fan.subarray(head), numbers.subarray(1, 1 + count));
+  for (let at = 1 + count; at < numbers.length; at += 2)
+    write(numbers[at] as number, chunks, numbers[at + 1] as number);
 }
 
 /**
@@ -115,24 +115,27 @@ export class Chunks {
   }
 
   /** Returns the chunk at an index. */
-  at(place: number): Uint8Array {
-    const known = this.#cut[place];
+  at(index: number): Uint8Array {
+    const known = this.#cut[index];
     if (known !== undefined) return known;
-    const from = place > 0 ? (this.#ends[place - 1] as number) : 0;
-    const to = this.#ends[place] as number;
-    if (to > this.#to) this.#copy(from, place);
+    const from = index > 0 ? (this.#ends[index - 1] as number) : 0;
+    const to = this.#ends[index] as number;
+    if (to > this.#to) this.#copy(from, index);
     const chunk = this.#piece.subarray(from - this.#from, to - this.#from);
-    this.#cut[place] = chunk;
+    this.#cut[index] = chunk;
     return chunk;
   }
 
   /**
-   * Copies consecutive chunks, from this one up to `PIECE` bytes: chunks are requested in ascending
-   * order.
+   * Copies consecutive chunks, from this one up to `MAX_PIECE_BYTES` bytes: chunks are requested
+   * in ascending order.
    */
-  #copy(from: number, place: number): void {
-    let last = place;
-    while (last + 1 < this.#ends.length && (this.#ends[last + 1] as number) - from <= PIECE)
+  #copy(from: number, index: number): void {
+    let last = index;
+    while (
+      last + 1 < this.#ends.length &&
+      (this.#ends[last + 1] as number) - from <= MAX_PIECE_BYTES
+    )
       last += 1;
     this.#from = from;
     this.#to = this.#ends[last] as number;
@@ -141,4 +144,4 @@ export class Chunks {
 }
 
 /** Bytes of other chunks that one slow reader may keep alive. */
-const PIECE = 4_096;
+const MAX_PIECE_BYTES = 4_096;

@@ -7,14 +7,14 @@ import type { ResponseBody } from './response-body.js';
  */
 export class OwnBodies implements StreamBodies {
   readonly #bodies: (ResponseBody | undefined)[] = [];
-  readonly #refused: (stream: number, error: Error) => void;
+  readonly #onRefused: (stream: number, error: Error) => void;
 
   /**
-   * @param refused - called when the host refuses a write in the current request context. The body
-   *   keeps the chunk for {@link OwnBodies.writeKept}.
+   * @param onRefused - called when the host refuses a write in the current request context. The
+   * body keeps the chunk for {@link OwnBodies.writeKept}.
    */
-  constructor(refused: (stream: number, error: Error) => void) {
-    this.#refused = refused;
+  constructor(onRefused: (stream: number, error: Error) => void) {
+    this.#onRefused = onRefused;
   }
 
   /** Adds a body. */
@@ -34,14 +34,14 @@ export class OwnBodies implements StreamBodies {
     try {
       this.#bodies[stream]?.write(chunk);
     } catch (error) {
-      this.#refused(stream, error as Error);
+      this.#onRefused(stream, error as Error);
     }
   }
 
   writeAll(fan: Uint8Array): number[] {
     const missed: number[] = [];
-    eachWrite(fan, (stream, chunks, place) => {
-      if (this.hasRoom(stream)) this.write(stream, chunks.at(place));
+    eachWrite(fan, (stream, chunks, index) => {
+      if (this.hasRoom(stream)) this.write(stream, chunks.at(index));
       else missed.push(stream);
     });
     return missed;
@@ -55,8 +55,8 @@ export class OwnBodies implements StreamBodies {
     return this.#bodies[stream]?.writeKept() === true;
   }
 
-  await(stream: number): void {
-    this.#bodies[stream]?.await();
+  awaitRoom(stream: number): void {
+    this.#bodies[stream]?.awaitRoom();
   }
 
   forget(stream: number): void {

@@ -1,6 +1,6 @@
 import { deferred } from '../../timing/deferred.js';
 
-/** Takes chunks: the controller of a body, or what stands in its place. */
+/** Accepts the chunks of a body: the controller of a stream, or a replacement for it. */
 export type ChunkSink = Pick<
   ReadableStreamDefaultController<Uint8Array>,
   'close' | 'desiredSize' | 'enqueue'
@@ -9,11 +9,11 @@ export type ChunkSink = Pick<
 /** Handles the events of a body. */
 export interface BodyListener {
   /** Called when the body can be read. */
-  begun(): void;
+  onOpen(): void;
   /** Called when the body has room, so that pending output can be written. */
-  roomy(): void;
+  onRoom(): void;
   /** Called when the client has disconnected. */
-  left(): void;
+  onDisconnect(): void;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface BodyListener {
  * requested. Further chunks are queued in it until the client reads them, even after `close`.
  */
 export class ResponseBody {
-  readonly #ends: BodyListener;
+  readonly #listener: BodyListener;
   #controller: ChunkSink | undefined;
   /**
    * Resolves the pending call of `pull`, which lasts as long as there is room: one call for each
@@ -31,8 +31,8 @@ export class ResponseBody {
   /** A chunk whose write was refused in another request context. */
   #kept: Uint8Array | undefined;
 
-  constructor(ends: BodyListener) {
-    this.#ends = ends;
+  constructor(listener: BodyListener) {
+    this.#listener = listener;
   }
 
   /** Returns a response with this body. */
@@ -40,25 +40,25 @@ export class ResponseBody {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.#controller = controller;
-        this.#ends.begun();
+        this.#listener.onOpen();
       },
       pull: () => {
-        this.#ends.roomy();
+        this.#listener.onRoom();
         return this.#untilFull();
       },
-      cancel: () => this.#ends.left(),
+      cancel: () => this.#listener.onDisconnect(),
     });
     return sseResponse(body);
   }
 
-  /** Gives the chunks to a sink, which takes every chunk at once, in place of a response. */
+  /** Writes the chunks to a sink instead of a response. The sink must accept every chunk. */
   into(sink: ChunkSink): void {
     this.#controller = sink;
-    this.#ends.begun();
+    this.#listener.onOpen();
   }
 
   /** Whether the body can be read. */
-  get isBegun(): boolean {
+  get isOpen(): boolean {
     return this.#controller !== undefined;
   }
 
@@ -101,7 +101,7 @@ export class ResponseBody {
   }
 
   /** Ends the pending `pull`, so that the next one reports room. */
-  await(): void {
+  awaitRoom(): void {
     this.#fill?.();
   }
 

@@ -11,19 +11,19 @@ export class Member {
   readonly stream: FanoutStream;
   readonly context: RequestContext;
   readonly #timer: DeadlineTimer;
-  #holder: ConnectionOwner | undefined;
+  #owner: ConnectionOwner | undefined;
   #isGone = false;
 
   /**
-   * Call this in the request of the stream, unless the stream keeps a request context: see
-   * {@link FanoutStream.request}. `ring` is called when the timer fires, in the context of the
-   * request that armed it.
+   * Call this in the request of the stream, unless the stream keeps a request context: see {@link
+   * FanoutStream.request}. `onTimer` is called when the timer fires, in the context of the request
+   * that armed it.
    */
-  constructor(stream: FanoutStream, ring: () => void, onError: (error: Error) => void) {
+  constructor(stream: FanoutStream, onTimer: () => void, onError: (error: Error) => void) {
     this.stream = stream;
     this.context = stream.request?.context ?? new RequestContext(onError);
     this.#timer = new DeadlineTimer(() => {
-      if (!this.#isGone) ring();
+      if (!this.#isGone) onTimer();
     });
   }
 
@@ -38,14 +38,14 @@ export class Member {
   }
 
   /** Makes its request the owner of the socket. */
-  hold(holder: ConnectionOwner): void {
-    this.#holder = holder;
+  own(owner: ConnectionOwner): void {
+    this.#owner = owner;
   }
 
   /** Gives up the socket. */
   release(): void {
-    this.#holder?.stop();
-    this.#holder = undefined;
+    this.#owner?.stop();
+    this.#owner = undefined;
   }
 
   /** Handles the end of the stream: gives up the socket and clears the timer. */

@@ -7,9 +7,9 @@ import type { SharedConnection } from './shared-connection.js';
 /** Options of a {@link SharedConnection}. */
 export interface ConnectionOptions {
   /** Opens a connection to the bus and sends `frame` first. */
-  connect(frame: string, link: AttachmentListener): BusConnection;
-  /** Keeps the current request alive until `what` settles, even after it was cancelled. */
-  waitUntil(what: Promise<void>): void;
+  connect(frame: string, listener: AttachmentListener): BusConnection;
+  /** Keeps the current request alive until `work` settles, even after it was cancelled. */
+  waitUntil(work: Promise<void>): void;
   /** Milliseconds within which the bus has to confirm. */
   attachMs: number;
   /** Probes the bus after it was silent for this many milliseconds. 0 disables. */
@@ -20,7 +20,7 @@ export interface ConnectionOptions {
    * Whether each stream has its own request context, in which its timers have to be set and
    * cleared.
    */
-  isApart: boolean;
+  hasOwnContexts: boolean;
   onError: (error: Error) => void;
   /**
    * Called when all streams of a shared connection lose the bus, and when they are attached again.
@@ -31,5 +31,5 @@ export interface ConnectionOptions {
   /** Called when an open stream moves to its own connection. */
   onParted: (stream: FanoutStream, parted: Stream) => void;
   /** Called when the connection has ended: it is not shared, and its stream has left. */
-  onEmpty: (line: SharedConnection) => void;
+  onEmpty: (connection: SharedConnection) => void;
 }

@@ -10,30 +10,30 @@ export type OwnConnectionOptions = Omit<ConnectionOptions, 'isShared' | 'onParte
 
 /** The connections of streams that do not share theirs. */
 export class OwnConnections {
-  readonly #lines = new Set<SharedConnection>();
+  readonly #connections = new Set<SharedConnection>();
   /** The counters of connections that have ended. */
-  readonly #past = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #closedCounters = { away: 0, outages: 0, healed: 0, gaps: 0, resyncs: 0 };
 
   /** The counters of all streams. */
-  get tally(): Required<AttachmentCounters> {
-    const sum = { ...this.#past };
-    for (const line of this.#lines) addTally(sum, line);
+  get counters(): Required<AttachmentCounters> {
+    const sum = { ...this.#closedCounters };
+    for (const connection of this.#connections) addCounters(sum, connection);
     return sum;
   }
 
   /** Whether there are no streams. */
   get isEmpty(): boolean {
-    return this.#lines.size === 0;
+    return this.#connections.size === 0;
   }
 
   /** Calls {@link SharedConnection.settle} on all connections. */
   async settle(): Promise<void> {
-    await Promise.all([...this.#lines].map((line) => line.settle()));
+    await Promise.all([...this.#connections].map((connection) => connection.settle()));
   }
 
-  /** Calls {@link SharedConnection.lastDoubt} on all connections. */
-  lastDoubt(): void {
-    for (const line of this.#lines) line.lastDoubt();
+  /** Calls {@link SharedConnection.assumeLoss} on all connections. */
+  assumeLoss(): void {
+    for (const connection of this.#connections) connection.assumeLoss();
   }
 
   /**
@@ -42,40 +42,43 @@ export class OwnConnections {
    * @throws ListenError as `FanoutDriver.open`.
    */
   open(opening: Opening, options: OwnConnectionOptions): FanoutStream {
-    const line = this.#line(options);
+    const connection = this.#create(options);
     try {
-      return line.open(opening, options.busProbeIntervalMs);
+      return connection.open(opening, options.busProbeIntervalMs);
     } catch (error) {
-      line.end();
+      connection.end();
       throw error;
     }
   }
 
   /** Takes over a stream that has left another connection. */
   adopt(stream: FanoutStream, parted: Stream, options: OwnConnectionOptions): void {
-    this.#line(options).adopt(stream, parted);
+    this.#create(options).adopt(stream, parted);
   }
 
-  #line(options: OwnConnectionOptions): SharedConnection {
-    const line = new SharedConnection({
+  #create(options: OwnConnectionOptions): SharedConnection {
+    const connection = new SharedConnection({
       ...options,
       isShared: false,
       // Its only stream never moves to another connection.
       onParted: () => {},
-      onEmpty: (line) => {
-        if (this.#lines.delete(line)) addTally(this.#past, line);
+      onEmpty: (connection) => {
+        if (this.#connections.delete(connection)) addCounters(this.#closedCounters, connection);
       },
     });
-    this.#lines.add(line);
-    return line;
+    this.#connections.add(connection);
+    return connection;
   }
 }
 
 /** Adds the counters of a connection to a sum. */
-export function addTally(sum: Required<AttachmentCounters>, { tally }: SharedConnection): void {
-  sum.away += tally.away;
-  sum.outages += tally.outages;
-  sum.healed += tally.healed;
-  sum.gaps += tally.gaps;
-  sum.resyncs += tally.resyncs ?? 0;
+export function addCounters(
+  sum: Required<AttachmentCounters>,
+  { counters }: SharedConnection,
+): void {
+  sum.away += counters.away;
+  sum.outages += counters.outages;
+  sum.healed += counters.healed;
+  sum.gaps += counters.gaps;
+  sum.resyncs += counters.resyncs ?? 0;
 }

@@ -7,24 +7,25 @@ import type { Member } from './member.js';
 
 /** Handles the events of an owner. */
 export interface OwnerListener {
-  receive(frame: string): void;
-  lost(error: Error): void;
-  sentOn(error: Error): void;
-  tick(): void;
+  onFrame(frame: string): void;
+  onLost(error: Error): void;
+  onRedirected(error: Error): void;
+  onDeadline(): void;
   /** Handles what was received. */
-  serve(): void;
+  onReceived(): void;
 }
 
 /** Options of an owner. */
 export interface OwnerOptions {
-  connect(frame: string, link: AttachmentListener): BusConnection;
-  waitUntil(what: Promise<void>): void;
+  connect(frame: string, listener: AttachmentListener): BusConnection;
+  waitUntil(work: Promise<void>): void;
   /** Whether other requests may have to close its sockets. */
   isShared: boolean;
   /**
-   * Whether frames come over a network: those that have arrived together are then handled together.
+   * Whether each stream has its own request context. Frames then come over a network, and those
+   * that have arrived together are handled together.
    */
-  isApart: boolean;
+  hasOwnContexts: boolean;
   onError: (error: Error) => void;
 }
 
@@ -39,39 +40,41 @@ export class ConnectionOwner {
   /** The term of the lease in which it owns the socket. */
   readonly term: number;
   readonly #options: OwnerOptions;
-  readonly #ends: OwnerListener;
+  readonly #listener: OwnerListener;
   readonly #timer: DeadlineTimer;
   readonly #stopped = deferred();
   /**
    * Runs in the I/O context of the request that opened the socket, even after that request was
    * cancelled.
    */
-  readonly #pulse: ReturnType<typeof setInterval> | null;
+  readonly #closeTimer: ReturnType<typeof setInterval> | null;
   #socket: BusConnection | undefined;
   /** Sockets that are still open, because another request tried to close them. */
-  #left: BusConnection[] = [];
+  #unclosed: BusConnection[] = [];
   #isStopping = false;
-  #isAwaited = false;
-  #attempts = 0;
+  #isScheduled = false;
+  #closeAttempts = 0;
 
-  constructor(member: Member, term: number, options: OwnerOptions, ends: OwnerListener) {
+  constructor(member: Member, term: number, options: OwnerOptions, listener: OwnerListener) {
     this.member = member;
     this.term = term;
     this.#options = options;
-    this.#ends = ends;
+    this.#listener = listener;
     this.context = new RequestContext(options.onError);
     // A cancelled request must live on until it has closed its sockets, including one that is still
     // being opened.
     options.waitUntil(this.#stopped.promise);
-    this.#timer = new DeadlineTimer(() => ends.tick());
-    this.#pulse = options.isShared ? setInterval(() => this.#beat(), PULSE_MS) : null;
+    this.#timer = new DeadlineTimer(() => listener.onDeadline());
+    this.#closeTimer = options.isShared
+      ? setInterval(() => this.#retryClose(), CLOSE_RETRY_MS)
+      : null;
   }
 
   /** Opens a socket in place of the current one and sends `frame` first. */
   open(frame: string): void {
     this.close();
-    const { receive, lost, sentOn } = this.#ends;
-    this.#socket = this.#options.connect(frame, { receive, lost, sentOn });
+    const { onFrame, onLost, onRedirected } = this.#listener;
+    this.#socket = this.#options.connect(frame, { onFrame, onLost, onRedirected });
   }
 
   /** Sends a frame. */
@@ -83,7 +86,7 @@ export class ConnectionOwner {
   close(): void {
     const socket = this.#socket;
     this.#socket = undefined;
-    if (socket?.leave() === false) this.#left.push(socket);
+    if (socket?.close() === false) this.#unclosed.push(socket);
   }
 
   /** Sets the timer. */
@@ -98,21 +101,21 @@ export class ConnectionOwner {
    */
   received(isAnswer: boolean): void {
     if (isAnswer) this.#serve();
-    else if (!this.#isAwaited) this.#await();
+    else if (!this.#isScheduled) this.#schedule();
   }
 
-  #await(): void {
-    this.#isAwaited = true;
+  #schedule(): void {
+    this.#isScheduled = true;
     const serve = (): void => {
-      this.#isAwaited = false;
+      this.#isScheduled = false;
       this.#serve();
     };
-    if (this.#options.isApart) setTimeout(serve, 0);
+    if (this.#options.hasOwnContexts) setTimeout(serve, 0);
     else queueMicrotask(serve);
   }
 
   #serve(): void {
-    ignoringTrap(() => this.#ends.serve());
+    ignoringTrap(() => this.#listener.onReceived());
   }
 
   /**
@@ -126,35 +129,40 @@ export class ConnectionOwner {
   }
 
   /**
-   * Closes all sockets. If this runs in another request, they stay open and the pulse tries again.
+   * Closes all sockets. If this runs in another request, they stay open and the timer tries again.
    */
   #finish(): void {
     this.#timer.clear();
     const connecting = this.#socket?.connecting;
     this.close();
-    this.#closeLeft();
-    this.#attempts += 1;
+    this.#closeUnclosed();
+    this.#closeAttempts += 1;
     if (connecting !== undefined) void connecting.then(() => this.#end());
     else this.#end();
   }
 
   #end(): void {
-    if (this.#pulse !== null && this.#left.length > 0 && this.#attempts < MAX_ATTEMPTS) return;
-    if (this.#pulse !== null) clearInterval(this.#pulse);
+    if (
+      this.#closeTimer !== null &&
+      this.#unclosed.length > 0 &&
+      this.#closeAttempts < MAX_ATTEMPTS
+    )
+      return;
+    if (this.#closeTimer !== null) clearInterval(this.#closeTimer);
     this.#stopped.resolve();
   }
 
-  #beat(): void {
+  #retryClose(): void {
     if (this.#isStopping) this.#finish();
-    else this.#closeLeft();
+    else this.#closeUnclosed();
   }
 
-  #closeLeft(): void {
-    this.#left = this.#left.filter((socket) => !socket.leave());
+  #closeUnclosed(): void {
+    this.#unclosed = this.#unclosed.filter((socket) => !socket.close());
   }
 }
 
 /** Milliseconds between attempts to close a socket that another request could not close. */
-const PULSE_MS = 1_000;
+const CLOSE_RETRY_MS = 1_000;
 /** Attempts before a socket is given up: after half a minute its request is considered gone. */
 const MAX_ATTEMPTS = 30;

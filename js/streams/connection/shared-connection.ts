@@ -1,7 +1,7 @@
 import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
 import { isBusy, ListenError } from '../../model/error.js';
-import { patienceOf } from '../../model/timeouts.js';
+import { finiteTimeout } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
 import {
@@ -10,16 +10,16 @@ import {
   Loss,
   Retirement,
   type Stream,
-  type Told,
+  type StreamOutput,
   type UpstreamCall,
 } from '../../wasm/server/bindings.js';
 import { generation } from '../../wasm/server/guard.js';
 import { FanoutDriver } from '../fanout-driver.js';
 import type { FanoutStream } from '../fanout-stream.js';
-import { retiringOf } from './bus-ends.js';
 import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';
+import { plannedEnd } from './planned-end.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
@@ -32,41 +32,41 @@ import { WRITE_BUDGET } from './write-budget.js';
 export class SharedConnection {
   readonly #options: ConnectionOptions;
   readonly #streams: FanoutDriver;
-  readonly #life = generation();
+  readonly #generation = generation();
   readonly #members = new Map<FanoutStream, Member>();
-  readonly #past = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
+  readonly #counters = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #outage: Outage;
-  #holder: ConnectionOwner | undefined;
+  #owner: ConnectionOwner | undefined;
   #isAway = false;
-  #isOver = false;
+  #hasEnded = false;
   #probeMs = 0;
   #settling: Deferred<void> | undefined;
 
   constructor(options: ConnectionOptions) {
-    const { isApart, onError, onLog, onRefused } = options;
+    const { hasOwnContexts: isApart, onError, onLog, onRefused } = options;
     this.#options = options;
     this.#streams = new FanoutDriver({
       make: () =>
         new Fanout(Date.now() - performance.now(), WRITE_BUDGET.writes, WRITE_BUDGET.shedMs),
-      isApart,
-      onLeft: (stream) => this.#leave(stream),
-      onScope: () => this.#stir(),
+      hasOwnContexts: isApart,
+      onLeft: (stream) => this.#removeMember(stream),
+      onScope: () => this.#flush(),
       onRefused,
       onError,
     });
     this.#outage = new Outage(onLog);
-    this.#expect(options.busProbeIntervalMs);
+    this.#setProbe(options.busProbeIntervalMs);
   }
 
   /** The counters of its streams. */
-  get tally(): AttachmentCounters {
+  get counters(): AttachmentCounters {
     const isAway = this.#members.size > 0 && this.isCurrent && this.#upstream.isAway;
-    return { ...this.#past, away: isAway ? this.#members.size : 0 };
+    return { ...this.#counters, away: isAway ? this.#members.size : 0 };
   }
 
   /** Whether the core still knows the connection: false after `end`, and after a trap. */
   get isCurrent(): boolean {
-    return !this.#isOver && this.#life === generation();
+    return !this.#hasEnded && this.#generation === generation();
   }
 
   /**
@@ -75,13 +75,13 @@ export class SharedConnection {
   hasRoomFor(stream: Stream): boolean {
     const hasRoom = this.#core.hasRoomFor(stream, performance.now());
     // The bus may have more room by now: ask it.
-    if (!hasRoom) this.#stir();
+    if (!hasRoom) this.#flush();
     return hasRoom;
   }
 
   /** The owner of the socket. */
-  get holder(): ConnectionOwner | undefined {
-    return this.#holder;
+  get owner(): ConnectionOwner | undefined {
+    return this.#owner;
   }
 
   /**
@@ -89,19 +89,19 @@ export class SharedConnection {
    * shortest interval that any stream requests: every `probeMs` milliseconds, 0 for never.
    */
   open(opening: Opening, probeMs: number): FanoutStream {
-    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#expect(probeMs);
+    if (probeMs > 0 && (this.#probeMs === 0 || probeMs < this.#probeMs)) this.#setProbe(probeMs);
     const stream = this.#streams.open(opening);
-    const member = this.#enter(stream);
-    if (!this.#take(member)) this.#stir();
-    this.#watch(member);
+    const member = this.#addMember(stream);
+    if (!this.#takeSocket(member)) this.#flush();
+    this.#checkOwner(member);
     return stream;
   }
 
   /** Takes over the only stream of this connection from another one. */
   adopt(stream: FanoutStream, parted: Stream): void {
     this.#streams.adopt(stream, parted);
-    const member = this.#enter(stream);
-    member.context.run(() => this.#take(member));
+    const member = this.#addMember(stream);
+    member.context.run(() => this.#takeSocket(member));
   }
 
   /**
@@ -113,13 +113,13 @@ export class SharedConnection {
     this.#settling ??= deferred();
     const { promise } = this.#settling;
     this.#core.settle(performance.now());
-    this.#stir();
+    this.#flush();
     return promise;
   }
 
   /** Handles undelivered events as lost before a close: streams of named callers end at once. */
-  lastDoubt(): void {
-    if (this.isCurrent) this.#streams.lastDoubt();
+  assumeLoss(): void {
+    if (this.isCurrent) this.#streams.assumeLoss();
   }
 
   get #core(): Fanout {
@@ -142,23 +142,23 @@ export class SharedConnection {
     };
   }
 
-  #expect(probeMs: number): void {
+  #setProbe(probeMs: number): void {
     this.#probeMs = probeMs;
-    this.#core.setPatience(patienceOf(this.#options.attachMs), probeMs);
+    this.#core.setPatience(finiteTimeout(this.#options.attachMs), probeMs);
   }
 
-  #enter(stream: FanoutStream): Member {
-    const member = new Member(stream, () => this.#watch(member), this.#options.onError);
+  #addMember(stream: FanoutStream): Member {
+    const member = new Member(stream, () => this.#checkOwner(member), this.#options.onError);
     this.#members.set(stream, member);
     return member;
   }
 
-  #leave(stream: FanoutStream): void {
+  #removeMember(stream: FanoutStream): void {
     const member = this.#members.get(stream);
     if (member === undefined) return;
     this.#members.delete(stream);
-    if (this.#holder?.member === member) this.#holder = undefined;
-    this.#lease();
+    if (this.#owner?.member === member) this.#owner = undefined;
+    this.#runLease();
     member.leave();
     if (this.#members.size === 0 && !this.#options.isShared) this.end();
   }
@@ -168,204 +168,206 @@ export class SharedConnection {
     this.#options.onEmpty(this);
     // After a trap the core's memory is gone, and must not be freed.
     if (this.isCurrent) this.#streams.free();
-    this.#isOver = true;
+    this.#hasEnded = true;
   }
 
   /** Carries out the steps that the lease of the socket requires. */
-  #lease(): void {
+  #runLease(): void {
     while (this.isCurrent) {
       const call = this.#core.lease(performance.now(), Math.random());
       if (call === undefined) return;
-      this.#heed(call);
+      this.#handleLease(call);
     }
   }
 
-  #heed(call: LeaseCall): void {
+  #handleLease(call: LeaseCall): void {
     if (call.kind === 'prove') {
       const { term } = call;
-      this.#holder?.context.run(() => {
+      this.#owner?.context.run(() => {
         if (this.isCurrent) this.#core.prove(term);
       });
     } else if (call.kind === 'shed') {
       for (const id of call.streams)
         this.#streams.at(id)?.retire(performance.now(), Retirement.Exhausted);
     } else {
-      const member = this.#memberOf(call.stream);
-      if (call.kind === 'appoint') member?.context.run(() => this.#take(member));
+      const member = this.#memberAt(call.stream);
+      if (call.kind === 'appoint') member?.context.run(() => this.#takeSocket(member));
       else if (member !== undefined) this.#release(member);
     }
   }
 
-  #memberOf(id: number): Member | undefined {
+  #memberAt(id: number): Member | undefined {
     const stream = this.#streams.at(id);
     return stream && this.#members.get(stream);
   }
 
   #release(member: Member): void {
-    this.#holder = undefined;
+    this.#owner = undefined;
     member.release();
-    member.context.run(() => this.#watch(member));
+    member.context.run(() => this.#checkOwner(member));
   }
 
   /**
    * Gives the socket to a stream, in the I/O context of its request. Returns whether the stream
    * owns the socket now.
    */
-  #take(member: Member): boolean {
+  #takeSocket(member: Member): boolean {
     if (member.isGone || !this.isCurrent) return false;
     const term = this.#core.take(member.stream.id);
     if (term === undefined) return false;
-    this.#hold(member, term);
+    this.#appoint(member, term);
     return true;
   }
 
-  #hold(member: Member, term: number): void {
-    const holder = new ConnectionOwner(member, term, this.#options, {
-      receive: (frame) => {
-        if (this.#holder === holder && this.isCurrent) this.#receive(holder, frame);
+  #appoint(member: Member, term: number): void {
+    const owner = new ConnectionOwner(member, term, this.#options, {
+      onFrame: (frame) => {
+        if (this.#owner === owner && this.isCurrent) this.#receive(owner, frame);
       },
-      lost: (error) => {
-        if (this.#holder === holder && this.isCurrent) this.#lose(holder, error);
+      onLost: (error) => {
+        if (this.#owner === owner && this.isCurrent) this.#handleLost(owner, error);
       },
-      sentOn: (error) => {
-        if (this.#holder === holder && this.isCurrent) this.#sendOn(holder, error);
+      onRedirected: (error) => {
+        if (this.#owner === owner && this.isCurrent) this.#handleRedirect(owner, error);
       },
-      tick: () => {
-        if (this.#holder !== holder || !this.isCurrent) return;
-        this.#serve(
-          holder,
-          this.#counting(() => this.#core.call(performance.now(), Math.random())),
+      onDeadline: () => {
+        if (this.#owner !== owner || !this.isCurrent) return;
+        this.#callBus(
+          owner,
+          this.#counted(() => this.#core.call(performance.now(), Math.random())),
         );
       },
-      serve: () => this.#serve(holder),
+      onReceived: () => this.#callBus(owner),
     });
-    member.hold(holder);
-    this.#holder = holder;
-    this.#serve(holder);
+    member.own(owner);
+    this.#owner = owner;
+    this.#callBus(owner);
   }
 
-  #receive(holder: ConnectionOwner, frame: string): void {
-    const dropped = this.#counting(() => this.#core.receive(frame, performance.now()));
+  #receive(owner: ConnectionOwner, frame: string): void {
+    const dropped = this.#counted(() => this.#core.receive(frame, performance.now()));
     if (dropped !== undefined) {
       this.#options.onError(
         new ListenError('bus-frame-dropped', `a bus frame was dropped: ${dropped}`),
       );
     }
-    holder.received(this.#core.hasAnswers());
+    owner.received(this.#core.hasAnswers());
   }
 
   /** Runs an action and adds the changes of the counters, once for each stream. */
-  #counting<T>(action: () => T): T {
+  #counted<T>(action: () => T): T {
     const streams = this.#members.size;
     const before = this.#upstream.counts;
     const result = action();
     const { counts, isAway } = this.#upstream;
     const [outages = 0, healed = 0, gaps = 0, resyncs = 0] = counts.map(
-      (count, place) => count - (before[place] ?? 0),
+      (count, index) => count - (before[index] ?? 0),
     );
-    this.#past.outages += outages * streams;
-    this.#past.healed += healed * streams;
-    this.#past.gaps += gaps * streams;
-    this.#past.resyncs += resyncs * streams;
-    this.#look(isAway, streams);
+    this.#counters.outages += outages * streams;
+    this.#counters.healed += healed * streams;
+    this.#counters.gaps += gaps * streams;
+    this.#counters.resyncs += resyncs * streams;
+    this.#reportAway(isAway, streams);
     return result;
   }
 
   /** Reports whether the bus is away, as the core knows it. */
-  #look(isAway: boolean, streams: number): void {
-    if (this.#options.isShared) this.#outage.tell(isAway, streams);
+  #reportAway(isAway: boolean, streams: number): void {
+    if (this.#options.isShared) this.#outage.update(isAway, streams);
     else if (isAway !== this.#isAway)
       for (const stream of this.#members.keys()) stream.owner.away(stream, isAway);
     this.#isAway = isAway;
   }
 
-  #lose(holder: ConnectionOwner, error: Error): void {
+  #handleLost(owner: ConnectionOwner, error: Error): void {
     const { code } = error as Partial<ListenError>;
     if (code === 'bus-released') {
-      holder.close();
-      for (const stream of this.#members.keys()) this.#dismiss(stream, error);
+      owner.close();
+      for (const stream of this.#members.keys()) this.#endReleased(stream, error);
       return;
     }
-    this.#miss(holder, error, (now) => {
+    this.#handleLoss(owner, error, (now) => {
       this.#core.lose(lossOf(code), now, Math.random());
     });
     for (const stream of this.#members.keys()) {
-      const retiring = retiringOf(code, performance.now());
-      if (retiring !== undefined) stream.retire(retiring.at, retiring.why);
+      const planned = plannedEnd(code, performance.now());
+      if (planned !== undefined) stream.retire(planned.at, planned.reason);
     }
   }
 
   /** Ends a stream that the bus has released on purpose. */
-  #dismiss(stream: FanoutStream, why: Error): void {
-    stream.refuse(why);
+  #endReleased(stream: FanoutStream, reason: Error): void {
+    stream.refuse(reason);
     this.#streams.abort(stream);
   }
 
   /**
    * Handles the redirection to a shard: streams that wait for the bus keep waiting for the shard.
    */
-  #sendOn(holder: ConnectionOwner, error: Error): void {
-    this.#miss(holder, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
+  #handleRedirect(owner: ConnectionOwner, error: Error): void {
+    this.#handleLoss(owner, error, (now) => this.#core.lose(Loss.SentOn, now, Math.random()));
   }
 
-  #miss(holder: ConnectionOwner, error: Error, action: (now: number) => void): void {
-    holder.close();
-    this.#counting(() => action(performance.now()));
-    this.#tell(error);
-    this.#serve(holder);
+  #handleLoss(owner: ConnectionOwner, error: Error, action: (now: number) => void): void {
+    owner.close();
+    this.#counted(() => action(performance.now()));
+    this.#deliver(error);
+    this.#callBus(owner);
   }
 
   /**
    * Handles a change: passes the output to the streams, and runs the calls to the bus in the
    * owner's context.
    */
-  #stir(): void {
-    this.#tell();
-    const holder = this.#holder;
-    holder?.context.run(() => this.#serve(holder));
+  #flush(): void {
+    this.#deliver();
+    const owner = this.#owner;
+    owner?.context.run(() => this.#callBus(owner));
   }
 
   /** Carries out the core's calls to the bus, in the context of the owner's request. */
-  #serve(holder: ConnectionOwner, first?: UpstreamCall): void {
-    if (this.#holder !== holder || !this.isCurrent) return;
+  #callBus(owner: ConnectionOwner, first?: UpstreamCall): void {
+    if (this.#owner !== owner || !this.isCurrent) return;
     const next = () => this.#core.call(performance.now());
     for (let call = first ?? next(); call !== undefined; call = next()) {
-      if (call.kind === 'leave') holder.close();
-      else if (call.kind === 'attach') holder.open(call.text);
-      else holder.send(call.text);
+      if (call.kind === 'leave') owner.close();
+      else if (call.kind === 'attach') owner.open(call.text);
+      else owner.send(call.text);
     }
-    this.#tell();
-    this.#lease();
-    if (this.#holder === holder && this.isCurrent) holder.arm(this.#upstream.deadline);
+    this.#deliver();
+    this.#runLease();
+    if (this.#owner === owner && this.isCurrent) owner.arm(this.#upstream.deadline);
   }
 
   /**
    * Passes the core's output to the streams. Output that is left when the request must yield is
    * passed on by the next owner.
    */
-  #tell(why: Error = new ListenError('bus-lost', 'the bus cannot tell what was missed')): void {
+  #deliver(
+    reason: Error = new ListenError('bus-lost', 'the bus cannot determine what was missed'),
+  ): void {
     while (this.isCurrent) {
-      const told = this.#core.output(performance.now());
-      if (told === undefined) break;
-      this.#give(told, why);
+      const output = this.#core.output(performance.now());
+      if (output === undefined) break;
+      this.#handleOutput(output, reason);
     }
     if (this.isCurrent && this.#settling !== undefined && this.#upstream.isSettled)
       this.#settled(this.#settling);
   }
 
-  #give(told: Told, why: Error): void {
-    if (told.kind === 'write') this.#streams.write(told.fan);
-    else if (told.kind === 'poll')
-      for (const id of told.streams) this.#streams.catchUp(this.#streams.at(id));
+  #handleOutput(output: StreamOutput, reason: Error): void {
+    if (output.kind === 'write') this.#streams.write(output.fan);
+    else if (output.kind === 'poll')
+      for (const id of output.streams) this.#streams.catchUp(this.#streams.at(id));
     else {
-      const stream = this.#streams.at(told.stream);
+      const stream = this.#streams.at(output.stream);
       if (stream === undefined) return;
-      if (told.kind === 'parted') this.#part(stream, told.parted);
-      else stream.refuse(told.kind === 'full' ? noRoom() : why);
+      if (output.kind === 'parted') this.#handleParted(stream, output.parted);
+      else stream.refuse(output.kind === 'full' ? noRoom() : reason);
     }
   }
 
-  #part(stream: FanoutStream, parted: Stream): void {
+  #handleParted(stream: FanoutStream, parted: Stream): void {
     this.#streams.part(stream);
     this.#options.onParted(stream, parted);
   }
@@ -379,10 +381,10 @@ export class SharedConnection {
    * Checks in the stream's own request context that some request owns the socket, and arms the
    * stream's timer for its next check.
    */
-  #watch(member: Member): void {
+  #checkOwner(member: Member): void {
     if (member.isGone || !this.isCurrent) return;
     const at = this.#core.watch(member.stream.id, performance.now(), Math.random());
-    this.#lease();
+    this.#runLease();
     member.arm(at);
   }
 }
@@ -393,5 +395,5 @@ function lossOf(code: string | undefined): Loss {
 }
 
 function noRoom(): ListenError {
-  return new ListenError('bus-full', 'the bus has no room for what the stream names');
+  return new ListenError('bus-full', 'the bus has no room for the topics of the stream');
 }

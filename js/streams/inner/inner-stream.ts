@@ -8,9 +8,9 @@ export interface InnerStream {
   /** Groups and principals, as JSON text. */
   scope: string;
   /** Authorizes the caller again; undefined: not needed. */
-  grant: Reauthorizer | undefined;
-  /** Takes the output, a chunk at a time. */
-  take: (chunk: Uint8Array) => void;
+  reauthorizer: Reauthorizer | undefined;
+  /** Receives the output, a chunk at a time. */
+  onChunk: (chunk: Uint8Array) => void;
   /** Called when the stream has ended. */
-  ended: (ending: StreamEnding) => void;
+  onEnd: (ending: StreamEnding) => void;
 }

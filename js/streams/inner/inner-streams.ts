@@ -7,18 +7,18 @@ import type { Exchange, Refusal, Service } from '../../wasm/server/bindings.js';
 import type { StreamManager } from '../manager.js';
 import type { InnerStream } from './inner-stream.js';
 
-/** What an inner stream follows, and for whom. */
+/** What an inner stream subscribes to, and for which caller. */
 export interface InnerStreamOptions extends Omit<InnerStream, 'known' | 'scope'> {
-  /** The URI that events of the bus name. */
+  /** The URI of the events. */
   uri: string;
   /** Only events of these groups are received. */
   groups: readonly string[];
-  asker: CallerContext;
+  caller: CallerContext;
 }
 
 /**
- * Streams of a server that are read by the server itself: they have the life of any other stream,
- * and a sink in place of a response.
+ * Streams that the server itself reads. They behave like any other stream, but their output goes to
+ * a function instead of a response.
  */
 export class InnerStreams {
   readonly #service: PerInstance<Service>;
@@ -32,13 +32,13 @@ export class InnerStreams {
 
   /** Opens a stream once the bus has confirmed it. */
   async open({
-    asker,
+    caller,
     groups,
     uri,
     ...stream
   }: InnerStreamOptions): Promise<ServerStream | Refusal> {
-    const core = this.#exchange(asker, uri);
-    const { principal } = asker;
+    const core = this.#exchange(caller, uri);
+    const { principal } = caller;
     const scope = JSON.stringify({
       groups,
       ...(principal !== undefined && { principals: [principal] }),
@@ -47,7 +47,7 @@ export class InnerStreams {
       return await this.#manager.openInto(
         core,
         { known: this.#known.value, scope, ...stream },
-        asker,
+        caller,
       );
     } finally {
       core.free();

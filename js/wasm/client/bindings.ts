@@ -3,13 +3,13 @@ import { clientGuard } from './guard.js';
 
 export {
   ClientApproach,
-  type ClientNews,
+  type ClientOutput,
   type ClientTransfer,
   ClientWatch,
 } from '../../../pkg/client/mcp_listen_client.js';
 
 export const normalizeFilter = repeated(core.normalizeFilter);
-export const subjectsOf = repeated(core.subjectsOf);
+export const eventsOfFilter = repeated(core.eventsOfFilter);
 
 /** Repeats a call that keeps no state in the core if the core traps. */
 function repeated<Answer>(call: (text: string) => Answer): (text: string) => Answer {

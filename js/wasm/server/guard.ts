@@ -24,7 +24,7 @@ export function ignoringTrap(action: () => void): void {
 }
 
 /**
- * Milliseconds within which a stream is restored in a new instance at most once, so that a stream
- * that traps repeatedly is not restored without end.
+ * Milliseconds between two restarts of a subscriber after traps of the core, so that a subscriber
+ * that traps repeatedly does not restart without end.
  */
 export const RESTART_COOLDOWN_MS = 10_000;

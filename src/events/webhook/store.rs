@@ -1,9 +1,10 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     events::name::EventName,
+    json,
     vocabulary::position::{Cursor, Position},
 };
 
@@ -54,6 +55,11 @@ pub struct Level {
 }
 
 impl Level {
+    /// Returns the level as a store keeps it; [`json::from_text`] reads it.
+    pub fn to_json(&self) -> String {
+        json::to_text(self)
+    }
+
     pub(super) fn cursor(&self) -> Cursor {
         Cursor {
             epoch: self.epoch.clone(),

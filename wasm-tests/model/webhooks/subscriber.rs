@@ -36,7 +36,7 @@ impl Subscriber {
         Subscribe {
             id: self.id(),
             principal: format!("p{}", self.number / 4).into(),
-            groups: (self.number % 3 > 0).then(group).into_iter().collect(),
+            groups: self.is_tenant().then(group).into_iter().collect(),
             name: name(self.number),
             arguments: "{}".into(),
             url: self.url(),
@@ -61,8 +61,12 @@ impl Subscriber {
         self.number / 2
     }
 
+    fn is_tenant(&self) -> bool {
+        !self.number.is_multiple_of(3)
+    }
+
     pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Name>) -> bool {
-        *name_of == name(self.number) && (group_of.is_none() || self.number % 3 > 0)
+        *name_of == name(self.number) && (group_of.is_none() || self.is_tenant())
     }
 }
 

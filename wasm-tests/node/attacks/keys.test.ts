@@ -116,7 +116,5 @@ test.each([
   const response = await serving({ ...authorization }).fetch(request);
   expect(response.status).toBe(status);
   const challenge = response.headers.get('www-authenticate') ?? '';
-  expect(challenge.includes('error_description="The token is of another type"')).toBe(
-    status === 401,
-  );
+  expect(challenge.includes('error_description="The token has another type"')).toBe(status === 401);
 });

@@ -31,7 +31,7 @@ export class BreakableBus implements AttachableBus {
 
   constructor(sockets: 'each' | 'shared' = 'each') {
     this.#pool = new ConnectionPool({
-      doors: this.small.doors,
+      connector: this.small.doors,
       onError: () => {},
       onLog: () => {},
       sockets,
@@ -53,8 +53,8 @@ export class BreakableBus implements AttachableBus {
     this.small.muted = events;
   }
 
-  get tally() {
-    return this.#pool.tally;
+  get counters() {
+    return this.#pool.counters;
   }
 
   publish(event: ServerEvent): Promise<void> {
@@ -66,7 +66,7 @@ export class BreakableBus implements AttachableBus {
     for (const event of events) this.small.publish(JSON.stringify(event));
   }
 
-  hold(opening: Opening, joining: AttachOptions) {
+  openStream(opening: Opening, joining: AttachOptions) {
     return this.#pool.open(opening, joining);
   }
 
@@ -84,16 +84,16 @@ export class BreakableBus implements AttachableBus {
   lose(why?: 'full' | 'outdated'): void {
     const code = { full: FULL, outdated: OUTDATED };
     this.sockets.at(-1)?.break(why && code[why]);
-    this.attempts.at(-1)?.link.lost(new Error('gone'));
+    this.attempts.at(-1)?.link.onLost(new Error('gone'));
   }
 
   #between({ link }: Attempt): AttachmentListener {
     return {
-      receive: (frame) => {
+      onFrame: (frame) => {
         if (this.small.muted > 0 && frame.includes('"type":"batch"')) this.small.muted -= 1;
-        else link.receive(frame);
+        else link.onFrame(frame);
       },
-      lost: (error) => link.lost(error),
+      onLost: (error) => link.onLost(error),
     };
   }
 }

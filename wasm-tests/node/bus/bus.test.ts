@@ -230,7 +230,7 @@ function attachedAt(
   const frames: string[] = [];
   const [, position, epoch] = /^(\d+)-(.+)$/.exec(since ?? '') ?? [];
   const resumed = position === undefined ? {} : { since: Number(position), epoch };
-  const link = { receive: (frame: string) => void frames.push(frame), lost: () => {} };
+  const listener = { onFrame: (frame: string) => void frames.push(frame), onLost: () => {} };
   const follow = {
     v: 1,
     type: 'follow',
@@ -239,7 +239,7 @@ function attachedAt(
     add: ['tools', 'prompts'],
     ...resumed,
   };
-  bus.connect(JSON.stringify(follow), link).leave();
+  bus.connect(JSON.stringify(follow), listener).close();
   const [answer, ...batches] = frames.map((frame) => JSON.parse(frame));
   return {
     epoch: answer.epoch,

@@ -6,8 +6,8 @@ import type { FanoutSink } from '../../../dist/bus/attachable-bus.js';
 export function fed(): { bus: InMemoryBus; feeds: FanoutSink[] } {
   const bus = new InMemoryBus();
   const feeds: FanoutSink[] = [];
-  const feed = bus.feed.bind(bus);
-  vi.spyOn(bus, 'feed').mockImplementation((sink) => {
+  const feed = bus.subscribeAll.bind(bus);
+  vi.spyOn(bus, 'subscribeAll').mockImplementation((sink) => {
     feeds.push(sink);
     return feed(sink);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as closeCodes from '../../../dist/cloudflare/wire/close-codes.js';
 import { shardAddress, shardName } from '../../../dist/cloudflare/wire/names.js';
-import { isMaced, macedId } from '../../../dist/cloudflare/wire/signed-session-id.js';
+import { isSignedSessionId, signedSessionId } from '../../../dist/cloudflare/wire/signed-session-id.js';
 import { WIRE } from '../../../dist/cloudflare/wire/upgrade.js';
 import { root } from '../../../scripts/process/project.mjs';
 import { CHANGED, casesOf, versionsOf } from '../../host/corpus/wire.ts';
@@ -29,8 +29,8 @@ test('the close codes are those of the corpus', () => {
 test.each(versionsOf('session/id').flatMap((version) => casesOf<SessionId>('session/id', version)))(
   'the id of a session, $name, is known',
   async ({ bus, key, random, text }) => {
-    expect(await isMaced(key, bus, text), CHANGED).toBe(true);
-    expect(await macedId(key, bus, random), CHANGED).toBe(text);
+    expect(await isSignedSessionId(key, bus, text), CHANGED).toBe(true);
+    expect(await signedSessionId(key, bus, random), CHANGED).toBe(text);
   },
 );
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Arrival, Arrivals } from '../../../console/arrivals/arrivals.ts';
-import { ceiling, median } from '../../../console/arrivals/scale.ts';
+import { median, roundedUp } from '../../../console/arrivals/scale.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -14,8 +14,8 @@ test('a change is measured for each subscription, from the publish to its first 
   arrivals.cue('A', 'note://a', 1_030);
   publication.settle();
   expect(measured).toEqual([
-    { publication: 1, subscription: 'A', subject: 'note://a', ms: 12 },
-    { publication: 1, subscription: 'B', subject: 'note://a', ms: 20 },
+    { publication: 1, subscription: 'A', topic: 'note://a', ms: 12 },
+    { publication: 1, subscription: 'B', topic: 'note://a', ms: 20 },
   ]);
 });
 
@@ -40,7 +40,7 @@ test('a publish is not measured while another one of its subject is on its way',
   arrivals.begin(2, ['note://b']);
   arrivals.cue('A', 'note://a', 10);
   arrivals.cue('A', 'note://b', 10);
-  expect(measured.map(({ subject, ms }) => [subject, ms])).toEqual([
+  expect(measured.map(({ topic, ms }) => [topic, ms])).toEqual([
     ['note://a', 10],
     ['note://b', 8],
   ]);
@@ -65,7 +65,7 @@ test('a publish has arrived when all subscriptions have received it, or after a 
 });
 
 test('the scale ends at a round number, and the median is a measured value', () => {
-  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(ceiling)).toEqual([
+  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(roundedUp)).toEqual([
     1, 1, 2, 5, 10, 10, 20, 100, 200,
   ]);
   expect(median([9, 1, 5])).toBe(5);

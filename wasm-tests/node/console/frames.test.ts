@@ -46,10 +46,10 @@ describe('a frame', () => {
       '7',
     ],
     ['{"method":"notifications/message"}', 'notification', 'message', '', undefined, undefined],
-    ['[1]', 'unreadable', 'not an object of JSON', '', undefined, undefined],
-    ['{', 'unreadable', 'not an object of JSON', '', undefined, undefined],
-  ])('%s is parsed', (text, kind, title, subject, about, subscription) => {
-    expect(seen(text)).toMatchObject({ kind, title, subject, about, subscription });
+    ['[1]', 'unreadable', 'not a JSON object', '', undefined, undefined],
+    ['{', 'unreadable', 'not a JSON object', '', undefined, undefined],
+  ])('%s is parsed', (text, kind, title, detail, topic, subscription) => {
+    expect(seen(text)).toMatchObject({ kind, title, detail, topic, subscription });
   });
 
   test('with an answer is named after its request, once', () => {
@@ -96,21 +96,26 @@ describe('an answer', () => {
 test('statistics add up over isolates, and earlier counts are no rise', () => {
   const statistics = new Statistics();
   const answer = (isolate: string, collapsed: number, position: number) =>
-    statistics.take({
+    statistics.add({
       isolate,
       streams: { collapsed, resyncs: 0 },
       bus: { attached: 2, position },
     });
-  expect(answer('a', 100, 10).rise).toEqual({ streams: 0, events: 0, collapsed: 0, resyncs: 0 });
+  expect(answer('a', 100, 10).increase).toEqual({
+    streams: 0,
+    events: 0,
+    collapsed: 0,
+    resyncs: 0,
+  });
   expect(answer('b', 50, 14)).toMatchObject({
     totals: { collapsed: 150, events: 14 },
-    rise: { events: 4, collapsed: 0 },
+    increase: { events: 4, collapsed: 0 },
   });
   expect(answer('a', 103, 14)).toMatchObject({
     totals: { collapsed: 153 },
-    rise: { events: 0, collapsed: 3 },
+    increase: { events: 0, collapsed: 3 },
   });
-  expect(() => statistics.take({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
+  expect(() => statistics.add({ isolate: 'a', streams: {}, bus: {} })).toThrow('no number');
 });
 
 test('the history keeps the latest frames, and returns the newest first', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accepts, wishesOf } from '../../../console/subscriptions/filter.ts';
+import { accepts, filterItems } from '../../../console/subscriptions/filter.ts';
 import { nameOf, numberOf } from '../../../console/subscriptions/name.ts';
 
 test('names run from A to Z, then from AA, and are unique', () => {
@@ -22,7 +22,7 @@ test('the wishes of a filter include its tasks', () => {
     resourceSubscriptions: ['note://a'],
     taskIds: ['t', 'u'],
   };
-  const wishes = wishesOf(requested);
+  const wishes = filterItems(requested);
   expect(wishes.map(({ label }) => label)).toEqual(['tools list', 'note://a', 'task t', 'task u']);
   expect(wishes.map(({ isIn }) => isIn({ taskIds: ['u'] }))).toEqual([false, false, false, true]);
   expect(wishes.map(({ taskId }) => taskId)).toEqual([undefined, undefined, 't', 'u']);

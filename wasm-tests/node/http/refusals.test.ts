@@ -68,7 +68,7 @@ test.each(LIMITS)('a limit %s that is not a number from 0 is refused', (name) =>
     expect(() => serving({ limits: { [name]: limit } })).toThrow(
       expect.objectContaining({
         code: 'invalid-options',
-        message: `limits.${name} is not a number from 0`,
+        message: `limits.${name} must be a number of at least 0`,
       }),
     );
   }
@@ -79,7 +79,7 @@ test.each(TIMEOUTS)('a timeout %s that is not a number from 0 is refused', (name
     expect(() => serving({ timeouts: { [name]: ms } })).toThrow(
       expect.objectContaining({
         code: 'invalid-options',
-        message: `timeouts.${name} is not a number from 0`,
+        message: `timeouts.${name} must be a number of at least 0`,
       }),
     );
   }
@@ -90,7 +90,7 @@ test.each(INTERVALS)('an interval %s that is not a number from 0 is refused', (n
     expect(() => serving({ [name]: ms })).toThrow(
       expect.objectContaining({
         code: 'invalid-options',
-        message: `${name} is not a number from 0`,
+        message: `${name} must be a number of at least 0`,
       }),
     );
   }
@@ -101,7 +101,7 @@ test.each(['limits', 'timeouts'])('an unknown name in %s is refused', (place) =>
   expect(() => serving({ [place]: { streams: 1 } })).toThrow(
     expect.objectContaining({
       code: 'invalid-options',
-      message: `there is no option ${place}.streams`,
+      message: `unknown option ${place}.streams`,
     }),
   );
 });
@@ -173,7 +173,7 @@ describe('a bus that fails', () => {
 
   test('by throwing: 503', async () => {
     const bus = new BreakableBus();
-    vi.spyOn(bus, 'hold').mockImplementation(() => {
+    vi.spyOn(bus, 'openStream').mockImplementation(() => {
       throw new Error('broken');
     });
     const server = serving({ bus, onError: vi.fn() });
@@ -193,7 +193,7 @@ describe('a bus that fails', () => {
   test('to feed the streams of its process: 503, reported to onError, nothing left behind', async () => {
     const onError = vi.fn();
     const bus = new InMemoryBus();
-    const feed = vi.spyOn(bus, 'feed').mockImplementation(() => {
+    const feed = vi.spyOn(bus, 'subscribeAll').mockImplementation(() => {
       throw new ListenError('bus-unavailable', 'down');
     });
     const server = serving({ bus, onError });

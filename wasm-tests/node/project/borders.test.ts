@@ -7,11 +7,11 @@ import { rooms } from '../../../scripts/lint/rooms.mjs';
 
 // Put together here, so that this file itself names no machine.
 const elsewhere = ['', 'home', 'me', 'clone'].join('/');
-const WORDS = 'prose has none of the words that hide an actor';
-const LINKS = 'every link in Markdown leads to a file, and to a heading where it names one';
+const WORDS = 'prose contains no words that hide an actor';
+const LINKS = 'every link in Markdown refers to an existing file and heading';
 
 test.each([
-  ['src/ names no bindings of JavaScript', 'src/vocabulary/uri.rs', 'use js_sys::Date;'],
+  ['src/ uses no bindings of JavaScript', 'src/vocabulary/uri.rs', 'use js_sys::Date;'],
   [
     'src/ reads no clock and no random source',
     'src/vocabulary/uri.rs',
@@ -70,7 +70,7 @@ test.each([
     'use crate::{\n    name, wire::{self, Follow},\n};',
   ],
   ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
-  ['no file names a path of one machine', 'README.md', `cd ${elsewhere}`],
+  ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
   [WORDS, 'docs/page.md', 'Whoever publishes waits.'],
   [WORDS, 'docs/page.md', 'Nobody waits.'],
   [WORDS, 'docs/page.md', 'It asks somebody.'],
@@ -150,7 +150,7 @@ describe('package-lock.json', async () => {
     const start = lock.indexOf(`    "${listed}": {`);
     const digest = `      "integrity": "sha512-${'a'.repeat(86)}==",`;
     expect(unverified(lock.toSpliced(start + 1, 0, digest))).toEqual([
-      `${listed} is listed without need`,
+      `${listed} is listed unnecessarily`,
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Cost, Estimate, freeCores, inWords } from '../../../scripts/process/estimate.mjs';
+import { type Cost, Estimate, formatRemaining, freeCores } from '../../../scripts/process/estimate.mjs';
 import { sideBySide } from '../../../scripts/process/side-by-side.mjs';
 import type { Part } from '../../../scripts/setup/setup.mjs';
 
@@ -58,7 +58,7 @@ describe('an estimate', () => {
 
   test('refuses steps that wait for one another in a circle', () => {
     expect(() => new Estimate([step('one', 1, 'two'), step('two', 1, 'one')], 2).left(0)).toThrow(
-      'circle',
+      'cycle',
     );
   });
 
@@ -76,7 +76,7 @@ describe('an estimate', () => {
     [100, 'about 2 min left'],
     [200, 'about 3 min left'],
   ])('says of %d seconds: %s', (seconds, words) => {
-    expect(inWords(seconds)).toBe(words);
+    expect(formatRemaining(seconds)).toBe(words);
   });
 });
 

@@ -106,7 +106,7 @@ test('the tables count each share separately, and show its reservation', () => {
 test('an outdated page is found', () => {
   const fresh = evidence([ROW]);
   expect(failing({ ...fresh, document: `${fresh.document} ` })).toEqual([
-    'docs/requirements.md says what the manifest says',
+    'docs/requirements.md matches the manifest',
   ]);
 });
 

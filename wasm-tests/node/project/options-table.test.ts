@@ -18,6 +18,24 @@ const API = {
         { name: 'least', comment: { summary: text('Streams.') } },
       ],
     },
+    {
+      name: 'StdioLimits',
+      children: [
+        { name: 'least', inheritedFrom: {}, comment: { summary: text('Streams.') } },
+        { name: 'lineBytes', comment: { summary: text('Bytes of a line.') } },
+      ],
+    },
+    {
+      name: 'LeastLimits',
+      type: {
+        type: 'reference',
+        name: 'Pick',
+        typeArguments: [
+          { type: 'reference', name: 'Limits' },
+          { type: 'literal', value: 'least' },
+        ],
+      },
+    },
   ],
 };
 
@@ -33,6 +51,18 @@ test('a table of options has the name, the default and the text of each', () => 
       '\n<!-- end -->\nAfter',
     ].join('\n'),
   );
+});
+
+test('a table of own options omits the inherited ones', () => {
+  const table = withTables('<!-- own options of StdioLimits -->\n<!-- end -->', API);
+  expect(table).toContain('| `lineBytes` |  | Bytes of a line. |');
+  expect(table).not.toContain('least');
+});
+
+test('a table of options that are picked from an interface has their rows only', () => {
+  const table = withTables('<!-- options of LeastLimits -->\n<!-- end -->', API);
+  expect(table).toContain('| `least` |  | Streams. |');
+  expect(table).not.toContain('most');
 });
 
 test('a table of options that are not exported is an error', () => {

@@ -150,7 +150,7 @@ describe('npm run release', () => {
 
   test('publishes nothing where provenance cannot be signed', async () => {
     await expect(release('1.2.0', '--confirm', '1.2.0')).rejects.toThrow(
-      'no CI gives this process an identity',
+      'this process has no identity from a CI',
     );
   });
 

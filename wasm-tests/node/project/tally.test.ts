@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import maySkip from '../../../.ci/may-skip.json' with { type: 'json' };
-import { judged } from '../../../scripts/lanes/judged.mjs';
+import { checkedTally } from '../../../scripts/lanes/checked-tally.mjs';
 import { lanes } from '../../../scripts/lanes/lanes.mjs';
 import { laneTally, tallyFile } from '../../../scripts/lanes/tally.mjs';
 import { root } from '../../../scripts/process/project.mjs';
@@ -99,19 +99,19 @@ describe('a lane with skipped tests', () => {
   const tally = { passed: 3, failed: 0, skipped: 1, skips: [listed] };
 
   test('passes where the list names the test', () => {
-    expect(judged(lane, 0, tally, true)).toEqual(tally);
+    expect(checkedTally(lane, 0, tally, true)).toEqual(tally);
   });
 
   test('fails with CI=true where the list does not, or names it for another lane', () => {
     const [failure] = [
-      `${listed}: skipped, and .ci/may-skip.json does not name it for the lane console`,
+      `${listed}: skipped, but .ci/may-skip.json does not list it for the lane console`,
     ];
-    expect(judged('console', 0, tally, true)).toMatchObject({
+    expect(checkedTally('console', 0, tally, true)).toMatchObject({
       failed: 1,
       skipped: 0,
       failures: [failure],
     });
-    expect(judged(lane, 0, { ...tally, skips: ['other'] }, true)).toMatchObject({
+    expect(checkedTally(lane, 0, { ...tally, skips: ['other'] }, true)).toMatchObject({
       passed: 3,
       failed: 1,
       skipped: 0,
@@ -119,19 +119,19 @@ describe('a lane with skipped tests', () => {
   });
 
   test('fails with CI=true where a test was skipped without a name', () => {
-    expect(judged(lane, 0, { ...tally, skipped: 3 }, true)).toMatchObject({
+    expect(checkedTally(lane, 0, { ...tally, skipped: 3 }, true)).toMatchObject({
       failed: 2,
       skipped: 1,
     });
   });
 
   test('passes without CI=true', () => {
-    expect(judged('console', 0, tally, false)).toEqual(tally);
+    expect(checkedTally('console', 0, tally, false)).toEqual(tally);
   });
 
   test('fails where no test ran', () => {
     expect(
-      judged(lane, 0, { passed: 0, failed: 0, skipped: 1, skips: [listed] }, true),
+      checkedTally(lane, 0, { passed: 0, failed: 0, skipped: 1, skips: [listed] }, true),
     ).toMatchObject({ failed: 1 });
   });
 });

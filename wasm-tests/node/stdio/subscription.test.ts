@@ -91,7 +91,7 @@ describe('the bus of a subscription', () => {
     expect(await lines.next()).toContain('"id":1,"error":{"code":-32603');
     expect(onError).toHaveBeenLastCalledWith(expect.objectContaining({ code: 'attach-timeout' }));
     ready.mockResolvedValue();
-    vi.spyOn(bus, 'feed').mockImplementationOnce(() => {
+    vi.spyOn(bus, 'subscribeAll').mockImplementationOnce(() => {
       throw new Error('no bus');
     });
     send(listenBody(TOOLS, '1'));

@@ -105,7 +105,7 @@ test('a late abort does not end the stream that reuses the place', async () => {
 test('each server on a bus receives its events, even where another sink throws', async () => {
   const errors: Error[] = [];
   const bus = new InMemoryBus({ onError: (error) => void errors.push(error) });
-  bus.feed({
+  bus.subscribeAll({
     streams: 0,
     gap() {},
     release() {},

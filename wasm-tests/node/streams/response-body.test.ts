@@ -5,19 +5,19 @@ import { ResponseBody } from '../../../dist/streams/bodies/response-body.js';
 function opened() {
   const calls = { begun: 0, roomy: 0, left: 0 };
   const body = new ResponseBody({
-    begun: () => {
+    onOpen: () => {
       calls.begun += 1;
     },
-    roomy: () => {
+    onRoom: () => {
       calls.roomy += 1;
     },
-    left: () => {
+    onDisconnect: () => {
       calls.left += 1;
     },
   });
-  expect(body).toMatchObject({ isBegun: false, hasRoom: false });
+  expect(body).toMatchObject({ isOpen: false, hasRoom: false });
   const reader = (body.response().body as ReadableStream<Uint8Array>).getReader();
-  expect(body).toMatchObject({ isBegun: true, hasRoom: true });
+  expect(body).toMatchObject({ isOpen: true, hasRoom: true });
   return { body, reader, calls };
 }
 
@@ -48,7 +48,7 @@ test('calls roomy once it is awaited and has room again', async () => {
   }
   expect(calls.roomy).toBe(1);
   body.write(chunk(10));
-  body.await();
+  body.awaitRoom();
   await new Promise(setImmediate);
   expect(calls.roomy).toBe(1);
   await reader.read();

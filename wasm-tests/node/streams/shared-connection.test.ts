@@ -18,7 +18,7 @@ afterEach(() => {
 
 test('a request that holds the socket and vanishes is replaced within seconds', async () => {
   const { bus, received, connection } = await connected(3);
-  const { context, member } = connection.holder ?? {};
+  const { context, member } = connection.owner ?? {};
   interceptTasks(
     (of) => of === context || of === member?.context,
     () => {},
@@ -58,7 +58,7 @@ test('a socket that another request could not close is closed by its own request
 
 test('a slow request closes its socket once another request has replaced it', async () => {
   const { bus, connection } = await connected(3);
-  const { context } = connection.holder ?? {};
+  const { context } = connection.owner ?? {};
   const late: (() => void)[] = [];
   interceptTasks(
     (of) => of === context,
@@ -111,7 +111,7 @@ test('a request that leaves hands the socket over at once', async () => {
 
 test('a request that leaves while it runs a task closes its socket', async () => {
   const { bus, connection, leave } = await connected(1);
-  connection.holder?.context.run(() => leave(0));
+  connection.owner?.context.run(() => leave(0));
   await vi.advanceTimersByTimeAsync(0);
   expect(bus.sockets.map(({ isClosed }) => isClosed)).toEqual([true]);
 });
@@ -139,13 +139,13 @@ test('a stream that opens while no request holds the socket opens one at once', 
 test('requests take turns at writing for all streams', async () => {
   budget(500);
   const { bus, received, connection } = await connected(100);
-  const first = connection.holder;
+  const first = connection.owner;
   for (let event = 0; event < 11; event += 1) {
     bus.publish();
     await vi.advanceTimersByTimeAsync(1);
   }
   expect(bus.sockets).toHaveLength(3);
-  expect(connection.holder).not.toBe(first);
+  expect(connection.owner).not.toBe(first);
   bus.publish();
   await vi.advanceTimersByTimeAsync(10);
   // With the acknowledgment.
@@ -236,7 +236,7 @@ async function spent(writes: number) {
   const publish = async (): Promise<void> => {
     bus.publish();
     await vi.advanceTimersByTimeAsync(10);
-    const member = connection.holder?.member;
+    const member = connection.owner?.member;
     if (member !== holders.at(-1)) holders.push(member);
   };
   for (let event = 0; event < 50 && lost.length === 0; event += 1) await publish();
@@ -315,7 +315,7 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
     attachMs,
     busProbeIntervalMs: 0,
     isShared: true,
-    isApart: true,
+    hasOwnContexts: true,
     onError: (error) => refused.push(error.message),
     onLog: (record) => records.push(record),
     onRefused: (error) => refused.push(error.message),
@@ -323,8 +323,8 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
     onEmpty: () => {},
   });
   const inner = new InMemoryBus();
-  const hold = async (opening: Opening) => connection.open(opening, 0);
-  const server = serve({ bus: Object.assign(inner, { hold }), keepAliveMs: 0, onError: () => {} });
+  const openStream = async (opening: Opening) => connection.open(opening, 0);
+  const server = serve({ bus: Object.assign(inner, { openStream }), keepAliveMs: 0, onError: () => {} });
   const lost: number[] = [];
   const aborts: AbortController[] = [];
   const attach = (filter: object = FILTER): string[] => {

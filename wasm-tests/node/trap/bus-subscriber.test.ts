@@ -35,13 +35,13 @@ test('a listener attaches again after a trap, and reports that it may have misse
   await bus.publish(CHANGED);
   expect(received).toEqual(['tools_list_changed', 'tools_list_changed']);
   expect(codes()).toEqual(['bus-lost']);
-  listener.leave();
+  listener.close();
   expect(bus.attached).toBe(0);
 });
 
 test('a listener that has left stays away after a trap', async () => {
   const { bus, codes, received, listener } = listening();
-  listener.leave();
+  listener.close();
   await trap(bus);
   await bus.publish(CHANGED);
   expect([received, codes()]).toEqual([[], []]);
@@ -57,5 +57,5 @@ test('a listener attaches again with a delay after a second trap', async () => {
   expect(bus.attached).toBe(1);
   await bus.publish(CHANGED);
   expect(received).toEqual(['tools_list_changed']);
-  listener.leave();
+  listener.close();
 });

@@ -215,7 +215,7 @@ describe('a bus that watches an upstream', () => {
 
   test('subscribes again after a trap, and cues everything that it watches', async () => {
     const { cued, errors, server, watcher } = await upstream();
-    watcher?.stir();
+    watcher?.wantedChanged();
     await expect.poll(() => cued, PATIENT).toEqual(ALL);
     poisonClient();
     await server.notify.toolsChanged();
@@ -228,7 +228,7 @@ describe('a bus that watches an upstream', () => {
   test('subscribes when the core traps as it does so', async () => {
     const { cued, errors, watcher } = await upstream();
     poisonClient();
-    watcher?.stir();
+    watcher?.wantedChanged();
     await expect.poll(() => cued, PATIENT).toEqual(ALL);
     expect(errors).toEqual([]);
   });

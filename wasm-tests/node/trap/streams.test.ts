@@ -163,7 +163,7 @@ describe.each(BUSES)('%s streams, beside other calls of the core,', (_, newBus) 
     expect(await stream.message()).toBeUndefined();
     expect(errors[0]).toMatchObject({
       code: 'core-trapped',
-      message: 'the core has trapped, and could not begin anew',
+      message: 'the core has trapped and could not be reset',
     });
     await expect(listening.fetch(listenRequest(TOOLS))).rejects.toMatchObject({
       code: 'core-trapped',

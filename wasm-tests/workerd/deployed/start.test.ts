@@ -19,7 +19,7 @@ describe('npm start', () => {
   test.each(['x', '65536', '80.5', '-1'])('refuses "%s" as a port', async (port) => {
     const { code, stderr } = await start(port);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^PORT is ".*": it has to be a number from 0 to 65535\n$/);
+    expect(stderr).toMatch(/^PORT is ".*": it must be a number from 0 to 65535\n$/);
   });
 
   test('serves the page, and leaves no process after SIGTERM', async () => {

@@ -1,7 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    capabilities::{self, Capabilities},
+    capabilities::{Capabilities, Discovered as Inner},
     json, offer,
 };
 
@@ -9,7 +9,7 @@ use crate::{error::coded, number::millis};
 
 /// The known capabilities and name of the MCP server.
 #[wasm_bindgen]
-pub struct Discovered(pub(crate) capabilities::Discovered);
+pub struct Discovered(pub(crate) Inner);
 
 #[wasm_bindgen]
 impl Discovered {
@@ -28,7 +28,7 @@ impl Discovered {
             )
         })?;
         let server_info = server_info.map(|text| compact(&text)).transpose()?;
-        Ok(Self(capabilities::Discovered {
+        Ok(Self(Inner {
             capabilities,
             server_info: server_info.map(Into::into),
             fresh_until: None,
@@ -46,7 +46,7 @@ impl Discovered {
     /// names no capabilities.
     #[wasm_bindgen(js_name = fromAnswer)]
     pub fn from_answer(body: &[u8], now: f64) -> Option<Self> {
-        capabilities::Discovered::from_answer(body, millis(now)).map(Self)
+        Inner::from_answer(body, millis(now)).map(Self)
     }
 
     /// Whether it may still be reused; `isOther` says that it is for another caller than the one

@@ -9,7 +9,7 @@ use mcp_listen::{
 use crate::{
     edge::{
         options::filter_of,
-        streams::{grant::scope_of, stream::Stream, tally::Tally},
+        streams::{reauthorization::scope_of, stream::Stream, tally::Tally},
     },
     error::coded,
     number::millis,
@@ -24,7 +24,7 @@ const TYPES: &str = r"
 export type Step =
   | { kind: 'answer'; answer: Answer }
   /** Read its body, up to this many bytes and a little more, then call `read`. */
-  | { kind: 'body'; most: number }
+  | { kind: 'body'; max: number }
   /** Authenticate its caller, then call `named`, or refuse it. */
   | { kind: 'caller' }
   /** Find out whether a session may have the id that it names, then call `known`, or refuse it. */
@@ -84,7 +84,7 @@ pub struct Exchange {
 )]
 enum Step {
     Answer { answer: Answer },
-    Body { most: usize },
+    Body { max: usize },
     Caller,
     Session,
     Listen { requested: String },
@@ -120,7 +120,7 @@ impl Exchange {
             exchange::Step::Answer(answer) => Step::Answer {
                 answer: answer.into(),
             },
-            exchange::Step::Body { max_bytes: most } => Step::Body { most },
+            exchange::Step::Body { max_bytes } => Step::Body { max: max_bytes },
             exchange::Step::Caller => Step::Caller,
             exchange::Step::Session => Step::Session,
             exchange::Step::Listen(accepted) => {
@@ -167,8 +167,8 @@ impl Exchange {
     pub fn answered(&mut self, answer: Option<String>) -> Result<(), JsValue> {
         if self.is_asking {
             let reply = answer.as_deref().and_then(Reply::from_json);
-            let wrong = || coded("malformed-session", "invalid session reply");
-            self.core.handle_reply(reply.ok_or_else(wrong)?);
+            let malformed = || coded("malformed-session", "invalid session reply");
+            self.core.handle_reply(reply.ok_or_else(malformed)?);
         } else {
             let permit = answer.as_deref().map(filter_of).transpose()?;
             self.core.handle_permit(permit);

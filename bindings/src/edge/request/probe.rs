@@ -8,7 +8,7 @@ use crate::{edge::options::filter_of, object::object};
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = r"
 /** A request of this package to the upstream server. */
-export interface Asked {
+export interface QuestionRequest {
   /** Its header fields, as lines `name: value`. */
   headers: string;
   /** Its JSON-RPC message. */
@@ -40,7 +40,7 @@ pub enum Question {
 }
 
 #[derive(Serialize)]
-struct Asked {
+struct QuestionRequest {
     headers: String,
     body: String,
 }
@@ -53,7 +53,7 @@ struct Probed {
 }
 
 /// Returns the request for a question.
-#[wasm_bindgen(js_name = questionOf, unchecked_return_type = "Asked")]
+#[wasm_bindgen(js_name = questionOf, unchecked_return_type = "QuestionRequest")]
 pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue, JsValue> {
     let detail = detail.unwrap_or_default();
     let (method, body) = match question {
@@ -69,7 +69,7 @@ pub fn question_of(question: Question, detail: Option<String>) -> Result<JsValue
         }
     };
     let headers = headers_of(method);
-    Ok(object(&Asked { headers, body }))
+    Ok(object(&QuestionRequest { headers, body }))
 }
 
 /// Reads the body of an answer.

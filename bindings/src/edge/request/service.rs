@@ -74,7 +74,7 @@ struct Options {
     hosts: Option<String>,
     limits: Option<String>,
     holds_streams: bool,
-    earlier: EarlierOptions,
+    earlier: EarlierOption,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -85,7 +85,7 @@ struct Rules {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum EarlierOptions {
+enum EarlierOption {
     Behind,
     Sessions(Rules),
     Refused,
@@ -151,14 +151,14 @@ pub fn refusal_of(refusal: Refusal) -> JsValue {
     object(&Answer::from(exchange::Service::refuse(refusal.reason())))
 }
 
-impl From<EarlierOptions> for Earlier {
-    fn from(options: EarlierOptions) -> Self {
-        match options {
-            EarlierOptions::Behind => Self::Behind,
-            EarlierOptions::Sessions(Rules { limits, authorizes }) => {
+impl From<EarlierOption> for Earlier {
+    fn from(option: EarlierOption) -> Self {
+        match option {
+            EarlierOption::Behind => Self::Behind,
+            EarlierOption::Sessions(Rules { limits, authorizes }) => {
                 Self::Sessions(SessionRules { limits, authorizes })
             }
-            EarlierOptions::Refused => Self::Refused,
+            EarlierOption::Refused => Self::Refused,
         }
     }
 }

@@ -10,9 +10,9 @@ use mcp_listen::{
 use crate::{number::millis, number::time, text::event_of, write_batch::packed};
 
 use super::{
-    grant::{Renewed, expire, renew},
     isolate::following,
     lease::budget_of,
+    reauthorization::{Renewed, expire, renew},
     retirement::Retirement,
     stream::{Stream, StreamState},
 };
@@ -54,16 +54,16 @@ impl Fanout {
     }
 
     /// Adds a stream. If the fan-out follows a bus, nothing is written before the bus has
-    /// confirmed: see `StreamState`. The stream ends if its client reads nothing for `stallMs`
+    /// confirmed: see `StreamState`. The stream ends if its client reads nothing for `writeMs`
     /// milliseconds while output is pending, and its caller is authorized again once the
-    /// authorization is older than `grantMs` milliseconds; 0 disables either. It is rotated at
+    /// authorization is older than `ttlMs` milliseconds; 0 disables either. It is rotated at
     /// `retiresAt`, and ends at once at `expiresAt`; undefined disables either.
     #[allow(clippy::too_many_arguments, reason = "one call per stream")]
     pub fn open(
         &mut self,
         stream: Stream,
-        #[wasm_bindgen(js_name = stallMs)] stall_ms: f64,
-        #[wasm_bindgen(js_name = grantMs)] grant_ms: f64,
+        #[wasm_bindgen(js_name = writeMs)] write_ms: f64,
+        #[wasm_bindgen(js_name = ttlMs)] ttl_ms: f64,
         #[wasm_bindgen(js_name = retiresAt)] retires_at: Option<f64>,
         #[wasm_bindgen(js_name = expiresAt)] expires_at: Option<f64>,
         now: f64,
@@ -74,8 +74,8 @@ impl Fanout {
             ..
         } = stream;
         let now = millis(now);
-        stream.stall_after(millis(stall_ms));
-        stream.grant_for(millis(grant_ms), now);
+        stream.stall_after(millis(write_ms));
+        stream.grant_for(millis(ttl_ms), now);
         if let Some(at) = retires_at {
             stream.retire_at(millis(at), EndReason::Rotated);
         }
@@ -161,7 +161,8 @@ impl Fanout {
 
     /// Returns the filter to authorize again, as JSON text: output of the stream is withheld until
     /// `renew`. Undefined if no authorization is required, or one is pending.
-    pub fn question(&mut self, stream: u32) -> Option<String> {
+    #[wasm_bindgen(js_name = authorizationRequest)]
+    pub fn authorization_request(&mut self, stream: u32) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let question = self.fanout_mut().poll_question(id)?;
         Some(question.to_json())
@@ -192,7 +193,7 @@ impl Fanout {
         if authorized.is_some() {
             self.with_stream(stream, |stream| expire(stream, expires_at));
         }
-        renewed.wrong
+        renewed.error
     }
 
     /// Handles a possible loss of events: poll every stream. If the streams are about to close,

@@ -28,7 +28,7 @@ const TYPES: &str = r"
 export type UpstreamCall = { kind: 'leave' } | { kind: 'attach' | 'send'; text: string };
 
 /** The next step for streams. */
-export type Told =
+export type StreamOutput =
   /** Write this fan, packed as in the result of `publish`. */
   | { kind: 'write'; fan: Uint8Array }
   | { kind: 'poll'; streams: Uint32Array }
@@ -48,7 +48,7 @@ enum Call {
 
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-enum Output {
+enum StreamOutput {
     Write {
         #[serde(with = "serde_wasm_bindgen::preserve")]
         fan: Uint8Array,
@@ -73,18 +73,18 @@ enum Output {
 /// Streams that share a connection to a bus. These calls have no effect on a fan-out without one.
 #[wasm_bindgen]
 impl Fanout {
-    /// Sets how long an attach may stay unanswered, and how often a silent bus is verified, both in
+    /// Sets how long an attach may stay unanswered, and how often a silent bus is probed, both in
     /// milliseconds; 0 disables the latter.
     #[wasm_bindgen(js_name = setPatience)]
     pub fn set_patience(
         &mut self,
         #[wasm_bindgen(js_name = attachMs)] attach_ms: f64,
-        #[wasm_bindgen(js_name = verifyMs)] verify_ms: f64,
+        #[wasm_bindgen(js_name = probeMs)] probe_ms: f64,
     ) {
         if let Some(isolate) = self.isolate() {
             isolate.set_timeouts(Timeouts {
                 attach: millis(attach_ms),
-                verify: millis(verify_ms),
+                verify: millis(probe_ms),
             });
         }
     }
@@ -149,11 +149,11 @@ impl Fanout {
     }
 
     /// Returns the next step for streams; undefined if there is none now.
-    #[wasm_bindgen(unchecked_return_type = "Told | undefined")]
+    #[wasm_bindgen(unchecked_return_type = "StreamOutput | undefined")]
     pub fn output(&mut self, now: f64) -> JsValue {
         let isolate = self.isolate();
         let output = isolate.and_then(|isolate| isolate.poll_output(millis(now)));
-        optional(output.map(Output::from))
+        optional(output.map(StreamOutput::from))
     }
 
     /// Requests everything from the bus that was published before this call.
@@ -175,9 +175,9 @@ impl Fanout {
         let counts = isolate.counts();
         let counted = [counts.outages, counts.healed, counts.gaps, counts.resyncs];
         let flags = [isolate.is_away(), isolate.is_settled()];
-        let counts = counted.into_iter().chain(flags.map(u32::from));
+        let numbers = counted.into_iter().chain(flags.map(u32::from));
         let deadline = isolate.poll_timeout().map(time);
-        counts.map(f64::from).chain(deadline).collect()
+        numbers.map(f64::from).chain(deadline).collect()
     }
 }
 
@@ -212,7 +212,7 @@ impl From<UpstreamCall> for Call {
     }
 }
 
-impl From<IsolateOutput> for Output {
+impl From<IsolateOutput> for StreamOutput {
     fn from(output: IsolateOutput) -> Self {
         match output {
             IsolateOutput::Write(fan) => Self::Write {

@@ -106,12 +106,12 @@ impl From<LeaseOutput<StreamId>> for Call {
 /// Returns the default budget with these overrides.
 pub(crate) fn budget_of(writes: Option<u32>, shed_ms: Option<f64>) -> Budget {
     let Budget {
-        writes: most,
+        writes: default,
         shed,
         shed_share,
     } = Budget::default();
     Budget {
-        writes: writes.map_or(most, |writes| writes as usize),
+        writes: writes.map_or(default, |writes| writes as usize),
         shed: shed_ms.map_or(shed, millis),
         shed_share,
     }

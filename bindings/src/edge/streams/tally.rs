@@ -17,9 +17,9 @@ impl Tally {
         Self::default()
     }
 
-    /// Events; notifications written; events that collapsed; total milliseconds that notifications
-    /// took; then the number of notifications by how long they took: up to 5, 20, 100, 500, 2,000,
-    /// 10,000 ms, and longer.
+    /// Events; notifications written; events that collapsed; the sum of the write delays of
+    /// notifications, in milliseconds; then the number of notifications by write delay: up to 5,
+    /// 20, 100, 500, 2,000, 10,000 ms, and longer.
     #[wasm_bindgen(getter)]
     pub fn counts(&self) -> Vec<f64> {
         let counted = self.0.read();
@@ -33,7 +33,7 @@ impl Tally {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nothing happens 2^53 times")]
+#[expect(clippy::cast_precision_loss, reason = "counts stay below 2^53")]
 fn count(count: u64) -> f64 {
     count as f64
 }

@@ -47,7 +47,7 @@ export class GroupCommit {
     this.#isBusy = true;
     try {
       while (this.#waiting.length > 0) {
-        this.#take(this.#waiting.splice(0));
+        this.#commit(this.#waiting.splice(0));
         await this.#storage.sync();
       }
     } finally {
@@ -55,11 +55,11 @@ export class GroupCommit {
     }
   }
 
-  #take(waiting: Waiting[]): void {
+  #commit(waiting: Waiting[]): void {
     try {
       const positions = this.#publish(waiting.map(({ publish }) => publish));
-      waiting.forEach(({ position }, place) => {
-        const at = positions[place] ?? 0;
+      waiting.forEach(({ position }, index) => {
+        const at = positions[index] ?? 0;
         if (at instanceof Error) position.reject(at);
         else position.resolve(at);
       });

@@ -28,7 +28,7 @@ import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { Occurrences, type Prepared } from './occurrences.js';
 import { RootSessions } from './sessions.js';
-import { AGAIN_MS, RootShards, type ShardStats } from './shards.js';
+import { RETRY_MS, RootShards, type ShardStats } from './shards.js';
 import type { WatchedBus } from './watcher.js';
 
 /** Counters of a bus or a shard. */
@@ -60,13 +60,13 @@ export class RootBus implements WatchedBus {
   readonly #bus: string;
   readonly #key: BusKey;
   readonly #log: EventLog;
-  readonly #interests: SocketAttachments;
+  readonly #attachments: SocketAttachments;
   readonly #core: Bus;
   readonly #edges: EdgeSockets;
   readonly #alarm: AlarmScheduler;
   readonly #shards: RootShards | undefined;
   readonly #publishes: GroupCommit;
-  readonly #once: IdempotencyKeys;
+  readonly #idempotencyKeys: IdempotencyKeys;
   readonly #occurrences: Occurrences;
   #dropped = 0;
 
@@ -83,25 +83,25 @@ export class RootBus implements WatchedBus {
     this.#bus = ctx.id.name ?? '';
     this.#key = key;
     this.#log = new EventLog(sql, options);
-    this.#once = new IdempotencyKeys(sql, options);
+    this.#idempotencyKeys = new IdempotencyKeys(sql, options);
     this.#occurrences = new Occurrences(
       events?.(new EventTable(sql), this.#log.epoch, () => ctx.abort('the core has trapped')),
     );
-    this.#interests = new SocketAttachments(sql);
+    this.#attachments = new SocketAttachments(sql);
     this.#alarm = new AlarmScheduler(ctx.storage);
     const sessionRows = new SessionTable(sql, (error) =>
       ctx.abort(`a session could not be read or written: ${error}`),
     );
     this.#core = new Bus(this.#log, sessionRows);
     this.#core.setRoom(namesBytes(options), edgesPerShard(options));
-    this.#edges = new EdgeSockets(this.#core, Date.now, this.#interests);
+    this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);
     // Rejects invalid options of shards before there are any shards.
     shardCloseMs(options);
     this.#shards = this.#shardsOf(env, edgesPerShard(options));
     this.sessions = this.#sessionsOf(sessionRows);
     this.#publishes = new GroupCommit(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
-    this.#interests.keepOnly(sockets);
+    this.#attachments.prune(sockets);
     for (const socket of sockets) this.#edges.restore(socket);
     this.#core.restored(Date.now());
   }
@@ -111,7 +111,7 @@ export class RootBus implements WatchedBus {
    * connect.
    */
   accept({ headers }: Request, tag: string): Response {
-    const shard = this.#place(headers);
+    const shard = this.#shardFor(headers);
     if (shard !== undefined) {
       return new Response(null, {
         status: 421,
@@ -120,7 +120,7 @@ export class RootBus implements WatchedBus {
     }
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server, [tag]);
-    this.#edges.enter(server, this.#core.connect(undefined, undefined, 0));
+    this.#edges.add(server, this.#core.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -183,7 +183,7 @@ export class RootBus implements WatchedBus {
   /** Handles a call of a shard that states what it follows. */
   follow(shard: number, call: string): string {
     const answer = calling(() => this.#core.follow(shard, call, Date.now()));
-    this.#tend();
+    this.#runOutputs();
     return answer ?? '';
   }
 
@@ -195,8 +195,8 @@ export class RootBus implements WatchedBus {
     this.#alarm.fired();
     this.#core.settle();
     this.sessions.sweep();
-    this.#tend();
-    const again = this.#core.state().isSettled ? undefined : Date.now() + AGAIN_MS;
+    this.#runOutputs();
+    const again = this.#core.state().isSettled ? undefined : Date.now() + RETRY_MS;
     for (const at of [again, this.sessions.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
     }
@@ -215,13 +215,13 @@ export class RootBus implements WatchedBus {
         this.#answer(socket, edge, received);
         break;
       case 'full':
-        this.#leave(socket, FULL);
+        this.#closeSocket(socket, FULL);
         break;
       case 'released':
-        this.#leave(socket, RELEASED);
+        this.#closeSocket(socket, RELEASED);
         break;
       case 'detached':
-        this.#leave(socket, NORMAL);
+        this.#closeSocket(socket, NORMAL);
         break;
       default:
         this.#dropped += 1;
@@ -230,17 +230,19 @@ export class RootBus implements WatchedBus {
 
   /** Handles the close of an edge's socket. */
   closed(socket: WebSocket): void {
-    this.#leave(socket, NORMAL);
+    this.#closeSocket(socket, NORMAL);
   }
 
   /** Logs all publishes in one transaction before it sends any of them. */
   #publish(publishes: Publish[]): (PublishedAt | Error)[] {
-    const logged = this.#transaction(() => publishes.map((publish) => this.#logged(publish)));
-    this.#tend();
+    const logged = this.#transaction(() =>
+      publishes.map((publish) => this.#publishAndLog(publish)),
+    );
+    this.#runOutputs();
     for (const { edges, text } of logged.flatMap(({ deliveries }) => deliveries)) {
       for (const edge of edges) this.#send(edge, text);
     }
-    this.#edges.settle();
+    this.#edges.flushAttachments();
     return logged.map(({ position }) => position);
   }
 
@@ -268,7 +270,7 @@ export class RootBus implements WatchedBus {
       namespace,
       edgesPerShard: perShard,
       core: this.#core,
-      tend: () => this.#tend(),
+      runOutputs: () => this.#runOutputs(),
     });
   }
 
@@ -283,11 +285,11 @@ export class RootBus implements WatchedBus {
     });
   }
 
-  #place(headers: Headers): number | undefined {
+  #shardFor(headers: Headers): number | undefined {
     const full = shardAddress(headers.get(FULL_HEADER) ?? '')?.shard;
     if (this.#shards === undefined) return undefined;
-    const shard = this.#core.home(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
-    this.#tend();
+    const shard = this.#core.place(headers.get(CONTINENT_HEADER) ?? '', this.#edges.size, full);
+    this.#runOutputs();
     return shard === 0 ? undefined : shard;
   }
 
@@ -295,31 +297,31 @@ export class RootBus implements WatchedBus {
    * Closes all sockets: their edges reconnect and are redirected to shards, which replay what they
    * missed.
    */
-  #moveOut(): void {
-    for (const socket of this.#ctx.getWebSockets()) this.#leave(socket, MOVED);
+  #redirectAll(): void {
+    for (const socket of this.#ctx.getWebSockets()) this.#closeSocket(socket, MOVED);
   }
 
   /** Logs a publish unless it was made before. */
-  #logged({ appended, events: texts, once }: Publish): {
+  #publishAndLog({ appended, events: texts, once }: Publish): {
     deliveries: Delivery[];
     position: PublishedAt | Error;
   } {
     const now = Date.now();
-    const former = once && this.#once.settle(once, now);
-    if (former !== undefined) return { deliveries: [], position: former };
-    const published = this.#published(texts, now);
+    const settled = once && this.#idempotencyKeys.settle(once, now);
+    if (settled !== undefined) return { deliveries: [], position: settled };
+    const published = this.#publishToCore(texts, now);
     if (published instanceof Error) return { deliveries: [], position: published };
     const { deliveries, drafts, events, position } = published;
     const first = position - events.length + 1;
-    for (const [place, event] of events.entries()) this.#log.append(first + place, event, now);
+    for (const [index, event] of events.entries()) this.#log.append(first + index, event, now);
     const receipts = this.#occurrences.append(drafts, first, now);
     appended?.(receipts);
-    if (once !== undefined) this.#once.keep(once, position, now);
+    if (once !== undefined) this.#idempotencyKeys.store(once, position, now);
     return { deliveries, position };
   }
 
   /** Publishes to the core. An invalid event fails only its own publish, and changes nothing. */
-  #published(texts: string[], now: number): (Publication & Prepared) | Error {
+  #publishToCore(texts: string[], now: number): (Publication & Prepared) | Error {
     try {
       const prepared = this.#occurrences.prepare(texts);
       const { deliveries, position } = calling(() => this.#core.publish(prepared.events, now));
@@ -331,22 +333,22 @@ export class RootBus implements WatchedBus {
 
   /** Stores what an edge now follows before it sends the reply. */
   #answer(socket: WebSocket, edge: number, { frames, ...kept }: Kept & { frames: string[] }): void {
-    this.#edges.keep(socket, edge, kept);
-    this.#tend();
+    this.#edges.store(socket, edge, kept);
+    this.#runOutputs();
     for (const frame of frames) this.#send(edge, frame);
-    this.#edges.settle();
+    this.#edges.flushAttachments();
   }
 
   /** Sends a frame. If the socket has failed, removes it; its edge reconnects. */
   #send(edge: number, frame: string): void {
     const socket = this.#edges.socket(edge);
     if (socket !== undefined && !this.#edges.send(edge, frame))
-      this.#leave(socket, TRY_AGAIN_LATER);
+      this.#closeSocket(socket, TRY_AGAIN_LATER);
   }
 
   /** Carries out the pending outputs of the core. */
-  #tend(): void {
-    Promise.all(this.#drain()).catch(report);
+  #runOutputs(): void {
+    Promise.all(this.#drainOutputs()).catch(report);
   }
 
   /**
@@ -354,36 +356,36 @@ export class RootBus implements WatchedBus {
    * for.
    */
   async #flush(): Promise<void> {
-    await Promise.all(this.#drain());
+    await Promise.all(this.#drainOutputs());
   }
 
-  #drain(): Promise<void>[] {
-    const told: Promise<void>[] = [];
+  #drainOutputs(): Promise<void>[] {
+    const calls: Promise<void>[] = [];
     const next = (): BusOutput | undefined => this.#core.output(performance.now(), Date.now());
     for (let output = next(); output !== undefined; output = next()) {
       if (output.kind === 'send') this.#sendAll(output);
       else if (output.kind === 'close') this.#close(output);
-      const telling = this.#shards?.do(output);
-      if (telling !== undefined) told.push(telling);
-      if (output.kind === 'opened') this.#moveOut();
+      const call = this.#shards?.handleOutput(output);
+      if (call !== undefined) calls.push(call);
+      if (output.kind === 'opened') this.#redirectAll();
     }
-    this.#shards?.tend();
-    return told;
+    this.#shards?.scheduleWork();
+    return calls;
   }
 
   #sendAll({ edges, text }: Delivery): void {
     for (const edge of edges) this.#send(edge, text);
-    this.#edges.settle();
+    this.#edges.flushAttachments();
   }
 
   #close({ edge, parting }: Extract<BusOutput, { kind: 'close' }>): void {
     const socket = this.#edges.socket(edge);
-    if (socket !== undefined) this.#leave(socket, PARTING[parting]);
+    if (socket !== undefined) this.#closeSocket(socket, PARTING[parting]);
   }
 
-  #leave(socket: WebSocket, code: number): void {
-    if (!this.#edges.leave(socket)) return;
-    this.#interests.delete(socket);
+  #closeSocket(socket: WebSocket, code: number): void {
+    if (!this.#edges.remove(socket)) return;
+    this.#attachments.delete(socket);
     socket.close(code);
   }
 }

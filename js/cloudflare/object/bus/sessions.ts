@@ -2,7 +2,7 @@ import type { NewSession, SessionLimits } from '../../../bus/session-store.js';
 import { newSessionId } from '../../../bus/session-store.js';
 import { calling } from '../../../model/error.js';
 import type { Bus } from '../../../wasm/server/bindings.js';
-import { macedId } from '../../wire/signed-session-id.js';
+import { signedSessionId } from '../../wire/signed-session-id.js';
 import type { AlarmScheduler } from '../alarm.js';
 import type { BusKey } from '../key.js';
 import type { SessionTable } from '../tables/sessions.js';
@@ -48,7 +48,7 @@ export class RootSessions {
   /** Begins a session and resolves with its id; undefined if there is no room. */
   async begin(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
     const { alarm, bus, core, key } = this.#host;
-    const id = await macedId(key.issue(), bus, newSessionId());
+    const id = await signedSessionId(key.issue(), bus, newSessionId());
     const now = Date.now();
     const [text, bounds] = [JSON.stringify(session), JSON.stringify(limits)];
     const hasBegun = calling(() => core.beginSession(id, text, bounds, now));

@@ -2,7 +2,7 @@ import { report } from '../../../observe/on-error.js';
 import { DeadlineTimer } from '../../../timing/deadline-timer.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
 import { isOverloaded } from '../../wire/retry.js';
-import { objectOf, type ShardStub } from '../../wire/stubs.js';
+import { type BusNamespace, type ShardStub, shardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
 import { ShardTable } from '../tables/shards.js';
 
@@ -27,11 +27,11 @@ export interface ShardHost {
   alarm: AlarmScheduler;
   /** The name of the bus. */
   bus: string;
-  namespace: DurableObjectNamespace;
+  namespace: BusNamespace;
   edgesPerShard: number;
   core: Bus;
   /** Carries out the pending outputs of the core. */
-  tend(): void;
+  runOutputs(): void;
 }
 
 /** The shards of a root: stores what the core decides about them, and makes its calls. */
@@ -58,19 +58,19 @@ export class RootShards {
   }
 
   /** Carries out one output of the core; returns a promise for a call that a request waits for. */
-  do(output: BusOutput): Promise<void> | undefined {
+  handleOutput(output: BusOutput): Promise<void> | undefined {
     switch (output.kind) {
       case 'batch':
         void this.#call(output);
         return undefined;
       case 'tell':
-        return this.#tell(output);
+        return this.#callSession(output);
       case 'opened':
       case 'leaving':
       case 'closed':
       case 'follows':
       case 'settled':
-        this.#table.keep(output);
+        this.#table.store(output);
         return undefined;
       default:
         return undefined;
@@ -81,28 +81,28 @@ export class RootShards {
    * Sets an alarm, written together with the latest changes, so that no shard misses what it is
    * owed.
    */
-  tend(): void {
+  scheduleWork(): void {
     const { deadline, isSettled } = this.#host.core.state();
-    if (!isSettled) this.#host.alarm.wakeWithThis(Date.now() + SETTLE_MS);
+    if (!isSettled) this.#host.alarm.wakeWithWrite(Date.now() + SETTLE_MS);
     this.#timer.set(deadline);
   }
 
-  #tell({
+  #callSession({
     isAwaited,
     shard,
     text,
   }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
-    const told = this.#tellSession(shard, text);
+    const call = this.#tellSession(shard, text);
     // If the call fails or the object is reset, the core repeats the call.
-    this.#host.alarm.wakeWithThis(Date.now() + AGAIN_MS);
-    if (isAwaited) return told;
-    told.catch(report);
+    this.#host.alarm.wakeWithWrite(Date.now() + RETRY_MS);
+    if (isAwaited) return call;
+    call.catch(report);
     return undefined;
   }
 
   async #tellSession(shard: number, text: string): Promise<void> {
     await this.#stub(shard).tellSession(text);
-    this.#host.core.told(shard, text);
+    this.#host.core.confirmed(shard, text);
   }
 
   /** Sends a batch to a shard. The core decides when to repeat a call that fails. */
@@ -113,23 +113,23 @@ export class RootShards {
     } catch (error) {
       this.#host.core.failed(shard, call, isOverloaded(error), performance.now(), Math.random());
     }
-    this.#host.tend();
+    this.#host.runOutputs();
   }
 
   #tick(): void {
     this.#host.core.timeout(performance.now(), Math.random());
-    this.#host.tend();
+    this.#host.runOutputs();
   }
 
   /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
   #stub(shard: number): ShardStub {
     const { bus, namespace } = this.#host;
-    return objectOf<ShardStub>(namespace, { bus, shard }, this.#table.continent(shard));
+    return shardStub(namespace, { bus, shard }, this.#table.continent(shard));
   }
 }
 
 /** Milliseconds until the alarm fires again while a shard does not respond. */
-export const AGAIN_MS = 5_000;
+export const RETRY_MS = 5_000;
 
 /**
  * Milliseconds after a publish until what the shards have received is stored, once for all

@@ -16,7 +16,7 @@ export interface WatchedBus {
 /** Publishes changes of another server to a bus while its streams want them. */
 export interface BusWatcher {
   /** Called when `wanted` of the bus may have changed. */
-  stir(): void;
+  wantedChanged(): void;
   /** Called when the alarm fires. */
   alarm(): Promise<void>;
 }
@@ -25,12 +25,12 @@ export interface BusWatcher {
 export type WatcherMaker = (busName: string, bus: WatchedBus) => BusWatcher | undefined;
 
 /** Returns the union of two filters, in an order that does not depend on theirs. */
-export function together(one: SubscriptionFilter, other: SubscriptionFilter): SubscriptionFilter {
+export function union(left: SubscriptionFilter, right: SubscriptionFilter): SubscriptionFilter {
   const lists = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
   const both: SubscriptionFilter = {};
-  for (const list of lists) if (one[list] || other[list]) both[list] = true;
+  for (const list of lists) if (left[list] || right[list]) both[list] = true;
   for (const names of ['resourceSubscriptions', 'taskIds'] as const) {
-    const all = new Set([...(one[names] ?? []), ...(other[names] ?? [])]);
+    const all = new Set([...(left[names] ?? []), ...(right[names] ?? [])]);
     if (all.size > 0) both[names] = [...all].sort();
   }
   return both;
@@ -38,5 +38,5 @@ export function together(one: SubscriptionFilter, other: SubscriptionFilter): Su
 
 /** Whether `whole` accepts everything that `part` accepts. */
 export function covers(whole: SubscriptionFilter, part: SubscriptionFilter): boolean {
-  return JSON.stringify(together(whole, part)) === JSON.stringify(together(whole, {}));
+  return JSON.stringify(union(whole, part)) === JSON.stringify(union(whole, {}));
 }

@@ -75,13 +75,13 @@ export class EventLog implements BusLog {
    */
   #trim(last: number, now: number): void {
     const { logAgeMs, logEvents } = this.#window;
-    const [young] = this.#sql
+    const [oldest] = this.#sql
       .exec<{ position: number }>(
         'SELECT position FROM event WHERE published_at >= ? ORDER BY position LIMIT 1',
         now - logAgeMs,
       )
       .toArray();
-    const floor = Math.max((young?.position ?? last) - 1, last - logEvents);
+    const floor = Math.max((oldest?.position ?? last) - 1, last - logEvents);
     if (floor > this.#floor) {
       this.#sql.exec('DELETE FROM event WHERE position <= ?', floor);
       this.#floor = floor;
@@ -93,5 +93,7 @@ export class EventLog implements BusLog {
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS epoch (id TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS event (position INTEGER PRIMARY KEY, published_at INTEGER NOT NULL, event TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS event (
+    position INTEGER PRIMARY KEY, published_at INTEGER NOT NULL, event TEXT NOT NULL
+  );
 `;

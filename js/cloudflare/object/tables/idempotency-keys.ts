@@ -48,10 +48,10 @@ export interface IdempotencyOptions {
  * alone.
  */
 export class IdempotencyKeys {
-  readonly #keys: Remembered;
-  readonly #signatures: Remembered;
-  readonly #mostKeys: number;
-  readonly #mostSignatures: number;
+  readonly #keys: PublishTable;
+  readonly #signatures: PublishTable;
+  readonly #maxKeys: number;
+  readonly #maxSignatures: number;
 
   /** @throws ListenError `invalid-options`. */
   constructor(sql: SqlStorage, options: IdempotencyOptions) {
@@ -62,15 +62,15 @@ export class IdempotencyKeys {
     } = options;
     for (const [name, count] of Object.entries({ idempotencyKeys, signedPublishes })) {
       if (!Number.isSafeInteger(count) || count < 1) {
-        throw new ListenError('invalid-options', `${name} is not a whole number from 1`);
+        throw new ListenError('invalid-options', `${name} must be a whole number of at least 1`);
       }
     }
     if (!(idempotencyMs > 0))
-      throw new ListenError('invalid-options', 'idempotencyMs is not a number above 0');
-    this.#keys = new Remembered(sql, 'publish_once', idempotencyMs);
-    this.#signatures = new Remembered(sql, 'publish_signed', SIGNED_MS);
-    this.#mostKeys = idempotencyKeys;
-    this.#mostSignatures = signedPublishes;
+      throw new ListenError('invalid-options', 'idempotencyMs must be a number above 0');
+    this.#keys = new PublishTable(sql, 'publish_once', idempotencyMs);
+    this.#signatures = new PublishTable(sql, 'publish_signed', SIGNED_MS);
+    this.#maxKeys = idempotencyKeys;
+    this.#maxSignatures = signedPublishes;
   }
 
   /**
@@ -86,7 +86,7 @@ export class IdempotencyKeys {
     if (keyed === undefined) return undefined;
     const settled = outcome(keyed, digest);
     const position = settled === 'key-reused' ? REFUSED : settled;
-    if (signature !== undefined) this.#signatures.keep(signature, digest, position, now);
+    if (signature !== undefined) this.#signatures.store(signature, digest, position, now);
     return settled;
   }
 
@@ -94,31 +94,31 @@ export class IdempotencyKeys {
    * Remembers a publish, and forgets the keys that have left the window. Reads the rows that it
    * deletes, and one more.
    */
-  keep({ digest, key, signature }: IdempotencyKey, position: number, now: number): void {
-    if (signature !== undefined) this.#signatures.keep(signature, digest, position, now);
+  store({ digest, key, signature }: IdempotencyKey, position: number, now: number): void {
+    if (signature !== undefined) this.#signatures.store(signature, digest, position, now);
     if (key === undefined) return;
-    this.#keys.keep(key, digest, position, now);
-    this.#keys.forget(now, this.#mostKeys);
+    this.#keys.store(key, digest, position, now);
+    this.#keys.forget(now, this.#maxKeys);
   }
 
   #hasRoom(now: number): boolean {
     this.#signatures.forget(now);
-    return this.#signatures.count < this.#mostSignatures;
+    return this.#signatures.count < this.#maxSignatures;
   }
 }
 
-function outcome(former: Former, digest: string): number | 'key-reused' {
-  return former.digest === digest && former.position !== REFUSED ? former.position : 'key-reused';
+function outcome(stored: StoredPublish, digest: string): number | 'key-reused' {
+  return stored.digest === digest && stored.position !== REFUSED ? stored.position : 'key-reused';
 }
 
 /** A publish that is remembered. */
-interface Former {
+interface StoredPublish {
   digest: string;
   position: number;
 }
 
 /** A table of publishes in the order of their arrival. */
-class Remembered {
+class PublishTable {
   readonly #sql: SqlStorage;
   readonly #table: string;
   readonly #ms: number;
@@ -147,7 +147,7 @@ class Remembered {
     return first === null || last === null ? 0 : last - first + 1;
   }
 
-  find(key: string, now: number): Former | undefined {
+  find(key: string, now: number): StoredPublish | undefined {
     const [row] = this.#sql
       .exec<{ digest: string; position: number }>(
         `SELECT digest, position FROM ${this.#table} WHERE key = ? AND at > ?`,
@@ -157,26 +157,26 @@ class Remembered {
     return row;
   }
 
-  keep(key: string, digest: string, position: number, now: number): void {
+  store(key: string, digest: string, position: number, now: number): void {
     this.#sql.exec(
       `INSERT OR REPLACE INTO ${this.#table} (key, digest, position, at) VALUES (?, ?, ?, ?)`,
       ...[key, digest, position, now],
     );
   }
 
-  /** Deletes the rows that are too old and, with `most`, the oldest ones beyond that number. */
-  forget(now: number, most?: number): void {
+  /** Deletes the rows that are too old and, with `max`, the oldest ones beyond that number. */
+  forget(now: number, max?: number): void {
     const last =
       this.#sql.exec<{ last: number | null }>(`SELECT MAX(seq) AS last FROM ${this.#table}`).one()
         .last ?? 0;
-    const [young] = this.#sql
+    const [firstKept] = this.#sql
       .exec<{ seq: number }>(
         `SELECT seq FROM ${this.#table} WHERE at > ? ORDER BY seq LIMIT 1`,
         now - this.#ms,
       )
       .toArray();
-    const old = young === undefined ? last : young.seq - 1;
-    const floor = most === undefined ? old : Math.max(old, last - most);
+    const expired = firstKept === undefined ? last : firstKept.seq - 1;
+    const floor = max === undefined ? expired : Math.max(expired, last - max);
     this.#sql.exec(`DELETE FROM ${this.#table} WHERE seq <= ?`, floor);
   }
 }

@@ -86,9 +86,9 @@ export class SessionTable implements SessionRows {
 
   totals(): { named: SessionTotals; unnamed: SessionTotals } {
     const counted = this.#rows<Counted>(COUNT);
-    const of = (named: number): SessionTotals =>
+    const totalsOf = (named: number): SessionTotals =>
       counted.find((each) => each.named === named) ?? NONE;
-    return { named: of(1), unnamed: of(0) };
+    return { named: totalsOf(1), unnamed: totalsOf(0) };
   }
 
   #ids(where: string, value: string | number): string[] {
@@ -130,9 +130,11 @@ const SCHEMA = `
 
 /** The caller of a session never changes, so its index is not updated. */
 const PUT = `
-  INSERT INTO session (id, caller, named, ends_at, shard, uri_bytes, session) VALUES (?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO session (id, caller, named, ends_at, shard, uri_bytes, session)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET
-    ends_at = excluded.ends_at, shard = excluded.shard, uri_bytes = excluded.uri_bytes, session = excluded.session
+    ends_at = excluded.ends_at, shard = excluded.shard, uri_bytes = excluded.uri_bytes,
+    session = excluded.session
 `;
 
 const COUNT =

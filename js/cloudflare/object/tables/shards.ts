@@ -65,7 +65,7 @@ export class ShardTable {
   }
 
   /** Stores one change. */
-  keep(change: Change): void {
+  store(change: Change): void {
     switch (change.kind) {
       case 'opened':
         this.#sql.exec(
@@ -96,7 +96,7 @@ export class ShardTable {
    * Deletes everything in the object's storage except the list of shards, and marks those as
    * leaving: they release their edges and are then closed.
    */
-  async outlive(storage: DurableObjectStorage): Promise<void> {
+  async resetStorage(storage: DurableObjectStorage): Promise<void> {
     const shards = this.#sql
       .exec<Shard>('SELECT number, continent, seq, state FROM shard')
       .toArray();
@@ -131,8 +131,11 @@ const State = { Open: 0, Leaving: 1, Closed: 2 };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS shard (
-    number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL
+    number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL,
+    state INTEGER NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS shard_topic (shard INTEGER NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (shard, topic)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS shard_topic (
+    shard INTEGER NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (shard, topic)
+  ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS settled (only_one INTEGER PRIMARY KEY, position INTEGER NOT NULL);
 `;

@@ -12,55 +12,55 @@ export interface EventStreamOptions {
 }
 
 /**
- * One stream of events: the output of a listen stream, which says when there is something new, goes
- * in, and what is read of the log goes into the response.
+ * One stream of events. It receives the output of a listen stream, which signals new events, and
+ * writes what it reads of the log to its response.
  */
 export class EventStream {
   /** The name of the event type. */
   readonly name: string;
   /** Its number in its group. */
   id = -1;
-  /** Whether it reads its pages alone, because it had no room for one that was read for all. */
+  /** Whether it reads its own pages, because it had no room for one that was read for all. */
   isBehind = false;
-  /** Whether it is reading a page alone. */
+  /** Whether it is reading a page. */
   isReading = false;
   /** The stream that the bus feeds. */
   listen: ServerStream | undefined;
-  /** The group in which it is; undefined before it has begun and after it has ended. */
+  /** Its group; undefined before it has begun and after it has ended. */
   group: StreamGroup | undefined;
   readonly body: ResponseBody;
   readonly #options: EventStreamOptions;
-  /** Whether the acknowledgment of the listen stream has come. */
+  /** Whether the listen stream was acknowledged. */
   #isAcknowledged = false;
-  /** Since when the body has had no room; undefined: it has room. */
+  /** Since when the body has had no room; undefined if it has room. */
   #fullSince: number | undefined;
-  /** What comes before the body can be read. */
+  /** Output from before the client reads the body. */
   #first: Uint8Array | undefined;
 
   constructor(name: string, options: EventStreamOptions) {
     this.name = name;
     this.#options = options;
     this.body = new ResponseBody({
-      begun: () => this.#begun(),
-      roomy: () => this.#roomy(),
-      left: () => this.listen?.cancel(),
+      onOpen: () => this.#onOpen(),
+      onRoom: () => this.#onRoom(),
+      onDisconnect: () => this.listen?.cancel(),
     });
   }
 
-  /** Whether the body takes a chunk now. */
+  /** Whether the body has room for a chunk. */
   get hasRoom(): boolean {
     return this.#first === undefined && this.body.hasRoom;
   }
 
   /** Handles output of the listen stream: the acknowledgment, then cues and keep-alives. */
-  take(chunk: Uint8Array): void {
+  handleChunk(chunk: Uint8Array): void {
     if (!this.#isAcknowledged) this.#isAcknowledged = true;
     else if (chunk[0] === COLON) this.#beat();
     else this.group?.cue(this.name);
   }
 
   /** Handles the end of the listen stream. */
-  ended(ending: StreamEnding): void {
+  handleEnd(ending: StreamEnding): void {
     this.#options.leave();
     const isDenied = ending === 'expired' || ending === 'denied';
     const last = this.group?.remove(this, isDenied);
@@ -70,27 +70,27 @@ export class EventStream {
 
   /** Writes to the body, which keeps what it has no room for. */
   write(chunk: Uint8Array): void {
-    if (!this.body.isBegun) {
+    if (!this.body.isOpen) {
       this.#first = this.#first === undefined ? chunk : joined(this.#first, chunk);
       return;
     }
     try {
       this.body.write(chunk);
     } catch {
-      // The host lets only the request of a stream write to its body.
+      // The host allows only the request of a stream to write to its body.
       this.listen?.inContext(() => {
         if (!this.body.writeKept()) this.listen?.abort();
       });
     }
   }
 
-  #begun(): void {
+  #onOpen(): void {
     const first = this.#first;
     this.#first = undefined;
     if (first !== undefined) this.body.write(first);
   }
 
-  #roomy(): void {
+  #onRoom(): void {
     this.#fullSince = undefined;
     if (this.isBehind) this.group?.catchUp(this);
   }
@@ -114,5 +114,5 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
   return both;
 }
 
-/** The first byte of a comment, with which a stream shows that it lives. */
+/** The first byte of a comment, which is a keep-alive. */
 const COLON = 0x3a;

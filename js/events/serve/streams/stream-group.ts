@@ -19,7 +19,7 @@ export interface StreamGroupOptions {
 
 /**
  * The streams of events that one connection to the bus feeds. The log is read once for all of them
- * that are at the same place.
+ * that are at the same position.
  */
 export class StreamGroup {
   readonly #options: StreamGroupOptions;
@@ -174,12 +174,12 @@ export class StreamGroup {
   /** Writes a fan. Returns the streams that had no room. */
   #write(fan: Uint8Array): number[] {
     const missed: number[] = [];
-    eachWrite(fan, (id, chunks, place) => {
+    eachWrite(fan, (id, chunks, index) => {
       const stream = this.#streams[id];
-      if (stream?.hasRoom === true) stream.write(chunks.at(place));
+      if (stream?.hasRoom === true) stream.write(chunks.at(index));
       else if (stream !== undefined) {
         stream.isBehind = true;
-        stream.body.await();
+        stream.body.awaitRoom();
         missed.push(id);
       }
     });
@@ -215,7 +215,7 @@ export class StreamGroup {
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
     stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
-    if (stream.isBehind) stream.body.await();
+    if (stream.isBehind) stream.body.awaitRoom();
   }
 
   /** Returns the verdicts of the server for one stream, if it decides. */

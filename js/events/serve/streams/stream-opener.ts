@@ -52,10 +52,10 @@ export class StreamOpener {
     const opened = await host.open({
       uri: step.uri,
       groups: step.groups,
-      asker: caller,
-      grant: this.#grant(stream, step, caller),
-      take: (chunk) => stream.take(chunk),
-      ended: (ending) => stream.ended(ending),
+      caller,
+      reauthorizer: this.#reauthorizer(stream, step, caller),
+      onChunk: (chunk) => stream.handleChunk(chunk),
+      onEnd: (ending) => stream.handleEnd(ending),
     });
     if (typeof opened === 'number') {
       leave();
@@ -97,18 +97,18 @@ export class StreamOpener {
   }
 
   /** Returns what authorizes the caller again while its stream is open. */
-  #grant(
+  #reauthorizer(
     stream: EventStream,
     step: StreamRequest,
     caller: CallerContext,
   ): Reauthorizer | undefined {
     const { authorizer, host } = this.#of;
     if (host.authorizationTtlMs === 0) return undefined;
-    if (host.naming.principal === undefined && !authorizer.decides) return undefined;
+    if (host.principalOptions.principal === undefined && !authorizer.decides) return undefined;
     const kept = { ...caller, claims: undefined, request: ofOpenStream(bodiless(caller.request)) };
     return {
       ms: host.authorizationTtlMs,
-      ask: () => this.#renewed(stream, step, kept),
+      renew: () => this.#renewed(stream, step, kept),
       refuse: () => {},
     };
   }
@@ -120,7 +120,7 @@ export class StreamOpener {
   ): Promise<RenewedRights | undefined> {
     const { authorizer, host } = this.#of;
     const { claims, expiresAt, groups, name, refusal } = await callerOf(
-      host.naming,
+      host.principalOptions,
       kept.request,
       kept.args,
     );

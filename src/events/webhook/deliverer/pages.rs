@@ -141,20 +141,26 @@ impl Pages {
         }
     }
 
-    /// Begins to read for a name, unless that is under way or too much else is.
+    /// Whether the occurrences of a name after a position are being read.
+    pub(super) fn is_reading(&self, name: &EventName, after: &Cursor) -> bool {
+        let mut reads = self.reads.values();
+        reads.any(|read| read.of == Of::Name && read.after == *after && read.name == *name)
+    }
+
+    /// Whether no more may be read now.
+    pub(super) fn is_full(&self) -> bool {
+        let reads = self.reads.values();
+        reads.filter(|read| read.of == Of::Name).count() >= MAX_READS
+    }
+
+    /// Begins to read for a name.
     pub(super) fn read(
         &mut self,
         name: &EventName,
         after: &Cursor,
         groups: Vec<Name>,
         now: Millis,
-    ) -> Option<(u32, Question)> {
-        let is_same = |read: &Read| read.name == *name && read.after == *after;
-        let reads = self.reads.values().filter(|read| read.of == Of::Name);
-        let reads: Vec<&Read> = reads.collect();
-        if reads.len() >= MAX_READS || reads.into_iter().any(is_same) {
-            return None;
-        }
+    ) -> (u32, Question) {
         let question = Question {
             name: name.clone(),
             cursor: Some(cursor::to_text(after).into()),
@@ -164,7 +170,7 @@ impl Pages {
             max_bytes: PAGE_BYTES,
             max_scan: PAGE_SCAN,
         };
-        Some((self.begin(name, after, Of::Name, now), question))
+        (self.begin(name, after, Of::Name, now), question)
     }
 
     /// Begins to ask the server about a page, unless that is under way.

@@ -152,7 +152,7 @@ impl<S: Store> Roster<S> {
     /// Adds a subscription. Returns whether it is the first one to its name.
     pub(super) fn add(&mut self, id: &str, mut row: Subscription, expected: Expected) -> bool {
         let disk = Disk {
-            cursor: row.progress.cursor_at(row.progress.read()),
+            cursor: row.progress.read(),
             is_level: row.is_level,
         };
         let named = self.names.or_default(row.name.clone());
@@ -216,8 +216,8 @@ impl<S: Store> Roster<S> {
 
     /// Stores what has changed.
     pub(super) fn flush(&mut self) -> Result<(), S::Error> {
-        let keys: Vec<EventName> = self.names.keys().cloned().collect();
-        for name in keys {
+        let all: Vec<EventName> = self.names.keys().cloned().collect();
+        for name in all {
             let named = self.names.get_mut(&name);
             if let Some(named) = named.filter(|named| named.is_touched) {
                 named.is_touched = false;
@@ -238,8 +238,7 @@ impl Member {
     }
 
     fn cursor(&self) -> Cursor {
-        let progress = &self.row.progress;
-        progress.cursor_at(progress.read())
+        self.row.progress.read()
     }
 
     /// Stores it, unless that is known already once `level` is stored.
@@ -283,9 +282,9 @@ impl Disk {
 }
 
 impl Named {
-    /// Whether a subscription that is delivered up to `cursor` has more to receive.
-    pub(super) fn has_more(&self, epoch: &str, read: Position) -> bool {
-        let is_before = |head: &Cursor| *head.epoch != *epoch || read < head.position;
+    /// Whether the log may have more after what a subscription has read.
+    pub(super) fn has_more(&self, read: &Cursor) -> bool {
+        let is_before = |head: &Cursor| head.epoch != read.epoch || read.position < head.position;
         self.is_unread || self.head.as_ref().is_some_and(is_before)
     }
 

@@ -112,13 +112,13 @@ describe('a token is refused', () => {
   const CASES: [why: string, claims: () => object, description: string][] = [
     ['for another audience', () => ({ aud: `${AUDIENCE}/` }), 'The token is for another audience'],
     ['for no audience', () => ({ aud: undefined }), 'The token is for another audience'],
-    ['of another issuer', () => ({ iss: `${ISSUER}/` }), 'The token is of another issuer'],
+    ['of another issuer', () => ({ iss: `${ISSUER}/` }), 'The token was issued by another issuer'],
     ['that has expired', () => ({ exp: seconds(-1) }), 'The token has expired'],
-    ['without an expiry', () => ({ exp: undefined }), 'The token does not say when it expires'],
+    ['without an expiry', () => ({ exp: undefined }), 'The token has no expiration time'],
     ['that is not valid yet', () => ({ nbf: seconds(30) }), 'The token is not valid yet'],
-    ['without a subject', () => ({ sub: undefined }), 'The token names nobody'],
-    ['with an empty subject', () => ({ sub: '' }), 'The token names nobody'],
-    ['with a number as its subject', () => ({ sub: 7 }), 'The token names nobody'],
+    ['without a subject', () => ({ sub: undefined }), 'The token has no subject'],
+    ['with an empty subject', () => ({ sub: '' }), 'The token has no subject'],
+    ['with a number as its subject', () => ({ sub: 7 }), 'The token has no subject'],
   ];
 
   test.each(CASES)('%s', async (_, claims, description) => {
@@ -187,7 +187,7 @@ test.each(NO_RIGHTS)('a caller whose claim is %j may not listen', async ({ claim
   const { listen, server } = guarded(issuer.jwks, { scopes: ['mcp:listen'] });
   expect(challengeOf(await listen(await issuer.token({ 'mcp.listen': claim })))).toEqual({
     status: 403,
-    challenge: `Bearer error="insufficient_scope", error_description="The token does not say what its caller may hear", ${METADATA}, scope="mcp:listen"`,
+    challenge: `Bearer error="insufficient_scope", error_description="The token does not state what its caller may receive", ${METADATA}, scope="mcp:listen"`,
   });
   expect(server.stats()).toMatchObject({ opened: 0, refused: { forbidden: 1 } });
 });

@@ -14,7 +14,7 @@ export function counted(real: { getByName(name: string): object }) {
   });
   const getByName = (name: string) => new Proxy({}, stubOf(real.getByName(name)));
   return {
-    namespace: { getByName } as unknown as DurableObjectNamespace,
+    namespace: { getByName },
     /** The counts so far, which `isCleared` resets. */
     calls(isCleared: boolean): Record<string, number> {
       const counts = calls;

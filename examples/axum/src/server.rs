@@ -1,4 +1,4 @@
-//! Stands in for your MCP server: it answers `server/discover`, and nothing else.
+//! A placeholder for your MCP server: it answers `server/discover` only.
 
 use axum::{
     Json,
@@ -7,18 +7,18 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-/// Answers every request that is not a listen.
+/// Answers every request other than a listen request.
 pub async fn answer(Json(request): Json<Value>) -> Response {
     let Some(id) = request.get("id") else {
         return StatusCode::ACCEPTED.into_response();
     };
     if request.get("method").and_then(Value::as_str) == Some("server/discover") {
-        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": discovery() });
-        return Json(answer).into_response();
+        let response = json!({ "jsonrpc": "2.0", "id": id, "result": discovery() });
+        return Json(response).into_response();
     }
     let error = json!({ "code": -32601, "message": "Method not found" });
-    let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
-    (StatusCode::NOT_FOUND, Json(answer)).into_response()
+    let response = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+    (StatusCode::NOT_FOUND, Json(response)).into_response()
 }
 
 fn discovery() -> Value {

@@ -1,13 +1,10 @@
 import type { ChangeEvent } from 'mcp-listen';
 
-/**
- * What a cue or an event is about, as one text: `tools`, `prompts`, `resources`, a URI, or `task
- * <id>`.
- */
-export type Subject = string;
+/** The topic of a cue or an event: `tools`, `prompts`, `resources`, a URI, or `task <id>`. */
+export type Topic = string;
 
-/** What an event is about. */
-export function subjectOfEvent(event: ChangeEvent): Subject {
+/** Returns the topic of an event. */
+export function topicOfEvent(event: ChangeEvent): Topic {
   switch (event.kind) {
     case 'tools_list_changed':
       return 'tools';
@@ -18,26 +15,26 @@ export function subjectOfEvent(event: ChangeEvent): Subject {
     case 'resource_updated':
       return event.uri;
     case 'task_status':
-      return subjectOfTask(event.task.taskId);
+      return topicOfTask(event.task.taskId);
   }
 }
 
-/** What the state of a task is about. */
-export function subjectOfTask(taskId: string): Subject {
+/** Returns the topic of a task. */
+export function topicOfTask(taskId: string): Topic {
   return `task ${taskId}`;
 }
 
-/** What a notification is about; undefined where it is no cue. */
-export function subjectOfNotification(
+/** Returns the topic of a notification; undefined if it is not a cue. */
+export function topicOfNotification(
   method: string,
   params: Record<string, unknown>,
-): Subject | undefined {
+): Topic | undefined {
   if (method === 'notifications/resources/updated') return String(params['uri']);
-  if (method === 'notifications/tasks') return subjectOfTask(String(params['taskId']));
+  if (method === 'notifications/tasks') return topicOfTask(String(params['taskId']));
   return LISTS[method];
 }
 
-const LISTS: Partial<Record<string, Subject>> = {
+const LISTS: Partial<Record<string, Topic>> = {
   'notifications/tools/list_changed': 'tools',
   'notifications/prompts/list_changed': 'prompts',
   'notifications/resources/list_changed': 'resources',

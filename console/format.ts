@@ -1,4 +1,4 @@
-/** A time of day to the millisecond, as `09:05:03.042`. */
+/** Formats a time of day, as in `09:05:03.042`. */
 export function timeOfDay(at: number): string {
   const date = new Date(at);
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) =>
@@ -7,7 +7,7 @@ export function timeOfDay(at: number): string {
   return `${parts.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** How long something has gone on, as `7 s`, `3 min 20 s` or `2 h 5 min`. */
+/** Formats a duration, as in `7 s`, `3 min 20 s` or `2 h 5 min`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -16,13 +16,13 @@ export function span(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A short time, as `4.2 ms`, `38 ms` or `1.2 s`. */
+/** Formats a short duration, as in `4.2 ms`, `38 ms` or `1.2 s`. */
 export function shortTime(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
 }
 
-/** A whole number with its thousands apart. */
+/** Formats a whole number with separators between thousands. */
 export function count(value: number): string {
   return value.toLocaleString('en');
 }

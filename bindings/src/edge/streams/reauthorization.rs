@@ -8,7 +8,7 @@ use crate::{edge::options::read_filter, error::coded, number::millis};
 #[derive(Default)]
 pub(crate) struct Renewed {
     /// The error, if it was not valid.
-    pub(crate) wrong: Option<String>,
+    pub(crate) error: Option<String>,
     /// The scope of the stream, if the caller has further groups now.
     pub(crate) scope: Option<Scope>,
 }
@@ -20,7 +20,7 @@ pub(crate) fn renew(stream: &mut StreamMut<'_>, authorized: Option<&str>, now: M
             allowed.scope = authorized.and_then(Scope::from_json).unwrap_or_default();
             stream.handle_granted(&allowed, now);
             Renewed {
-                wrong: None,
+                error: None,
                 scope: stream.wider_scope(&allowed),
             }
         }
@@ -28,7 +28,7 @@ pub(crate) fn renew(stream: &mut StreamMut<'_>, authorized: Option<&str>, now: M
             stream.handle_denied();
             let error = refused.and_then(Result::err);
             Renewed {
-                wrong: error.map(|error| error.to_string()),
+                error: error.map(|error| error.to_string()),
                 scope: None,
             }
         }
@@ -45,6 +45,7 @@ pub(crate) fn expire(stream: &mut StreamMut<'_>, at: Option<f64>) {
 
 /// Parses the groups and principals of a caller.
 pub(crate) fn scope_of(text: &str) -> Result<Scope, JsValue> {
-    let wrong = "a name of a caller or a group is empty, too long, or contains control characters";
-    Scope::from_json(text).ok_or_else(|| coded("authorizer-failed", wrong))
+    let message =
+        "a name of a caller or a group is empty, too long, or contains control characters";
+    Scope::from_json(text).ok_or_else(|| coded("authorizer-failed", message))
 }

@@ -1,8 +1,8 @@
-import type { Retiring } from '../../bus/server-stream.js';
+import type { PlannedEnd } from '../../bus/server-stream.js';
 import { Retirement } from '../../wasm/server/bindings.js';
 
 /** Durations for streams that their bus ends. An object, so that tests can shorten them. */
-export const BUS_ENDS = {
+export const PLANNED_END = {
   /** Milliseconds over which the streams of an outdated deployment end. */
   outdatedMs: 30_000,
 };
@@ -11,7 +11,7 @@ export const BUS_ENDS = {
  * Returns when and why a stream ends after it lost its bus with this code; undefined if it stays
  * open.
  */
-export function retiringOf(code: string | undefined, now: number): Retiring | undefined {
+export function plannedEnd(code: string | undefined, now: number): PlannedEnd | undefined {
   if (code !== 'bus-outdated') return undefined;
-  return { at: now + Math.random() * BUS_ENDS.outdatedMs, why: Retirement.Outdated };
+  return { at: now + Math.random() * PLANNED_END.outdatedMs, reason: Retirement.Outdated };
 }

@@ -1,14 +1,14 @@
-import type { Asked } from '../wasm/server/bindings.js';
+import type { QuestionRequest } from '../wasm/server/bindings.js';
 import type { Credentials } from '../web/credentials.js';
 
 /**
  * Creates a request to the URL of `request` on behalf of its caller. Of the caller's header fields
  * it carries only the credentials and the host.
  */
-export function questionFor(
+export function serverRequest(
   request: Request,
   credentials: Credentials,
-  { body, headers }: Asked,
+  { body, headers }: QuestionRequest,
 ): Request {
   const fields = credentials.of(request);
   // The host is part of the address, and handlers check it.
@@ -19,25 +19,25 @@ export function questionFor(
     fields.set(name, value);
   }
   const { signal, url } = request;
-  return onBehalf(request, new Request(url, { method: 'POST', headers: fields, body, signal }));
+  return onBehalfOf(request, new Request(url, { method: 'POST', headers: fields, body, signal }));
 }
 
 /** Returns a request like `request` without credentials. */
-export function anonymous(request: Request): Request {
+export function withoutCredentials(request: Request): Request {
   const host = request.headers.get('host');
   const { signal, url } = request;
-  return onBehalf(request, new Request(url, { headers: host === null ? {} : { host }, signal }));
+  return onBehalfOf(request, new Request(url, { headers: host === null ? {} : { host }, signal }));
 }
 
-/** Records that `made` is sent on behalf of the client of `request`; returns `made`. */
-export function onBehalf(request: Request, made: Request): Request {
-  askers.set(made, askerOf(request));
-  return made;
+/** Records that `sent` is sent on behalf of the client of `request`; returns `sent`. */
+export function onBehalfOf(request: Request, sent: Request): Request {
+  clientRequests.set(sent, clientRequestOf(request));
+  return sent;
 }
 
 /** Returns the client's request on whose behalf `request` is sent, or else `request` itself. */
-export function askerOf(request: Request): Request {
-  return askers.get(request) ?? request;
+export function clientRequestOf(request: Request): Request {
+  return clientRequests.get(request) ?? request;
 }
 
-const askers = new WeakMap<Request, Request>();
+const clientRequests = new WeakMap<Request, Request>();

@@ -4,25 +4,25 @@ import { UNAVAILABLE } from './tally.mjs';
 /** @typedef {import('./tally.mjs').Tally} Tally */
 
 /**
- * What a lane counted, and whether it may end as it did: no lane passes without a test that ran,
- * and with `CI=true` none with a test that was skipped, unless .ci/may-skip.json names the test and
- * the reason.
+ * Returns the tally of a lane, with failures added if the lane must not pass: it fails if no test
+ * ran and, with `CI=true`, if a test was skipped that .ci/may-skip.json does not list with a
+ * reason.
  * @param {string} lane
  * @param {number} status exit status of the lane
  * @param {Tally} tally
  * @param {boolean} isStrict whether skipped tests count as failed
  * @returns {Tally}
  */
-export function judged(lane, status, tally, isStrict = process.env['CI'] === 'true') {
+export function checkedTally(lane, status, tally, isStrict = process.env['CI'] === 'true') {
   if (status === UNAVAILABLE) return isStrict ? { ...tally, failed: 1, skipped: 0 } : tally;
   if (status !== 0 && tally.failed === 0)
     return { ...tally, failed: 1, reason: `ended with status ${status}` };
-  if (tally.passed + tally.failed === 0) return { ...tally, failed: 1, reason: 'not one test ran' };
+  if (tally.passed + tally.failed === 0) return { ...tally, failed: 1, reason: 'no test ran' };
   return isStrict ? withoutSkips(lane, tally) : tally;
 }
 
 /**
- * Counts as failed what was skipped and may not be, also what was skipped without a name.
+ * Counts skipped tests as failed if they may not be skipped or have no name.
  * @param {string} lane
  * @param {Tally} tally
  * @returns {Tally}
@@ -35,8 +35,8 @@ function withoutSkips(lane, tally) {
   const refused = tally.skipped - known.length;
   if (refused === 0) return tally;
   const names = skips.filter((name) => !known.includes(name));
-  const told = names.map(
-    (name) => `${name}: skipped, and .ci/may-skip.json does not name it for the lane ${lane}`,
+  const messages = names.map(
+    (name) => `${name}: skipped, but .ci/may-skip.json does not list it for the lane ${lane}`,
   );
   const unnamed =
     refused > names.length
@@ -46,6 +46,6 @@ function withoutSkips(lane, tally) {
     ...tally,
     failed: tally.failed + refused,
     skipped: known.length,
-    failures: [...failures, ...told, ...unnamed],
+    failures: [...failures, ...messages, ...unnamed],
   };
 }
