@@ -14,15 +14,16 @@
 //! ```
 //!
 //! [`Bus`] holds the streams of this process: an event is delivered to the streams in this process
-//! only. Unread notifications collapse: at most one is pending for each kind and URI. Requires a
-//! tokio runtime with time enabled. `examples/axum` in the repository is a complete server.
+//! only. What a client does not read collapses: at most one notification is pending for each kind
+//! and URI. Requires a tokio runtime with time enabled. `examples/axum` in the repository is a
+//! complete server.
 
 mod authorize;
 mod body;
-mod body_slot;
 mod bus;
 mod changes;
 mod layer;
+mod outlet;
 mod request;
 mod service;
 mod stream_body;
@@ -40,7 +41,7 @@ pub use mcp_listen::{
     http::PolicyError,
     limits::Limits,
     publish::{PublishError, events as events_in},
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     uri::Uri,
 };
 pub use service::Listen;

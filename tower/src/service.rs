@@ -11,7 +11,7 @@ use mcp_listen::{
     error::Reason,
     exchange::{self, Answer, Exchange, Step},
     http::{Field, Headers},
-    listen::{Accepted, claims_by_header},
+    listen::{Accepted, is_listen_by_header},
 };
 use tokio::time::timeout;
 use tower_service::Service;
@@ -47,14 +47,14 @@ impl<S> Listen<S> {
     }
 }
 
-impl<S, RequestBody, ResponseBody> Service<Request<RequestBody>> for Listen<S>
+impl<S, Sent, Given> Service<Request<Sent>> for Listen<S>
 where
-    S: Service<Request<RequestBody>, Response = Response<ResponseBody>> + Clone + Send + 'static,
+    S: Service<Request<Sent>, Response = Response<Given>> + Clone + Send + 'static,
     S::Future: Send,
-    RequestBody: http_body::Body<Data = Bytes> + From<Bytes> + Send + 'static,
-    RequestBody::Error: Send,
+    Sent: http_body::Body<Data = Bytes> + From<Bytes> + Send + 'static,
+    Sent::Error: Send,
 {
-    type Response = Response<Body<ResponseBody>>;
+    type Response = Response<Body<Given>>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
@@ -62,7 +62,7 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+    fn call(&mut self, request: Request<Sent>) -> Self::Future {
         let (service, settings) = (Arc::clone(&self.service), Arc::clone(&self.settings));
         // Call the service that was polled ready, not its clone.
         let next = self.inner.clone();
@@ -75,7 +75,7 @@ where
             let is_readable = may_read(&lines, length, service.limits().body_bytes);
             let mut exchange =
                 Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
-            let answer = match settings.outcome(&mut exchange, parts, body).await {
+            let answer = match settings.evaluate(&mut exchange, parts, body).await {
                 Outcome::Answered(answer) => answer.map(Body::own),
                 Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
             };
@@ -85,41 +85,41 @@ where
 }
 
 /// The outcome of a request.
-enum Outcome<RequestBody> {
+enum Outcome<Sent> {
     Answered(Box<Response<Own>>),
     /// The request is for the inner service.
-    Passed(Box<Request<RequestBody>>),
+    Passed(Box<Request<Sent>>),
 }
 
 impl Settings {
-    async fn outcome<RequestBody>(
+    async fn evaluate<Sent>(
         &self,
         exchange: &mut Exchange,
         parts: Parts,
-        body: RequestBody,
-    ) -> Outcome<RequestBody>
+        body: Sent,
+    ) -> Outcome<Sent>
     where
-        RequestBody: http_body::Body<Data = Bytes> + From<Bytes>,
+        Sent: http_body::Body<Data = Bytes> + From<Bytes>,
     {
         let mut body = Some(body);
         let answer = loop {
             match exchange.poll() {
-                Step::Body { most: max } => {
+                Step::Body { max_bytes } => {
                     let read = match body.take() {
-                        Some(body) => self.read(body, max).await,
+                        Some(body) => self.read(body, max_bytes).await,
                         None => Err(Reason::ParseError),
                     };
                     match read {
                         Ok(bytes) => {
                             exchange.handle_body(bytes.to_vec());
-                            body = Some(RequestBody::from(bytes));
+                            body = Some(Sent::from(bytes));
                         }
                         Err(reason) => break refused(&exchange.refuse(reason)),
                     }
                 }
                 // `authorize` identifies the caller, together with its rights.
                 Step::Caller => exchange.handle_caller(None),
-                Step::Listen(accepted) => match self.open_stream(&accepted, parts).await {
+                Step::Listen(accepted) => match self.listening(&accepted, parts).await {
                     Ok(answer) => break answer,
                     Err(reason) => break refused(&exchange.refuse(reason)),
                 },
@@ -137,11 +137,11 @@ impl Settings {
         Outcome::Answered(Box::new(answer))
     }
 
-    async fn read<RequestBody>(&self, body: RequestBody, max: usize) -> Result<Bytes, Reason>
+    async fn read<Sent>(&self, body: Sent, max_bytes: usize) -> Result<Bytes, Reason>
     where
-        RequestBody: http_body::Body<Data = Bytes>,
+        Sent: http_body::Body<Data = Bytes>,
     {
-        match timeout(self.body_timeout, read(body, max)).await {
+        match timeout(self.body_timeout, read(body, max_bytes)).await {
             Ok(Ok(bytes)) => Ok(bytes),
             // The client has disconnected: the response is never read.
             Ok(Err(_)) => Err(Reason::ParseError),
@@ -149,19 +149,15 @@ impl Settings {
         }
     }
 
-    async fn open_stream(
-        &self,
-        accepted: &Accepted,
-        parts: Parts,
-    ) -> Result<Response<Own>, Reason> {
+    async fn listening(&self, accepted: &Accepted, parts: Parts) -> Result<Response<Own>, Reason> {
         let grant = match &self.authorize {
             None => None,
             Some(authorize) => {
-                let granted = authorize(parts, accepted.requested.clone()).await;
-                Some(granted.map_err(Denied::reason)?)
+                let asked = authorize(parts, accepted.requested.clone()).await;
+                Some(asked.map_err(Denied::reason)?)
             }
         };
-        let opened = self.bus.streams.open(self.max_streams, |now| {
+        let opened = self.bus.streams.open(self.most_streams, |now| {
             let allowed = grant.as_ref().map(|grant| &grant.filter);
             let mut stream = accepted.open(&self.discovered, allowed, self.keep_alive, now);
             stream.stall_after(self.stall);
@@ -186,9 +182,9 @@ impl Settings {
 
 /// Whether the body may be read: its length is known and within the limit, or the header fields
 /// claim a listen request.
-fn may_read(lines: &str, length: Option<u64>, max: usize) -> bool {
-    let is_within = length.is_some_and(|length| (1..=max as u64).contains(&length));
-    is_within || claims_by_header(&Headers::new(lines))
+fn may_read(lines: &str, length: Option<u64>, max_bytes: usize) -> bool {
+    let is_within = length.is_some_and(|length| (1..=max_bytes as u64).contains(&length));
+    is_within || is_listen_by_header(&Headers::new(lines))
 }
 
 /// Builds the response to a rejected request; status, text and code come from the core.

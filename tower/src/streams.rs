@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, Fanout, StreamId},
+    fanout::{Fanout, StreamId, WriteBatch},
     filter::SubscriptionFilter,
     listen::{Next, ServerStream},
 };
@@ -20,23 +20,23 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{body_slot::BodySlot, stream_body::StreamBody};
+use crate::{outlet::Outlet, stream_body::StreamBody};
 
-/// The streams of one bus: the core's fan-out, with a clock, a timer, and the slot of each
-/// response body.
+/// The streams of one bus: the core's fan-out, with what the core leaves to its host: a clock, a
+/// timer, and the room of each connection.
 #[derive(Debug)]
 pub(crate) struct Streams {
     /// The origin of the core's times, which are in milliseconds since this instant.
     started: Instant,
     shared: Mutex<Shared>,
-    /// Signals that the next deadline may have become earlier.
-    rescheduled: Arc<Notify>,
+    /// Signals that the next deadline may be earlier than before.
+    planned: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     fanout: Fanout,
-    slots: BTreeMap<StreamId, BodySlot>,
+    outlets: BTreeMap<StreamId, Outlet>,
     is_closing: bool,
     /// The task that handles the deadlines of all streams.
     timer: Option<JoinHandle<()>>,
@@ -56,19 +56,19 @@ impl Default for Streams {
         Self {
             started: Instant::now(),
             shared: Mutex::default(),
-            rescheduled: Arc::default(),
+            planned: Arc::default(),
         }
     }
 }
 
 impl Streams {
-    /// Opens a stream, if fewer than `max` are open.
+    /// Opens a stream, if fewer than `max_streams` are open.
     pub(crate) fn open(
         self: &Arc<Self>,
-        max: usize,
+        max_streams: usize,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
-        let id = self.register(max, |fanout, now| fanout.open(make(now), now))?;
+        let id = self.hold(max_streams, |fanout, now| fanout.open(make(now), now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -77,12 +77,12 @@ impl Streams {
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamId, Full> {
-        self.register(usize::MAX, |fanout, now| fanout.open_polled(make(now), now))
+        self.hold(usize::MAX, |fanout, now| fanout.open_polled(make(now), now))
     }
 
-    fn register(
+    fn hold(
         self: &Arc<Self>,
-        max: usize,
+        most: usize,
         open: impl FnOnce(&mut Fanout, Millis) -> StreamId,
     ) -> Result<StreamId, Full> {
         let now = self.now();
@@ -90,18 +90,18 @@ impl Streams {
         if shared.is_closing {
             return Err(Full::Closing);
         }
-        if shared.slots.len() >= max {
+        if shared.outlets.len() >= most {
             return Err(Full::TooMany);
         }
         let id = open(&mut shared.fanout, now);
-        // The bus is in this process, so the stream is attached at once.
+        // The bus is in this object, so the stream is registered at once.
         shared.fanout.handle_attached(id, now);
-        shared.slots.insert(id, BodySlot::default());
+        shared.outlets.insert(id, Outlet::default());
         if shared.timer.as_ref().is_none_or(JoinHandle::is_finished) {
-            let timer = run_timer(Arc::downgrade(self), Arc::clone(&self.rescheduled));
-            shared.timer = Some(tokio::spawn(timer));
+            let keeping = keep_time(Arc::downgrade(self), Arc::clone(&self.planned));
+            shared.timer = Some(tokio::spawn(keeping));
         }
-        self.rescheduled.notify_one();
+        self.planned.notify_one();
         Ok(id)
     }
 
@@ -110,7 +110,7 @@ impl Streams {
     pub(crate) fn publish(&self, mut events: Vec<ServerEvent>) {
         let now = self.now();
         let mut shared = self.lock();
-        let fan = match (events.pop(), events.is_empty()) {
+        let batch = match (events.pop(), events.is_empty()) {
             (None, _) => return,
             (Some(event), true) => shared.fanout.publish(event, now, now),
             (Some(last), false) => {
@@ -118,8 +118,8 @@ impl Streams {
                 shared.fanout.publish_all(events, now, now)
             }
         };
-        shared.write(&fan, now);
-        self.rescheduled.notify_one();
+        shared.write(&batch, now);
+        self.planned.notify_one();
     }
 
     /// Ends all streams gracefully, and opens no more.
@@ -127,21 +127,21 @@ impl Streams {
         let mut shared = self.lock();
         let Shared {
             fanout,
-            slots,
+            outlets,
             is_closing,
             ..
         } = &mut *shared;
         *is_closing = true;
-        for (id, slot) in slots {
-            fanout.tend(*id, |stream| {
+        for (id, outlet) in outlets {
+            fanout.with_stream(*id, |stream| {
                 stream.close();
             });
-            slot.wake();
+            outlet.wake();
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().slots.len()
+        self.lock().outlets.len()
     }
 
     /// Returns the next bytes of a stream, `None` at its end. Without any, `waker` is woken once
@@ -149,18 +149,20 @@ impl Streams {
     pub(crate) fn poll(&self, id: StreamId, waker: &Waker) -> Poll<Option<Bytes>> {
         let now = self.now();
         let mut shared = self.lock();
-        let Shared { fanout, slots, .. } = &mut *shared;
-        let Some(slot) = slots.get_mut(&id) else {
+        let Shared {
+            fanout, outlets, ..
+        } = &mut *shared;
+        let Some(outlet) = outlets.get_mut(&id) else {
             return Poll::Ready(None);
         };
-        if let Some(chunk) = slot.take() {
+        if let Some(chunk) = outlet.take() {
             return Poll::Ready(Some(chunk));
         }
         match fanout.poll(id, now) {
             Some(bytes) => Poll::Ready(Some(bytes.into())),
             None if fanout.stream(id).is_none_or(ServerStream::is_ending) => Poll::Ready(None),
             None => {
-                slot.wait(waker);
+                outlet.wait(waker);
                 Poll::Pending
             }
         }
@@ -171,11 +173,13 @@ impl Streams {
     pub(crate) fn poll_next(&self, id: StreamId, waker: &Waker) -> Poll<Next> {
         let now = self.now();
         let mut shared = self.lock();
-        let Shared { fanout, slots, .. } = &mut *shared;
-        match (fanout.poll_next(id, now), slots.get_mut(&id)) {
+        let Shared {
+            fanout, outlets, ..
+        } = &mut *shared;
+        match (fanout.poll_next(id, now), outlets.get_mut(&id)) {
             (Some(next), _) => Poll::Ready(next),
-            (None, Some(slot)) if fanout.stream(id).is_some_and(|stream| !stream.is_ending()) => {
-                slot.wait(waker);
+            (None, Some(outlet)) if fanout.stream(id).is_some_and(|held| !held.is_ending()) => {
+                outlet.wait(waker);
                 Poll::Pending
             }
             _ => Poll::Ready(Next::End),
@@ -190,7 +194,7 @@ impl Streams {
     /// Removes a stream whose response has ended, or whose client has disconnected.
     pub(crate) fn remove(&self, id: StreamId) {
         let mut shared = self.lock();
-        if shared.slots.remove(&id).is_some() {
+        if shared.outlets.remove(&id).is_some() {
             shared.fanout.remove(id);
         }
     }
@@ -219,23 +223,23 @@ impl Streams {
 impl Drop for Streams {
     fn drop(&mut self) {
         // The timer task then finds that the streams are gone.
-        self.rescheduled.notify_one();
+        self.planned.notify_one();
     }
 }
 
 impl Shared {
-    /// Writes to the streams whose slot is free. For the others the change stays pending, at most
-    /// one for each kind and URI.
-    fn write(&mut self, fan: &Fan, now: Millis) {
+    /// Writes to the streams that have room. For the others the change is pending, at most one for
+    /// each kind and URI.
+    fn write(&mut self, batch: &WriteBatch, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.
-        let indices = 0..fan.ends.len();
-        let chunks: Vec<_> = indices
-            .map(|index| Bytes::copy_from_slice(fan.chunk(index)))
+        let places = 0..batch.ends.len();
+        let chunks: Vec<_> = places
+            .map(|place| Bytes::copy_from_slice(batch.chunk(place)))
             .collect();
         let mut missed = Vec::new();
-        for &(id, index) in &fan.writes {
-            match (self.slots.get_mut(&id), chunks.get(index)) {
-                (Some(slot), Some(chunk)) if slot.has_room() => slot.write(chunk.clone()),
+        for &(id, place) in &batch.writes {
+            match (self.outlets.get_mut(&id), chunks.get(place)) {
+                (Some(outlet), Some(chunk)) if outlet.has_room() => outlet.write(chunk.clone()),
                 _ => missed.push(id),
             }
         }
@@ -246,8 +250,8 @@ impl Shared {
 
     fn wake(&mut self, streams: Vec<StreamId>) {
         for id in streams {
-            if let Some(slot) = self.slots.get_mut(&id) {
-                slot.wake();
+            if let Some(outlet) = self.outlets.get_mut(&id) {
+                outlet.wake();
             }
         }
     }
@@ -255,7 +259,7 @@ impl Shared {
 
 /// Handles keep-alives and stalled clients with one timer for all streams, as long as the bus
 /// exists.
-async fn run_timer(streams: Weak<Streams>, rescheduled: Arc<Notify>) {
+async fn keep_time(streams: Weak<Streams>, planned: Arc<Notify>) {
     loop {
         let Some(deadline) = streams.upgrade().map(|streams| streams.deadline()) else {
             return;
@@ -268,7 +272,7 @@ async fn run_timer(streams: Weak<Streams>, rescheduled: Arc<Notify>) {
         };
         tokio::select! {
             () = due => if let Some(streams) = streams.upgrade() { streams.tick() },
-            () = rescheduled.notified() => {}
+            () = planned.notified() => {}
         }
     }
 }

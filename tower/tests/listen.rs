@@ -1,4 +1,4 @@
-//! The layer around a service that echoes the request.
+//! The layer in front of a service that echoes the request.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use mcp_listen_tower::{
-    Body, Bus, Capabilities, Denied, Grant, Label, Limits, ListenLayer, Scope, ServerEvent,
+    Body, Bus, Capabilities, Denied, Grant, Limits, ListenLayer, Name, Scope, ServerEvent,
     SubscriptionFilter, Uri, events_in,
 };
 use tokio::time::{sleep, timeout};
@@ -21,15 +21,15 @@ use tower::{Layer, ServiceExt, service_fn};
 
 type Answer = Response<Body<Full<Bytes>>>;
 
-/// Sends a request through the layer; the inner service answers 202 with the body that it
+/// Sends a request through the layer; the service behind it answers 202 with the body that it
 /// received.
 async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
-    let inner = service_fn(async |request: Request<Full<Bytes>>| {
+    let behind = service_fn(async |request: Request<Full<Bytes>>| {
         let mut answer = Response::new(request.into_body());
         *answer.status_mut() = StatusCode::ACCEPTED;
         Ok::<_, Infallible>(answer)
     });
-    let Ok(answer) = layer.layer(inner).oneshot(request).await;
+    let Ok(answer) = layer.layer(behind).oneshot(request).await;
     answer
 }
 
@@ -57,17 +57,7 @@ fn listen() -> Request<Full<Bytes>> {
 
 fn body(id: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{
-            "_meta":{{
-                "io.modelcontextprotocol/protocolVersion":"2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities":{{}}
-            }},
-            "notifications":{{
-                "toolsListChanged":true,
-                "promptsListChanged":true,
-                "resourceSubscriptions":["note://todo"]
-            }}
-        }}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}},"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["note://todo"]}}}}}}"#
     )
 }
 
@@ -77,7 +67,7 @@ fn todo() -> ServerEvent {
 }
 
 #[tokio::test]
-async fn a_subscriber_in_rust_receives_the_latest_of_each_topic_until_the_bus_is_closed() {
+async fn a_rust_subscriber_receives_the_latest_event_of_each_topic() {
     let bus = Bus::new();
     let filter = SubscriptionFilter {
         tools_list_changed: true,
@@ -125,7 +115,7 @@ async fn text(answer: Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested() {
+async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     assert_eq!(stream.status(), StatusCode::OK);
@@ -137,7 +127,7 @@ async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested(
     );
     assert!(
         !first.contains("resourcesListChanged"),
-        "not requested: {first}"
+        "not asked for: {first}"
     );
     bus.publish(ServerEvent::ResourcesListChanged);
     bus.publish(todo());
@@ -156,7 +146,7 @@ async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested(
 }
 
 #[tokio::test]
-async fn unread_notifications_collapse() {
+async fn unread_events_collapse() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -169,7 +159,7 @@ async fn unread_notifications_collapse() {
 }
 
 #[tokio::test]
-async fn a_pending_read_is_woken() {
+async fn a_waiting_reader_is_woken() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -185,7 +175,7 @@ async fn a_pending_read_is_woken() {
 }
 
 #[tokio::test]
-async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
+async fn a_closed_bus_ends_its_streams_with_results_and_opens_none() {
     let bus = Bus::new();
     let layer = layer(&bus).server_info(r#"{"name":"notes","version":"1"}"#);
     let mut stream = answer(&layer, listen()).await;
@@ -206,13 +196,13 @@ async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
+async fn silence_sends_keep_alives_and_drops_a_stalled_client() {
     let bus = Bus::new();
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
     let mut stream = answer(&layer, listen()).await;
     next(&mut stream).await;
-    let kept = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
-    let data = kept
+    let frame = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
+    let data = frame
         .ok()
         .flatten()
         .and_then(Result::ok)
@@ -224,7 +214,7 @@ async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_timer_ends_when_the_bus_is_dropped() {
+async fn the_timer_ends_with_the_last_owner_of_the_bus() {
     let bus = Bus::new();
     let stream = answer(&layer(&bus), listen()).await;
     let alive = tokio::runtime::Handle::current();
@@ -255,7 +245,7 @@ async fn other_requests_reach_the_inner_service_unchanged() {
 }
 
 #[tokio::test]
-async fn a_listen_request_without_its_method_header_is_rejected() {
+async fn a_listen_without_its_header_is_refused() {
     let fields = &FIELDS[..2];
     let refused = answer(&layer(&Bus::new()), post(fields, &body("7"))).await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
@@ -263,7 +253,7 @@ async fn a_listen_request_without_its_method_header_is_rejected() {
 }
 
 #[tokio::test]
-async fn malformed_requests_other_origins_and_other_methods_are_rejected() {
+async fn malformed_listens_and_foreign_origins_and_methods_are_refused() {
     let layer = layer(&Bus::new());
     let refused = async |request| answer(&layer, request).await.status().as_u16();
     assert_eq!(refused(post(&FIELDS, "{")).await, 400);
@@ -279,7 +269,7 @@ async fn malformed_requests_other_origins_and_other_methods_are_rejected() {
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_may_read_the_response() {
+async fn pages_of_allowed_origins_may_listen() {
     let allowed = layer(&Bus::new()).allow(&["https://app.example"], Some(&["notes.example"]));
     let layer = allowed.unwrap();
     let origin = ("origin", "https://app.example");
@@ -299,9 +289,9 @@ async fn pages_of_allowed_origins_may_read_the_response() {
 }
 
 #[tokio::test]
-async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
+async fn a_caller_receives_its_groups_until_it_is_disconnected() {
     let bus = Bus::new();
-    let ann = Label::new("ann").unwrap();
+    let ann = Name::new("ann").unwrap();
     let scope = Scope {
         principals: vec![ann.clone()],
         ..Scope::default()
@@ -363,7 +353,7 @@ async fn the_number_of_streams_is_limited() {
 }
 
 #[test]
-fn events_are_parsed_from_the_json_of_publishers() {
+fn posted_events_are_read() {
     let posted = events_in(br#"[{"kind":"resource_updated","uri":"note://todo"}]"#);
     assert_eq!(posted.map(|posted| posted.events), Ok(vec![todo()]));
 }

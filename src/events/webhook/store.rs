@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     events::name::EventName,
     json,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::Subscription;
@@ -60,8 +60,8 @@ impl Level {
         json::to_text(self)
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: self.epoch.clone(),
             position: self.position,
         }

@@ -7,7 +7,7 @@ use crate::{
     clock::Millis,
     events::{cursor, error::CodeSet, name::EventName, timestamp::iso},
     json::{self, Raw},
-    vocabulary::{position::Mark, scope::Label},
+    vocabulary::{position::Cursor, scope::Name},
 };
 
 use super::{outcome::Failure, terms::Wish};
@@ -22,7 +22,7 @@ pub struct Subscribe {
     pub principal: Box<str>,
     /// The groups of the subscriber.
     #[serde(default)]
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// The type of the events.
     pub name: EventName,
     /// The arguments as [canonical](crate::events::canonical_arguments) JSON.
@@ -61,7 +61,7 @@ pub struct Subscribe {
 pub(super) struct Granted<'g> {
     pub(super) id: &'g str,
     pub(super) until: Option<Millis>,
-    pub(super) watermark: Mark,
+    pub(super) watermark: Cursor,
     pub(super) is_truncated: bool,
     pub(super) status: Option<DeliveryStatus>,
 }

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     events::cursor::{MAX_CHARACTERS, from_text, to_text},
 };
 #[cfg(target_arch = "wasm32")]
@@ -7,8 +7,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::check;
 
-fn mark(epoch: &str, position: u64) -> Mark {
-    Mark {
+fn mark(epoch: &str, position: u64) -> Cursor {
+    Cursor {
         epoch: epoch.into(),
         position: Position(position),
     }

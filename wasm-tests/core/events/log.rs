@@ -1,11 +1,11 @@
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     events::{
         Appended, Draft, EventLog, EventName, Window, cursor,
         page::{Page, Question},
     },
-    scope::Label,
+    scope::Name,
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -61,8 +61,8 @@ impl Log {
     }
 }
 
-fn mark(epoch: &str, position: u64) -> Mark {
-    Mark {
+fn mark(epoch: &str, position: u64) -> Cursor {
+    Cursor {
         epoch: epoch.into(),
         position: Position(position),
     }
@@ -138,7 +138,7 @@ fn occurrences_of_other_groups_never_leave_the_log() {
     log.publish("a", r#","group":"admins""#);
     let mut question = question("a", Some(&cursor::to_text(&mark("e", 0))));
     assert_eq!(positions(&log.page(&question)), [2]);
-    question.groups = vec![Label::new("staff").unwrap()];
+    question.groups = vec![Name::new("staff").unwrap()];
     let page = log.page(&question);
     assert_eq!(positions(&page), [1, 2]);
     assert_eq!(page.through, Position(3));
@@ -300,12 +300,12 @@ fn pages_put_together_are_the_log() {
             let mut at = mark("e", 0);
             loop {
                 let mut asked = question("a", Some(&cursor::to_text(&at)));
-                asked.groups = vec![Label::new("g").unwrap()];
+                asked.groups = vec![Name::new("g").unwrap()];
                 (asked.max_events, asked.max_bytes) = (max_events, max_bytes);
                 let page = log.page(&asked);
                 assert_eq!(Page::from_json(&page.to_json()), Some(page.clone()));
                 got.extend(positions(&page));
-                at = page.mark();
+                at = page.cursor();
                 if !page.more {
                     break;
                 }
@@ -319,7 +319,7 @@ fn pages_put_together_are_the_log() {
 #[test]
 fn a_question_is_read_as_it_was_written() {
     let mut asked = question("a", Some("c"));
-    asked.groups = vec![Label::new("staff").unwrap()];
+    asked.groups = vec![Name::new("staff").unwrap()];
     asked.max_age_ms = Some(Millis(5));
     assert_eq!(Question::from_json(&asked.to_json()), Some(asked));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     events::{
         cursor,
@@ -31,7 +31,7 @@ fn polled(page: Page) -> Value {
 }
 
 fn at(position: u64) -> Value {
-    let mark = Mark {
+    let mark = Cursor {
         epoch: "e".into(),
         position: Position(position),
     };

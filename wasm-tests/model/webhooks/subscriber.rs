@@ -4,7 +4,7 @@ use mcp_listen::{
         error::CodeSet,
         webhook::{Subscribe, Wish},
     },
-    scope::Label,
+    scope::Name,
 };
 
 /// A subscriber, with one subscription.
@@ -65,7 +65,7 @@ impl Subscriber {
         !self.number.is_multiple_of(3)
     }
 
-    pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Label>) -> bool {
+    pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Name>) -> bool {
         *name_of == name(self.number) && (group_of.is_none() || self.is_tenant())
     }
 }
@@ -75,6 +75,6 @@ pub(super) fn name(number: usize) -> EventName {
     EventName::new(["order.paid", "order.sent"][number % 2]).unwrap()
 }
 
-pub(super) fn group() -> Label {
-    Label::new("tenant").unwrap()
+pub(super) fn group() -> Name {
+    Name::new("tenant").unwrap()
 }

@@ -9,7 +9,7 @@ use mcp_listen::{
         page::Page,
         webhook::{Deliverer, Matches, Options, Outcome, Subscribe},
     },
-    position::Mark,
+    position::Cursor,
 };
 
 use crate::{
@@ -140,7 +140,7 @@ impl EventDeliverer {
     /// The bus has an occurrence of this event type, and ends at `head` in the log `epoch`. Confirm
     /// that to the bus once the steps are carried out.
     pub fn wake(&mut self, name: &str, epoch: &str, head: f64, now: f64) -> Result<(), JsValue> {
-        let head = Mark {
+        let head = Cursor {
             epoch: epoch.into(),
             position: position(head),
         };

@@ -1,6 +1,6 @@
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{clock::Millis, sorted::Map, vocabulary::position::Mark};
+use crate::{clock::Millis, sorted::Map, vocabulary::position::Cursor};
 
 /// The messages that are being sent, and how many more may be.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Flight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The occurrence at this position.
-    Event(Mark),
+    Event(Cursor),
     /// The gap that was noticed at this time.
     Gap(Millis),
     /// The end of the subscription.

@@ -9,7 +9,7 @@ use crate::{
         error::EventError,
         page::{Page, Question},
     },
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::{
@@ -153,7 +153,7 @@ impl<S: Store> Deliverer<S> {
         if self.live(&subscribe.id, now).is_some() {
             return self.renew(call, &waiting, now);
         }
-        let nowhere = Mark {
+        let nowhere = Cursor {
             epoch: "".into(),
             position: Position(0),
         };
@@ -183,14 +183,14 @@ impl<S: Store> Deliverer<S> {
             return self.renew(call, &waiting, now);
         }
         self.remove(&subscribe.id)?;
-        let row = Subscription::new(subscribe, page.mark_at(page.from));
+        let row = Subscription::new(subscribe, page.cursor_at(page.from));
         let expected = self.matches.expected(&row.name, &row.arguments);
         if self.roster.add(&subscribe.id, row, expected) {
             let follow = Output::Follow(subscribe.name.clone());
             self.outputs.push_back(follow);
         }
         if let Some(named) = self.roster.named_mut(&subscribe.name) {
-            named.note_head(page.mark_at(page.head));
+            named.note_head(page.cursor_at(page.head));
         }
         self.grant(&waiting, now)?;
         let granted = self.granted(&subscribe.id, page.is_truncated(), false);
@@ -205,8 +205,8 @@ impl<S: Store> Deliverer<S> {
         let mut is_truncated = false;
         if let Some(member) = self.roster.get_mut(&subscribe.id) {
             let progress = &mut member.row.progress;
-            if let Some(mark) = cursor.filter(|mark| *mark.epoch == *progress.epoch()) {
-                progress.skip(mark.position);
+            if let Some(cursor) = cursor.filter(|cursor| *cursor.epoch == *progress.epoch()) {
+                progress.skip(cursor.position);
             }
             is_truncated = progress.tell_truncated(now);
         }

@@ -27,7 +27,7 @@ use alloc::{
 use crate::{
     clock::Millis,
     events::{error::EventError, matching::Verdict, name::EventName, page::Page},
-    vocabulary::position::Mark,
+    vocabulary::position::Cursor,
 };
 
 use super::{
@@ -166,7 +166,7 @@ impl<S: Store> Deliverer<S> {
     pub fn handle_wake(
         &mut self,
         name: &EventName,
-        head: Mark,
+        head: Cursor,
         now: Millis,
     ) -> Result<(), S::Error> {
         self.begin_burst(now);

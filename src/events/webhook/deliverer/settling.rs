@@ -3,7 +3,7 @@
 use crate::{
     clock::Millis,
     events::{error::EventError, page::Page},
-    vocabulary::position::Mark,
+    vocabulary::position::Cursor,
 };
 
 use super::{
@@ -32,7 +32,7 @@ impl<S: Store> Deliverer<S> {
         };
         let id = flight.subscription;
         match flight.what {
-            What::Event(mark) => self.settle_event(&id, &mark, outcome, now, random)?,
+            What::Event(cursor) => self.settle_event(&id, &cursor, outcome, now, random)?,
             What::Gap(at) => self.settle_gap(&id, at, outcome, now, random),
             What::Terminated => self.settle_end(&id, outcome, now, random)?,
             What::Verification(call) => self.verified(call, outcome, now)?,
@@ -44,7 +44,7 @@ impl<S: Store> Deliverer<S> {
     fn settle_event(
         &mut self,
         id: &str,
-        mark: &Mark,
+        cursor: &Cursor,
         outcome: &Outcome,
         now: Millis,
         random: f64,
@@ -53,12 +53,12 @@ impl<S: Store> Deliverer<S> {
             return Ok(());
         };
         let row = &mut member.row;
-        if *row.progress.epoch() != *mark.epoch {
+        if *row.progress.epoch() != *cursor.epoch {
             return Ok(());
         }
         match outcome.verdict() {
-            Verdict::Accepted => row.progress.succeed(mark.position, now),
-            Verdict::Declined(failure) => row.progress.decline(mark.position, failure),
+            Verdict::Accepted => row.progress.succeed(cursor.position, now),
+            Verdict::Declined(failure) => row.progress.decline(cursor.position, failure),
             Verdict::Failed {
                 failure,
                 status,
@@ -69,7 +69,7 @@ impl<S: Store> Deliverer<S> {
                     retry_after,
                     is_excused: row.excuses(status, now),
                 };
-                row.progress.fail(mark.position, failed, now, random);
+                row.progress.fail(cursor.position, failed, now, random);
             }
         }
         let failing = row.progress.failing_since().filter(|_| row.until.is_none());
@@ -117,7 +117,7 @@ impl<S: Store> Deliverer<S> {
     /// Takes a page for the subscriptions to its name.
     pub(super) fn take_page(&mut self, read: Read, page: Page, now: Millis) {
         let Read { name, after, .. } = read;
-        let end = page.mark_at(page.head);
+        let end = page.cursor_at(page.head);
         for id in self.roster.ids(&name) {
             if let Some(member) = self.roster.get_mut(&id) {
                 member.row.progress.meet(&after, &page, now);

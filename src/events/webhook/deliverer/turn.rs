@@ -10,7 +10,7 @@ use crate::{
         name::EventName,
         page::{Page, PageEvent},
     },
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::{
@@ -116,7 +116,7 @@ impl<S: Store> Deliverer<S> {
             return Some(Turn::Blocked(room));
         }
         let at = gap.at();
-        let body = envelope::gap(&cursor::to_text(&gap.mark()));
+        let body = envelope::gap(&cursor::to_text(&gap.cursor()));
         let message = message_id(MessageKind::Gap, id, at);
         self.post(id, MessageKind::Gap, What::Gap(at), (message, body), now);
         self.roster.get_mut(id)?.row.progress.start_gap();
@@ -131,12 +131,12 @@ impl<S: Store> Deliverer<S> {
         if room != Room::Free {
             return Some(Turn::Blocked(room));
         }
-        let after = progress.mark_at(position.previous());
+        let after = progress.cursor_at(position.previous());
         let name = &member.row.name;
         match self.pages.find(name, &after, &member.reader(id)) {
             Found::Picks(page, picks) => {
                 let message = message_of(&member.row, page, picks, position);
-                self.send(id, &progress.mark_at(position), message, now)?;
+                self.send(id, &progress.cursor_at(position), message, now)?;
                 Some(Turn::Again)
             }
             found => {
@@ -150,16 +150,16 @@ impl<S: Store> Deliverer<S> {
     fn send(
         &mut self,
         id: &str,
-        mark: &Mark,
+        cursor: &Cursor,
         message: Option<(Box<str>, String)>,
         now: Millis,
     ) -> Option<()> {
         let progress = &mut self.roster.get_mut(id)?.row.progress;
         match message {
-            None => progress.settle(mark.position),
+            None => progress.settle(cursor.position),
             Some(message) => {
-                progress.start(mark.position, now);
-                let what = What::Event(mark.clone());
+                progress.start(cursor.position, now);
+                let what = What::Event(cursor.clone());
                 self.post(id, MessageKind::Event, what, message, now);
             }
         }
@@ -190,7 +190,7 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Reads the log, or asks the server which occurrences a subscription receives.
-    fn ask(&mut self, id: &str, after: &Mark, asked: Asked, now: Millis) -> Option<Turn> {
+    fn ask(&mut self, id: &str, after: &Cursor, asked: Asked, now: Millis) -> Option<Turn> {
         let row = &self.roster.get(id)?.row;
         match asked {
             Asked::Log => self.read(&row.name.clone(), after, now),
@@ -208,7 +208,7 @@ impl<S: Store> Deliverer<S> {
         Some(Turn::Done)
     }
 
-    fn read(&mut self, name: &EventName, after: &Mark, now: Millis) {
+    fn read(&mut self, name: &EventName, after: &Cursor, now: Millis) {
         let may_read = |named: &Named| named.not_before <= now;
         let may_read = self.roster.named(name).is_some_and(may_read);
         if !may_read || self.pages.is_reading(name, after) {
@@ -250,13 +250,13 @@ impl<S: Store> Deliverer<S> {
 enum Asked {
     Log,
     /// The functions of the server, about the page that begins here.
-    Server(Mark, String),
+    Server(Cursor, String),
 }
 
 impl Asked {
     fn of(found: &Found<'_>) -> Self {
         match found {
-            Found::Unjudged(page) => Self::Server(page.mark_at(page.from), page.to_json()),
+            Found::Unjudged(page) => Self::Server(page.cursor_at(page.from), page.to_json()),
             _ => Self::Log,
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     clock::Millis,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::super::schedule::{MAX_ATTEMPTS, again_at};
@@ -26,14 +26,16 @@ pub(in super::super) struct Gap {
 }
 
 impl Gap {
-    /// Notes that something after `mark` is not delivered. It takes the place of a former gap.
-    pub(super) fn new(mark: Mark, former: Option<Self>, now: Millis) -> Self {
+    /// Notes that something after `cursor` is not delivered. It takes the place of a former gap.
+    pub(super) fn new(cursor: Cursor, former: Option<Self>, now: Millis) -> Self {
         let after = |former: &Self| now.max(former.at + Millis(1));
         let at = former.as_ref().map_or(now, after);
-        let former = former.filter(|former| former.epoch == mark.epoch);
-        let position = former.map_or(mark.position, |former| former.position.min(mark.position));
+        let former = former.filter(|former| former.epoch == cursor.epoch);
+        let position = former.map_or(cursor.position, |former| {
+            former.position.min(cursor.position)
+        });
         Self {
-            epoch: mark.epoch,
+            epoch: cursor.epoch,
             position,
             attempts: 0,
             at,
@@ -47,8 +49,8 @@ impl Gap {
     }
 
     /// Returns the position after which the endpoint has to ask for more.
-    pub(in super::super) fn mark(&self) -> Mark {
-        Mark {
+    pub(in super::super) fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: self.epoch.clone(),
             position: self.position,
         }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::Millis,
     events::page::Page,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::outcome::Failure;
@@ -58,10 +58,10 @@ pub(super) struct Failed {
 }
 
 impl Progress {
-    pub(super) fn new(mark: Mark) -> Self {
+    pub(super) fn new(cursor: Cursor) -> Self {
         Self {
-            epoch: mark.epoch,
-            read: mark.position,
+            epoch: cursor.epoch,
+            read: cursor.position,
             tries: Tries::default(),
             health: Health::default(),
             gap: None,
@@ -77,19 +77,19 @@ impl Progress {
     }
 
     /// Returns up to where the log was read.
-    pub(super) fn read(&self) -> Mark {
-        self.mark_at(self.read)
+    pub(super) fn read(&self) -> Cursor {
+        self.cursor_at(self.read)
     }
 
     /// Returns the position up to which every occurrence is delivered or abandoned.
-    pub(super) fn watermark(&self) -> Mark {
+    pub(super) fn watermark(&self) -> Cursor {
         let oldest = self.tries.oldest().map(Position::previous);
-        self.mark_at(oldest.unwrap_or(self.read))
+        self.cursor_at(oldest.unwrap_or(self.read))
     }
 
     /// Returns a position of the log of this subscription.
-    pub(super) fn mark_at(&self, position: Position) -> Mark {
-        Mark {
+    pub(super) fn cursor_at(&self, position: Position) -> Cursor {
+        Cursor {
             epoch: self.epoch.clone(),
             position,
         }
@@ -170,9 +170,9 @@ impl Progress {
     }
 
     /// Takes notice of a page that was read after a position: what it lacks is gone.
-    pub(super) fn meet(&mut self, after: &Mark, page: &Page, now: Millis) {
+    pub(super) fn meet(&mut self, after: &Cursor, page: &Page, now: Millis) {
         if *self.epoch != *page.epoch {
-            return self.begin(page.mark_at(page.from), now);
+            return self.begin(page.cursor_at(page.from), now);
         }
         if *after.epoch != *page.epoch {
             return;
@@ -297,10 +297,10 @@ impl Progress {
     }
 
     /// Begins in another log.
-    fn begin(&mut self, mark: Mark, now: Millis) {
-        let position = mark.position;
+    fn begin(&mut self, cursor: Cursor, now: Millis) {
+        let position = cursor.position;
         self.tries.clear();
-        self.epoch = mark.epoch;
+        self.epoch = cursor.epoch;
         self.read = position;
         self.note_gap(position, now);
     }
@@ -322,8 +322,8 @@ impl Progress {
         self.is_truncated = true;
         self.truncated_told_at = None;
         self.is_dirty = true;
-        let mark = self.mark_at(position);
-        self.gap = Some(Gap::new(mark, self.gap.take(), now));
+        let cursor = self.cursor_at(position);
+        self.gap = Some(Gap::new(cursor, self.gap.take(), now));
     }
 }
 

@@ -380,7 +380,7 @@ fn a_renewal_has_an_endpoint_tried_again() {
 #[test]
 fn only_occurrences_of_its_groups_reach_a_subscription() {
     let mut rig = Rig::new();
-    let tenant = |name: &str| mcp_listen::scope::Label::new(name).unwrap();
+    let tenant = |name: &str| mcp_listen::scope::Name::new(name).unwrap();
     rig.subscribe(&subscribe(1)).unwrap();
     rig.subscribe(&Subscribe {
         groups: vec![tenant("a")],
@@ -415,7 +415,7 @@ fn a_changed_group_counts_for_what_was_read_before() {
     rig.wake("order.paid");
     rig.respond_all(200);
     rig.begin(&Subscribe {
-        groups: vec![mcp_listen::scope::Label::new("a").unwrap()],
+        groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
         cursor: Some(cursor.into()),
         ..subscribe(2)
     });

@@ -1,7 +1,7 @@
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     events::{
         Draft, EventLog, EventName, Window, cursor,
@@ -136,12 +136,12 @@ impl Rig {
         self.head = 0;
     }
 
-    pub(crate) fn head(&self) -> Mark {
+    pub(crate) fn head(&self) -> Cursor {
         self.mark(self.head)
     }
 
-    pub(crate) fn mark(&self, position: u64) -> Mark {
-        Mark {
+    pub(crate) fn mark(&self, position: u64) -> Cursor {
+        Cursor {
             epoch: self.epoch.into(),
             position: Position(position),
         }

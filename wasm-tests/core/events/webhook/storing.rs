@@ -148,7 +148,7 @@ fn rows_are_read_as_they_were_written() {
     rig.begin(&Subscribe {
         secret: "s\"1".into(),
         arguments: "{\"a\":\"\u{e9}\"}".into(),
-        groups: vec![mcp_listen::scope::Label::new("a").unwrap()],
+        groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
         ..subscribe(1)
     });
     for _ in 0..5 {
