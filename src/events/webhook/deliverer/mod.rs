@@ -4,7 +4,6 @@ mod alarm;
 mod calls;
 mod flights;
 mod granting;
-mod matches;
 mod options;
 mod output;
 mod pages;
@@ -13,7 +12,6 @@ mod round;
 mod settling;
 mod turn;
 
-pub use matches::Matches;
 pub use options::Options;
 pub use output::{MessageKind, Output, Post};
 
@@ -26,7 +24,12 @@ use alloc::{
 
 use crate::{
     clock::Millis,
-    events::{error::EventError, matching::Verdict, name::EventName, page::Page},
+    events::{
+        error::EventError,
+        matching::{Matches, Verdict},
+        name::EventName,
+        page::Page,
+    },
     vocabulary::position::Cursor,
 };
 
@@ -81,8 +84,8 @@ pub struct Counts {
 }
 
 impl<S: Store> Deliverer<S> {
-    /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while it
-    /// is being handled, when that began.
+    /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while
+    /// it is being handled, when that began.
     ///
     /// # Errors
     /// The errors of the store, as for all functions below.
@@ -160,8 +163,8 @@ impl<S: Store> Deliverer<S> {
         Ok(is_live)
     }
 
-    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the bus
-    /// once the outputs are carried out: then the alarm is set.
+    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the
+    /// bus once the outputs are carried out: then the alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_wake(
         &mut self,

@@ -129,8 +129,8 @@ impl Progress {
         self.are_tries_dirty = false;
     }
 
-    /// Returns whether the client has to learn that occurrences were not delivered: an answer may be
-    /// lost, so all those of a minute tell it.
+    /// Returns whether the client has to learn that occurrences were not delivered: an answer may
+    /// be lost, so all those of a minute tell it.
     pub(super) fn tell_truncated(&mut self, now: Millis) -> bool {
         let told_at = self.truncated_told_at.filter(|at| *at + TELLING <= now);
         self.is_dirty |= self.is_truncated;
@@ -225,8 +225,8 @@ impl Progress {
         self.health.decline(failure);
     }
 
-    /// Handles that an occurrence could not be delivered. What fails while the endpoint is down does
-    /// not count.
+    /// Handles that an occurrence could not be delivered. What fails while the endpoint is down
+    /// does not count.
     pub(super) fn fail(&mut self, position: Position, failed: Failed, now: Millis, random: f64) {
         let was_throttled = self.is_throttled();
         let Failed {
@@ -332,5 +332,5 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// How long a client is told that occurrences were not delivered.
+/// Milliseconds for which responses say that occurrences were not delivered.
 const TELLING: Millis = Millis(60_000);
