@@ -29,7 +29,7 @@ pub(crate) struct Settings {
     pub(crate) discovered: Discovered,
     policy: Policy,
     limits: Limits,
-    pub(crate) most_streams: usize,
+    pub(crate) max_streams: usize,
     pub(crate) keep_alive: Duration,
     pub(crate) stall: Duration,
     pub(crate) body_timeout: Duration,
@@ -55,7 +55,7 @@ impl ListenLayer {
                 },
                 policy: Policy::default(),
                 limits: Limits::default(),
-                most_streams: MAX_STREAMS,
+                max_streams: MAX_STREAMS,
                 keep_alive: KEEP_ALIVE,
                 stall: STALL,
                 body_timeout: BODY_TIMEOUT,
@@ -64,7 +64,7 @@ impl ListenLayer {
         }
     }
 
-    /// Names the server in its responses: `serverInfo` as JSON text, such as
+    /// Adds the server's info to its responses: `serverInfo` as JSON text, such as
     /// `{"name":"notes","version":"1.0.0"}`.
     #[must_use]
     pub fn server_info(mut self, json: &str) -> Self {
@@ -73,7 +73,7 @@ impl ListenLayer {
     }
 
     /// Decides what a caller may receive, from the head of its request and the requested filter. It
-    /// is called once, when the stream is opened: use [`Bus::disconnect`] to end the streams of a
+    /// is called once, when the stream opens: use [`Bus::disconnect`] to end the streams of a
     /// caller that loses its access.
     #[must_use]
     pub fn authorize<F, A>(mut self, authorize: F) -> Self
@@ -110,8 +110,8 @@ impl ListenLayer {
     /// Limits how many streams the bus may hold. Default 4,000; a listen request beyond that is
     /// answered with 503.
     #[must_use]
-    pub fn most_streams(mut self, most: usize) -> Self {
-        self.settings.most_streams = most;
+    pub fn most_streams(mut self, max: usize) -> Self {
+        self.settings.max_streams = max;
         self
     }
 

@@ -14,16 +14,15 @@
 //! ```
 //!
 //! [`Bus`] holds the streams of this process: an event is delivered to the streams in this process
-//! only. What a client does not read collapses: at most one notification is pending for each kind
-//! and URI. Requires a tokio runtime with time enabled. `examples/axum` in the repository is a
-//! complete server.
+//! only. Unread notifications collapse: at most one is pending for each kind and URI. Requires a
+//! tokio runtime with time enabled. `examples/axum` in the repository is a complete server.
 
 mod authorize;
 mod body;
+mod body_slot;
 mod bus;
 mod changes;
 mod layer;
-mod outlet;
 mod request;
 mod service;
 mod stream_body;

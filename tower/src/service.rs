@@ -47,14 +47,14 @@ impl<S> Listen<S> {
     }
 }
 
-impl<S, Sent, Given> Service<Request<Sent>> for Listen<S>
+impl<S, RequestBody, ResponseBody> Service<Request<RequestBody>> for Listen<S>
 where
-    S: Service<Request<Sent>, Response = Response<Given>> + Clone + Send + 'static,
+    S: Service<Request<RequestBody>, Response = Response<ResponseBody>> + Clone + Send + 'static,
     S::Future: Send,
-    Sent: http_body::Body<Data = Bytes> + From<Bytes> + Send + 'static,
-    Sent::Error: Send,
+    RequestBody: http_body::Body<Data = Bytes> + From<Bytes> + Send + 'static,
+    RequestBody::Error: Send,
 {
-    type Response = Response<Body<Given>>;
+    type Response = Response<Body<ResponseBody>>;
     type Error = S::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
 
@@ -62,7 +62,7 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<Sent>) -> Self::Future {
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let (service, settings) = (Arc::clone(&self.service), Arc::clone(&self.settings));
         // Call the service that was polled ready, not its clone.
         let next = self.inner.clone();
@@ -75,7 +75,7 @@ where
             let is_readable = may_read(&lines, length, service.limits().body_bytes);
             let mut exchange =
                 Exchange::new(service, parts.method.as_str(), &url, &lines, is_readable);
-            let answer = match settings.evaluate(&mut exchange, parts, body).await {
+            let answer = match settings.outcome(&mut exchange, parts, body).await {
                 Outcome::Answered(answer) => answer.map(Body::own),
                 Outcome::Passed(request) => inner.call(*request).await?.map(Body::inner),
             };
@@ -85,41 +85,41 @@ where
 }
 
 /// The outcome of a request.
-enum Outcome<Sent> {
+enum Outcome<RequestBody> {
     Answered(Box<Response<Own>>),
     /// The request is for the inner service.
-    Passed(Box<Request<Sent>>),
+    Passed(Box<Request<RequestBody>>),
 }
 
 impl Settings {
-    async fn evaluate<Sent>(
+    async fn outcome<RequestBody>(
         &self,
         exchange: &mut Exchange,
         parts: Parts,
-        body: Sent,
-    ) -> Outcome<Sent>
+        body: RequestBody,
+    ) -> Outcome<RequestBody>
     where
-        Sent: http_body::Body<Data = Bytes> + From<Bytes>,
+        RequestBody: http_body::Body<Data = Bytes> + From<Bytes>,
     {
         let mut body = Some(body);
         let answer = loop {
             match exchange.poll() {
-                Step::Body { max_bytes } => {
+                Step::Body { max_bytes: max } => {
                     let read = match body.take() {
-                        Some(body) => self.read(body, max_bytes).await,
+                        Some(body) => self.read(body, max).await,
                         None => Err(Reason::ParseError),
                     };
                     match read {
                         Ok(bytes) => {
                             exchange.handle_body(bytes.to_vec());
-                            body = Some(Sent::from(bytes));
+                            body = Some(RequestBody::from(bytes));
                         }
                         Err(reason) => break refused(&exchange.refuse(reason)),
                     }
                 }
                 // `authorize` identifies the caller, together with its rights.
                 Step::Caller => exchange.handle_caller(None),
-                Step::Listen(accepted) => match self.listening(&accepted, parts).await {
+                Step::Listen(accepted) => match self.open_stream(&accepted, parts).await {
                     Ok(answer) => break answer,
                     Err(reason) => break refused(&exchange.refuse(reason)),
                 },
@@ -137,11 +137,11 @@ impl Settings {
         Outcome::Answered(Box::new(answer))
     }
 
-    async fn read<Sent>(&self, body: Sent, max_bytes: usize) -> Result<Bytes, Reason>
+    async fn read<RequestBody>(&self, body: RequestBody, max: usize) -> Result<Bytes, Reason>
     where
-        Sent: http_body::Body<Data = Bytes>,
+        RequestBody: http_body::Body<Data = Bytes>,
     {
-        match timeout(self.body_timeout, read(body, max_bytes)).await {
+        match timeout(self.body_timeout, read(body, max)).await {
             Ok(Ok(bytes)) => Ok(bytes),
             // The client has disconnected: the response is never read.
             Ok(Err(_)) => Err(Reason::ParseError),
@@ -149,15 +149,19 @@ impl Settings {
         }
     }
 
-    async fn listening(&self, accepted: &Accepted, parts: Parts) -> Result<Response<Own>, Reason> {
+    async fn open_stream(
+        &self,
+        accepted: &Accepted,
+        parts: Parts,
+    ) -> Result<Response<Own>, Reason> {
         let grant = match &self.authorize {
             None => None,
             Some(authorize) => {
-                let asked = authorize(parts, accepted.requested.clone()).await;
-                Some(asked.map_err(Denied::reason)?)
+                let granted = authorize(parts, accepted.requested.clone()).await;
+                Some(granted.map_err(Denied::reason)?)
             }
         };
-        let opened = self.bus.streams.open(self.most_streams, |now| {
+        let opened = self.bus.streams.open(self.max_streams, |now| {
             let allowed = grant.as_ref().map(|grant| &grant.filter);
             let mut stream = accepted.open(&self.discovered, allowed, self.keep_alive, now);
             stream.stall_after(self.stall);
@@ -182,8 +186,8 @@ impl Settings {
 
 /// Whether the body may be read: its length is known and within the limit, or the header fields
 /// claim a listen request.
-fn may_read(lines: &str, length: Option<u64>, max_bytes: usize) -> bool {
-    let is_within = length.is_some_and(|length| (1..=max_bytes as u64).contains(&length));
+fn may_read(lines: &str, length: Option<u64>, max: usize) -> bool {
+    let is_within = length.is_some_and(|length| (1..=max as u64).contains(&length));
     is_within || is_listen_by_header(&Headers::new(lines))
 }
 

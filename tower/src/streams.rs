@@ -20,23 +20,23 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{outlet::Outlet, stream_body::StreamBody};
+use crate::{body_slot::BodySlot, stream_body::StreamBody};
 
-/// The streams of one bus: the core's fan-out, with what the core leaves to its host: a clock, a
-/// timer, and the room of each connection.
+/// The streams of one bus: the core's batch-out, with a clock, a timer, and the slot of each
+/// response body.
 #[derive(Debug)]
 pub(crate) struct Streams {
     /// The origin of the core's times, which are in milliseconds since this instant.
     started: Instant,
     shared: Mutex<Shared>,
-    /// Signals that the next deadline may be earlier than before.
-    planned: Arc<Notify>,
+    /// Signals that the next deadline may have become earlier.
+    rescheduled: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     fanout: Fanout,
-    outlets: BTreeMap<StreamId, Outlet>,
+    slots: BTreeMap<StreamId, BodySlot>,
     is_closing: bool,
     /// The task that handles the deadlines of all streams.
     timer: Option<JoinHandle<()>>,
@@ -56,19 +56,19 @@ impl Default for Streams {
         Self {
             started: Instant::now(),
             shared: Mutex::default(),
-            planned: Arc::default(),
+            rescheduled: Arc::default(),
         }
     }
 }
 
 impl Streams {
-    /// Opens a stream, if fewer than `max_streams` are open.
+    /// Opens a stream, if fewer than `max` are open.
     pub(crate) fn open(
         self: &Arc<Self>,
-        max_streams: usize,
+        max: usize,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamBody, Full> {
-        let id = self.hold(max_streams, |fanout, now| fanout.open(make(now), now))?;
+        let id = self.register(max, |fanout, now| fanout.open(make(now), now))?;
         Ok(StreamBody::new(id, Arc::clone(self)))
     }
 
@@ -77,12 +77,12 @@ impl Streams {
         self: &Arc<Self>,
         make: impl FnOnce(Millis) -> ServerStream,
     ) -> Result<StreamId, Full> {
-        self.hold(usize::MAX, |fanout, now| fanout.open_polled(make(now), now))
+        self.register(usize::MAX, |fanout, now| fanout.open_polled(make(now), now))
     }
 
-    fn hold(
+    fn register(
         self: &Arc<Self>,
-        most: usize,
+        max: usize,
         open: impl FnOnce(&mut Fanout, Millis) -> StreamId,
     ) -> Result<StreamId, Full> {
         let now = self.now();
@@ -90,18 +90,18 @@ impl Streams {
         if shared.is_closing {
             return Err(Full::Closing);
         }
-        if shared.outlets.len() >= most {
+        if shared.slots.len() >= max {
             return Err(Full::TooMany);
         }
         let id = open(&mut shared.fanout, now);
-        // The bus is in this object, so the stream is registered at once.
+        // The bus is in this process, so the stream is attached at once.
         shared.fanout.handle_attached(id, now);
-        shared.outlets.insert(id, Outlet::default());
+        shared.slots.insert(id, BodySlot::default());
         if shared.timer.as_ref().is_none_or(JoinHandle::is_finished) {
-            let keeping = keep_time(Arc::downgrade(self), Arc::clone(&self.planned));
-            shared.timer = Some(tokio::spawn(keeping));
+            let timer = run_timer(Arc::downgrade(self), Arc::clone(&self.rescheduled));
+            shared.timer = Some(tokio::spawn(timer));
         }
-        self.planned.notify_one();
+        self.rescheduled.notify_one();
         Ok(id)
     }
 
@@ -119,7 +119,7 @@ impl Streams {
             }
         };
         shared.write(&batch, now);
-        self.planned.notify_one();
+        self.rescheduled.notify_one();
     }
 
     /// Ends all streams gracefully, and opens no more.
@@ -127,21 +127,21 @@ impl Streams {
         let mut shared = self.lock();
         let Shared {
             fanout,
-            outlets,
+            slots,
             is_closing,
             ..
         } = &mut *shared;
         *is_closing = true;
-        for (id, outlet) in outlets {
+        for (id, slot) in slots {
             fanout.with_stream(*id, |stream| {
                 stream.close();
             });
-            outlet.wake();
+            slot.wake();
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().outlets.len()
+        self.lock().slots.len()
     }
 
     /// Returns the next bytes of a stream, `None` at its end. Without any, `waker` is woken once
@@ -149,20 +149,18 @@ impl Streams {
     pub(crate) fn poll(&self, id: StreamId, waker: &Waker) -> Poll<Option<Bytes>> {
         let now = self.now();
         let mut shared = self.lock();
-        let Shared {
-            fanout, outlets, ..
-        } = &mut *shared;
-        let Some(outlet) = outlets.get_mut(&id) else {
+        let Shared { fanout, slots, .. } = &mut *shared;
+        let Some(slot) = slots.get_mut(&id) else {
             return Poll::Ready(None);
         };
-        if let Some(chunk) = outlet.take() {
+        if let Some(chunk) = slot.take() {
             return Poll::Ready(Some(chunk));
         }
         match fanout.poll(id, now) {
             Some(bytes) => Poll::Ready(Some(bytes.into())),
             None if fanout.stream(id).is_none_or(ServerStream::is_ending) => Poll::Ready(None),
             None => {
-                outlet.wait(waker);
+                slot.wait(waker);
                 Poll::Pending
             }
         }
@@ -173,13 +171,11 @@ impl Streams {
     pub(crate) fn poll_next(&self, id: StreamId, waker: &Waker) -> Poll<Next> {
         let now = self.now();
         let mut shared = self.lock();
-        let Shared {
-            fanout, outlets, ..
-        } = &mut *shared;
-        match (fanout.poll_next(id, now), outlets.get_mut(&id)) {
+        let Shared { fanout, slots, .. } = &mut *shared;
+        match (fanout.poll_next(id, now), slots.get_mut(&id)) {
             (Some(next), _) => Poll::Ready(next),
-            (None, Some(outlet)) if fanout.stream(id).is_some_and(|held| !held.is_ending()) => {
-                outlet.wait(waker);
+            (None, Some(slot)) if fanout.stream(id).is_some_and(|stream| !stream.is_ending()) => {
+                slot.wait(waker);
                 Poll::Pending
             }
             _ => Poll::Ready(Next::End),
@@ -194,7 +190,7 @@ impl Streams {
     /// Removes a stream whose response has ended, or whose client has disconnected.
     pub(crate) fn remove(&self, id: StreamId) {
         let mut shared = self.lock();
-        if shared.outlets.remove(&id).is_some() {
+        if shared.slots.remove(&id).is_some() {
             shared.fanout.remove(id);
         }
     }
@@ -223,23 +219,23 @@ impl Streams {
 impl Drop for Streams {
     fn drop(&mut self) {
         // The timer task then finds that the streams are gone.
-        self.planned.notify_one();
+        self.rescheduled.notify_one();
     }
 }
 
 impl Shared {
-    /// Writes to the streams that have room. For the others the change is pending, at most one for
-    /// each kind and URI.
+    /// Writes to the streams whose slot is free. For the others the change stays pending, at most
+    /// one for each kind and URI.
     fn write(&mut self, batch: &WriteBatch, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.
-        let places = 0..batch.ends.len();
-        let chunks: Vec<_> = places
-            .map(|place| Bytes::copy_from_slice(batch.chunk(place)))
+        let indices = 0..batch.ends.len();
+        let chunks: Vec<_> = indices
+            .map(|index| Bytes::copy_from_slice(batch.chunk(index)))
             .collect();
         let mut missed = Vec::new();
-        for &(id, place) in &batch.writes {
-            match (self.outlets.get_mut(&id), chunks.get(place)) {
-                (Some(outlet), Some(chunk)) if outlet.has_room() => outlet.write(chunk.clone()),
+        for &(id, index) in &batch.writes {
+            match (self.slots.get_mut(&id), chunks.get(index)) {
+                (Some(slot), Some(chunk)) if slot.has_room() => slot.write(chunk.clone()),
                 _ => missed.push(id),
             }
         }
@@ -250,8 +246,8 @@ impl Shared {
 
     fn wake(&mut self, streams: Vec<StreamId>) {
         for id in streams {
-            if let Some(outlet) = self.outlets.get_mut(&id) {
-                outlet.wake();
+            if let Some(slot) = self.slots.get_mut(&id) {
+                slot.wake();
             }
         }
     }
@@ -259,7 +255,7 @@ impl Shared {
 
 /// Handles keep-alives and stalled clients with one timer for all streams, as long as the bus
 /// exists.
-async fn keep_time(streams: Weak<Streams>, planned: Arc<Notify>) {
+async fn run_timer(streams: Weak<Streams>, rescheduled: Arc<Notify>) {
     loop {
         let Some(deadline) = streams.upgrade().map(|streams| streams.deadline()) else {
             return;
@@ -272,7 +268,7 @@ async fn keep_time(streams: Weak<Streams>, planned: Arc<Notify>) {
         };
         tokio::select! {
             () = due => if let Some(streams) = streams.upgrade() { streams.tick() },
-            () = planned.notified() => {}
+            () = rescheduled.notified() => {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The layer in front of a service that echoes the request.
+//! The layer around a service that echoes the request.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,15 +21,15 @@ use tower::{Layer, ServiceExt, service_fn};
 
 type Answer = Response<Body<Full<Bytes>>>;
 
-/// Sends a request through the layer; the service behind it answers 202 with the body that it
+/// Sends a request through the layer; the inner service answers 202 with the body that it
 /// received.
 async fn answer(layer: &ListenLayer, request: Request<Full<Bytes>>) -> Answer {
-    let behind = service_fn(async |request: Request<Full<Bytes>>| {
+    let inner = service_fn(async |request: Request<Full<Bytes>>| {
         let mut answer = Response::new(request.into_body());
         *answer.status_mut() = StatusCode::ACCEPTED;
         Ok::<_, Infallible>(answer)
     });
-    let Ok(answer) = layer.layer(behind).oneshot(request).await;
+    let Ok(answer) = layer.layer(inner).oneshot(request).await;
     answer
 }
 
@@ -57,7 +57,17 @@ fn listen() -> Request<Full<Bytes>> {
 
 fn body(id: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}},"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["note://todo"]}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{
+            "_meta":{{
+                "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities":{{}}
+            }},
+            "notifications":{{
+                "toolsListChanged":true,
+                "promptsListChanged":true,
+                "resourceSubscriptions":["note://todo"]
+            }}
+        }}}}"#
     )
 }
 
@@ -67,7 +77,7 @@ fn todo() -> ServerEvent {
 }
 
 #[tokio::test]
-async fn a_rust_subscriber_receives_the_latest_event_of_each_topic() {
+async fn a_subscriber_in_rust_receives_the_latest_of_each_topic_until_the_bus_is_closed() {
     let bus = Bus::new();
     let filter = SubscriptionFilter {
         tools_list_changed: true,
@@ -115,7 +125,7 @@ async fn text(answer: Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
+async fn a_stream_begins_with_its_acknowledgment_and_receives_what_it_requested() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     assert_eq!(stream.status(), StatusCode::OK);
@@ -127,7 +137,7 @@ async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
     );
     assert!(
         !first.contains("resourcesListChanged"),
-        "not asked for: {first}"
+        "not requested: {first}"
     );
     bus.publish(ServerEvent::ResourcesListChanged);
     bus.publish(todo());
@@ -146,7 +156,7 @@ async fn a_stream_starts_with_its_acknowledgment_and_receives_its_topics() {
 }
 
 #[tokio::test]
-async fn unread_events_collapse() {
+async fn unread_notifications_collapse() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -159,7 +169,7 @@ async fn unread_events_collapse() {
 }
 
 #[tokio::test]
-async fn a_waiting_reader_is_woken() {
+async fn a_pending_read_is_woken() {
     let bus = Bus::new();
     let mut stream = answer(&layer(&bus), listen()).await;
     next(&mut stream).await;
@@ -175,7 +185,7 @@ async fn a_waiting_reader_is_woken() {
 }
 
 #[tokio::test]
-async fn a_closed_bus_ends_its_streams_with_results_and_opens_none() {
+async fn a_closed_bus_ends_its_streams_with_their_results_and_opens_no_more() {
     let bus = Bus::new();
     let layer = layer(&bus).server_info(r#"{"name":"notes","version":"1"}"#);
     let mut stream = answer(&layer, listen()).await;
@@ -196,7 +206,7 @@ async fn a_closed_bus_ends_its_streams_with_results_and_opens_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_sends_keep_alives_and_drops_a_stalled_client() {
+async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
     let bus = Bus::new();
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
     let mut stream = answer(&layer, listen()).await;
@@ -214,7 +224,7 @@ async fn silence_sends_keep_alives_and_drops_a_stalled_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_timer_ends_with_the_last_owner_of_the_bus() {
+async fn the_timer_ends_when_the_bus_is_dropped() {
     let bus = Bus::new();
     let stream = answer(&layer(&bus), listen()).await;
     let alive = tokio::runtime::Handle::current();
@@ -245,7 +255,7 @@ async fn other_requests_reach_the_inner_service_unchanged() {
 }
 
 #[tokio::test]
-async fn a_listen_without_its_header_is_refused() {
+async fn a_listen_request_without_its_method_header_is_rejected() {
     let fields = &FIELDS[..2];
     let refused = answer(&layer(&Bus::new()), post(fields, &body("7"))).await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
@@ -253,7 +263,7 @@ async fn a_listen_without_its_header_is_refused() {
 }
 
 #[tokio::test]
-async fn malformed_listens_and_foreign_origins_and_methods_are_refused() {
+async fn malformed_requests_other_origins_and_other_methods_are_rejected() {
     let layer = layer(&Bus::new());
     let refused = async |request| answer(&layer, request).await.status().as_u16();
     assert_eq!(refused(post(&FIELDS, "{")).await, 400);
@@ -269,7 +279,7 @@ async fn malformed_listens_and_foreign_origins_and_methods_are_refused() {
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_may_listen() {
+async fn pages_of_allowed_origins_may_read_the_response() {
     let allowed = layer(&Bus::new()).allow(&["https://app.example"], Some(&["notes.example"]));
     let layer = allowed.unwrap();
     let origin = ("origin", "https://app.example");
@@ -289,7 +299,7 @@ async fn pages_of_allowed_origins_may_listen() {
 }
 
 #[tokio::test]
-async fn a_caller_receives_its_groups_until_it_is_disconnected() {
+async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
     let bus = Bus::new();
     let ann = Name::new("ann").unwrap();
     let scope = Scope {
@@ -353,7 +363,7 @@ async fn the_number_of_streams_is_limited() {
 }
 
 #[test]
-fn posted_events_are_read() {
+fn events_are_parsed_from_the_json_of_publishers() {
     let posted = events_in(br#"[{"kind":"resource_updated","uri":"note://todo"}]"#);
     assert_eq!(posted.map(|posted| posted.events), Ok(vec![todo()]));
 }

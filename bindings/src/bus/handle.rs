@@ -227,7 +227,7 @@ impl Bus {
     /// Returns the state.
     #[wasm_bindgen(unchecked_return_type = "BusState")]
     pub fn state(&self) -> JsValue {
-        let (deadline, is_settled, is_retired, mark) = match &self.0 {
+        let (deadline, is_settled, is_retired, cursor) = match &self.0 {
             Core::Root(root) => (
                 root.core.poll_timeout(),
                 root.core.is_settled(),
@@ -245,8 +245,8 @@ impl Bus {
             deadline: deadline.map(time),
             is_settled,
             is_retired,
-            epoch: mark.map(|mark| (*mark.epoch).to_owned()),
-            position: mark.map(|mark| number(mark.position)),
+            epoch: cursor.map(|cursor| (*cursor.epoch).to_owned()),
+            position: cursor.map(|cursor| number(cursor.position)),
             attached: self.registry().attached(),
         })
     }

@@ -31,11 +31,11 @@ fn polled(page: Page) -> Value {
 }
 
 fn at(position: u64) -> Value {
-    let mark = Cursor {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(position),
     };
-    cursor::to_text(&mark).into()
+    cursor::to_text(&cursor).into()
 }
 
 fn ids(result: &Value) -> Vec<&str> {

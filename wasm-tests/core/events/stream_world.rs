@@ -76,7 +76,7 @@ impl World {
     pub(crate) fn with(window: Window) -> Self {
         Self {
             log: EventLog::open(MemoryRows::default(), window).unwrap(),
-            head: mark("e", 0),
+            head: cursor("e", 0),
             most: usize::MAX,
             streams: EventStreams::default(),
             asked: Vec::new(),
@@ -86,7 +86,7 @@ impl World {
     /// Begins again with an empty disk.
     pub(crate) fn lose_disk(&mut self, epoch: &str) {
         self.log = EventLog::open(MemoryRows::default(), Window::default()).unwrap();
-        self.head = mark(epoch, 0);
+        self.head = cursor(epoch, 0);
     }
 
     pub(crate) fn position(&self) -> u64 {
@@ -94,7 +94,7 @@ impl World {
     }
 
     pub(crate) fn cursor(&self, position: u64) -> String {
-        cursor::to_text(&mark(&self.head.epoch, position))
+        cursor::to_text(&cursor(&self.head.epoch, position))
     }
 
     /// Publishes without a cue.
@@ -231,7 +231,7 @@ fn short(message: &Value) -> String {
     }
 }
 
-pub(crate) fn mark(epoch: &str, position: u64) -> Cursor {
+pub(crate) fn cursor(epoch: &str, position: u64) -> Cursor {
     Cursor {
         epoch: epoch.into(),
         position: Position(position),

@@ -118,8 +118,8 @@ impl Rig {
         let text = format!("{{\"name\":\"{name}\",\"data\":{data}{rest}}}");
         let draft = Draft::from_json(text.as_bytes()).unwrap();
         self.head += 1;
-        let mark = self.head();
-        self.log.append(&draft, &mark, self.now).unwrap();
+        let cursor = self.head();
+        self.log.append(&draft, &cursor, self.now).unwrap();
         self.head
     }
 
@@ -137,10 +137,10 @@ impl Rig {
     }
 
     pub(crate) fn head(&self) -> Cursor {
-        self.mark(self.head)
+        self.cursor_at(self.head)
     }
 
-    pub(crate) fn mark(&self, position: u64) -> Cursor {
+    pub(crate) fn cursor_at(&self, position: u64) -> Cursor {
         Cursor {
             epoch: self.epoch.into(),
             position: Position(position),
@@ -148,7 +148,7 @@ impl Rig {
     }
 
     pub(crate) fn cursor(&self, position: u64) -> String {
-        cursor::to_text(&self.mark(position))
+        cursor::to_text(&self.cursor_at(position))
     }
 
     /// Lets time pass, with the alarms in it.

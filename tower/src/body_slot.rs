@@ -2,14 +2,14 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-/// The output of one stream: it has room for one chunk while its connection waits for bytes.
+/// The slot for the next chunk of a response body: free while the connection waits for bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Outlet {
+pub(crate) struct BodySlot {
     waiting: Option<Waker>,
     chunk: Option<Bytes>,
 }
 
-impl Outlet {
+impl BodySlot {
     pub(crate) fn has_room(&self) -> bool {
         self.waiting.is_some() && self.chunk.is_none()
     }
