@@ -6,7 +6,8 @@ use crate::{
 };
 
 /// How long a client wishes its subscription to last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Wish {
     /// As long as the server gives by default.
     #[default]
