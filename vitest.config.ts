@@ -8,19 +8,19 @@ const groups: string[] = [];
  * socket for each stream as well.
  */
 const EACH = [
-  'registration',
-  'publish',
-  'healing',
-  'shards',
-  'shard-sessions',
-  'isolates',
-  'ends',
-  'legacy',
-  'every-bus',
+  'streams/registration',
+  'bus/publish',
+  'streams/healing',
+  'bus/shards',
+  'sessions/shards',
+  'streams/isolates',
+  'streams/ends',
+  'sessions/sessions',
+  'bus/promises',
 ];
 const ON_WORKERD = {
   ...{ fileParallelism: true, maxWorkers: 4, testTimeout: 60_000, hookTimeout: 60_000 },
-  globalSetup: 'wasm-tests/host/bundle-fixture.ts',
+  globalSetup: 'wasm-tests/host/fixture/setup.ts',
 };
 
 export default defineConfig({

@@ -6,20 +6,20 @@ import { compare } from './harness/comparison.ts';
 import { type Experiment, OURS } from './harness/experiment.ts';
 import { figure } from './harness/number.ts';
 import { type Outcome, pool } from './harness/outcome.ts';
-import { Progress } from './harness/progress.ts';
+import { Progress } from './harness/terminal/progress.ts';
 import { inProcess, SIZES } from './in-process/experiments.ts';
 import { sizes } from './size/experiments.ts';
 
 /**
- * Compares costs with the committed baselines, one TAP line each; with `--write`, writes the
- * baselines anew.
+ * Compares costs with the committed baselines, one TAP line each. With `--write`, replaces the
+ * baselines by what it measures.
  */
 async function check(): Promise<void> {
   const isWriting = process.argv.includes('--write');
   const baselines = isWriting
     ? {}
     : (JSON.parse(await readFile(FILE, 'utf8')) as Record<string, number>);
-  const outcomes = await measured(baselines);
+  const outcomes = await measure(baselines);
   const figures = CHECKS.map((each) => ({ check: each, figure: checked(each, outcomes) }));
   if (isWriting) {
     const entries = figures.map(({ check: { name }, figure: value }) => [
@@ -37,13 +37,13 @@ async function check(): Promise<void> {
 }
 
 /**
- * Measures each experiment in processes of its own, again in new ones while a check of it does not
- * pass: the rounds of all are put together, and the least of each side counts. Other work makes a
- * round dearer, never cheaper, so that further rounds come closer to what the code costs; code that
- * costs more stays above its baseline however often it is measured.
+ * Measures each experiment in new processes, up to {@link MAX_ATTEMPTS} times while a check of it
+ * fails. The rounds of all attempts are pooled, and the cheapest round of each contender counts.
+ * Other work on the machine makes a round dearer, never cheaper, so more rounds come closer to what
+ * the code costs. Code that costs more stays above its baseline however often it is measured.
  */
-async function measured(baselines: Record<string, number>): Promise<Outcome[]> {
-  const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(wanted);
+async function measure(baselines: Record<string, number>): Promise<Outcome[]> {
+  const all = [...sizes(1), ...inProcess(SIZES.check)].flatMap(reduced);
   const progress = new Progress(all.length * MAX_ATTEMPTS, (text) => process.stdout.write(text));
   const outcomes: Outcome[] = [];
   for (let attempt = 0, left = all; attempt < MAX_ATTEMPTS && left.length > 0; attempt += 1) {
@@ -53,7 +53,7 @@ async function measured(baselines: Record<string, number>): Promise<Outcome[]> {
   return outcomes;
 }
 
-/** Whether all checks of an experiment pass; none does where there are no baselines yet. */
+/** Whether all checks of an experiment pass. A check without a baseline fails. */
 function passes(
   experiment: string,
   outcomes: Outcome[],
@@ -67,10 +67,10 @@ function passes(
 }
 
 /**
- * What a check needs of an experiment, and nothing else: who is compared has the machine for
- * itself.
+ * The experiment with only the contenders that a check compares, so that no other contender uses
+ * the machine meanwhile. Empty if no check names the experiment.
  */
-function wanted(experiment: Experiment): Experiment[] {
+function reduced(experiment: Experiment): Experiment[] {
   const kinds = CHECKS.filter(({ experiment: name }) => name === experiment.name).map(
     ({ kind }) => kind,
   );
@@ -94,15 +94,15 @@ function verdict(
   }
   const passes = is <= baseline * (1 + tolerance);
   const bound = `${figure(is)}, baseline ${figure(baseline)} + ${tolerance * 100} %`;
-  // The baselines follow what has become better, or it could get worse again unseen.
+  // A baseline that is not lowered after an improvement would hide a later regression.
   const advice =
     is < baseline / (1 + tolerance)
-      ? '\n  # far better: write it with `node bench/check.ts --write`'
+      ? '\n  # far below the baseline: run `node bench/check.ts --write`'
       : '';
   return { passes, line: `${passes ? 'ok' : 'not ok'} ${number} - ${name}: ${bound}${advice}` };
 }
 
-/** How often an experiment is measured at most. */
+/** Attempts for each experiment. */
 const MAX_ATTEMPTS = 6;
 const FILE = join(import.meta.dirname, 'baseline.json');
 

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { main } from '../scripts/process/main.mjs';
 import { root } from '../scripts/process/project.mjs';
 import { core } from './core/experiments.ts';
-import { against } from './harness/against.ts';
 import { argumentsOf, type Options } from './harness/arguments.ts';
 import { compare } from './harness/comparison.ts';
 import type { Experiment } from './harness/experiment.ts';
-import { thisMachine } from './harness/machine.ts';
 import type { Outcome } from './harness/outcome.ts';
-import { Progress } from './harness/progress.ts';
-import { judged, loadFrom, merged, save } from './harness/results.ts';
-import { thisRun } from './harness/run.ts';
+import { thisMachine } from './harness/record/machine.ts';
+import { judged, loadFrom, merged, save } from './harness/record/results.ts';
+import { thisRun } from './harness/record/run.ts';
+import { against } from './harness/terminal/against.ts';
+import { Progress } from './harness/terminal/progress.ts';
 import { SIZES as IN_PROCESS, inProcess } from './in-process/experiments.ts';
 import { SIZES as OVER_HTTP, overHttp } from './over-http/experiments.ts';
 import { promiseTable } from './report/promise-table.ts';
@@ -18,8 +18,8 @@ import { report } from './report/report.ts';
 import { sizes } from './size/experiments.ts';
 
 /**
- * Measures what was asked for, prints while it does, and writes results.json, RESULTS.md and the
- * plots.
+ * Runs the experiments that the command line selects, prints their progress, and writes
+ * results.json, RESULTS.md and the plots.
  */
 async function bench(): Promise<void> {
   const options = argumentsOf(process.argv.slice(2));
@@ -49,7 +49,7 @@ async function measure(options: Options, folder: string): Promise<void> {
   for (const experiment of experiments) {
     const run = await thisRun(process.argv.slice(2));
     outcomes.push({ ...(await compare(experiment, progress)), run });
-    // What is measured is kept, whatever ends the run.
+    // A run that is interrupted keeps the experiments that it has finished.
     await save(folder, results());
   }
   process.stdout.write(`\n${promiseTable(results())}`);
@@ -65,7 +65,9 @@ function chosen(all: Experiment[], { only }: Options): Experiment[] {
   const known = new Set(all.flatMap(({ name, proves }) => [name, ...proves]));
   const unknown = only.filter((name) => !known.has(name));
   if (unknown.length > 0)
-    throw new Error(`there is no ${unknown.join(', ')}; there is ${[...known].sort().join(', ')}`);
+    throw new Error(
+      `no experiment or promise is called ${unknown.join(', ')}; there are ${[...known].sort().join(', ')}`,
+    );
   return all.filter(({ name, proves }) => [name, ...proves].some((word) => only.includes(word)));
 }
 

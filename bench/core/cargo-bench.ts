@@ -1,8 +1,8 @@
 import { run } from '../../scripts/process/command.mjs';
 
 /**
- * The median that a benchmark of the crate finds for one size: the second cell of the row that it
- * prints for that.
+ * Runs a benchmark of the crate for one size. Returns the median, the second cell of the row that
+ * the benchmark prints.
  */
 export async function cargoBench(name: string, size: number): Promise<number> {
   const printed = await run('cargo', ['bench', '--quiet', '--bench', name, '--', String(size)]);

@@ -2,7 +2,7 @@ import type { Contender, Experiment, Metric } from '../harness/experiment.ts';
 import { OURS } from '../harness/experiment.ts';
 import { cargoBench } from './cargo-bench.ts';
 
-/** What the core costs natively, where a process around it would hide that. */
+/** Costs of the core alone, run natively: a server around it would hide them. */
 export function core(rounds: number): Experiment[] {
   return [
     {

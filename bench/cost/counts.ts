@@ -1,30 +1,30 @@
-/** What Cloudflare charges for, counted over all objects of a run. */
+/** What Cloudflare bills, summed over all objects of a run. */
 export interface Counts {
-  /** HTTP requests to objects: all of them are upgrades. */
+  /** HTTP requests to objects, all of which are upgrades. */
   upgrades: number;
   /** RPC calls of objects. */
   calls: number;
   /** Incoming WebSocket messages. */
   messages: number;
-  /** Alarms that rang. */
+  /** Alarms that fired. */
   alarms: number;
   rowsRead: number;
-  /** Rows that SQL has written, and one for each alarm that was set. */
+  /** Rows that SQL has written, and one for each setting of an alarm. */
   rowsWritten: number;
-  /** Milliseconds in which handlers ran. */
+  /** Milliseconds that handlers ran. */
   runMs: number;
-  /** Milliseconds for which timers were set that fired. */
+  /** Milliseconds of all timers that fired. */
   timerMs: number;
   /** Times that an object was awake to wait for its disk, or for another object to answer. */
   waits: number;
 }
 
-/** Returns what was counted between two readings, divided by how often it was done. */
+/** Returns the difference of two readings, divided by the number of turns between them. */
 export function each(before: Counts, after: Counts, times: number): Counts {
   return mapped(after, (count, key) => Number(((count - before[key]) / times).toPrecision(4)));
 }
 
-/** Returns each count as `change` makes it. */
+/** Applies `change` to each count. */
 export function mapped(
   counts: Counts,
   change: (count: number, key: keyof Counts) => number,

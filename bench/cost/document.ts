@@ -1,5 +1,5 @@
-import type { Machine } from '../harness/machine.ts';
 import type { Run } from '../harness/outcome.ts';
+import type { Machine } from '../harness/record/machine.ts';
 import type { Counts } from './counts.ts';
 import { type Counted, ISOLATES, SCALE, type Sizes } from './example.ts';
 import {
@@ -13,7 +13,7 @@ import {
   WAIT_MS,
 } from './month.ts';
 
-/** What bench/cost/results.json holds. */
+/** The content of bench/cost/results.json. */
 export interface CostResults {
   run: Run;
   machine: Machine;
@@ -21,40 +21,42 @@ export interface CostResults {
   counted: Counted[];
 }
 
-/** The part of docs/cost.md that follows from what was counted. */
+/** The generated part of docs/cost.md. */
 export function documentOf({ counted, machine, run, sizes }: CostResults): string {
   const { versions } = machine;
-  return `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}: ${sizes.streams} streams of
-${ISOLATES} isolates, a ${SCALE}th of the example, ${sizes.opens} of which leave and are followed by others, and ${sizes.changes} changes of each kind, one a
-second. Each number is for one:
-
-| streams | what happens | upgrades | calls | messages | alarms | rows read | rows written | runs, ms | timers, ms | waits |
-|---|---|---|---|---|---|---|---|---|---|---|
-${counted.flatMap(rowsOf).join('\n')}
-
-A month of the example, computed from these by \`bench/cost/month.ts\`, with ${WAIT_MS} ms for each wait:
-
-| streams | live for | requests | messages | rows written | GB-s | listens | requests | duration | rows | together |
-|---|---|---|---|---|---|---|---|---|---|---|
-${counted.flatMap((each) => AGES.map((age) => monthRow(each, age))).join('\n')}
-
-For comparison, objects that cannot hibernate: five that hold 2,000 streams each cost ${price(aroundTheClock(5))}, one for each client ${price(aroundTheClock(10_000))}.
-`;
+  const months = counted.flatMap((each) => AGES.map((age) => monthRow(each, age)));
+  return [
+    `Counted at commit ${run.commit} on ${machine.date.slice(0, 10)}, workerd ${versions['workerd']}:`,
+    `${sizes.streams} streams in ${ISOLATES} isolates, a ${SCALE}th of the example. ${sizes.opens} of them leave, and others replace them.`,
+    `${sizes.changes} changes of each kind are published, one a second. Each number is for one:`,
+    '',
+    ...table(COUNTS, counted.flatMap(rowsOf)),
+    '',
+    `A month of the example, computed from these by \`bench/cost/month.ts\`, with ${WAIT_MS} ms for each wait:`,
+    '',
+    ...table(MONTH, months),
+    '',
+    `For comparison, objects that cannot hibernate: five that hold 2,000 streams each cost ${price(aroundTheClock(5))}, and`,
+    `one for each client ${price(aroundTheClock(10_000))}.`,
+    '',
+  ].join('\n');
 }
 
-/** The page with this block in place of its former one. */
+/** Replaces the generated part of the page. Throws if the page has no marks for it. */
 export function withBlock(page: string, block: string): string {
   const [before, rest] = page.split(BEGIN);
   const [, after] = (rest ?? '').split(END);
   if (before === undefined || after === undefined)
-    throw new Error('docs/cost.md has no place for what was counted');
+    throw new Error('docs/cost.md has no marks for the generated part');
   return `${before}${BEGIN}\n${block}${END}${after}`;
 }
 
-function rowsOf({ sockets, ...stages }: Counted): string[] {
-  return STAGES.map(
-    ([stage, name]) => `| ${NAMES[sockets]} | ${name} | ${cells(stages[stage]).join(' | ')} |`,
-  );
+function table(head: string[], rows: string[][]): string[] {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+}
+
+function rowsOf({ sockets, ...stages }: Counted): string[][] {
+  return STAGES.map(([stage, name]) => [NAMES[sockets], name, ...cells(stages[stage])]);
 }
 
 function cells(counts: Counts): string[] {
@@ -66,7 +68,7 @@ function cells(counts: Counts): string[] {
   );
 }
 
-function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string {
+function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): string[] {
   const month: Month = { ...EXAMPLE, ageMinutes };
   const counts = monthOf(counted, month);
   const { alarms, calls, messages, rowsWritten, upgrades } = counts;
@@ -74,7 +76,7 @@ function monthRow(counted: Counted, [name, ageMinutes]: [string, number]): strin
   const amounts = [upgrades + calls + alarms, messages, rowsWritten].map(millions);
   const duration = Math.round(gigabyteSeconds(awakeMs(counts))).toLocaleString('en');
   const prices = [bill.listens, bill.requests, bill.duration, bill.rows, bill.together].map(price);
-  return `| ${[NAMES[counted.sockets], name, ...amounts, duration, ...prices].join(' | ')} |`;
+  return [NAMES[counted.sockets], name, ...amounts, duration, ...prices];
 }
 
 function millions(count: number): string {
@@ -87,15 +89,41 @@ function price(dollars: number): string {
 
 const BEGIN = '<!-- counted -->';
 const END = '<!-- /counted -->';
+const COUNTS = [
+  'streams',
+  'what happens',
+  'upgrades',
+  'calls',
+  'messages',
+  'alarms',
+  'rows read',
+  'rows written',
+  'runs, ms',
+  'timers, ms',
+  'waits',
+];
+const MONTH = [
+  'streams',
+  'live for',
+  'requests',
+  'messages',
+  'rows written',
+  'GB-s',
+  'listens',
+  'requests',
+  'duration',
+  'rows',
+  'together',
+];
 const NAMES = { auto: 'share a socket', each: 'a socket each' };
 const AGES: [string, number][] = [
   ['a day', 24 * 60],
   ['15 minutes', 15],
 ];
 const STAGES: [Exclude<keyof Counted, 'sockets'>, string][] = [
-  ['open', 'a stream opens beside those before it'],
-  ['turnover', 'a stream leaves and another one opens'],
-  ['change', 'what all watch changes'],
-  ['ownChange', 'what one stream watches changes'],
+  ['open', 'a stream opens beside the earlier ones'],
+  ['turnover', 'a stream leaves, and another one opens'],
+  ['change', 'a resource changes that all watch'],
+  ['ownChange', 'a resource changes that one stream watches'],
   ['waking', 'the same while the objects hibernate'],
 ];

@@ -1,30 +1,30 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../wasm-tests/host/bundle.ts';
+import { bundleWorker } from '../../wasm-tests/host/bundle.ts';
 import { listenBody } from '../../wasm-tests/host/listen.ts';
-import { resourceUri } from '../frame.ts';
-import { Stream } from '../over-http/stream.ts';
+import { Stream } from '../over-http/client/stream.ts';
+import { resourceUri } from '../requests.ts';
 import { type Counts, each } from './counts.ts';
 
 /** How the streams of an isolate reach the bus. */
 export type Sockets = 'auto' | 'each';
 
-/** What one run has counted. */
+/** The counts of one run. */
 export interface Counted {
   sockets: Sockets;
-  /** A stream opens beside those before it; the sockets of the isolates are counted with it. */
+  /** A stream opens beside those before it, the sockets of the isolates included. */
   open: Counts;
-  /** A stream chosen at random leaves, and another one comes with something else to watch. */
+  /** A random stream leaves, and another one opens that watches a different resource. */
   turnover: Counts;
-  /** What all watch changes, once a second. */
+  /** A resource changes that all streams watch; one change a second. */
   change: Counts;
-  /** What one stream watches changes, once a second. */
+  /** A resource changes that one stream watches; one change a second. */
   ownChange: Counts;
-  /** The same after the objects have hibernated. */
+  /** The same while the objects hibernate. */
   waking: Counts;
 }
 
-/** The streams of the example, a tenth of them, on real workerd. */
+/** A tenth of the streams of the example, on workerd. */
 export class Example {
   readonly #workerd: Workerd;
   readonly #streams: Array<{ stream: Stream; edge: number; uri: string }> = [];
@@ -35,10 +35,10 @@ export class Example {
     this.#workerd = workerd;
   }
 
-  /** Runs the example, and stops what it has started. */
+  /** Runs the example, and stops workerd. */
   static async run(sockets: Sockets, sizes: Sizes): Promise<Counted> {
     const workerd = await startWorkerd({
-      bundle: await bundled('bench/workers/cost'),
+      bundle: await bundleWorker('bench/workers/cost'),
       edges: ISOLATES + 1,
       durableObjects: [{ binding: 'COST_BUS', className: 'CountedBus' }],
       text: { SOCKETS: sockets, EDGES_PER_SHARD: String(sizes.streams / SHARDS) },
@@ -55,7 +55,7 @@ export class Example {
   async #measure({ changes, opens, streams, wakes }: Sizes): Promise<Omit<Counted, 'sockets'>> {
     const open = await this.#each(streams, () => this.#open(this.#opened % ISOLATES));
     const turnover = await this.#each(opens, () => this.#replace());
-    const change = await this.#each(changes, () => this.#publish(EVERYBODYS, SECOND_MS));
+    const change = await this.#each(changes, () => this.#publish(SHARED, SECOND_MS));
     const own = (): string => this.#streams[this.#below(this.#streams.length)]?.uri ?? '';
     const ownChange = await this.#each(changes, () => this.#publish(own(), SECOND_MS));
     const waking = await this.#each(wakes, async () => {
@@ -65,7 +65,7 @@ export class Example {
     return { open, turnover, change, ownChange, waking };
   }
 
-  /** What one of so many turns costs, all that follows from it included. */
+  /** The cost of one turn of `times`, with everything that it causes. */
   async #each(times: number, act: () => Promise<void>): Promise<Counts> {
     const before = await this.#settled();
     for (let time = 0; time < times; time += 1) await act();
@@ -75,10 +75,7 @@ export class Example {
   async #open(edge: number): Promise<void> {
     const uri = resourceUri(this.#opened + 1);
     this.#opened += 1;
-    const body = listenBody(
-      { toolsListChanged: true, resourceSubscriptions: [EVERYBODYS, uri] },
-      '1',
-    );
+    const body = listenBody({ toolsListChanged: true, resourceSubscriptions: [SHARED, uri] }, '1');
     const stream = new Stream(new URL('/mcp', this.#workerd.edges[edge]), body, () => {});
     await stream.acknowledged();
     this.#streams.push({ stream, edge, uri });
@@ -103,7 +100,7 @@ export class Example {
     return (await (await fetch(`${this.#workerd.edges[edge]}/open`)).json()) as number;
   }
 
-  /** The counts once nothing happens any more: an alarm rings after a second. */
+  /** The counts once they no longer change; alarms fire after a second. */
   async #settled(): Promise<Counts> {
     for (let before = ''; ; ) {
       await wait(QUIET_MS);
@@ -113,14 +110,14 @@ export class Example {
     }
   }
 
-  /** A number below `end`, the same in each run. */
+  /** A pseudo-random number below `end`, the same in each run. */
   #below(end: number): number {
     this.#random = (this.#random * 48_271) % 2_147_483_647;
     return this.#random % end;
   }
 }
 
-/** How much of the example is run. */
+/** The size of a run. */
 export interface Sizes {
   streams: number;
   opens: number;
@@ -128,17 +125,15 @@ export interface Sizes {
   wakes: number;
 }
 
-/**
- * The example is run at a tenth of its size: as many shards as at full size, each with a tenth of
- * the streams.
- */
+/** A run has a tenth of the streams of the example, at as many shards. */
 export const SCALE = 10;
 /** Isolates that hold the streams. */
 export const ISOLATES = 4;
-/** Full shards where each stream has a socket: a shard holds 2,000 streams by default. */
+/** Full shards if each stream has a socket: a shard holds 2,000 streams by default. */
 export const SHARDS = 5;
-const EVERYBODYS = resourceUri(0);
+/** The resource that all streams watch. */
+const SHARED = resourceUri(0);
 const SECOND_MS = 1_000;
-/** A Durable Object hibernates after ten seconds. */
+/** A Durable Object hibernates after ten idle seconds. */
 const ASLEEP_MS = 12_000;
 const QUIET_MS = 1_500;

@@ -4,14 +4,14 @@ import { build } from '../../scripts/build/build.mjs';
 import { main } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { setUp } from '../../scripts/setup/setup.mjs';
-import { thisMachine } from '../harness/machine.ts';
-import { thisRun } from '../harness/run.ts';
+import { thisMachine } from '../harness/record/machine.ts';
+import { thisRun } from '../harness/record/run.ts';
 import { type CostResults, documentOf, withBlock } from './document.ts';
 import { Example } from './example.ts';
 
 /**
- * Counts what the example of docs/cost.md asks of objects, and writes results.json and the tables
- * of that page.
+ * Counts the operations of objects in the example of docs/cost.md, and writes results.json and the
+ * tables of that page.
  */
 async function cost(): Promise<void> {
   const isQuick = process.argv.includes('--quick');

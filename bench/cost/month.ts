@@ -3,17 +3,15 @@ import { mapped, sum } from './counts.ts';
 import type { Counted } from './example.ts';
 import { SCALE, SHARDS } from './example.ts';
 
-/** What happens in a month. */
+/** The load of a month. */
 export interface Month {
   /** Streams that are open at any time. */
   streams: number;
-  /** Minutes for which a stream lives. */
+  /** Minutes that a stream lives. */
   ageMinutes: number;
-  /** Changes of what all streams watch. */
+  /** Changes of a resource that all streams watch. */
   changes: number;
-  /**
-   * The part of the month in which nothing changes, so that objects hibernate until a stream comes.
-   */
+  /** The share of the month without changes, in which objects hibernate until a stream opens. */
   quiet: number;
 }
 
@@ -34,7 +32,7 @@ export const EXAMPLE: Month = {
   quiet: 2 / 3,
 };
 
-/** What is counted in a month, made of what was counted for one stream and one change. */
+/** The counts of a month, computed from those of one stream and one change. */
 export function monthOf(
   { change, ownChange, sockets, turnover, waking }: Counted,
   month: Month,
@@ -63,22 +61,22 @@ export function billOf(counts: Counts, month: Month): Bill {
   return { ...bill, together: Object.values(bill).reduce((total, each) => total + each, 0) };
 }
 
-/** Streams that come in a month. */
+/** Streams that open in a month. */
 export function opensOf({ ageMinutes, streams }: Month): number {
   return (streams * SECONDS) / (ageMinutes * 60);
 }
 
-/** Dollars for so many objects that run all the time. */
+/** Dollars for a number of objects that never hibernate. */
 export function aroundTheClock(objects: number): number {
   return dollars(gigabyteSeconds(objects * SECONDS * 1_000), 400_000, 12.5);
 }
 
-/** Milliseconds for which objects are awake. */
+/** Milliseconds that objects are awake. */
 export function awakeMs({ runMs, timerMs, waits }: Counts): number {
   return runMs + timerMs + waits * WAIT_MS;
 }
 
-/** GB-seconds of so many milliseconds at 128 MB. */
+/** GB-seconds of an object with 128 MB. */
 export function gigabyteSeconds(ms: number): number {
   return (ms / 1_000) * 0.128;
 }
@@ -95,17 +93,14 @@ function less(counts: Counts, others: Counts): Counts {
   return mapped(counts, (count, key) => Math.max(count - others[key], 0));
 }
 
-/**
- * What an object does for each stream that it holds is as much as at full size; calls and timers
- * are as many.
- */
+/** Scales what grows with the streams of an object to full size; calls and timers do not. */
 function larger(counts: Counts): Counts {
   return { ...counts, runMs: counts.runMs * SCALE, rowsRead: counts.rowsRead * SCALE };
 }
 
-/** An object that is asked for nothing for so long hibernates; streams come at random. */
+/** Idle seconds after which an object hibernates. */
 const AWAKE_SECONDS = 10;
-/** Objects that streams come to in turn. */
+/** Objects among which streams are spread. */
 const OBJECTS = { auto: 1, each: SHARDS };
 /** A month of 30 days. */
 const SECONDS = 30 * 24 * 3_600;

@@ -1,24 +1,21 @@
 import { parseArgs } from 'node:util';
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface Options {
   size: 'full' | 'quick';
-  /** Experiments by name, or by a promise they are evidence for; all of them without it. */
+  /** Names of experiments, or of promises that they prove. Default: all experiments. */
   only: string[] | undefined;
-  /** Leaves out what the results hold of this very commit: goes on where a run was ended. */
+  /** Skips experiments that have results of this commit: continues an interrupted run. */
   rest: boolean;
-  /** The folder for what is written, relative to the project. */
+  /** The folder for results, RESULTS.md and plots, relative to the project. */
   out: string;
-  /** An earlier results.json to compare ours with. */
+  /** An earlier results.json to compare with. */
   against: string | undefined;
-  /** Writes RESULTS.md and the plots anew, and measures nothing. */
+  /** Writes RESULTS.md and the plots from results.json, and measures nothing. */
   isReportOnly: boolean;
 }
 
-/**
- * What is measured at full size replaces the same experiments where results are committed; the
- * others stay.
- */
+/** Parses the command line. Throws on an unknown option. */
 export function argumentsOf(args: string[]): Options {
   const { values } = parseArgs({
     args,

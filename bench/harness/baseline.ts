@@ -1,25 +1,23 @@
 import { type Metric, OURS } from './experiment.ts';
 import { axisValues, type Outcome, pointOf, quoted } from './outcome.ts';
 
-/**
- * A cost that no time of one machine is part of, and how far it may be above what was committed.
- */
+/** A cost that is comparable between machines, and how far it may exceed its baseline. */
 export interface Check {
   name: string;
   experiment: string;
   metric: string;
   /**
-   * Ours to that of another contender, the highest of ours along the axis to the lowest, or ours as
-   * it is.
+   * The ratio of our figure to that of another contender, the ratio of our highest figure along the
+   * axis to our lowest (`spread`), or our figure (`own`).
    */
   kind: { to: string } | 'spread' | 'own';
-  /** 0.1: a tenth above the baseline is still passed. */
+  /** A share of the baseline: 0.1 passes figures up to a tenth above it. */
   tolerance: number;
 }
 
 /**
- * The figure of a check; undefined where it was not measured. Less is better, and the least round
- * counts: other work on the machine makes a round dearer, never cheaper.
+ * The figure of a check; undefined if it was not measured. Less is better. The cheapest round
+ * counts, because other work on the machine makes a round dearer, never cheaper.
  */
 export function checked(
   { experiment, metric: id, kind }: Check,
@@ -35,21 +33,20 @@ export function checked(
   return ours[0] === undefined || theirs[0] === undefined ? undefined : ours[0] / theirs[0];
 }
 
-/** The least round of a contender at each value of the axis. */
+/** The cheapest round of a contender at each value of the axis. */
 function leastOf(outcome: Outcome, metric: Metric, name: string): number[] {
   const points = axisValues(outcome).map((x) => pointOf(outcome, name, x));
   return points.flatMap((point) => (point === undefined ? [] : [quoted(point, metric).min]));
 }
 
 /**
- * The least that a server can do. Where time is compared it is compared with this and not with the
- * SDK: the SDK's own time differs by half from run to run, and a quarter more of ours would not be
- * seen in that.
+ * The least that a server can do. Checks of time compare with this and not with the SDK: the SDK's
+ * time varies by half from run to run, which would hide a quarter more of ours.
  */
 const LIMIT = 'enqueue only';
 const SDK = 'TypeScript SDK';
 
-/** What the lane compares with the committed baselines. */
+/** The checks of the lane `bench`. */
 export const CHECKS: Check[] = [
   time('dense, few ids', 'dense', { to: LIMIT }),
   time('every id different', 'distinct-ids', { to: LIMIT }),

@@ -1,8 +1,8 @@
 import type { Contender, Entrant, Experiment, Sample } from './experiment.ts';
 import type { Outcome, Point, Standing } from './outcome.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from './terminal/progress.ts';
 
-/** Runs one experiment. An entrant that fails takes no further part; the others go on. */
+/** Runs one experiment. An entrant that fails drops out; the others continue. */
 export async function compare(experiment: Experiment, progress: Progress): Promise<Outcome> {
   const { name, title, proves, axis, metrics, entrants } = experiment;
   const standings = entrants.map(
@@ -26,25 +26,25 @@ async function compareAt(
   x: number,
   { entrants, warmUps, rounds }: Experiment,
   standings: Standing[],
-  tell: (round: number, rounds: number) => void,
+  report: (round: number, rounds: number) => void,
 ): Promise<void> {
   const lanes = entrants.map(
     (entrant, place) => new Lane(entrant, standings[place] as Standing, x),
   );
   try {
-    // One after another: what one does while it starts must not disturb another.
+    // One after another: the start of one entrant must not disturb the others.
     for (const lane of lanes) await lane.enter();
     for (let round = 1 - warmUps; round <= rounds; round += 1) {
-      for (const lane of inTurn(lanes, round)) await lane.round(round > 0);
-      tell(round, rounds);
+      for (const lane of rotated(lanes, round)) await lane.round(round > 0);
+      report(round, rounds);
     }
   } finally {
     for (const lane of lanes) await lane.leave();
   }
 }
 
-/** Every round begins with another one, so that nobody always comes after the same neighbour. */
-function inTurn<T>(all: T[], round: number): T[] {
+/** Rotates the entrants by one each round, so that each of them is first in turn. */
+function rotated<T>(all: T[], round: number): T[] {
   const first = (((round - 1) % all.length) + all.length) % all.length;
   return [...all.slice(first), ...all.slice(0, first)];
 }
@@ -65,7 +65,7 @@ class Lane {
   async enter(): Promise<void> {
     if (this.#standing.failed !== undefined) return;
     this.#standing.points.push(this.#point);
-    await this.#trying(async () => {
+    await this.#attempt(async () => {
       this.#contender = await this.#entrant.enter(this.#point.x);
     });
   }
@@ -73,15 +73,16 @@ class Lane {
   async round(isCounted: boolean): Promise<void> {
     const contender = this.#contender;
     if (contender === undefined || this.#standing.failed !== undefined) return;
-    const sample = await this.#trying(() => contender.round());
+    const sample = await this.#attempt(() => contender.round());
     if (isCounted && sample !== undefined) this.#point.rounds.push(rounded(sample));
   }
 
   async leave(): Promise<void> {
-    await this.#trying(async () => this.#contender?.leave());
+    await this.#attempt(async () => this.#contender?.leave());
   }
 
-  async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
+  /** Runs a step of the entrant; a step that throws takes the entrant out of the experiment. */
+  async #attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {

@@ -1,4 +1,4 @@
-/** One figure that a round yields. */
+/** One figure of a round. */
 export interface Metric {
   /** Its name in a {@link Sample}. */
   id: string;
@@ -7,47 +7,44 @@ export interface Metric {
   better: 'more' | 'less';
 }
 
-/** What one round of one contender yielded: a number for each metric. */
+/** The figures of one round of one contender, by the id of the metric. */
 export type Sample = Record<string, number>;
 
-/** One side of a comparison, running. */
+/** A running contender of a comparison. */
 export interface Contender {
   /** Measures once, and rejects unless every frame arrived. */
   round(): Promise<Sample>;
-  /** Ends it and all it started. */
+  /** Ends the contender and everything that it started. */
   leave(): Promise<void>;
 }
 
-/** One side of a comparison, and how it is started. */
+/** A contender of a comparison, and how it starts. */
 export interface Entrant {
   name: string;
   /** What its measurement includes, in one sentence. */
   includes: string;
-  /** Starts it for one value of the axis (0 where there is no axis), ready for its first round. */
+  /** Starts it for one value of the axis (0 without an axis), ready for its first round. */
   enter(x: number): Promise<Contender>;
 }
 
-/**
- * One comparison: every entrant at every value of the axis, its rounds interleaved with those of
- * the others.
- */
+/** One comparison: every entrant at every value of the axis, with interleaved rounds. */
 export interface Experiment {
-  /** One word; `--only` takes it. */
+  /** A name without spaces, for `--only`. */
   name: string;
-  /** What is done, with its sizes. */
+  /** What a round does, with its sizes. */
   title: string;
-  /** Promises of which it is evidence: `S1` ... */
+  /** The promises that it proves: `S1` ... */
   proves: string[];
-  /** What is varied; without it there is one comparison. */
+  /** What varies; without an axis there is one comparison. */
   axis?: { label: string; values: number[] };
-  /** The first one is the figure that the table shows. */
+  /** The first metric is the figure in the progress line. */
   metrics: [Metric, ...Metric[]];
-  /** Ours stands first: ratios are ours to theirs. */
+  /** Ours is first: ratios are ours to theirs. */
   entrants: Entrant[];
-  /** Rounds that are not counted. */
+  /** Rounds before the counted ones. */
   warmUps: number;
   rounds: number;
 }
 
-/** The name that ratios are taken for. */
+/** The name of our contender, the numerator of ratios. */
 export const OURS = 'mcp-listen';

@@ -1,7 +1,7 @@
 import type { Metric, Sample } from './experiment.ts';
 import { ratios, type Summary, summaryOf } from './statistics.ts';
 
-/** What an experiment yielded, as `results.json` holds it. */
+/** The results of an experiment, as in `results.json`. */
 export interface Outcome {
   name: string;
   title: string;
@@ -9,40 +9,39 @@ export interface Outcome {
   axis?: string;
   metrics: Metric[];
   contenders: Standing[];
-  /** When it was measured, and of what. */
+  /** When, of which commit and by which command it was measured. */
   run?: Run;
 }
 
-/** All contenders of an experiment are measured in one run; experiments may be of several. */
+/** One run of the benchmarks. All contenders of an experiment are of one run. */
 export interface Run {
-  /** When it began. */
+  /** When the run began, as ISO 8601. */
   at: string;
-  /** The commit, with a `+` where files differ from it. */
+  /** The commit, with a `+` if measured files differ from it. */
   commit: string;
-  /** What was asked for. */
   command: string;
-  /** Processes that wanted the processor, as the system's average over the minute before. */
+  /** The load average of the minute before. */
   load: number;
 }
 
-/** What one contender yielded. */
+/** The results of one contender. */
 export interface Standing {
   name: string;
   includes: string;
   /** In the order of the axis. */
   points: Point[];
-  /** Why it was not measured to the end, if it was not. */
+  /** Why it did not finish; absent if it did. */
   failed?: string;
 }
 
-/** What one contender yielded at one value of the axis. */
+/** The results of one contender at one value of the axis. */
 export interface Point {
   x: number;
   /** The raw rounds. */
   rounds: Sample[];
 }
 
-/** Adds the rounds of an outcome to those of the same experiment that are there already. */
+/** Adds the rounds of an outcome to those of the same experiment in `outcomes`. */
 export function pool(outcomes: Outcome[], further: Outcome): void {
   const known = outcomes.find(({ name }) => name === further.name);
   if (known === undefined) {
@@ -59,12 +58,12 @@ export function values(point: Point, metric: Metric): number[] {
   return point.rounds.map((sample) => sample[metric.id] ?? Number.NaN);
 }
 
-/** What is quoted of a point. */
+/** The median, minimum and maximum of a metric at a point. */
 export function quoted(point: Point, metric: Metric): Summary {
   return summaryOf(values(point, metric));
 }
 
-/** Ours to theirs at one value of the axis; undefined where either was not measured. */
+/** The ratio of ours to theirs at one value of the axis; undefined if either was not measured. */
 export function ratioAt(
   outcome: Outcome,
   metric: Metric,
@@ -76,13 +75,13 @@ export function ratioAt(
   return summaryOf(ratios(values(ours, metric), values(theirs, metric)));
 }
 
-/** The point of a contender, if it was measured. */
+/** The point of a contender; undefined if it has no rounds. */
 export function pointOf(outcome: Outcome, name: string, x: number): Point | undefined {
   const standing = outcome.contenders.find((contender) => contender.name === name);
   return standing?.points.find((point) => point.x === x && point.rounds.length > 0);
 }
 
-/** The values of the axis at which anybody was measured. */
+/** The values of the axis, in ascending order. */
 export function axisValues(outcome: Outcome): number[] {
   const all = outcome.contenders.flatMap(({ points }) => points.map(({ x }) => x));
   return [...new Set(all)].sort((one, other) => one - other);

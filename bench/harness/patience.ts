@@ -1,4 +1,7 @@
-/** Waits while less and less is missing; rejects with the complaint when nothing more comes. */
+/**
+ * Waits for `complete`. Rejects with the complaint if `missing` has not changed for
+ * {@link PATIENCE_MS}.
+ */
 export async function patiently(
   complete: Promise<void>,
   missing: () => number,
@@ -19,5 +22,5 @@ export async function patiently(
   }
 }
 
-/** Longer than any disk or any collector of garbage takes. */
+/** Milliseconds without progress; longer than any pause of a disk or the garbage collector. */
 export const PATIENCE_MS = 20_000;

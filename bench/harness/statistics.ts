@@ -1,4 +1,4 @@
-/** What is quoted of several rounds. */
+/** The summary of several rounds. */
 export interface Summary {
   median: number;
   min: number;
@@ -25,8 +25,8 @@ export function quantile(numbers: number[], q: number): number {
 }
 
 /**
- * Ours to theirs, round by round: rounds are interleaved, so a slow moment of the machine meets
- * both.
+ * The ratio of ours to theirs, round by round. Rounds are interleaved, so a slow moment of the
+ * machine affects both.
  */
 export function ratios(ours: number[], theirs: number[]): number[] {
   return ours.slice(0, theirs.length).map((value, round) => value / (theirs[round] ?? Number.NaN));

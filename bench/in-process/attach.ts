@@ -1,31 +1,28 @@
 import type { Contender, Sample } from '../harness/experiment.ts';
-import { Audience } from './audience.ts';
+import type { Server } from '../servers/server.ts';
+import { Readers } from './readers.ts';
 import type { Scenario } from './scenario.ts';
-import type { Server } from './server.ts';
 
-/**
- * Opens further streams beside those of a scenario, and drops them again: what one listen costs
- * among many.
- */
+/** Opens more streams beside those of a scenario and drops them: the cost of one listen. */
 export class Attach implements Contender {
   readonly #server: Server;
-  readonly #held: Audience;
+  readonly #held: Readers;
   readonly #scenario: Scenario;
 
-  private constructor(server: Server, held: Audience, scenario: Scenario) {
+  private constructor(server: Server, held: Readers, scenario: Scenario) {
     this.#server = server;
     this.#held = held;
     this.#scenario = scenario;
   }
 
   static async start(server: Server, scenario: Scenario): Promise<Attach> {
-    return new Attach(server, await Audience.open(server, scenario), scenario);
+    return new Attach(server, await Readers.open(server, scenario), scenario);
   }
 
-  /** From making the request to reading the acknowledgment. */
+  /** Measures from making the request to reading the acknowledgment. */
   async round(): Promise<Sample> {
     const started = performance.now();
-    const further = await Audience.open(this.#server, {
+    const further = await Readers.open(this.#server, {
       ...this.#scenario,
       streams: FURTHER,
       matching: FURTHER,

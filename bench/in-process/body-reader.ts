@@ -1,31 +1,26 @@
-/**
- * Reads one response body as fast as it comes: the same reader, at the same cost, for every
- * contender.
- */
+/** Reads one response body as fast as it comes, at the same cost for every contender. */
 export class BodyReader {
-  /** Bytes since the count was last reset. */
+  /** Bytes since the last reset. */
   bytes = 0;
   last: Uint8Array | undefined;
   isEnded = false;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #arrived: () => void;
 
-  /** @param arrived - called for every chunk. */
+  /** @param arrived - called for each chunk. */
   constructor(body: ReadableStream<Uint8Array>, arrived: () => void) {
     this.#reader = body.getReader();
     this.#arrived = arrived;
     this.#read();
   }
 
-  /**
-   * Begins to count anew, and lets go of what it read: that would count as memory of the stream.
-   */
+  /** Resets the count, and drops the last chunk, which would count as memory of the stream. */
   reset(): void {
     this.bytes = 0;
     this.last = undefined;
   }
 
-  /** Reads no further, as a client that is gone. */
+  /** Cancels the body, as a client does that leaves. */
   cancel(): void {
     void this.#reader.cancel();
   }

@@ -1,12 +1,12 @@
-import { listenFor, listenRequest, resourceUri, subscriptionId } from '../frame.ts';
 import type { Contender, Sample } from '../harness/experiment.ts';
-import { Audience } from './audience.ts';
+import { listenFor, listenRequest, resourceUri, subscriptionId } from '../requests.ts';
+import type { ClosableServer } from '../servers/server.ts';
+import { Readers } from './readers.ts';
 import type { Scenario } from './scenario.ts';
-import type { ClosableServer } from './server.ts';
 
 /**
- * Closes a server gracefully while some of its streams have a change pending that nobody has read.
- * A server is closed once, so each round has one of its own.
+ * Closes a server gracefully while some of its streams have an unread change. A server can be
+ * closed once, so each round starts a new one.
  */
 export class Close implements Contender {
   readonly #start: () => Promise<ClosableServer>;
@@ -20,7 +20,7 @@ export class Close implements Contender {
   async round(): Promise<Sample> {
     const server = await this.#start();
     const { matching, streams } = this.#scenario;
-    const read = await Audience.open(server, {
+    const read = await Readers.open(server, {
       ...this.#scenario,
       streams: streams - matching,
       matching: 0,

@@ -1,10 +1,10 @@
 import type { Entrant, Experiment, Metric } from '../harness/experiment.ts';
 import { OURS } from '../harness/experiment.ts';
-import { ChildContender, FreshContender, type Task } from './child-contender.ts';
+import type { ServerName } from '../servers/servers.ts';
+import { ChildContender, FreshContender, type Task } from './child/contender.ts';
 import type { Scenario } from './scenario.ts';
-import type { ServerName } from './servers.ts';
 
-/** How large the experiments are. */
+/** The sizes of the experiments. */
 export interface Size {
   /** Streams of the comparisons. */
   streams: number;
@@ -13,20 +13,15 @@ export interface Size {
   uris: number[];
   ids: number[];
   percent: number[];
-  /** Streams that hear a targeted event, and how many of these a round of the curve has. */
+  /** Streams that receive a targeted event, and targeted events in a round of the curve. */
   targeted: number;
   targetedEvents: number;
-  /**
-   * Rounds of targeted events that are not counted: what is done once for each is compiled late.
-   */
+  /** Warm-up rounds of targeted events: the runtime compiles the code for each event late. */
   targetedWarmUps: number;
   rounds: number;
 }
 
-/**
- * What results are made of, what shows in a minute that all works, and what a lane compares with
- * its baselines.
- */
+/** `full` for results, `quick` to see that everything runs, `check` for the lane `bench`. */
 export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
   full: {
     streams: 10_000,
@@ -46,8 +41,8 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
     ...{ targeted: 20, targetedEvents: 100, targetedWarmUps: 2 },
     rounds: 3,
   },
-  // As many streams as a core's cache holds: with 4,000 a neighbour on the machine made ours cost
-  // twice as much.
+  // 2,000 streams fit into the cache of a core. With 4,000, other work on the machine doubled our
+  // cost.
   check: {
     ...{ streams: 2_000, manyStreams: [1_000, 10_000], uris: [], ids: [], percent: [] },
     ...{ targeted: 20, targetedEvents: 400, targetedWarmUps: 8 },
@@ -55,7 +50,7 @@ export const SIZES: Record<'full' | 'quick' | 'check', Size> = {
   },
 };
 
-/** Everything that is measured in process. */
+/** All experiments in process. */
 export function inProcess(size: Size): Experiment[] {
   return [...comparisons(size), ...curves(size), ...costs(size)];
 }
@@ -66,17 +61,17 @@ function comparisons({ streams, rounds, targetedWarmUps }: Size): Experiment[] {
   return [
     {
       ...{ name: 'dense', proves: ['S1'], metrics: RATES, warmUps: 3, rounds },
-      title: `every one of ${streams} streams hears every event, ${FEW_IDS} distinct ids`,
+      title: `every one of ${streams} streams receives every event, ${FEW_IDS} distinct ids`,
       entrants: fanOutEntrants(ALL, () => dense),
     },
     {
       ...{ name: 'distinct-ids', proves: ['S2'], metrics: RATES, warmUps: 3, rounds },
-      title: `every one of ${streams} streams hears every event, every id different`,
+      title: `every one of ${streams} streams receives every event, every id different`,
       entrants: fanOutEntrants(ALL, () => ({ ...dense, ids: streams })),
     },
     {
       ...{ name: 'one-percent', proves: ['S3'], metrics: TIMES, warmUps: targetedWarmUps, rounds },
-      title: `${streams / 100} of ${streams} streams hear each event`,
+      title: `${streams / 100} of ${streams} streams receive each event`,
       entrants: fanOutEntrants(ALL, () => targeted),
     },
   ];
@@ -90,13 +85,13 @@ function curves(size: Size): Experiment[] {
   return [
     {
       ...{ ...few, name: 'targeted-by-streams', proves: ['S3'], warmUps },
-      title: `${matching} streams hear each event, more and more others do not`,
+      title: `${matching} streams receive each event, more and more others do not`,
       axis: { label: 'streams', values: manyStreams },
       entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, streams: x, matching, events })),
     },
     {
       ...{ ...few, metrics: RATES, name: 'dense-by-streams', proves: [] },
-      title: 'every stream hears every event',
+      title: 'every stream receives every event',
       axis: { label: 'streams', values: manyStreams },
       entrants: fanOutEntrants(ALL, (x) => ({
         ...scenario,
@@ -107,13 +102,13 @@ function curves(size: Size): Experiment[] {
     },
     {
       ...{ ...few, metrics: RATES, name: 'dense-by-ids', proves: [] },
-      title: `${streams} streams hear every event, more and more distinct ids`,
+      title: `${streams} streams receive every event, more and more distinct ids`,
       axis: { label: 'distinct ids', values: ids },
       entrants: fanOutEntrants(ALL, (x) => ({ ...scenario, ids: x })),
     },
     {
       ...{ ...few, metrics: RATES, name: 'dense-by-uris', proves: [] },
-      title: '1000 streams hear every event, each watches more and more URIs',
+      title: '1000 streams receive every event, each watches more and more URIs',
       axis: { label: 'URIs a stream', values: uris },
       entrants: fanOutEntrants(ALL, (x) => ({
         ...scenario,
@@ -125,7 +120,7 @@ function curves(size: Size): Experiment[] {
     },
     {
       ...{ ...few, name: 'by-matching', proves: [] },
-      title: `more and more of ${streams} streams hear each event`,
+      title: `more and more of ${streams} streams receive each event`,
       axis: { label: '% of the streams', values: percent },
       entrants: fanOutEntrants(ALL, (x) => ({
         ...scenario,
@@ -147,7 +142,7 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
         warmUps: 0,
         rounds: Math.ceil(rounds / 3),
       },
-      title: `${streams} idle streams, each read by somebody`,
+      title: `${streams} idle streams, each with a reader`,
       entrants: ALL.map((name) => entrant('heap', name, () => idle)),
     },
     {
@@ -158,7 +153,7 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
         warmUps: 2,
         rounds: Math.min(rounds, 5),
       },
-      title: '500 further streams are opened beside more and more others',
+      title: '500 more streams are opened beside more and more others',
       axis: { label: 'streams', values: manyStreams },
       entrants: PEERS.map((name) =>
         entrant('attach', name, (x) => ({ ...idle, streams: x, matching: x })),
@@ -172,7 +167,7 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
         warmUps: 2,
         rounds: Math.min(rounds, 5),
       },
-      title: '500 further streams are opened beside 500 others, each with more and more URIs',
+      title: '500 more streams are opened beside 500 others, each with more and more URIs',
       axis: { label: 'URIs a stream', values: uris },
       entrants: PEERS.map((name) =>
         entrant('attach', name, (x) => ({ ...idle, streams: 500, matching: 500, uris: x })),
@@ -187,7 +182,7 @@ function costs({ streams, manyStreams, uris, percent, rounds }: Size): Experimen
         rounds: Math.min(rounds, 5),
       },
       title:
-        '1000 streams are closed, more and more of which have a change pending that nobody reads',
+        '1000 streams are closed, of which more and more have a pending change that is not read',
       axis: { label: '% of the streams', values: percent },
       entrants: PEERS.map((name) =>
         entrant('close', name, (x) => ({ ...idle, streams: 1_000, matching: 10 * x })),
@@ -216,7 +211,7 @@ function entrant(
   };
 }
 
-/** As many as there are clients in use that begin to count somewhere else. */
+/** Distinct ids of a dense fan-out: each of the common clients begins with another id. */
 const FEW_IDS = 4;
 
 const ALL: ServerName[] = ['listen', 'sdk', 'enqueue'];
@@ -236,7 +231,7 @@ const CONTENDERS: Record<ServerName, { name: string; includes: string }> = {
   enqueue: {
     name: 'enqueue only',
     includes:
-      'the limit: a frame encoded beforehand is enqueued on the body of each response that is to have it, and nothing else is done',
+      'the limit: a frame encoded beforehand is enqueued on the body of each matching stream, and nothing else is done',
   },
 };
 

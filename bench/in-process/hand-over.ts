@@ -5,8 +5,8 @@
 export type HandOver = 'on return' | 'on resolve';
 
 /**
- * Watches one publish, without a clock: what it has not handed over by then, the clock of a publish
- * would miss. Rejects when frames are still missing once the publish says that it is done.
+ * Counts the frames that one publish enqueues, so that the measured time of a publish includes all
+ * of them. Rejects if frames are missing once the publish has resolved.
  */
 export async function handOverOf(publish: () => unknown, frames: number): Promise<HandOver> {
   let handedOver = 0;

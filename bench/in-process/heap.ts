@@ -1,19 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Contender, Sample } from '../harness/experiment.ts';
-import { Audience } from './audience.ts';
+import type { Server } from '../servers/server.ts';
+import { wasmBytes } from './child/wasm-memory.ts';
+import { Readers } from './readers.ts';
 import type { Scenario } from './scenario.ts';
-import type { Server } from './server.ts';
-import { wasmBytes } from './wasm-memory.ts';
 
 /**
- * What idle streams keep in memory, each with the reader that waits for it: JavaScript's heap,
- * buffers, and all of WebAssembly's memory. Every round is a process of its own, so nothing is left
- * of an earlier one.
+ * The memory of idle streams with their readers: JavaScript's heap, buffers, and all memory of
+ * WebAssembly. Each round runs in a new process.
  */
 export class Heap implements Contender {
   readonly #server: Server;
   readonly #scenario: Scenario;
-  #audience: Audience | undefined;
+  #readers: Readers | undefined;
 
   constructor(server: Server, scenario: Scenario) {
     this.#server = server;
@@ -21,16 +20,16 @@ export class Heap implements Contender {
   }
 
   async round(): Promise<Sample> {
-    // What the first streams load or grow once is no stream's.
-    const first = await Audience.open(this.#server, {
+    // The first streams load code and grow memory that all streams share.
+    const first = await Readers.open(this.#server, {
       ...this.#scenario,
       streams: FIRST,
       matching: FIRST,
     });
     const before = await used();
-    this.#audience = await Audience.open(this.#server, this.#scenario);
+    this.#readers = await Readers.open(this.#server, this.#scenario);
     const after = await used();
-    this.#audience.verify(0);
+    this.#readers.verify(0);
     first.leave();
     return {
       heap: (after.heap - before.heap) / this.#scenario.streams,
@@ -39,7 +38,7 @@ export class Heap implements Contender {
   }
 
   async leave(): Promise<void> {
-    this.#audience?.leave();
+    this.#readers?.leave();
   }
 }
 

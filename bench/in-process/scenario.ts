@@ -1,27 +1,24 @@
-import { listenFor, resourceUri, subscriptionId } from '../frame.ts';
+import { listenFor, resourceUri, subscriptionId } from '../requests.ts';
 
-/** Who listens to what, and how much is published. */
+/** The streams of an experiment, and the events of its rounds. */
 export interface Scenario {
   streams: number;
-  /** Distinct ids among the streams' listen requests. */
+  /** Distinct ids of the listen requests. */
   ids: number;
   /** Resources that each stream watches. */
   uris: number;
-  /**
-   * How many of the streams watch the resources that are published; the others watch resources of
-   * their own.
-   */
+  /** Streams that watch the published resources; each other stream watches different ones. */
   matching: number;
-  /** Events of one round, published one after another, each once everybody has the one before. */
+  /** Events of one round; each is published once every reader has the one before. */
   events: number;
 }
 
-/** The resource of an event: all that the matching streams watch, in turn. */
+/** The resource of an event: those that the matching streams watch, in turn. */
 export function eventUri({ uris }: Scenario, event: number): string {
   return resourceUri(event % uris);
 }
 
-/** Whether a stream hears the events; the matching streams are spread evenly. */
+/** Whether a stream receives the events; the matching streams are spread evenly. */
 export function matches({ streams, matching }: Scenario, stream: number): boolean {
   return (
     Math.floor(((stream + 1) * matching) / streams) > Math.floor((stream * matching) / streams)

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs';
 import type { Contender, Entrant } from '../harness/experiment.ts';
 import { OURS } from '../harness/experiment.ts';
-import type { LoadServer } from './load-server.ts';
-import { nodeServer } from './node-servers.ts';
-import { pythonServer } from './python-server.ts';
-import { workerdServer } from './workerd-servers.ts';
+import { nodeServer } from './servers/node.ts';
+import { pythonServer } from './servers/python.ts';
+import type { LoadServer } from './servers/server.ts';
+import { workerdServer } from './servers/workerd.ts';
 
-/** A server, what measuring it includes, and how it is started. */
+/** A server, what its measurement includes, and how it starts. */
 export interface Candidate {
   name: string;
   includes: string;
   start: (x: number) => Promise<LoadServer>;
 }
 
-/** Candidates, measured alike; the server of one that cannot be measured is ended. */
+/** Makes entrants of candidates. The server of a candidate that cannot be measured is stopped. */
 export function entrants(
   candidates: Candidate[],
   measure: (server: LoadServer, x: number) => Promise<Contender>,
@@ -33,7 +33,7 @@ export function entrants(
   }));
 }
 
-/** Linux has it. */
+/** A file system in memory, on Linux. */
 const MEMORY_DISK = '/dev/shm';
 
 const ON_WORKERD: Candidate = {
@@ -42,9 +42,7 @@ const ON_WORKERD: Candidate = {
     'publish in one isolate, the bus with its log on disk in another, match, a WebSocket an isolate, the edge with its streams in a third, HTTP',
   start: () => workerdServer('listen'),
 };
-/**
- * Tells what the disk costs: the same, but what the bus has logged would not outlive the machine.
- */
+/** Shows the cost of the disk: the same server with the log of the bus in memory. */
 const IN_MEMORY: Candidate = {
   name: `${OURS}, log in memory`,
   includes:
@@ -97,26 +95,23 @@ export const PROCESSES: Candidate[] = [
   },
 ];
 
-/** What has its streams in four isolates; the SDK can have them in one alone. */
+/** Servers with streams in four isolates; the SDK delivers within one isolate only. */
 export const IN_FOUR: Candidate[] = [
   { ...ON_WORKERD, start: () => workerdServer('listen', { isolates: 4 }) },
   { ...SHARED_RELAY, start: () => workerdServer('relay', { isolates: 4 }) },
 ];
-/** Ours where the bus answers no connection. */
+/** Ours with a bus that answers no connection. */
 export const AWAY: Candidate[] = [
   { ...ON_WORKERD, start: () => workerdServer('listen', { isAway: true }) },
 ];
-/** Ours, on which an object is called that does nothing. */
+/** A Worker that calls an empty method of an object. */
 export const TRIP: Candidate = {
   name: 'a round trip to an object',
   includes: 'a call from a Worker to an object that does nothing, and its answer; no HTTP',
   start: () => workerdServer('listen'),
 };
 
-/**
- * Ours with a socket for each stream, whose bus object holds so many and no more: beyond them it
- * opens shards.
- */
+/** Ours with a socket for each stream and a bounded bus object, which opens shards beyond that. */
 export function sharded(edgesPerShard: (shards: number) => number): Candidate[] {
   const start = async (shards: number): Promise<LoadServer> =>
     workerdServer('listen', { edgesPerShard: edgesPerShard(shards), sockets: 'each' });

@@ -1,6 +1,4 @@
 import type { Contender, Entrant, Experiment, Metric } from '../harness/experiment.ts';
-import { Acknowledging } from './acknowledging.ts';
-import { Burst } from './burst.ts';
 import {
   ALONE,
   AWAY,
@@ -14,36 +12,36 @@ import {
   WORKERS,
   WORKERS_AND_MEMORY,
 } from './candidates.ts';
-import { Delivery } from './delivery.ts';
 import { freshly } from './freshly.ts';
-import { Healing } from './healing.ts';
-import { Latency } from './latency.ts';
-import type { LoadServer } from './load-server.ts';
-import { Opening } from './opening.ts';
-import { Refusing } from './refusing.ts';
-import { Residence } from './residence.ts';
-import { RoundTrip } from './round-trip.ts';
-import { Waking } from './waking.ts';
+import { Acknowledging } from './measures/acknowledging.ts';
+import { Burst } from './measures/burst.ts';
+import { Delivery } from './measures/delivery.ts';
+import { Healing } from './measures/healing.ts';
+import { Latency } from './measures/latency.ts';
+import { Opening } from './measures/opening.ts';
+import { Refusing } from './measures/refusing.ts';
+import { Residence } from './measures/residence.ts';
+import { RoundTrip } from './measures/round-trip.ts';
+import { Waking } from './measures/waking.ts';
+import type { LoadServer } from './servers/server.ts';
 import { withShards } from './with-shards.ts';
 
-/** How large the experiments are. */
+/** The sizes of the experiments. */
 export interface Size {
   streams: number;
   /** Values of the axes of the curves. */
   manyStreams: number[];
   uris: number[];
   shards: number[];
-  /**
-   * Publishes of one round of latencies: with less than a hundred the 99th of them is the slowest.
-   * Of the curves they are fewer.
-   */
+  /** Publishes of one round of latencies; of fewer than 100, the 99th percentile is the slowest. */
   publishes: number;
+  /** The same, for curves. */
   fewPublishes: number;
   burst: { streams: number; requests: number };
   rounds: number;
 }
 
-/** What results are made of, and what shows in minutes that all works. */
+/** `full` for results, `quick` to see within minutes that everything runs. */
 export const SIZES: Record<'full' | 'quick', Size> = {
   full: {
     streams: 1_000,
@@ -65,7 +63,7 @@ export const SIZES: Record<'full' | 'quick', Size> = {
   },
 };
 
-/** Everything that is measured over the network. */
+/** All experiments over the network. */
 export function overHttp(size: Size): Experiment[] {
   return [
     ...comparisons(size),
@@ -130,7 +128,7 @@ function comparisons({ streams, publishes, burst, rounds }: Size): Experiment[] 
   ];
 }
 
-/** How long it takes to be subscribed. */
+/** The time until a stream is subscribed. */
 function opens({ streams, rounds }: Size): Experiment[] {
   const ack = { proves: ['S8'], metrics: [ACK, P99] as [Metric, Metric], warmUps: 1, rounds };
   return [
@@ -148,12 +146,12 @@ function opens({ streams, rounds }: Size): Experiment[] {
     {
       ...{ ...ack, name: 'ack-followed' },
       title:
-        'from a connection to the acknowledgment of a topic that another stream of the isolate follows, on workerd',
+        'from a connection to the acknowledgment, of a topic that another stream of the isolate follows, on workerd',
       entrants: entrants(PEERS, (server) => Acknowledging.start(server, 'followed')),
     },
     {
       ...{ ...ack, name: 'ack-new', metrics: [ACK] },
-      title: 'the same of a topic that no other stream follows',
+      title: 'the same, of a topic that no other stream follows',
       entrants: [
         ...entrants(PEERS, (server) => Acknowledging.start(server, 'new')),
         ...entrants([TRIP], async (server) => new RoundTrip(server)),
@@ -161,7 +159,7 @@ function opens({ streams, rounds }: Size): Experiment[] {
     },
     {
       ...{ name: 'ack-away', proves: ['S8'], metrics: [REFUSED], warmUps: 0, rounds: 3 },
-      title: 'until a stream is refused whose bus answers no connection, on workerd',
+      title: 'until a stream is refused because its bus does not answer, on workerd',
       entrants: entrants(AWAY, async (server) => new Refusing(server)),
     },
   ];
@@ -225,7 +223,7 @@ function growth({ manyStreams, fewPublishes: publishes, streams, rounds }: Size)
   ];
 }
 
-/** What it costs to come back: from hibernation, and from a loss of the bus. */
+/** The cost of waking from hibernation, and of recovering from a reset of the bus. */
 function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   const few = { proves: [], rounds: Math.min(rounds, 3), warmUps: 0 };
   const byStreams = { axis: { label: 'streams', values: manyStreams } };
@@ -269,8 +267,8 @@ function recovery({ manyStreams, streams, uris, rounds }: Size): Experiment[] {
   ];
 }
 
-/** Shards stay that streams have left: what opens them is measured on a new bus each time. */
-function anew(entrant: Entrant): Entrant {
+/** Starts the server of an entrant for each round: shards remain after their streams have left. */
+function restarted(entrant: Entrant): Entrant {
   return { ...entrant, enter: async (x) => freshly(() => entrant.enter(x)) };
 }
 
@@ -291,7 +289,7 @@ function shards({ streams, shards: values, fewPublishes: publishes, rounds }: Si
     {
       ...{ ...few, name: 'open-by-shards', metrics: [OPEN, CPU_STREAM], warmUps: 1 },
       title: `${streams} streams are opened, and fill more and more shards on workerd`,
-      entrants: held((server) => Opening.start(server, 0, streams)).map(anew),
+      entrants: held((server) => Opening.start(server, 0, streams)).map(restarted),
     },
     {
       ...{ ...few, name: 'wake-by-shards', metrics: [WAKE, COLD], warmUps: 0 },
@@ -347,4 +345,4 @@ const BEYOND: Metric = {
 const RESIDENT: Metric = { id: 'resident', title: 'resident', unit: 'KiB/stream', better: 'less' };
 const WAKE: Metric = { id: 'wake', title: 'the wake alone', unit: 'ms', better: 'less' };
 const COLD: Metric = { id: 'cold', title: 'publish that wakes', unit: 'ms', better: 'less' };
-const HEAL: Metric = { id: 'heal', title: 'until all hear again', unit: 'ms', better: 'less' };
+const HEAL: Metric = { id: 'heal', title: 'until all receive again', unit: 'ms', better: 'less' };

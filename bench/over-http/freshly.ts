@@ -1,6 +1,6 @@
 import type { Contender } from '../harness/experiment.ts';
 
-/** A contender that begins anew for each round. */
+/** A contender that starts again for each round. */
 export function freshly(begin: () => Promise<Contender>): Contender {
   return {
     async round() {

@@ -1,9 +1,7 @@
 import type { Contender } from '../harness/experiment.ts';
-import type { LoadServer } from './load-server.ts';
+import type { LoadServer } from './servers/server.ts';
 
-/**
- * A contender that counts only where its bus has just so many shards; one object alone has none.
- */
+/** A contender whose rounds fail unless its bus has `count` shards; 1 stands for no shards. */
 export async function withShards(
   server: LoadServer,
   count: number,

@@ -1,5 +1,4 @@
 import type { Metric } from '../harness/experiment.ts';
-import type { Machine } from '../harness/machine.ts';
 import { figure } from '../harness/number.ts';
 import {
   axisValues,
@@ -10,17 +9,18 @@ import {
   ratioAt,
   type Standing,
 } from '../harness/outcome.ts';
-import type { ConditionVerdict, Verdict } from '../harness/promises.ts';
-import type { Results } from '../harness/results.ts';
+import type { ConditionVerdict, Verdict } from '../harness/promises/verdicts.ts';
+import type { Machine } from '../harness/record/machine.ts';
+import type { Results } from '../harness/record/results.ts';
 import { exponent } from '../harness/statistics.ts';
 import { plotsOf } from './plots.ts';
 
-/** RESULTS.md. */
+/** Returns the text of RESULTS.md. */
 export function documentOf({ verdicts, size, machine, experiments }: Results): string {
   const note =
     size === 'quick' ? '\n**Quick sizes: these figures only show that everything runs.**\n' : '';
   return [
-    `# Results\n\n${INTRODUCTION}\n${note}`,
+    `# Results\n\n${wrapped(INTRODUCTION)}\n${note}`,
     `${machineOf(machine)}\n`,
     `## Promises\n\n${promiseRows(verdicts)}\n`,
     ...experiments.map(sectionOf),
@@ -38,7 +38,12 @@ function machineOf({
   fsyncMs,
 }: Machine): string {
   const others = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-  return `${date.slice(0, 10)}, ${cpu}, ${cores} cores, ${memoryGb} GB, Linux ${kernel}, Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`;
+  return wrapped(
+    [
+      `${date.slice(0, 10)}, ${cpu}, ${cores} cores, ${memoryGb} GB, Linux ${kernel},`,
+      `Node ${node}, ${others.join(', ')}. A small write is on the disk after ${figure(fsyncMs)} ms.`,
+    ].join(' '),
+  );
 }
 
 function promiseRows(verdicts: Record<string, Verdict>): string {
@@ -61,11 +66,11 @@ function sectionOf(outcome: Outcome): string {
   const evidence = proves.length > 0 ? ` (${proves.join(', ')})` : '';
   const plots = plotsOf(outcome).map(({ file }) => `![${name}](plots/${file})`);
   return [
-    `## ${name}${evidence}\n\n${title[0]?.toUpperCase()}${title.slice(1)}.\n`,
-    ...contenders.map(
-      (standing) => `- ${standing.name}: ${standing.includes}.${failureOf(standing)}`,
+    `## ${name}${evidence}\n\n${wrapped(`${title[0]?.toUpperCase()}${title.slice(1)}.`)}\n`,
+    ...contenders.map((standing) =>
+      wrapped(`- ${standing.name}: ${standing.includes}.${failureOf(standing)}`, '  '),
     ),
-    ...(run === undefined ? [] : [`\n${runOf(run)}`]),
+    ...(run === undefined ? [] : [`\n${wrapped(runOf(run))}`]),
     `\n${figures(outcome)}`,
     ...plots.map((plot) => `${plot}\n`),
   ].join('\n');
@@ -113,7 +118,7 @@ function comparison(outcome: Outcome, metric: Metric): string {
   );
 }
 
-/** Medians with minimum and maximum along the axis, and how each grows. */
+/** A table of medians with minimum and maximum along the axis, and the exponent of each row. */
 function curve(outcome: Outcome, metric: Metric, axis: string): string {
   const xs = axisValues(outcome);
   const rows = outcome.contenders.map(({ name }) => {
@@ -141,7 +146,25 @@ function markdown(head: string[], rows: string[][]): string {
   return `${[head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`;
 }
 
-const INTRODUCTION = `Written by \`npm run bench\` from \`results.json\`, which holds all rounds. All contenders of an experiment run in one go on one machine,
-their rounds interleaved; figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs. An exponent of 0 says that
-a figure does not grow along the axis, 1 that it grows in proportion. Each experiment says when it was run and on which commit: later ones may have changed
-its figures, and figures of different commits are not to be compared. [README.md](README.md) says how things are measured.`;
+/** Breaks a paragraph into lines of at most 120 columns, each but the first after an indent. */
+function wrapped(text: string, indent = ''): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line === undefined) lines.push(word);
+    else if (line.length + 1 + word.length <= 120) lines.splice(-1, 1, `${line} ${word}`);
+    else lines.push(indent + word);
+  }
+  return lines.join('\n');
+}
+
+const INTRODUCTION = [
+  '`npm run bench` writes this page from `results.json`, which has all rounds.',
+  'All contenders of an experiment run at the same time on one machine, with interleaved rounds.',
+  'Figures are medians, with minimum and maximum. Ratios are taken round by round, ours to theirs.',
+  'An exponent of 0 says that a figure does not grow along the axis,',
+  '1 that it grows in proportion. Each experiment names its time and its commit.',
+  'Later commits may have changed the figures,',
+  'and figures of different commits are not comparable.',
+  '[README.md](README.md) describes the measurements.',
+].join(' ');

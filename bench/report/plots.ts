@@ -10,7 +10,7 @@ export interface Plot {
   svg: string;
 }
 
-/** The plots of an outcome, one for each metric that anybody was measured by. */
+/** The plots of an outcome, one for each metric with figures. */
 export function plotsOf(outcome: Outcome): Plot[] {
   return outcome.metrics.flatMap((metric) => {
     const svg =
@@ -24,7 +24,7 @@ function bars({ title, contenders, ...outcome }: Outcome, metric: Metric): strin
     const point = pointOf({ title, contenders, ...outcome }, name, 0);
     return point === undefined ? [] : [{ name, ...quoted(point, metric) }];
   });
-  // One figure alone is said in the table.
+  // The table shows a single figure.
   return measured.length < 2
     ? undefined
     : barPlot({ title: `${title}: ${metric.title}`, unit: metric.unit, bars: measured });
@@ -38,7 +38,7 @@ function lines({ title, contenders }: Outcome, metric: Metric, axis: string): st
     : linePlot({ title, x: axis, y: `${metric.title}, ${metric.unit}`, lines: drawn });
 }
 
-/** The name says how the figure grows. */
+/** The line of a contender, with its exponent in the name. */
 function lineOf({ name, points: all }: Standing, metric: Metric): Line {
   const measured = all.filter(({ rounds }) => rounds.length > 0);
   const points = measured.map((point) => ({ x: point.x, ...quoted(point, metric) }));

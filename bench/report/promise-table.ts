@@ -1,8 +1,8 @@
 import { figure } from '../harness/number.ts';
-import { aligned } from '../harness/progress.ts';
-import type { Results } from '../harness/results.ts';
+import type { Results } from '../harness/record/results.ts';
+import { aligned } from '../harness/terminal/progress.ts';
 
-/** The verdicts as a terminal shows them. */
+/** The verdicts as a table for a terminal. */
 export function promiseTable({ verdicts }: Results): string {
   const rows = Object.entries(verdicts).flatMap(([id, { conditions }]) =>
     conditions.map(({ what, holds, value, min, max, unit, bound, goal }, place) => [

@@ -1,10 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { load } from '../harness/results.ts';
+import { load } from '../harness/record/results.ts';
 import { documentOf } from './document.ts';
 import { plotsOf } from './plots.ts';
 
-/** Makes RESULTS.md and the plots of a folder from its results.json, and from nothing else. */
+/** Writes RESULTS.md and the plots of a folder from its results.json. */
 export async function report(folder: string): Promise<void> {
   const results = await load(join(folder, 'results.json'));
   const plots = join(folder, 'plots');

@@ -1,10 +1,10 @@
-/** From figures to places along an axis of an image. */
+/** Maps figures to places along an axis of an image. */
 export interface Scale {
   place(value: number): number;
   ticks: number[];
 }
 
-/** A logarithmic scale where figures span a decade and none is 0, a linear one from 0 elsewhere. */
+/** A logarithmic scale if figures span a decade and none is 0, otherwise a linear one from 0. */
 export function scaleOf(values: number[], from: number, to: number): Scale {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return low > 0 && high / low >= 10 ? logarithmic(low, high, from, to) : linear(high, from, to);

@@ -1,4 +1,4 @@
-/** One element of an SVG image, with its attributes; its content is markup already. */
+/** One element of an SVG image, with its attributes; `content` is markup. */
 export function element(
   name: string,
   attributes: Record<string, string | number>,
@@ -15,10 +15,7 @@ export function label(text: string, attributes: Record<string, string | number>)
   return element('text', { 'font-size': 12, fill: '#333', ...attributes }, escaped(text));
 }
 
-/**
- * A whole image on white: readers of a README may have a dark page. The title is what it shows, for
- * whoever cannot see it.
- */
+/** A whole image on a white background, for dark pages too. The title describes it. */
 export function image(title: string, width: number, height: number, content: string[]): string {
   const attributes = {
     xmlns: 'http://www.w3.org/2000/svg',
@@ -26,11 +23,16 @@ export function image(title: string, width: number, height: number, content: str
     width,
     height,
   };
-  const background = element('rect', { width, height, fill: '#fff' });
-  return `${element('svg', { ...attributes, 'font-family': 'sans-serif' }, `\n${[element('title', {}, escaped(title)), background, ...content].join('\n')}\n`)}\n`;
+  const lines = [
+    element('title', {}, escaped(title)),
+    element('rect', { width, height, fill: '#fff' }),
+    ...content,
+  ];
+  const svg = { ...attributes, 'font-family': 'sans-serif' };
+  return `${element('svg', svg, `\n${lines.join('\n')}\n`)}\n`;
 }
 
-/** The colour of a contender by its place: told apart by everybody, after Okabe and Ito. */
+/** The colour of a contender by its place, from the palette of Okabe and Ito. */
 export function colour(place: number): string {
   return COLOURS[place % COLOURS.length] ?? '#000';
 }

@@ -3,19 +3,16 @@ import { build } from 'esbuild';
 import { root } from '../../scripts/process/project.mjs';
 import { gzippedSize } from './module.ts';
 
-/** Who bundles the package. */
+/** The kind of program that bundles the package. */
 export type Side = 'worker' | 'node' | 'page';
 
-/**
- * Kilobytes (of 1,000 bytes) that a bundle gains: the module of its side and the JavaScript around
- * it.
- */
+/** Kilobytes (of 1,000 bytes) that a bundle gains: the module of its side and its JavaScript. */
 export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | 'script', number>> {
   const { contents, conditions, module } = SIDES[side];
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root },
     ...{ bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral', conditions },
-    // The module is counted as it is served: beside the script, not as text in it.
+    // Hosts serve the module beside the script, not as text in it.
     external: ['*.wasm', 'node:*', 'cloudflare:*', '*/inline.js'],
   });
   const script = gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1_000;
@@ -23,7 +20,7 @@ export async function bundleSize(side: Side): Promise<Record<'gzip' | 'wasm' | '
   return { gzip: wasm + script, wasm, script };
 }
 
-/** The first lines of a program, for each side. */
+/** The program of each side. */
 const SIDES: Record<Side, { contents: string; conditions: string[]; module: 'server' | 'client' }> =
   {
     worker: {

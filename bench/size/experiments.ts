@@ -4,12 +4,15 @@ import { bundleSize, type Side } from './bundle.ts';
 import { instantiation, instantiationOnWorkerd } from './instantiation.ts';
 import { gzippedSize } from './module.ts';
 
-/** What a host must load, and how long that takes. */
+/** The sizes of what a host loads, and the time until it can call it. */
 export function sizes(rounds: number): Experiment[] {
   return [
-    bundle('worker', 'what a Worker gains that serves listens from a Durable Object bus'),
-    bundle('node', 'what a server on Node gains that serves listens in its own process'),
-    bundle('page', 'what a page gains that watches a server'),
+    bundle(
+      'worker',
+      'what the package adds to a Worker that serves listens from a Durable Object bus',
+    ),
+    bundle('node', 'what the package adds to a server on Node that serves listens in its process'),
+    bundle('page', 'what the package adds to a page that watches a server'),
     {
       ...{ name: 'server-wasm', proves: [], metrics: [GZIP], warmUps: 0, rounds: 1 },
       title: 'what a server loads',

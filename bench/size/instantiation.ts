@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { run } from '../../scripts/process/command.mjs';
 import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../wasm-tests/host/bundle.ts';
+import { bundleWorker } from '../../wasm-tests/host/bundle.ts';
 
 /**
- * Times in a process that has never seen the module; a program that runs scripts, with its
- * arguments.
+ * Milliseconds in a new process.
+ *
+ * @param program - runs scripts, with `args` before the script.
  */
 export async function instantiation(
   program = 'node',
@@ -16,11 +17,11 @@ export async function instantiation(
 }
 
 /**
- * The mean of several instances in a new workerd, which compiles modules before a Worker runs and
- * whose clock tells whole milliseconds.
+ * The mean of several instances in a new workerd, which compiles modules before a Worker runs. Its
+ * clock has a resolution of one millisecond.
  */
 export async function instantiationOnWorkerd(): Promise<Record<string, number>> {
-  bundle ??= bundled('bench/workers/instantiate');
+  bundle ??= bundleWorker('bench/workers/instantiate');
   const workerd = await startWorkerd({ bundle: await bundle, edges: 1, durableObjects: [] });
   try {
     return (await (await fetch(workerd.edges[0] ?? '')).json()) as Record<string, number>;

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { root } from '../../scripts/process/project.mjs';
 
-/** Kilobytes (of 1,000 bytes) of a built module, compressed as hosts and networks do. */
+/** Kilobytes (of 1,000 bytes) of a built module, compressed with gzip -9. */
 export async function gzippedSize(side: 'server' | 'client'): Promise<{ gzip: number }> {
   const bytes = await readFile(await modulePath(side));
   return { gzip: gzipSync(bytes, { level: 9 }).length / 1_000 };
 }
 
-/** The module of one side; a client's has that word in its name. */
+/** The path of the module of one side; that of the client has `client` in its name. */
 export async function modulePath(side: 'server' | 'client'): Promise<string> {
   const modules = (await readdir(join(root, 'pkg'), { recursive: true })).filter((file) =>
     file.endsWith('_bg.wasm'),

@@ -1,37 +1,34 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { main } from '../../scripts/process/main.mjs';
-import { listenFor, listenRequest, resourceUri } from '../frame.ts';
-import { type ServerName, serverOf } from '../in-process/servers.ts';
-import { wasmBytes, watchWasmMemory } from '../in-process/wasm-memory.ts';
+import { wasmBytes, watchWasmMemory } from '../in-process/child/wasm-memory.ts';
+import { listenFor, listenRequest, resourceUri } from '../requests.ts';
+import { type ServerName, serverOf } from '../servers/servers.ts';
 
-/** Bytes by which a process grew. */
+/** The growth of a process, in bytes. */
 export interface Growth {
   /** JavaScript's heap, buffers and WebAssembly's memory, after a collection. */
   heap: number;
-  /** As the operating system counts them. */
+  /** The resident memory of the process. */
   resident: number;
 }
 
-/**
- * Opens one stream that is not read, publishes so many changes of what it watches, and writes by
- * how much the process grew.
- */
+/** Opens one unread stream, publishes changes of its resource, and prints the growth as JSON. */
 async function growth(): Promise<void> {
   const [, , name, events] = process.argv;
   watchWasmMemory();
   const server = await serverOf(name as ServerName);
   const response = await server.fetch(listenRequest(listenFor([URI], '1')));
-  await published(server.publish, WARM_UP);
+  await publishAll(server.publish, WARM_UP);
   const before = await used();
-  await published(server.publish, Number(events));
+  await publishAll(server.publish, Number(events));
   const after = await used();
-  if (response.body?.locked !== false) throw new Error('somebody reads the stream');
+  if (response.body?.locked !== false) throw new Error('the stream has a reader');
   const grown = { heap: after.heap - before.heap, resident: after.resident - before.resident };
   process.stdout.write(JSON.stringify(grown));
   process.exit();
 }
 
-async function published(publish: (uri: string) => unknown, events: number): Promise<void> {
+async function publishAll(publish: (uri: string) => unknown, events: number): Promise<void> {
   for (let event = 0; event < events; event += 1) {
     await publish(URI);
     if (event % BURST === 0) await setImmediate();

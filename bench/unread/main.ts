@@ -5,13 +5,13 @@ import { run } from '../../scripts/process/command.mjs';
 import { main } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { setUp } from '../../scripts/setup/setup.mjs';
-import { thisMachine } from '../harness/machine.ts';
-import { thisRun } from '../harness/run.ts';
+import { thisMachine } from '../harness/record/machine.ts';
+import { thisRun } from '../harness/record/run.ts';
 import type { Growth } from './growth.ts';
 
 /**
- * Measures what a stream that is not read costs each server in memory, a process for each, and
- * writes results.json.
+ * Measures the memory of one unread stream with each server, in separate processes, and writes
+ * results.json.
  */
 async function unread(): Promise<void> {
   await setUp();

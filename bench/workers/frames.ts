@@ -1,13 +1,10 @@
-/**
- * The frame that says that a resource changed, for subscription 1, which is every stream of the
- * yardsticks.
- */
+/** The frame of a changed resource for subscription 1, the id of every stream of a yardstick. */
 export function frameOf(uri: string): Uint8Array {
   const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': 1 }, uri };
   return encoded({ jsonrpc: '2.0', method: 'notifications/resources/updated', params });
 }
 
-/** The first frame of a stream: the yardsticks do not read what is asked for. */
+/** The first frame of a stream; the yardsticks do not read the requested filter. */
 export function acknowledgment(): Uint8Array {
   const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': 1 }, notifications: {} };
   return encoded({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params });

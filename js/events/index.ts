@@ -12,6 +12,7 @@ export type {
   EventPublisher,
   EventReceipt,
 } from '../bus/events.js';
+export type { StandardSchema } from '../model/events/standard-schema.js';
 export { defineEvents } from './define/define-events.js';
 export type {
   AuthorizeEvent,
@@ -19,12 +20,6 @@ export type {
   EventDefinition,
   EventOptions,
 } from './define/definitions.js';
-export type {
-  Described,
-  EventSchema,
-  JsonSchema,
-  StandardResult,
-  StandardSchema,
-} from './define/schema.js';
+export type { Described, DescribedSchema, EventSchema, JsonSchema } from './define/schema.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';
 export type { DefinedEvents } from './serve/host.js';

@@ -73,7 +73,7 @@ async function circumstances({ at, load, tree }) {
   const state = tree.isDirty ? 'with changes that are not committed' : 'a clean tree';
   const versions = `workerd ${devDependencies.workerd}, Node ${process.versions.node}, ${process.platform}`;
   const machine = `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GB, a load of ${load.toFixed(1)} from elsewhere at the start`;
-  return `\`npm run check:faults\` on ${at.toISOString().slice(0, 10)}, at ${tree.commit}, ${state}: ${versions}; all processes on one machine with ${machine}.`;
+  return `\`npm run check:faults\` on ${at.toISOString().slice(0, 10)}, at ${tree.commit}, ${state}:\n${versions};\nall processes on one machine with ${machine}.`;
 }
 
 const BEGIN = '<!-- npm run check:faults writes from here -->';

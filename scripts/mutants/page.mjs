@@ -16,7 +16,7 @@ export function pageOf(page, { results, reasons, rules, commit, at }) {
   const day = at.toISOString().slice(0, 10);
   const head = `\`npm run check:mutants -- --patches\` on ${day}, at ${commit}: ${killed} of ${results.length} mutants killed.`;
   const found = results.map(({ mutant, tests }) =>
-    mutantRow(mutant, reasons[mutant.name] ?? firstOf(tests, mutant)),
+    mutantRow(mutant, reasons[mutant.name] ?? firstOf(tests.map(code), mutant)),
   );
   const shown = rules.map((rule) => ruleRow(rule, results));
   const tables = [
@@ -62,6 +62,11 @@ function ruleRow({ rule, text, notYet = '' }, results) {
 function table(head, rows) {
   const lines = [head, head.map(() => '---'), ...rows.map((row) => row.map(escaped))];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** @param {string} text */
+function code(text) {
+  return `\`${text}\``;
 }
 
 /** @param {string} cell */

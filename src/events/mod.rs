@@ -14,25 +14,20 @@ mod jcs;
 mod log;
 pub mod matching;
 mod name;
-mod names;
 mod occurrence;
 pub mod page;
 mod posted;
-mod rows;
 mod streams;
 mod timestamp;
 pub mod webhook;
-mod window;
 
 pub use identity::{ArgumentsError, canonical_arguments, identity, subscription_id};
 pub use jcs::canonical;
-pub use log::{Appended, EventLog};
+pub use log::{Appended, EventLog, EventRows, NameRow, NewRow, Removed, StoredRow, Window};
 pub use name::{EventName, EventNameError};
 pub use occurrence::{Draft, MAX_ARGUMENT_BYTES, MAX_DATA_BYTES, MAX_DEPTH, OccurrenceError};
 pub use posted::{PostedError, PostedEvents, posted};
-pub use rows::{EventRows, NameRow, NewRow, Removed, StoredRow};
 pub use streams::{EventStreams, Opening};
-pub use window::Window;
 
 use alloc::{boxed::Box, string::String};
 

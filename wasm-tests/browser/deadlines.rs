@@ -5,7 +5,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::stage::{ACKNOWLEDGED, CHANGED, Stage, next, patience, sleep, tools, until};
 
 #[test]
-async fn an_acknowledgment_that_does_not_come_in_time_is_given_up() {
+async fn a_subscription_without_an_acknowledgment_in_time_is_lost() {
     let stage = Stage::new().await;
     let server = stage.player("unacknowledged", r#"{"held":true}"#);
     let opened = listen(&server, tools(), patience(300, 0)).await;
@@ -16,7 +16,7 @@ async fn an_acknowledgment_that_does_not_come_in_time_is_given_up() {
 }
 
 #[test]
-async fn an_open_stream_that_is_silent_for_too_long_is_given_up() {
+async fn a_stream_that_is_silent_for_too_long_is_lost() {
     let stage = Stage::new().await;
     let part = format!(r#"{{"steps":[{ACKNOWLEDGED}],"held":true}}"#);
     let server = stage.player("silent", &part);
@@ -34,17 +34,17 @@ async fn keep_alives_move_the_deadline() {
     let part = format!(r#"{{"steps":[{ACKNOWLEDGED},{alive}{CHANGED}],"held":true}}"#);
     let server = stage.player("alive", &part);
     let mut subscription = listen(&server, tools(), patience(0, 2_000)).await.unwrap();
-    let told = next(&mut subscription).await;
-    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+    let event = next(&mut subscription).await;
+    assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
 }
 
 #[test]
-async fn what_came_while_nobody_waited_is_told_and_no_silence() {
+async fn an_event_that_arrived_between_polls_counts_against_silence() {
     let stage = Stage::new().await;
     let part = format!(r#"{{"steps":[{ACKNOWLEDGED},100,{CHANGED}],"held":true}}"#);
     let server = stage.player("unpolled", &part);
     let mut subscription = listen(&server, tools(), patience(0, 1_000)).await.unwrap();
     sleep(1_500).await;
-    let told = next(&mut subscription).await;
-    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+    let event = next(&mut subscription).await;
+    assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
 }

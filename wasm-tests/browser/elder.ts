@@ -4,12 +4,12 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 
 /**
- * A server of 2025 that a page may ask: the sessions of the real Worker, which refuses
- * `server/discover` as those do that know of no such thing, and whose streams can be cut.
+ * A server of 2025 for pages: the sessions of the fixture Worker. It refuses `server/discover`, as
+ * servers of that era do, and its streams can be cut.
  */
 export class Elder {
   readonly #worker: string;
-  /** What each name was asked. */
+  /** The requests of each name. */
   readonly #log = new Map<string, string[]>();
   readonly #streams = new Map<string, ServerResponse>();
 
@@ -18,22 +18,19 @@ export class Elder {
     this.#worker = worker;
   }
 
-  /**
-   * What was asked under the name, one request a line: what it calls, or its method; and whence it
-   * goes on.
-   */
-  asked(name: string): string {
+  /** The requests of a name, one a line: the JSON-RPC or HTTP method, and `again` if it resumes. */
+  requests(name: string): string {
     return (this.#log.get(name) ?? []).join('\n');
   }
 
-  /** Breaks the stream of the name off. */
+  /** Cuts the stream of a name. */
   cut(name: string): void {
     this.#streams.get(name)?.destroy();
   }
 
   async answer(
     name: string,
-    asked: URLSearchParams,
+    params: URLSearchParams,
     request: IncomingMessage,
     response: ServerResponse,
   ) {
@@ -45,11 +42,11 @@ export class Elder {
       ...(this.#log.get(name) ?? []),
       last === undefined ? call : `${call} again`,
     ]);
-    const wanted = asked.get('authorization');
+    const wanted = params.get('authorization');
     if (wanted !== null && authorization !== wanted) return void response.writeHead(401).end();
     if (call === 'server/discover') return void response.writeHead(400).end();
     if (method === 'GET') this.#streams.set(name, response);
-    const told = await fetch(
+    const answer = await fetch(
       `${this.#worker}/with?options=${encodeURIComponent('{"legacy":"sessions"}')}`,
       {
         method,
@@ -57,11 +54,11 @@ export class Elder {
         ...(body !== '' && { body }),
       },
     );
-    const { status, headers } = told;
+    const { body: stream, headers, status } = answer;
     response.writeHead(status, pick([...headers])).flushHeaders();
-    if (told.body === null) return void response.end();
-    // A stream that is cut, or that the page closes, is closed to the Worker too.
-    await pipeline(Readable.fromWeb(told.body as NodeReadableStream), response).catch(() => {});
+    if (stream === null) return void response.end();
+    // A stream that is cut, or that the page closes, is closed at the Worker too.
+    await pipeline(Readable.fromWeb(stream as NodeReadableStream), response).catch(() => {});
   }
 }
 
@@ -71,7 +68,7 @@ function headersOf(request: IncomingMessage): [string, string][] {
   );
 }
 
-/** The fields that are the protocol's. */
+/** The header fields of the protocol. */
 function pick(fields: [string, string][]): Record<string, string> {
   return Object.fromEntries(
     fields.filter(([name]) => /^(mcp-|accept$|content-type|last-event-id)/.test(name)),

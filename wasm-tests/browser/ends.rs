@@ -10,14 +10,14 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::stage::{ACKNOWLEDGED, CHANGED, RESULT, Stage, next, patience, tools, until};
 
 #[test]
-async fn a_graceful_end_tells_what_waits_and_ends_the_stream() {
+async fn a_graceful_end_delivers_pending_events_and_ends_the_stream() {
     let stage = Stage::new().await;
     let part = format!(r#"{{"steps":[{ACKNOWLEDGED},{CHANGED},{RESULT}],"held":true}}"#);
     let server = stage.player("graceful", &part);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
     let mut subscription = opened.unwrap();
-    let told = next(&mut subscription).await;
-    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+    let event = next(&mut subscription).await;
+    assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
     assert_eq!(next(&mut subscription).await, None);
     until("0", async || stage.held("graceful").await).await;
 }
@@ -35,13 +35,13 @@ async fn a_stream_that_the_worker_rotates_yields_an_error_and_ends() {
 }
 
 #[test]
-async fn where_nobody_answers_there_is_no_subscription() {
+async fn without_a_server_there_is_no_subscription() {
     let opened = listen("http://127.0.0.1:9/mcp", tools(), ListenOptions::default()).await;
     assert_eq!(opened.unwrap_err(), ListenError::Lost(Loss::Disconnected));
 }
 
 #[test]
-async fn a_dropped_opening_gives_the_request_up() {
+async fn a_dropped_opening_cancels_the_request() {
     let stage = Stage::new().await;
     let server = stage.player("opening", r#"{"held":true}"#);
     {

@@ -1,5 +1,5 @@
-//! Listening from a page, in headless Chromium: against the real Worker on workerd, and against
-//! servers that play a part. `serve.ts` starts both.
+//! Listening from a page in headless Chromium, to the fixture Worker on workerd and to scripted
+//! servers. `serve.ts` starts both.
 
 #![cfg(target_arch = "wasm32")]
 #![allow(
@@ -10,7 +10,7 @@
     clippy::future_not_send,
     missing_docs,
     unreachable_pub,
-    reason = "tests say what went wrong by panicking"
+    reason = "tests fail by panicking"
 )]
 
 mod deadlines;

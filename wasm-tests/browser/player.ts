@@ -4,32 +4,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { portOf } from '../host/port.ts';
 import { Elder } from './elder.ts';
 
-/** What a test has the player answer to its listen. */
+/** The answer of the player to a listen. */
 interface Part {
   status?: number;
   headers?: Record<string, string>;
   /** Texts to write and milliseconds to wait, in turn. */
   steps?: (string | number)[];
-  /** Whether the response stays open then. */
+  /** Whether the response stays open after the steps. */
   held?: boolean;
   /** The `Authorization` without which the answer is a 401. */
   authorization?: string;
 }
 
-/** A server that plays the part that the query of each request says, to pages of any origin. */
+/** A server for pages of any origin that plays the part in the query of each request. */
 export interface Player {
   url: string;
   stop(): void;
 }
 
-/**
- * Starts it; what it is asked under `/worker/N/` it asks edge isolate N, whose own routes no page
- * may read.
- */
+/** Starts a player. It forwards `/worker/N/` to edge isolate N, whose routes no page may read. */
 export async function startPlayer(workers: string[]): Promise<Player> {
   const elder = new Elder(workers[0] ?? '');
   const server = createServer((request, response) => {
-    answered(request, response, workers, elder).catch((error: unknown) =>
+    answer(request, response, workers, elder).catch((error: unknown) =>
       response.writeHead(500).end(String(error)),
     );
   }).listen(0, '127.0.0.1');
@@ -43,7 +40,7 @@ export async function startPlayer(workers: string[]): Promise<Player> {
   };
 }
 
-async function answered(
+async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   workers: string[],
@@ -61,8 +58,8 @@ async function answered(
     response.end();
   } else if (pathname === '/held') {
     response.end(String(held.get(searchParams.get('name') ?? '') ?? 0));
-  } else if (pathname === '/asked') {
-    response.end(elder.asked(searchParams.get('name') ?? ''));
+  } else if (pathname === '/requests') {
+    response.end(elder.requests(searchParams.get('name') ?? ''));
   } else if (pathname === '/cut') {
     elder.cut(searchParams.get('name') ?? '');
     response.end();
@@ -71,11 +68,9 @@ async function answered(
   } else if (pathname.startsWith('/worker/')) {
     const [, , worker = '', ...path] = pathname.split('/');
     const body = await textOf(request);
-    const told = await fetch(`${workers[Number(worker)]}/${path.join('/')}${search}`, {
-      method: 'POST',
-      body,
-    });
-    response.writeHead(told.status).end(await told.text());
+    const url = `${workers[Number(worker)]}/${path.join('/')}${search}`;
+    const forwarded = await fetch(url, { method: 'POST', body });
+    response.writeHead(forwarded.status).end(await forwarded.text());
   } else {
     await play(
       pathname.slice(1),
@@ -116,13 +111,13 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return (await request.setEncoding('utf8').toArray()).join('');
 }
 
-/** To the question of a page. */
+/** The answer to `server/discover`. */
 function discovered(id: string): string {
   const result = { resultType: 'complete', supportedVersions: ['2026-07-28'], capabilities: {} };
   return JSON.stringify({ jsonrpc: '2.0', id, result });
 }
 
-/** How many responses of each name are open. */
+/** The open responses of each name. */
 const held = new Map<string, number>();
 
 function count(name: string, more: 1 | -1): void {

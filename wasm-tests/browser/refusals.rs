@@ -26,7 +26,7 @@ async fn a_refusal_has_status_and_code() {
 }
 
 #[test]
-async fn a_server_that_is_full_says_when_to_come_back() {
+async fn a_full_server_refuses_with_retry_after() {
     let stage = Stage::new().await;
     let server = stage.worker_with(r#"{"limits":{"maxSubscriptions":0}}"#);
     let opened = listen(&server, tools(), ListenOptions::default()).await;
@@ -36,7 +36,7 @@ async fn a_server_that_is_full_says_when_to_come_back() {
 }
 
 #[test]
-async fn a_token_and_further_header_fields_go_with_the_request() {
+async fn a_token_and_other_header_fields_are_sent() {
     let stage = Stage::new().await;
     let part = format!(r#"{{"authorization":"Bearer t0ken","steps":[{ACKNOWLEDGED},{RESULT}]}}"#);
     let server = stage.player("token", &part);
@@ -56,7 +56,7 @@ async fn a_token_and_further_header_fields_go_with_the_request() {
 }
 
 #[test]
-async fn with_credentials_no_redirect_is_followed() {
+async fn a_request_with_credentials_follows_no_redirect() {
     let stage = Stage::new().await;
     let elsewhere = stage.elder("elsewhere");
     let part = format!(r#"{{"status":307,"headers":{{"location":"{elsewhere}"}}}}"#);
@@ -73,13 +73,13 @@ async fn with_credentials_no_redirect_is_followed() {
         let error = listen(&server, tools(), options).await.unwrap_err();
         assert_eq!(error, ListenError::Lost(Loss::Redirected));
     }
-    assert_eq!(stage.asked("elsewhere").await, "");
+    assert_eq!(stage.requests("elsewhere").await, "");
     drop(listen(&server, tools(), ListenOptions::default()).await);
-    assert_ne!(stage.asked("elsewhere").await, "");
+    assert_ne!(stage.requests("elsewhere").await, "");
 }
 
 #[test]
-async fn what_no_page_can_send_is_no_request() {
+async fn options_that_no_page_can_send_are_invalid() {
     let stage = Stage::new().await;
     let with_field = ListenOptions {
         headers: vec![("no field".into(), "x".into())],

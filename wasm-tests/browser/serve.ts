@@ -3,13 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { main, onStop } from '../../scripts/process/main.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { startFixture } from '../host/start-fixture.ts';
+import { startFixture } from '../host/fixture/start.ts';
 import { startPlayer } from './player.ts';
 
-/**
- * Serves what the tests in the browser listen to while the command of the arguments runs, and ends
- * as that does.
- */
+/** Serves the tests in the browser while a command runs, and exits with its status. */
 async function serve(): Promise<void> {
   const workerd = await startFixture({ edges: 2 });
   const player = await startPlayer(workerd.edges);
@@ -33,7 +30,7 @@ function statusOf([command = '', ...args]: string[]): Promise<number> {
   });
 }
 
-/** Where the tests read the origins: wasm-bindgen's runner serves the folder that it runs in. */
+/** The file with the origins; wasm-bindgen's runner serves the folder that it runs in. */
 const ADDRESSES = join(root, 'browser', '.build', 'addresses.txt');
 
 await main(import.meta.url, serve);

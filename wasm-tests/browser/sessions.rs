@@ -5,10 +5,10 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::stage::{NOTE_UPDATED, Stage, next, note_updated, tools, tools_and_note, until};
 
 #[test]
-async fn a_server_of_2025_is_heard_behind_the_same_api() {
+async fn a_server_of_2025_has_the_same_api() {
     let stage = Stage::new().await;
     let opened = listen(
-        &stage.elder("heard"),
+        &stage.elder("session"),
         tools_and_note(),
         ListenOptions::default(),
     )
@@ -17,17 +17,17 @@ async fn a_server_of_2025_is_heard_behind_the_same_api() {
     assert_eq!(subscription.version(), Some("2025-11-25"));
     assert_eq!(subscription.id(), None);
     assert_eq!(subscription.honored(), &tools_and_note());
-    let asked = [
+    let requests = [
         "server/discover",
         "initialize",
         "notifications/initialized",
         "GET",
         "resources/subscribe",
     ];
-    assert_eq!(stage.asked("heard").await, asked.join("\n"));
+    assert_eq!(stage.requests("session").await, requests.join("\n"));
     stage.publish(r#"{"kind":"tools_list_changed"}"#).await;
-    let told = next(&mut subscription).await;
-    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
+    let event = next(&mut subscription).await;
+    assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
     stage.publish(NOTE_UPDATED).await;
     assert_eq!(next(&mut subscription).await, Some(Ok(note_updated())));
 }
@@ -42,18 +42,18 @@ async fn the_sessions_of_the_worker_are_open_to_pages() {
 }
 
 #[test]
-async fn a_stream_that_breaks_off_goes_on_from_its_last_event() {
+async fn a_broken_stream_resumes_from_its_last_event() {
     let stage = Stage::new().await;
     let opened = listen(&stage.elder("cut"), tools_and_note(), legacy()).await;
     let mut subscription = opened.unwrap();
     stage.publish(NOTE_UPDATED).await;
     assert_eq!(next(&mut subscription).await, Some(Ok(note_updated())));
     stage.cut("cut").await;
-    // Nobody reads meanwhile: the page comes back for it.
+    // The event is published while the stream is closed.
     stage.publish(r#"{"kind":"tools_list_changed"}"#).await;
-    let told = next(&mut subscription).await;
-    assert_eq!(told, Some(Ok(ServerEvent::ToolsListChanged)));
-    assert!(stage.asked("cut").await.ends_with("\nGET again"));
+    let event = next(&mut subscription).await;
+    assert_eq!(event, Some(Ok(ServerEvent::ToolsListChanged)));
+    assert!(stage.requests("cut").await.ends_with("\nGET again"));
     stage.publish(NOTE_UPDATED).await;
     assert_eq!(next(&mut subscription).await, Some(Ok(note_updated())));
 }
@@ -65,25 +65,26 @@ async fn a_closed_session_is_ended() {
     let mut subscription = opened.unwrap();
     subscription.close();
     assert_eq!(next(&mut subscription).await, None);
-    let asked = "initialize\nnotifications/initialized\nGET\nDELETE";
-    until(asked, async || stage.asked("closed").await).await;
+    let requests = "initialize\nnotifications/initialized\nGET\nDELETE";
+    until(requests, async || stage.requests("closed").await).await;
 }
 
-/// Again and again, since what Chromium sends twice it does now and then.
+/// Repeated, because Chromium sends a request twice only now and then.
 #[test]
 async fn a_dropped_session_is_ended_once() {
     let stage = Stage::new().await;
     let server = stage.elder("dropped");
-    let mut asked = Vec::new();
+    let mut requests = Vec::new();
     for _ in 0..10 {
         drop(listen(&server, tools(), legacy()).await.unwrap());
-        asked.extend(["initialize", "notifications/initialized", "GET", "DELETE"]);
-        until(&asked.join("\n"), async || stage.asked("dropped").await).await;
+        requests.extend(["initialize", "notifications/initialized", "GET", "DELETE"]);
+        let wanted = requests.join("\n");
+        until(&wanted, async || stage.requests("dropped").await).await;
     }
 }
 
 #[test]
-async fn a_watch_hears_a_session() {
+async fn a_watch_receives_the_events_of_a_session() {
     let stage = Stage::new().await;
     let server = stage.elder("watched");
     let mut watch = watch(&server, tools_and_note(), ListenOptions::default());
@@ -95,10 +96,10 @@ async fn a_watch_hears_a_session() {
     stage.publish(NOTE_UPDATED).await;
     let changed = WatchEvent::Changed(note_updated());
     assert_eq!(next(&mut watch).await, Some(Ok(changed)));
-    let asked = stage.asked("watched").await;
+    let requests = stage.requests("watched").await;
     drop(watch);
-    let ended = format!("{asked}\nDELETE");
-    until(&ended, async || stage.asked("watched").await).await;
+    let ended = format!("{requests}\nDELETE");
+    until(&ended, async || stage.requests("watched").await).await;
 }
 
 fn legacy() -> ListenOptions {

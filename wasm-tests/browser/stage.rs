@@ -8,7 +8,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Request, RequestInit, Response, Window};
 
-/// Where everybody is.
+/// The addresses of the servers.
 pub struct Stage {
     workers: [String; 2],
     player: String,
@@ -24,12 +24,12 @@ impl Stage {
         }
     }
 
-    /// The MCP endpoint of the real Worker.
+    /// The MCP endpoint of the fixture Worker.
     pub fn worker(&self) -> String {
         format!("{}/mcp", self.workers[0])
     }
 
-    /// A server of its own in the real Worker, with options of `createListenHandler`.
+    /// A server of the fixture Worker with these options of `createListenHandler`.
     pub fn worker_with(&self, options: &str) -> String {
         format!(
             "{}/with?options={}",
@@ -38,7 +38,7 @@ impl Stage {
         )
     }
 
-    /// How many streams such a server has.
+    /// The number of streams of that server.
     pub async fn streams_with(&self, options: &str) -> String {
         let query = encode_uri_component(options);
         let stats = self
@@ -53,27 +53,27 @@ impl Stage {
         self.ask("worker/1/publish", event).await;
     }
 
-    /// A server that answers a listen as `part` says: see `player.ts`.
+    /// A server that answers a listen as `part` says; see `player.ts`.
     pub fn player(&self, name: &str, part: &str) -> String {
         format!("{}/{name}?part={}", self.player, encode_uri_component(part))
     }
 
-    /// How many responses to that name are open.
+    /// The number of open responses of that server.
     pub async fn held(&self, name: &str) -> String {
         self.ask(&format!("held?name={name}"), "").await
     }
 
-    /// A server that speaks 2025-11-25 alone; see `elder.ts`.
+    /// A server of 2025-11-25; see `elder.ts`.
     pub fn elder(&self, name: &str) -> String {
         format!("{}/elder/{name}", self.player)
     }
 
-    /// What such a server was asked, one request a line.
-    pub async fn asked(&self, name: &str) -> String {
-        self.ask(&format!("asked?name={name}"), "").await
+    /// The requests to that server, one a line.
+    pub async fn requests(&self, name: &str) -> String {
+        self.ask(&format!("requests?name={name}"), "").await
     }
 
-    /// Breaks its stream off.
+    /// Cuts the stream of that server.
     pub async fn cut(&self, name: &str) {
         self.ask(&format!("cut?name={name}"), "").await;
     }
@@ -88,7 +88,7 @@ pub async fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
     poll_fn(|context| Pin::new(&mut *stream).poll_next(context)).await
 }
 
-/// Asks until the answer is the one that is wanted.
+/// Asks until the answer is `wanted`.
 pub async fn until(wanted: &str, ask: impl AsyncFn() -> String) {
     let mut last = String::new();
     for _ in 0..100 {
@@ -129,14 +129,14 @@ pub fn note() -> Uri {
     Uri::new("note://browser", 100).unwrap()
 }
 
-/// What is published of the note.
+/// The event of a changed note.
 pub const NOTE_UPDATED: &str = r#"{"kind":"resource_updated","uri":"note://browser"}"#;
 
 pub fn note_updated() -> ServerEvent {
     ServerEvent::ResourceUpdated { uri: note() }
 }
 
-/// Options with limits of time; zero: none.
+/// Options with time limits in milliseconds; 0: none.
 pub fn patience(acknowledgment: u64, silence: u64) -> ListenOptions {
     ListenOptions {
         client: client::Options {
@@ -148,7 +148,7 @@ pub fn patience(acknowledgment: u64, silence: u64) -> ListenOptions {
     }
 }
 
-/// The acknowledgment of [`tools`] to the first listen of a page, as a step of a part.
+/// The acknowledgment of [`tools`] for the first listen of a page, as a step of a part.
 pub const ACKNOWLEDGED: &str = r#""data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"notifications\":{\"toolsListChanged\":true},\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:2\"}}}\n\n""#;
 /// A change of the tools.
 pub const CHANGED: &str = r#""data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"mcp-listen:2\"}}}\n\n""#;

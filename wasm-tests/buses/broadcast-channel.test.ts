@@ -1,13 +1,13 @@
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { afterEach, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test('a message that could not be read is a gap', async () => {
+test('a message that cannot be read is a gap', async () => {
   const channels: BroadcastChannel[] = [];
   vi.stubGlobal(
     'BroadcastChannel',
@@ -31,7 +31,7 @@ test('a message that could not be read is a gap', async () => {
   await bus.close();
 });
 
-test('what is no text is dropped, and told of once', async () => {
+test('a message that is no text is dropped, and reported once', async () => {
   const onError = vi.fn();
   const bus = broadcastChannelBus({ onError });
   await bus.ready();
@@ -45,30 +45,30 @@ test('what is no text is dropped, and told of once', async () => {
   await bus.close();
 });
 
-test('of events that come together only those are dropped that are none', async () => {
+test('only the invalid events of a message are dropped', async () => {
   const bus = broadcastChannelBus({ onError: () => {} });
-  const heard: string[] = [];
-  bus.subscribe(({ kind }) => heard.push(kind));
+  const received: string[] = [];
+  bus.subscribe(({ kind }) => received.push(kind));
   await bus.ready();
-  heard.length = 0;
+  received.length = 0;
   const stranger = new BroadcastChannel('mcp-listen');
   stranger.postMessage(
     '{"kind":"tools_list_changed"}\n{"kind":"x"}\n{\n{"kind":"prompts_list_changed"}',
   );
-  await expect.poll(() => heard).toEqual(['tools_list_changed', 'prompts_list_changed']);
+  await expect.poll(() => received).toEqual(['tools_list_changed', 'prompts_list_changed']);
   expect(bus.stats().dropped).toBe(1);
   stranger.close();
   await bus.close();
 });
 
-test('buses of other names hear nothing of each other', async () => {
+test('buses with different names receive nothing of each other', async () => {
   const [one, other, third] = ['one', 'other', 'other'].map((bus) => broadcastChannelBus({ bus }));
-  const heard: string[] = [];
-  other?.subscribe(({ kind }) => heard.push(kind));
+  const received: string[] = [];
+  other?.subscribe(({ kind }) => received.push(kind));
   await other?.ready();
-  heard.length = 0;
+  received.length = 0;
   await one?.publish({ kind: 'tools_list_changed' });
   await third?.publish({ kind: 'prompts_list_changed' });
-  await expect.poll(() => heard).toEqual(['prompts_list_changed']);
+  await expect.poll(() => received).toEqual(['prompts_list_changed']);
   await Promise.all([one, other, third].map((bus) => bus?.close()));
 });

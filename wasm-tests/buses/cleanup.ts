@@ -1,8 +1,8 @@
-/** What a test has opened, to be closed in the opposite order. */
+/** Closes what tests have opened, in the opposite order. */
 export class Cleanup {
   readonly #open: Array<() => unknown> = [];
 
-  /** Closes `it` when the test is over. */
+  /** Closes `it` at the next {@link run}; returns it. */
   later<T>(it: T, close: (it: T) => unknown): T {
     this.#open.push(() => close(it));
     return it;

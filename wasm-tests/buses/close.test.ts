@@ -1,9 +1,9 @@
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
-import { afterEach, describe, expect, test } from 'vitest';
-import { acknowledged, listChanged, WireStream } from '../host/listen.ts';
-import { listenRequest, RESULT, serving } from '../node/serving.ts';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { acknowledged, listChanged } from '../host/listen.ts';
+import { listenRequest, messagesOf, RESULT, serving } from '../node/serving.ts';
+import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 
 const LISTS = { toolsListChanged: true, promptsListChanged: true };
 const QUIET = { onError: () => {} };
@@ -22,12 +22,6 @@ const BROKERS: [
   ],
 ];
 
-const cleanups: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
   test('first receives what another process has published', async () => {
     const { here, there } = await buses();
@@ -44,7 +38,7 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
     }
   });
 
-  test('cues everything where the broker is away, and gives no result to a named principal', async () => {
+  test('cues everything where the broker is away, and sends no result to a named principal', async () => {
     const { broker, there } = await buses();
     const server = serving({ bus: there, ...QUIET });
     const named = serving({ bus: there, principal: () => 'ann', ...QUIET });
@@ -67,7 +61,7 @@ describe.each(BROKERS)('closing a server on %s', (_, start, busOf) => {
   async function buses(): Promise<Buses> {
     const broker = await start();
     const [here, there] = [busOf(broker.port), busOf(broker.port)];
-    cleanups.push(async () => {
+    onTestFinished(async () => {
       await Promise.all([here.close(), there.close()]);
       await broker.stop();
     });
@@ -80,18 +74,4 @@ interface Buses {
   broker: BrokerProcess;
   here: ProcessBus;
   there: ProcessBus;
-}
-
-/** All messages of a body that nobody has read yet. */
-async function messagesOf(response: Response): Promise<string[]> {
-  const stream = new WireStream(response, new AbortController());
-  const messages: string[] = [];
-  for (
-    let message = await stream.message();
-    message !== undefined;
-    message = await stream.message()
-  ) {
-    messages.push(message);
-  }
-  return messages;
 }

@@ -4,24 +4,28 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CLOSES, DROPS, EVERY } from '../../dist/testing/promises.js';
 import { root } from '../../scripts/process/project.mjs';
-import { promisesOf } from '../host/bus-list.ts';
-import { type Ask, BusMembers } from '../host/bus-members.ts';
+import { type Ask, BusMembers } from '../host/bus/members.ts';
+import { testBusPromises } from '../host/bus/promises.ts';
 
-promisesOf('broadcastChannelBus between two threads of Deno', threads, [...EVERY, DROPS, CLOSES]);
+testBusPromises('broadcastChannelBus between two threads of Deno', threads, [
+  ...EVERY,
+  DROPS,
+  CLOSES,
+]);
 
 async function threads() {
   const members = new BusMembers();
   const answers = new Map<number, (answer: never) => void>();
   const ready = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
-  // Inside the project, so that its own name resolves.
-  const program = join(root, 'wasm-tests', 'buses', 'deno-process.mjs');
+  // Inside the project, so that `mcp-listen` resolves.
+  const program = join(root, 'wasm-tests', 'buses', 'members', 'deno-process.mjs');
   const child = spawn('deno', ['run', '--allow-all', '--quiet', program], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
   createInterface({ input: child.stdout }).on('line', (line) => {
     const { answer, number, place, stream, text } = JSON.parse(line);
-    if (stream !== undefined) members.heard(stream, text);
+    if (stream !== undefined) members.received(stream, text);
     else if (number === undefined) ready[place]?.resolve();
     else answers.get(number)?.(answer as never);
   });

@@ -1,20 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { ListenHandler } from 'mcp-listen';
 import type { ProcessBus } from 'mcp-listen/redis';
 import type { BusPromise } from 'mcp-listen/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run } from '../../scripts/process/command.mjs';
-import { root } from '../../scripts/process/project.mjs';
 import { listChanged } from '../host/listen.ts';
 import { writeSnippetsOf } from '../host/snippets.ts';
+import { compile, load, projectFolder } from '../node/project/compiled.ts';
 import { open } from '../node/serving.ts';
-import { startNats, startRedis } from './broker-process.ts';
+import { startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 
-// Inside the project, so that its own name resolves.
-const FOLDER = join(root, '.build', 'bus-docs');
+const FOLDER = projectFolder('bus-docs');
 const cleanup = new Cleanup();
 
 beforeAll(async () => {
@@ -25,9 +22,7 @@ beforeAll(async () => {
   await writeSnippetsOf('buses.md', FOLDER, here);
   await writeFile(join(FOLDER, 'handler.ts'), HANDLER);
   await writeFile(join(FOLDER, 'notebook.ts'), NOTEBOOK);
-  await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(TSCONFIG));
-  // What tsc says of a snippet is the failure.
-  await run('tsc', ['-p', FOLDER]);
+  await compile(FOLDER);
 });
 
 afterAll(() => cleanup.run());
@@ -56,24 +51,13 @@ test('sdk.ts serves', async () => {
 });
 
 function compiled<T>(name: string): Promise<T> {
-  return import(/* @vite-ignore */ pathToFileURL(join(FOLDER, `${name}.js`)).href) as Promise<T>;
+  return load(FOLDER, name);
 }
 
 const NOTEBOOK = `import { McpServer } from '@modelcontextprotocol/server';
-export const notebook = () =>
-  new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });`;
+const capabilities = { tools: { listChanged: true } };
+const info = { name: 'notebook', version: '1.0.0' };
+export const notebook = () => new McpServer(info, { capabilities });`;
 const HANDLER = `import { createMcpHandler } from '@modelcontextprotocol/server';
 import { notebook } from './notebook.js';
 export const handler = createMcpHandler(notebook);`;
-const TSCONFIG = {
-  extends: '../../tsconfig.base.json',
-  compilerOptions: {
-    composite: false,
-    declaration: false,
-    declarationMap: false,
-    sourceMap: false,
-    skipLibCheck: true,
-    lib: ['ES2024', 'ESNext.Disposable', 'WebWorker'],
-    types: ['node'],
-  },
-};

@@ -7,13 +7,13 @@ import {
   REPORTS,
   SURVIVES,
 } from '../../dist/testing/promises.js';
-import { promisesOf } from '../host/bus-list.ts';
-import { channelRig, memoryRig, natsRig, redisRig } from './rigs.ts';
+import { testBusPromises } from '../host/bus/promises.ts';
+import { channelRig, memoryRig, natsRig, redisRig } from './brokers/rigs.ts';
 
-promisesOf('InMemoryBus', memoryRig, EVERY);
-promisesOf('broadcastChannelBus', channelRig, [...EVERY, DROPS, CLOSES]);
-promisesOf('redisBus', redisRig, [...EVERY, DROPS, REPLAYS, SURVIVES, LOSES_NOTHING, CLOSES]);
-promisesOf('natsBus with JetStream', () => natsRig(true), [
+testBusPromises('InMemoryBus', memoryRig, EVERY);
+testBusPromises('broadcastChannelBus', channelRig, [...EVERY, DROPS, CLOSES]);
+testBusPromises('redisBus', redisRig, [...EVERY, DROPS, REPLAYS, SURVIVES, LOSES_NOTHING, CLOSES]);
+testBusPromises('natsBus with JetStream', () => natsRig(true), [
   ...EVERY,
   DROPS,
   REPLAYS,
@@ -21,7 +21,7 @@ promisesOf('natsBus with JetStream', () => natsRig(true), [
   LOSES_NOTHING,
   CLOSES,
 ]);
-promisesOf('natsBus without JetStream', () => natsRig(false), [
+testBusPromises('natsBus without JetStream', () => natsRig(false), [
   ...EVERY,
   DROPS,
   REPORTS,

@@ -5,11 +5,11 @@ import { type NatsBusOptions, natsBus, type ProcessBus } from 'mcp-listen/nats';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../host/legacy.ts';
 import { listChanged, updated } from '../host/listen.ts';
-import { sessionServer } from '../node/legacy-serving.ts';
-import { type BrokerProcess, startNats } from './broker-process.ts';
+import { sessionServer } from '../node/sessions/serving.ts';
+import { type BrokerProcess, startNats } from './brokers/broker-process.ts';
+import { Gate } from './brokers/gate.ts';
 import { Cleanup } from './cleanup.ts';
-import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 const FILTER = {
@@ -20,7 +20,7 @@ const FILTER = {
 afterEach(() => cleanup.run());
 
 describe('with JetStream', () => {
-  test('a server that kept its log replays it, and that is all there is to tell', async () => {
+  test('a server that kept its log replays it, without a gap', async () => {
     const nats = await started(true);
     const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
     const [here, there] = [busAt(nats.port), busAt(gate.port)];
@@ -74,8 +74,10 @@ describe('with JetStream', () => {
     expect(await stream.message()).toBe(listChanged('1', 'tools'));
     expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
   });
+});
 
-  test('a stream that somebody has made stays as it is', async () => {
+describe('the stream of JetStream', () => {
+  test('is not changed where it exists already', async () => {
     const nats = await started(true);
     const manager = await jetstreamManager(await client(nats.port));
     await manager.streams.add({ name: 'mcp-listen', subjects: ['mcp-listen'], max_msgs: 7 });
@@ -84,7 +86,7 @@ describe('with JetStream', () => {
     expect([config.max_msgs, state.messages]).toEqual([7, 1]);
   });
 
-  test('a stream that is deleted is made again by the next publish', async () => {
+  test('is created again by the next publish where it was deleted', async () => {
     const nats = await started(true);
     const manager = await jetstreamManager(await client(nats.port));
     const bus = busAt(nats.port);
@@ -109,7 +111,7 @@ describe('beside JetStream', () => {
     await connection.flush();
   });
 
-  test('it may be left alone', async () => {
+  test('JetStream can be left unused', async () => {
     const nats = await started(true);
     const bus = busAt(nats.port, { jetStream: false });
     const stream = await placeOn(bus).open(FILTER);
@@ -122,7 +124,7 @@ describe('beside JetStream', () => {
 });
 
 describe('without JetStream', () => {
-  test('it is missed where it is required', async () => {
+  test('a publish fails where JetStream is required', async () => {
     const nats = await started(false);
     const bus = busAt(nats.port, { jetStream: true });
     await expect(bus.publish(changed('note://a'))).rejects.toMatchObject({
@@ -130,7 +132,7 @@ describe('without JetStream', () => {
     });
   });
 
-  test('the stream of a session hears of everything after an absence', async () => {
+  test('the stream of a session is cued for everything after an absence', async () => {
     const nats = await started(false);
     const gate = cleanup.later(await Gate.before(nats.port), (it) => it.stop());
     const there = busAt(gate.port);
@@ -142,13 +144,13 @@ describe('without JetStream', () => {
     gate.shut();
     await expect.poll(() => there.stats().isLive).toBe(false);
     gate.open();
-    const told = [await stream.event(), await stream.event(), await stream.event()].join();
+    const events = [await stream.event(), await stream.event(), await stream.event()].join();
     for (const change of ['tools/list_changed', 'resources/list_changed', 'resources/updated']) {
-      expect(told).toContain(`notifications/${change}`);
+      expect(events).toContain(`notifications/${change}`);
     }
   });
 
-  test('a connection that its owner closed is told of', async () => {
+  test('a connection that its owner has closed is reported', async () => {
     const nats = await started(false);
     const connection = await client(nats.port);
     const onError = vi.fn();

@@ -3,15 +3,15 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresBus } from '../../examples/postgres/postgres-bus.ts';
 import { listChanged } from '../host/listen.ts';
-import { type BrokerProcess, startPostgres } from './broker-process.ts';
+import { type BrokerProcess, startPostgres } from './brokers/broker-process.ts';
+import { Gate } from './brokers/gate.ts';
 import { Cleanup } from './cleanup.ts';
-import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 let postgres: BrokerProcess;
 let gate: Gate;
-/** Every other bus goes through the gate. */
+/** The number of buses created; every other one connects through the gate. */
 let made = 0;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ test.each(busPromises('the example postgresBus', nextBus, { garbage, absence, lo
   ({ run }) => run(),
 );
 
-test('the example postgresBus refuses more than one notification carries, and goes on', async () => {
+test('the example postgresBus refuses more than a notification carries, and keeps working', async () => {
   const bus = busAt(postgres.port);
   const stream = await placeOn(bus).open({ toolsListChanged: true });
   await stream.message();

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
-import { Member } from './member.ts';
+import { Member } from './members/member.ts';
 
 const cleanup = new Cleanup();
 
@@ -13,72 +13,72 @@ describe.each([
   ['nats', 'a NATS that keeps its log', () => startNats(true), []],
   ['nats', 'a NATS that keeps nothing', () => startNats(false), ['tools/list_changed', 'note://a']],
 ] as const)('two processes on %s: %s', (kind, _, start, afterwards) => {
-  test('hear each other, over the death of the broker, and end when they have closed', async () => {
+  test('receive from each other, also after a kill of the broker, and exit once closed', async () => {
     const broker = await started(start);
     const [listener, publisher] = await members(kind, broker.port);
-    publisher.tell('publish note://a');
-    expect(await publisher.said()).toBe('published note://a');
-    expect(await listener.said()).toBe('note://a');
+    publisher.send('publish note://a');
+    expect(await publisher.line()).toBe('published note://a');
+    expect(await listener.line()).toBe('note://a');
     await broker.kill();
-    publisher.tell('publish note://a');
-    expect(await publisher.said()).toBe('bus-unavailable');
+    publisher.send('publish note://a');
+    expect(await publisher.line()).toBe('bus-unavailable');
     await broker.start();
-    for (const told of afterwards) expect(await listener.said()).toBe(told);
-    publisher.tell('publish note://a');
-    expect(await publisher.said()).toBe('published note://a');
-    expect(await listener.said()).toBe('note://a');
+    for (const line of afterwards) expect(await listener.line()).toBe(line);
+    publisher.send('publish note://a');
+    expect(await publisher.line()).toBe('published note://a');
+    expect(await listener.line()).toBe('note://a');
     listener.close();
     publisher.close();
-    expect(await listener.said()).toBe('result');
+    expect(await listener.line()).toBe('result');
     expect([await listener.ended, await publisher.ended]).toEqual([0, 0]);
   });
 });
 
-describe('a process that stood still', () => {
-  test('hears of everything when NATS has cut it off for being slow', async () => {
+describe('a process that was stopped', () => {
+  test('is cued for everything when NATS has cut it off as a slow consumer', async () => {
     const nats = await started(() => startNats(false, ['-c', IMPATIENT]));
     const [listener, publisher] = await members('nats', nats.port);
     listener.signal('SIGSTOP');
-    publisher.tell('flood 150 100');
-    expect(await publisher.said()).toBe('flooded');
+    publisher.send('flood 150 100');
+    expect(await publisher.line()).toBe('flooded');
     listener.signal('SIGCONT');
-    expect([await listener.said(), await listener.said()]).toEqual([
+    expect([await listener.line(), await listener.line()]).toEqual([
       'tools/list_changed',
       'note://a',
     ]);
-    listener.tell('stats');
-    expect(JSON.parse((await listener.said()) ?? '')).toMatchObject({
+    listener.send('stats');
+    expect(JSON.parse((await listener.line()) ?? '')).toMatchObject({
       isLive: true,
       outages: 1,
       gaps: 1,
     });
   });
 
-  test('hears of everything when the window of Redis has passed it by', async () => {
+  test('is cued for everything when the window of Redis has passed', async () => {
     const redis = await started(startRedis);
     const [listener, publisher] = await members('redis', redis.port);
     listener.signal('SIGSTOP');
-    publisher.tell('flood 2000 1');
-    expect(await publisher.said()).toBe('flooded');
+    publisher.send('flood 2000 1');
+    expect(await publisher.line()).toBe('flooded');
     listener.signal('SIGCONT');
-    expect([await listener.said(), await listener.said()]).toEqual([
+    expect([await listener.line(), await listener.line()]).toEqual([
       'tools/list_changed',
       'note://a',
     ]);
   });
 });
 
-test('two threads on a channel hear each other, and end when they have closed', async () => {
+test('two threads on a channel receive from each other, and exit once closed', async () => {
   const listener = Member.thread('channel', 'note://a');
-  expect(await listener.said()).toBe('subscriptions/acknowledged');
+  expect(await listener.line()).toBe('subscriptions/acknowledged');
   const publisher = Member.thread('channel');
-  expect(await publisher.said()).toBe('ready');
-  publisher.tell('publish note://a');
-  expect(await publisher.said()).toBe('published note://a');
-  expect(await listener.said()).toBe('note://a');
+  expect(await publisher.line()).toBe('ready');
+  publisher.send('publish note://a');
+  expect(await publisher.line()).toBe('published note://a');
+  expect(await listener.line()).toBe('note://a');
   listener.close();
   publisher.close();
-  expect(await listener.said()).toBe('result');
+  expect(await listener.line()).toBe('result');
   expect([await listener.ended, await publisher.ended]).toEqual([0, 0]);
 });
 
@@ -86,16 +86,16 @@ async function started(start: () => Promise<BrokerProcess>): Promise<BrokerProce
   return cleanup.later(await start(), (it) => it.stop());
 }
 
-/** One that holds a stream, and one that publishes. */
+/** A process that holds a stream, and one that publishes. */
 async function members(kind: string, port: number): Promise<[Member, Member]> {
   const listener = cleanup.later(Member.process(kind, port, 'note://a'), (it) =>
     it.signal('SIGKILL'),
   );
-  expect(await listener.said()).toBe('subscriptions/acknowledged');
+  expect(await listener.line()).toBe('subscriptions/acknowledged');
   const publisher = cleanup.later(Member.process(kind, port), (it) => it.signal('SIGKILL'));
-  expect(await publisher.said()).toBe('ready');
+  expect(await publisher.line()).toBe('ready');
   return [listener, publisher];
 }
 
-/** Settings of a NATS that cuts off whoever takes nothing for a moment. */
-const IMPATIENT = join(import.meta.dirname, 'impatient.conf');
+/** Settings of a NATS that cuts slow consumers off after a moment. */
+const IMPATIENT = join(import.meta.dirname, 'brokers', 'impatient.conf');

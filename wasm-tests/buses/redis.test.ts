@@ -3,10 +3,10 @@ import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
 import { afterEach, expect, test, vi } from 'vitest';
 import { listChanged, updated } from '../host/listen.ts';
-import { type BrokerProcess, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startRedis } from './brokers/broker-process.ts';
+import { Gate } from './brokers/gate.ts';
 import { Cleanup } from './cleanup.ts';
-import { Gate } from './gate.ts';
-import { placeOn } from './process-place.ts';
+import { placeOn } from './members/place.ts';
 
 const cleanup = new Cleanup();
 
@@ -33,29 +33,29 @@ test('an absence that outlasts the window is a gap', async () => {
   expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
 });
 
-test('a Redis that kept its log replays it, and may still have lost some of it', async () => {
+test('a Redis that kept its log replays it, and reports a gap for what it may have lost', async () => {
   const redis = await started(true);
   const gate = cleanup.later(await Gate.before(redis.port), (it) => it.stop());
   const [here, there] = [busAt(redis.port), busAt(gate.port)];
-  const heard = listener(there);
+  const received = listener(there);
   await there.ready();
   await here.publish(changed('note://first'));
-  await expect.poll(() => heard.map(nameOf)).toContain('note://first');
+  await expect.poll(() => received.map(nameOf)).toContain('note://first');
   gate.shut();
   await expect.poll(() => there.stats().isLive).toBe(false);
   for (const note of ['c', 'a', 'b']) await here.publish(changed(`note://${note}`));
   await redis.kill();
   await redis.start();
-  heard.length = 0;
+  received.length = 0;
   gate.open();
   await expect
-    .poll(() => heard.filter(({ kind }) => kind === 'resource_updated').map(nameOf))
+    .poll(() => received.filter(({ kind }) => kind === 'resource_updated').map(nameOf))
     .toEqual(['note://c', 'note://a', 'note://b']);
   expect(there.stats()).toMatchObject({ gaps: 1, outages: 1 });
 });
 
-test('a log that was wiped while it was followed is a gap', async () => {
-  const { administer, here, stream, there } = await told();
+test('a log that is wiped while it is followed is a gap', async () => {
+  const { administer, here, stream, there } = await following();
   await administer(['FLUSHALL']);
   await here.publish({ kind: 'tools_list_changed' });
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
@@ -63,8 +63,8 @@ test('a log that was wiped while it was followed is a gap', async () => {
   expect(there.stats()).toMatchObject({ gaps: 1, outages: 0 });
 });
 
-test('a reader whose connection is killed by the server goes on where it was', async () => {
-  const { administer, here, stream, there } = await told();
+test('a reader whose connection is killed by the server resumes where it was', async () => {
+  const { administer, here, stream, there } = await following();
   await administer(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
   await expect
     .poll(() =>
@@ -78,24 +78,24 @@ test('a reader whose connection is killed by the server goes on where it was', a
   await expect.poll(() => there.stats()).toEqual({ isLive: true, outages: 1, gaps: 0, dropped: 0 });
 });
 
-test('a client lends its settings, and is neither connected nor closed', async () => {
+test('a given client provides its settings, and is neither connected nor closed', async () => {
   const redis = await started(false, ['--requirepass', 'secret']);
   const url = urlOf(redis.port);
   const client = cleanup.later(createClient({ url, password: 'secret', RESP: 2 }), (it) =>
     it.destroy(),
   );
   const bus = cleanup.later(redisBus(client), (it) => it.close());
-  const heard = listener(bus);
+  const received = listener(bus);
   await bus.ready();
   await bus.publish(changed('note://a'));
-  await expect.poll(() => heard.map(nameOf)).toContain('note://a');
+  await expect.poll(() => received.map(nameOf)).toContain('note://a');
   expect(client.isOpen).toBe(false);
   await client.connect();
   await bus.close();
   expect(await client.ping()).toBe('PONG');
 });
 
-test('where it may not be asked which run of the server this is, every loss of the connection is a gap', async () => {
+test('without the right to INFO, every loss of the connection is a gap', async () => {
   const redis = await started();
   const admin = cleanup.later(createClient({ url: urlOf(redis.port) }), (it) => it.destroy());
   await admin.connect();
@@ -107,7 +107,7 @@ test('where it may not be asked which run of the server this is, every loss of t
   await expect.poll(() => bus.stats()).toMatchObject({ isLive: true, outages: 1, gaps: 1 });
 });
 
-test('a Redis that is not there is told of once, and found when it comes', async () => {
+test('a Redis that is not running is reported once, and used once it runs', async () => {
   const redis = await started();
   await redis.kill();
   const onError = vi.fn();
@@ -126,15 +126,15 @@ test('a Redis that is not there is told of once, and found when it comes', async
   expect(bus.stats()).toEqual({ isLive: true, outages: 0, gaps: 0, dropped: 0 });
 });
 
-test('buses of other names hear nothing of each other', async () => {
+test('buses with different names receive nothing of each other', async () => {
   const redis = await started();
   const [one, other] = [busAt(redis.port, { bus: 'one' }), busAt(redis.port, { bus: 'other' })];
-  const heard = listener(other);
+  const received = listener(other);
   await Promise.all([one.ready(), other.ready()]);
-  heard.length = 0;
+  received.length = 0;
   await one.publish(changed('note://one'));
   await other.publish(changed('note://other'));
-  await expect.poll(() => heard.map(nameOf)).toEqual(['note://other']);
+  await expect.poll(() => received.map(nameOf)).toEqual(['note://other']);
 });
 
 async function started(isKept = false, more: string[] = []): Promise<BrokerProcess> {
@@ -142,10 +142,10 @@ async function started(isKept = false, more: string[] = []): Promise<BrokerProce
 }
 
 /**
- * A stream at one of two buses that was told what the other published, and a way to the broker
- * behind them.
+ * A stream on one of two buses that has received what the other published, and a function that
+ * sends commands to the broker behind them.
  */
-async function told() {
+async function following() {
   const redis = await started();
   const [here, there] = [busAt(redis.port), busAt(redis.port)];
   const stream = await placeOn(there).open({
@@ -175,11 +175,11 @@ function urlOf(port: number, credentials = ''): string {
   return `redis://${credentials}127.0.0.1:${port}`;
 }
 
-/** What a listener hears. */
+/** The events that a listener receives. */
 function listener(bus: ProcessBus): ServerEvent[] {
-  const heard: ServerEvent[] = [];
-  bus.subscribe((event: ServerEvent) => heard.push(event));
-  return heard;
+  const received: ServerEvent[] = [];
+  bus.subscribe((event: ServerEvent) => received.push(event));
+  return received;
 }
 
 function nameOf(event: ServerEvent): string {

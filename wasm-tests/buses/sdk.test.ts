@@ -1,11 +1,12 @@
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler } from '@modelcontextprotocol/server';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { afterEach, expect, test, vi } from 'vitest';
-import { WireStream } from '../host/listen.ts';
-import { listenRequest, TOOLS } from '../node/serving.ts';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import type { WireStream } from '../host/listen.ts';
+import { notebook } from '../node/sdk/notebook.ts';
+import { open, TOOLS } from '../node/serving.ts';
+import { type BrokerProcess, startNats, startRedis } from './brokers/broker-process.ts';
 import { Cleanup } from './cleanup.ts';
 
 const cleanup = new Cleanup();
@@ -28,7 +29,7 @@ const BUSES: [name: string, url: () => Promise<string>, make: (url: string) => P
 ];
 
 test.each(BUSES)(
-  '%s carries the events of handlers of the official SDK as they stand',
+  '%s carries the events of handlers of the official SDK unchanged',
   async (_, start, make) => {
     const url = await start();
     const [here, there] = [make(url), make(url)].map((bus) =>
@@ -37,13 +38,13 @@ test.each(BUSES)(
     if (here === undefined || there === undefined) throw new Error('two were made');
     await there.ready();
     const stream = await opened(there);
-    createMcpHandler(notebook, { bus: here }).notify.toolsChanged();
+    createMcpHandler(() => notebook(), { bus: here }).notify.toolsChanged();
     expect(await stream.message()).toContain('notifications/tools/list_changed');
     stream.drop();
   },
 );
 
-test('a handler of the SDK hears of its lists when nobody can tell what it missed, and onError of the rest', async () => {
+test('after a gap a handler of the SDK is cued for its lists, and the rest is reported', async () => {
   const broker = await redisServer();
   const onError = vi.fn();
   const bus = cleanup.later(redisBus(`redis://127.0.0.1:${broker.port}`, { onError }), (it) =>
@@ -55,18 +56,17 @@ test('a handler of the SDK hears of its lists when nobody can tell what it misse
   await expect.poll(() => bus.stats().isLive).toBe(false);
   await broker.start();
   expect(await stream.message()).toContain('notifications/tools/list_changed');
-  const told = onError.mock.calls.map(([error]) => error.message);
-  expect(told).toEqual(['the broker of the bus is away', 'listeners may have missed events']);
+  const reported = onError.mock.calls.map(([error]) => error.message);
+  expect(reported).toEqual(['the broker of the bus is away', 'listeners may have missed events']);
   stream.drop();
 });
 
-/** A stream of the SDK's own handler, acknowledged. */
+/** An acknowledged stream of a handler of the SDK. */
 async function opened(bus: ProcessBus): Promise<WireStream> {
-  const abort = new AbortController();
-  const response = await createMcpHandler(notebook, { bus }).fetch(
-    listenRequest(TOOLS, { signal: abort.signal }),
+  const stream = await open(
+    createMcpHandler(() => notebook(), { bus }),
+    TOOLS,
   );
-  const stream = new WireStream(response, abort);
   expect(await stream.message()).toContain('acknowledged');
   return stream;
 }
@@ -77,9 +77,4 @@ async function redisServer(): Promise<BrokerProcess> {
 
 async function natsServer(): Promise<BrokerProcess> {
   return cleanup.later(await startNats(true), (it) => it.stop());
-}
-
-function notebook(): McpServer {
-  const capabilities = { tools: { listChanged: true } };
-  return new McpServer({ name: 'notebook', version: '1.0.0' }, { capabilities });
 }

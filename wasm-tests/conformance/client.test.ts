@@ -6,8 +6,8 @@ import { clientScenario, type Revision } from './suite.ts';
 const CLIENT = `node ${join(root, 'wasm-tests', 'conformance', 'client.mjs')}`;
 
 /**
- * Runs a scenario of the suite: what it checks of this client is on record, as are the checks that
- * it skips since no client need do what they are about: none fails, warns, is new or is missing.
+ * Runs a scenario of the suite. The checks that pass, and those that the suite skips since they are
+ * optional for clients, are on record: none fails, warns, is new or is missing.
  */
 async function passes(name: string, revision: Revision): Promise<void> {
   const { checks, verdict } = await clientScenario(CLIENT, name, revision);
@@ -18,9 +18,9 @@ async function passes(name: string, revision: Revision): Promise<void> {
   expect(verdict).toBe('passed');
 }
 
-// The suite skips what a client of subscriptions does not do: to call tools, read resources, offer
-// sampling. Its scenario `sse-retry` is about the answer to a tool call; what our client does with
-// `retry` is in node/client-legacy.test.ts.
+// The suite skips what a client of subscriptions does not do: call tools, read resources, offer
+// sampling. Its scenario `sse-retry` is about the answer to a tool call; how this client handles
+// `retry` is tested in node/client/session.test.ts.
 test.each<[scenario: string, revision: Revision]>([
   ['request-metadata', '2026-07-28'],
   ['http-standard-headers', '2026-07-28'],

@@ -1,16 +1,16 @@
 import { beforeAll, expect, test } from 'vitest';
-import { bundled } from '../host/bundle.ts';
+import { bundleWorker } from '../host/bundle.ts';
 import { scenario } from './suite.ts';
 import { type Sockets, serveBundle } from './worker.ts';
 
 let bundle: string;
 
 beforeAll(async () => {
-  bundle = await bundled('wasm-tests/conformance/fixture');
+  bundle = await bundleWorker('wasm-tests/conformance/fixture');
 });
 
-// The suite reads a listen for 0.8 to 1.5 seconds from the request on: the first one here wakes the
-// bus too.
+// The suite reads a listen for 0.8 to 1.5 seconds from the request on, in which the first one also
+// wakes the bus.
 test.each<[scenario: string, checks: number, sockets: Sockets]>([
   ['server-stateless', 30, 'auto'],
   ['server-stateless', 30, 'each'],

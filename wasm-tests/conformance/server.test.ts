@@ -1,6 +1,6 @@
 import { createListenHandler, type ListenHandler } from 'mcp-listen';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bundled } from '../host/bundle.ts';
+import { bundleWorker } from '../host/bundle.ts';
 import { serveOnNode } from '../host/node-http.ts';
 import { everythingServer } from './fixture/server.ts';
 import { sessionHandler } from './fixture/sessions.ts';
@@ -15,12 +15,12 @@ import {
 } from './suite.ts';
 import { serveBundle } from './worker.ts';
 
-/** Who is tested by the requirements of which revision. */
+/** A subject, and the revision whose requirements it is tested by. */
 type Subject = 'worker-2026-07-28' | 'worker-2025-11-25' | 'object-2025-11-25' | 'node-2025-11-25';
 
 /**
- * Where the server asks its client something: the SDK's handler that knows nothing of sessions
- * cannot. One that has sessions, in a Durable Object or on Node, can, and there they pass.
+ * Scenarios in which the server sends requests to its client. The stateless handler of the SDK
+ * fails them; a handler with sessions, in a Durable Object or on Node, passes them.
  */
 const QUESTIONS = [
   'tools-call-sampling',
@@ -30,9 +30,8 @@ const QUESTIONS = [
 ];
 
 /**
- * Not scored: a tool call goes on in another stream, which again takes a handler with sessions. On
- * Workers GET is answered with the stream of our own sessions, which carries changes and no answers
- * to calls.
+ * Not scored: a tool call continues in another stream, which needs a handler with sessions too. On
+ * Workers, GET opens the stream of our own sessions, which carries changes and no answers to calls.
  */
 const POLLING = 'server-sse-polling';
 
@@ -58,10 +57,10 @@ const SKIPPED = ['tasks-status-notifications'];
 let bundle: string;
 
 beforeAll(async () => {
-  bundle = await bundled('wasm-tests/conformance/fixture');
+  bundle = await bundleWorker('wasm-tests/conformance/fixture');
 });
 
-describe('a Worker of two isolates, by the requirements of 2026-07-28', async () => {
+describe('a Worker of two isolates, by 2026-07-28', async () => {
   await meets('worker-2026-07-28', '2026-07-28', {
     serve: onWorkerd,
     lacks: TASKS,
@@ -69,7 +68,7 @@ describe('a Worker of two isolates, by the requirements of 2026-07-28', async ()
   });
 });
 
-describe('a Worker of two isolates, by the requirements of 2025-11-25', async () => {
+describe('a Worker of two isolates, by 2025-11-25', async () => {
   await meets('worker-2025-11-25', '2025-11-25', {
     serve: onWorkerd,
     cannot: QUESTIONS,
@@ -77,26 +76,26 @@ describe('a Worker of two isolates, by the requirements of 2025-11-25', async ()
   });
 });
 
-describe('a Worker of two isolates whose handler has its sessions in a Durable Object, by the requirements of 2025-11-25', async () => {
+describe('a Worker whose handler has sessions in a Durable Object, by 2025-11-25', async () => {
   await meets('object-2025-11-25', '2025-11-25', {
     serve: onWorkerdWithSessions,
     unjudged: [POLLING],
   });
 });
 
-describe('a handler with sessions on Node, behind createListenHandler, by the requirements of 2025-11-25', async () => {
+describe('a handler with sessions on Node, by 2025-11-25', async () => {
   await meets('node-2025-11-25', '2025-11-25', { serve: onNode });
 });
 
 interface Serving {
   serve: () => Promise<{ url: string; stop: () => Promise<void> }>;
-  /** The scored scenarios that cannot pass. */
+  /** The scored scenarios that fail. */
   cannot?: string[];
-  /** The unscored scenarios of extensions that the server behind has not. */
+  /** The unscored scenarios of extensions that the server behind does not support. */
   lacks?: string[];
   /** The scenarios in which the suite itself skips every check. */
   skipped?: string[];
-  /** The unscored scenarios that may end as they like. */
+  /** The unscored scenarios that may pass or fail. */
   unjudged?: string[];
 }
 
@@ -115,7 +114,7 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
     outcome = await requirements(`${url}/mcp`, revision, cannot).finally(stop);
   });
 
-  test('the suite is content', () => {
+  test('the suite passes', () => {
     expect(outcome.verdict).toBe('passed');
     expect(scored.length).toBeGreaterThanOrEqual(30);
   });
@@ -124,7 +123,7 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
     expect(shortcomings(outcome.checks.get(name) ?? [])).toEqual([]);
   });
 
-  test.each(failing)('%s fails here, as expected', (name) => {
+  test.each(failing)('%s fails, as expected', (name) => {
     expect((outcome.checks.get(name) ?? []).map(({ status }) => status)).toContain('FAILURE');
   });
 
@@ -134,7 +133,7 @@ async function meets(subject: Subject, revision: Revision, serving: Serving) {
       expect(outcome.checks.get(name)).toMatchObject([{ status: 'SKIPPED' }]);
   });
 
-  test('just the checks that are on record have passed', async () => {
+  test('exactly the checks on record have passed', async () => {
     await expect(passed(passing, outcome.checks)).toMatchFileSnapshot(`checks/${subject}.txt`);
     const { checks } = outcome;
     await expect(counted(scored, checks)).toMatchFileSnapshot(`checks/${subject}.json`);

@@ -7,10 +7,10 @@ import { root } from '../../scripts/process/project.mjs';
 /** A revision for which the suite has a frozen set of requirements. */
 export type Revision = '2026-07-28' | '2025-11-25';
 
-/** What the suite checked, and how it ended. */
+/** A check of the suite, and its outcome. */
 export interface Check {
   id: string;
-  /** What of it is checked. */
+  /** The title of the check. */
   name: string;
   status: string;
   errorMessage?: string;
@@ -18,15 +18,15 @@ export interface Check {
 
 /** The scenarios of a revision for servers. */
 export interface RequirementSet {
-  /** What the suite's verdict depends on. */
+  /** The scenarios that the verdict of the suite depends on. */
   scored: string[];
-  /** What the suite runs and reports beside it. */
+  /** The scenarios that the suite runs and reports beside them. */
   unscored: string[];
-  /** What it runs beside it for extensions, which no server need have. */
+  /** The scenarios of extensions, which are optional for servers. */
   extensions: string[];
 }
 
-/** Reads what the suite requires of servers of a revision. */
+/** Reads the requirements of the suite for servers of a revision. */
 export async function requirementSet(revision: Revision): Promise<RequirementSet> {
   const folder = join(root, 'node_modules', '@modelcontextprotocol', 'conformance', 'requirements');
   const text = await readFile(join(folder, `${revision}.yaml`), 'utf8');
@@ -39,7 +39,7 @@ export async function requirementSet(revision: Revision): Promise<RequirementSet
   };
 }
 
-/** How a run of the suite ended. */
+/** The outcome of a run of the suite. */
 export interface Run {
   /** `passed`, or what the suite printed. */
   verdict: string;
@@ -49,8 +49,7 @@ export interface Run {
 
 /**
  * Runs the requirement set of a revision against the server at `url`. The suite fails where a
- * scored check fails or warns, but for those of the scenarios in `failures`, and where one of these
- * does neither.
+ * scored check fails or warns outside the scenarios in `failures`, or where one of these passes.
  */
 export async function requirements(
   url: string,
@@ -74,8 +73,8 @@ export async function requirements(
 }
 
 /**
- * Runs one scenario against the server at `url` as a client of a revision, and nothing before it;
- * also one of an extension.
+ * Runs one scenario, also one of an extension, against the server at `url` as a client of a
+ * revision.
  */
 export async function scenario(url: string, name: string, revision: Revision): Promise<Run> {
   const args = ['--url', url, '--scenario', name, '--spec-version', revision, '--force'];
@@ -92,7 +91,7 @@ export async function clientScenario(
   return await inFolder((folder) => suite(folder, args, 'client'));
 }
 
-/** What keeps a scenario from having passed; remarks, which the suite calls INFO, do not. */
+/** The checks that a scenario did not pass; remarks, which the suite calls INFO, do not count. */
 export function shortcomings(checks: Check[]): string[] {
   const short = checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
   if (short.length > 0)
@@ -113,8 +112,8 @@ export function passed(scenarios: string[], checks: Run['checks']): string {
 }
 
 /**
- * How many of these scenarios have passed, and of their checks, as JSON; what does not pass is
- * named.
+ * The numbers of these scenarios and of their checks that have passed, as JSON, with the names of
+ * the scenarios that have not.
  */
 export function counted(scenarios: string[], checks: Run['checks']): string {
   const of = (name: string) => checks.get(name) ?? [];

@@ -6,8 +6,8 @@ import { passed, type Run, requirementSet, scenario, shortcomings } from './suit
 import { EXTENSION, taskHandler } from './tasks/handler.ts';
 
 /**
- * The suite skips the one check in it, until it is rewritten for `subscriptions/listen`. What it is
- * to check is tested below.
+ * The suite skips the only check of this scenario until it is rewritten for
+ * `subscriptions/listen`. The tests below check what it is about.
  */
 const EMPTY = 'tasks-status-notifications';
 
@@ -39,7 +39,7 @@ describe('a handler with tasks behind createListenHandler passes', () => {
     seen.set(name, checks.get(name) ?? []);
   });
 
-  test('just the checks that are on record', async () => {
+  test('exactly the checks on record', async () => {
     await expect(passed(judged, seen)).toMatchFileSnapshot('checks/node-tasks.txt');
   });
 });
@@ -51,13 +51,13 @@ test('the suite does not check the notifications of tasks yet', async () => {
   ]);
 });
 
-describe('the notifications of a task tell its whole state, as tasks/get answers it', () => {
+describe('task notifications carry the state that tasks/get returns', () => {
   test.each<
     [name: string, tool: string, changes: [method: string, answered: string[], status: string][]]
   >([
-    ['of one that is cancelled', 'slow_compute', [['tasks/cancel', [], 'cancelled']]],
+    ['of a task that is cancelled', 'slow_compute', [['tasks/cancel', [], 'cancelled']]],
     [
-      'of one that asks, and is completed',
+      'of a task that requests input, and completes',
       'multi_input',
       [
         ['first', 'input_required'],

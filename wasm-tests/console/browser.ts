@@ -1,24 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
+import { launchChromium } from './chromium.ts';
 import { ConsolePage } from './console-page.ts';
 
-/** Opens the console at a URL, in a context of its own that ends with the test. */
+/** Opens the console at a URL, in a new context that ends with the test. */
 export type OpenConsole = (url: string, options?: BrowserContextOptions) => Promise<ConsolePage>;
 
 /** A headless Chromium for a file of tests. */
 export function useChromium(): () => Browser {
   let browser: Browser;
   beforeAll(async () => {
-    const { args } = JSON.parse(await readFile(join(root, 'wasm-tests', 'webdriver.json'), 'utf8'))[
-      'goog:chromeOptions'
-    ];
-    browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args,
-    });
+    browser = await launchChromium();
   });
   afterAll(() => browser?.close());
   return () => browser;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { npmStart, type Started } from '../host/start.ts';
+import { npmStart, type Started } from '../host/servers/npm-start.ts';
 import { useBrowser } from './browser.ts';
 import { type Elsewhere, serveElsewhere } from './guarded-server.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => started?.stop());
 
 describe('the server that the page came from', () => {
-  test('is connected to at once, and tells what it is and what it can', async () => {
+  test('is connected to at once, and shows its name and its capabilities', async () => {
     const console = await open(started.console);
     await console.connected();
     const server = console.page.getByRole('region', { name: 'Server' });
@@ -26,7 +26,7 @@ describe('the server that the page came from', () => {
     ]);
   });
 
-  test('tells its tools, prompts and resources, and a tool that is clicked fills the form', async () => {
+  test('shows its tools, prompts and resources, and a click on a tool fills the form', async () => {
     const console = await open(started.console);
     await console.connected();
     await console.tick(/^note:\/\/todo/).waitFor();
@@ -41,7 +41,7 @@ describe('the server that the page came from', () => {
     expect(await server.getByRole('button', { name: /^delete_note/ }).count()).toBe(0);
   });
 
-  test('gives its secret away in the link alone: the address that is left has none', async () => {
+  test('passes its secret in the link, and the page removes it from its address', async () => {
     const console = await open(started.console);
     await console.connected();
     expect(new URL(console.page.url()).hash).toBe('');
@@ -49,7 +49,7 @@ describe('the server that the page came from', () => {
 });
 
 describe('a server of another origin', () => {
-  test('is refused without its token and with a wrong one, and let in with the right one', async () => {
+  test('is refused without its token and with a wrong one, and connects with the right one', async () => {
     const lamp = await elsewhere('sesame');
     const console = await open(started.console);
     await console.connected();
@@ -66,10 +66,10 @@ describe('a server of another origin', () => {
     await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('lamp://desk');
   });
 
-  test('is asked in a session where it knows nothing newer', async () => {
+  test('is connected to in a session where it only speaks 2025-11-25', async () => {
     const lamp = await elsewhere(undefined, { legacy: 'sessions' });
     const console = await open(started.console);
-    // Until then the text "connected" would be of the page's own server.
+    // Before that, the text "connected" is about the server that the page came from.
     await console.connected();
     await console.page.route(`${lamp.origin}/**`, (route) =>
       route.request().postData()?.includes('2026-07-28')
@@ -82,8 +82,10 @@ describe('a server of another origin', () => {
     expect(await console.tick(/^lamp:\/\/desk/).count()).toBe(1);
     expect(console.errors.splice(0).filter((error) => !error.includes('400'))).toEqual([]);
   });
+});
 
-  test('may name the arguments of its tools as it likes', async () => {
+describe('another server', () => {
+  test('may give any names to the arguments of its tools', async () => {
     const lamp = await elsewhere();
     const console = await open(started.console);
     await console.connected();
@@ -106,7 +108,7 @@ describe('a server of another origin', () => {
     expect(console.errors).toEqual([]);
   });
 
-  test('that is not there is said to be so, in words', async () => {
+  test('that cannot be reached is reported in words', async () => {
     const lamp = await elsewhere();
     await lamp.stop();
     const console = await open(started.console);

@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** The console in a browser, by the names that its readers know things by. */
+/** The console in a browser, by the accessible names of its elements. */
 export class ConsolePage {
   readonly page: Page;
-  /** What the page logged as an error or threw. */
+  /** The errors that the page has logged or thrown. */
   readonly errors: string[] = [];
 
   constructor(page: Page) {
@@ -16,7 +16,7 @@ export class ConsolePage {
     });
   }
 
-  /** How the connection is, in words. */
+  /** The state of the connection, in words. */
   get connection(): Locator {
     return this.page.locator('#connection-state');
   }
@@ -31,7 +31,7 @@ export class ConsolePage {
     return this.page.locator('.plot .dot');
   }
 
-  /** Resolves when the server has told what it has. */
+  /** Resolves when the console is connected. */
   async connected(): Promise<void> {
     await this.connection.getByText('connected', { exact: true }).waitFor();
   }
@@ -48,12 +48,12 @@ export class ConsolePage {
     return this.page.getByRole('button', { name, exact: true });
   }
 
-  /** The tick of a list or of a resource. */
+  /** The checkbox of a list or of a resource. */
   tick(name: RegExp): Locator {
     return this.page.getByRole('region', { name: 'Server' }).getByRole('checkbox', { name });
   }
 
-  /** Opens a subscription to what is ticked; resolves when it is live. */
+  /** Opens a subscription to what is checked; resolves when it is live. */
   async subscribe(name: string): Promise<Locator> {
     await this.button('Open a subscription').click();
     await this.card(name).getByText('live', { exact: true }).waitFor();
@@ -65,13 +65,13 @@ export class ConsolePage {
     return this.page.getByRole('article', { name: `Subscription ${name}` });
   }
 
-  /** Adds a task to what the next subscription asks for. */
+  /** Adds a task to what the next subscription requests. */
   async addTask(id: string): Promise<void> {
     await this.page.getByLabel('Task ID').fill(id);
     await this.button('Add task').click();
   }
 
-  /** What the card of a subscription says of each of its tasks. */
+  /** The texts about the tasks on the card of a subscription. */
   async tasks(name: string): Promise<string[]> {
     const requested = this.card(name)
       .getByRole('list', { name: 'Requested' })
@@ -89,7 +89,7 @@ export class ConsolePage {
     return this.page.locator(`[data-key="${key}"] dd`).first();
   }
 
-  /** Calls a tool with these arguments; resolves with what it said. */
+  /** Calls a tool with these arguments; resolves with its output. */
   async callTool(tool: string, args: Record<string, string> = {}): Promise<string> {
     const form = this.page.getByRole('tabpanel', { name: 'Call a tool' });
     await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption(tool);
@@ -98,7 +98,7 @@ export class ConsolePage {
     return this.#pressed(form, 'Call');
   }
 
-  /** Publishes that a resource was updated; resolves with what came of it. */
+  /** Publishes that a resource was updated; resolves with the outcome. */
   async publish(uri: string, times = 1, pace = 'one after the other'): Promise<string> {
     await this.page.getByRole('tab', { name: 'Publish' }).click();
     const form = this.page.getByRole('tabpanel', { name: 'Publish' });

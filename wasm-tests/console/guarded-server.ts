@@ -8,8 +8,8 @@ export interface Elsewhere extends NodeServer {
 }
 
 /**
- * Serves an MCP server on Node, to pages of any origin. `token`: the only one it takes, for
- * whatever is asked; `more`: further capabilities that it announces.
+ * Serves an MCP server on Node, to pages of any origin. `token`: the only one that it accepts;
+ * `more`: further capabilities that it announces.
  */
 export async function serveElsewhere(
   token?: string,
@@ -17,15 +17,15 @@ export async function serveElsewhere(
   more = {},
 ): Promise<Elsewhere> {
   const handler = createMcpHandler(() => lamp(more));
-  const isLetIn = (request: Request) =>
+  const isAllowed = (request: Request) =>
     token === undefined || request.headers.get('authorization') === `Bearer ${token}`;
   const guarded = {
     fetch: async (request: Request) =>
-      isLetIn(request) ? handler.fetch(request) : new Response(null, { status: 401 }),
+      isAllowed(request) ? handler.fetch(request) : new Response(null, { status: 401 }),
   };
   const server = createListenHandler(guarded, {
     allowedOrigins: ['*'],
-    principal: (request) => (isLetIn(request) ? undefined : { denied: 401 }),
+    principal: (request) => (isAllowed(request) ? undefined : { denied: 401 }),
     ...options,
   });
   return { ...(await serveOnNode(server.fetch)), server };

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 describe('the colours', () => {
-  test('are those that the system asks for, until the switch says otherwise', async () => {
+  test('follow the system until the switch is set', async () => {
     const console = await open(notebook(), { colorScheme: 'dark' });
     await expect.poll(() => isDark(console)).toBe(true);
     await console.page.emulateMedia({ colorScheme: 'light' });
@@ -30,15 +30,15 @@ describe('the colours', () => {
   });
 });
 
-test('nothing sticks out at the side, however wide the window is', async () => {
+test('nothing overflows at the side, at any width of the window', async () => {
   const console = await busy({});
   for (const width of [360, 390, 620, 759, 760, 1024, 1239, 1240, 1440, 1600]) {
     await console.page.setViewportSize({ width, height: 844 });
-    expect([width, await sticksOut(console)]).toEqual([width, []]);
+    expect([width, await overflowing(console)]).toEqual([width, []]);
   }
 });
 
-test('axe finds nothing to object to, in light and in dark, on wide and on narrow screens', async () => {
+test('axe finds no violations, in light and dark, on wide and narrow screens', async () => {
   const console = await busy({ bypassCSP: true });
   for (const colorScheme of ['light', 'dark'] as const) {
     await console.page.emulateMedia({ colorScheme });
@@ -52,7 +52,7 @@ test('axe finds nothing to object to, in light and in dark, on wide and on narro
   expect(await violations(console)).toEqual([]);
 });
 
-test('tabs are changed with arrow keys, and the content can be skipped to', async () => {
+test('arrow keys change tabs, and a link skips to the content', async () => {
   const console = await open(notebook());
   await console.page.keyboard.press('Tab');
   await console.page.keyboard.press('Enter');
@@ -63,7 +63,7 @@ test('tabs are changed with arrow keys, and the content can be skipped to', asyn
   expect(await console.page.evaluate(() => document.activeElement?.id)).toBe('tab-publish');
 });
 
-/** A page with something of everything on it. */
+/** A page with all its elements in use. */
 async function busy(options: BrowserContextOptions): Promise<ConsolePage> {
   const console = await open(notebook(), { reducedMotion: 'reduce', ...options });
   await console.connected();
@@ -75,8 +75,8 @@ async function busy(options: BrowserContextOptions): Promise<ConsolePage> {
   return console;
 }
 
-/** What reaches beyond the window, or makes the page wider than it. */
-function sticksOut(console: ConsolePage): Promise<string[]> {
+/** The elements that overflow the window, or make the page wider than it. */
+function overflowing(console: ConsolePage): Promise<string[]> {
   return console.page.evaluate(() => {
     const { clientWidth, scrollWidth } = document.documentElement;
     const boxes = [...document.querySelectorAll('body *')].filter(

@@ -4,8 +4,8 @@ import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
 import { SECRET } from '../host/signing.ts';
 
 /**
- * Serves the notebook as `npm start` does, for a file of tests; answers what knows the address of
- * its console.
+ * Serves the notebook as `npm start` does, for a file of tests; returns a function that returns the
+ * URL of its console.
  */
 export function useNotebook(): () => string {
   let workerd: Workerd;
@@ -16,7 +16,7 @@ export function useNotebook(): () => string {
   return () => consoleOf(workerd.url ?? '');
 }
 
-/** Serves the notebook at a port; 0: any that is free. */
+/** Serves the notebook on a port; 0: any free one. */
 export function startNotebook(port: number): Promise<Workerd> {
   return startWorkerd({
     bundle: workerBundle,
@@ -25,7 +25,7 @@ export function startNotebook(port: number): Promise<Workerd> {
   });
 }
 
-/** The address of the console of a notebook, with the secret of publishers. */
+/** The URL of the console of a notebook, with the secret of publishers. */
 export function consoleOf(origin: string): string {
   return `${origin}/#publish=${SECRET}`;
 }

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 describe('publishing', () => {
-  test('takes the secret of npm start, and no other one', async () => {
+  test('accepts the secret of npm start, and no other', async () => {
     const secret = console.page.getByLabel('Publish secret');
     const own = await secret.inputValue();
     expect(own).not.toBe('');
@@ -26,7 +26,7 @@ describe('publishing', () => {
     expect(await console.publish('note://todo')).toMatch(/^Published at position [\d,]+\.$/);
   });
 
-  test('reaches all who listen, and each arrival is a dot of its own', async () => {
+  test('reaches all subscriptions, and each arrival is a separate dot', async () => {
     await console.subscribe('A');
     await console.subscribe('B');
     await console.publish('note://todo', 5);
@@ -44,7 +44,7 @@ describe('publishing', () => {
     ).toBe(2);
   });
 
-  test('moves the numbers of the bus', async () => {
+  test('updates the numbers of the bus', async () => {
     await console.subscribe('A');
     await expect
       .poll(async () => Number(await console.number('streams').textContent()))
@@ -56,7 +56,7 @@ describe('publishing', () => {
   });
 });
 
-test('where the numbers are for publishers only, the page says so, and asks with the secret once it has it', async () => {
+test('where only publishers see the numbers, the page says so until it has the secret', async () => {
   const { page } = console;
   await page.route('**/stats', (route) =>
     route.request().headers()['authorization'] === `Bearer ${SECRET}`

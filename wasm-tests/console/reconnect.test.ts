@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import type { Workerd } from '../../scripts/workerd/workerd.mjs';
-import { portOf } from '../host/port.ts';
+import { lastingPort } from '../host/port.ts';
 import { useBrowser } from './browser.ts';
 import { consoleOf, startNotebook } from './notebook.ts';
 
@@ -10,8 +8,8 @@ const running: Workerd[] = [];
 afterAll(() => Promise.all(running.map((workerd) => workerd.stop())));
 const open = useBrowser();
 
-test('a subscription whose Worker is killed waits, says so, and is live again when there is one', async () => {
-  const port = await freePort();
+test('a subscription whose Worker is killed waits, and is live again after a restart', async () => {
+  const port = await lastingPort();
   const first = await start(port);
   const console = await open(consoleOf(`http://127.0.0.1:${port}`));
   await console.connected();
@@ -37,12 +35,4 @@ async function start(port: number): Promise<Workerd> {
   const workerd = await startNotebook(port);
   running.push(workerd);
   return workerd;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -6,7 +6,7 @@ import { useNotebook } from './notebook.ts';
 const open = useBrowser();
 const notebook = useNotebook();
 
-test('a subscription asks for what is ticked, and shows what is honored of it', async () => {
+test('a subscription requests what is checked, and shows what is honored', async () => {
   const console = await connected();
   await console.tick(/^Prompts/).uncheck();
   await console.page.getByLabel('Another URI').fill('note://shopping');
@@ -38,7 +38,7 @@ test('a subscription shows what the server does not honor', async () => {
   expect(await wishes(console, 'A')).toContain('tools list, honored');
 });
 
-test('a subscription hears of a tool that is called: the cue comes, its time is plotted, the list is read again', async () => {
+test('a subscription receives the cue of a tool call, plots it, and reads the list again', async () => {
   const console = await connected();
   await console.subscribe('A');
   const name = `n${Date.now()}`;
@@ -55,7 +55,7 @@ test('a subscription hears of a tool that is called: the cue comes, its time is 
     .toBe('Subscription A received a cue for resources.');
 });
 
-test('a subscription that cannot be asked for is refused in words, and the page goes on', async () => {
+test('an invalid subscription is refused, and the page keeps working', async () => {
   const console = await connected();
   await console.page.getByLabel('Another URI').fill('note://a\u0007b');
   await console.button('Add').click();
@@ -64,7 +64,7 @@ test('a subscription that cannot be asked for is refused in words, and the page 
   expect(await console.page.getByRole('article').count()).toBe(0);
 });
 
-test('a subscription has others beside it: each with an id, a filter and figures of its own', async () => {
+test('each subscription has a separate id, filter and figures', async () => {
   const console = await connected();
   await console.subscribe('A');
   for (const list of [/^Tools/, /^Prompts/, /^Resources/]) await console.tick(list).uncheck();
@@ -80,18 +80,18 @@ test('a subscription has others beside it: each with an id, a filter and figures
   expect(await console.figure('A', 'Last cue').textContent()).toBe('none yet');
 });
 
-test('a subscription is closed by its button, and its card goes when it is removed', async () => {
+test('a button closes a subscription, and another one removes its card', async () => {
   const console = await connected();
   const card = await console.subscribe('A');
   await expect.poll(() => streams(console)).toBeGreaterThanOrEqual(1);
   const before = await streams(console);
   await card.getByRole('button', { name: 'Close' }).click();
   await card.getByText('stopped', { exact: true }).waitFor();
-  const heard = await console.figure('A', 'Frames').textContent();
-  // workerd notices that a reader has gone when it next writes.
+  const frames = await console.figure('A', 'Frames').textContent();
+  // workerd notices that a reader has left when it next writes.
   await console.publish('note://todo', 3, '50 per second');
   await expect.poll(() => streams(console)).toBeLessThan(before);
-  expect(await console.figure('A', 'Frames').textContent()).toBe(heard);
+  expect(await console.figure('A', 'Frames').textContent()).toBe(frames);
   await card.getByRole('button', { name: 'Remove' }).click();
   expect(await console.page.getByRole('article').count()).toBe(0);
   expect(await console.page.getByText('No subscription is open.').isVisible()).toBe(true);

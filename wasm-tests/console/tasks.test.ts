@@ -10,7 +10,7 @@ import { useNotebook } from './notebook.ts';
 const open = useBrowser();
 const notebook = useNotebook();
 
-test('a subscription asks for the tasks that are named, and shows the state of each', async () => {
+test('a subscription requests the named tasks, and shows the state of each', async () => {
   const { console, notify } = await connected();
   await console.addTask('t-1');
   await console.addTask('t-2');
@@ -30,7 +30,7 @@ test('a subscription asks for the tasks that are named, and shows the state of e
   expect(await console.figure('A', 'Last cue').textContent()).toBe('task t-1');
 });
 
-test('a task that is not ticked any more is not asked for', async () => {
+test('a task that is no longer checked is not requested', async () => {
   const { console } = await connected();
   await console.addTask('t-1');
   await console.addTask('t-2');
@@ -47,7 +47,7 @@ test('a server without tasks offers none', async () => {
   expect(await console.page.getByLabel('Task ID').count()).toBe(0);
 });
 
-test('the 27th subscription has a name, an element and frames of its own', async () => {
+test('the 27th subscription has a unique name, element and frames', async () => {
   const console = await open(notebook());
   await console.connected();
   for (let count = 0; count < 27; count += 1) await console.button('Open a subscription').click();
@@ -70,7 +70,7 @@ test('the 27th subscription has a name, an element and frames of its own', async
   );
 });
 
-/** A console that is connected to a server with tasks, and what publishes there. */
+/** A console that is connected to a server with tasks, and the notifier of that server. */
 async function connected(): Promise<{
   console: ConsolePage;
   notify: Elsewhere['server']['notify'];

@@ -16,7 +16,7 @@ beforeEach(async () => {
   await cues(1);
 });
 
-test('stands still while it is paused, and then shows what came meanwhile', async () => {
+test('the timeline stands still while it is paused, and then shows what came meanwhile', async () => {
   const before = await console.frames.count();
   await console.button('Pause').click();
   await console.publish('note://todo', 3);
@@ -26,7 +26,7 @@ test('stands still while it is paused, and then shows what came meanwhile', asyn
   expect(await console.frames.count()).toBe(before + 3);
 });
 
-test('is filtered by text, by who and by kind', async () => {
+test('the timeline is filtered by text, by source and by kind', async () => {
   const { page } = console;
   await page.getByLabel('Text in the frame').fill('SUBSCRIPTIONS/ACK');
   expect(await titles()).toEqual(['subscriptions/acknowledged']);
@@ -50,7 +50,7 @@ test('is filtered by text, by who and by kind', async () => {
   expect(new Set(await titles())).toEqual(new Set(['resources/updated']));
 });
 
-test('opens a frame as JSON, laid out and as it stood on the wire', async () => {
+test('the timeline opens a frame as JSON, formatted and as sent', async () => {
   const { page } = console;
   await console.frames.filter({ hasText: 'resources/updated' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'resources/updated' });
@@ -68,7 +68,7 @@ test('opens a frame as JSON, laid out and as it stood on the wire', async () => 
   expect(await dialog.isVisible()).toBe(false);
 });
 
-test('is walked with arrow keys, from one place in the order of tabs', async () => {
+test('arrow keys move in the timeline, which is one stop of the Tab key', async () => {
   const { page } = console;
   await page.getByLabel('Kind of frame').focus();
   await page.keyboard.press('Tab');
@@ -91,7 +91,7 @@ test('is walked with arrow keys, from one place in the order of tabs', async () 
   expect(await standing()).toBe(-1);
 });
 
-test('keeps its lines in place while frames come in at fifty a second', async () => {
+test('the timeline keeps its lines in place while fifty frames a second arrive', async () => {
   const { page } = console;
   await console.subscribe('B');
   await page.evaluate(() => {
@@ -114,7 +114,7 @@ test('keeps its lines in place while frames come in at fifty a second', async ()
   expect(shifts.filter((value) => value > 0.05)).toEqual([]);
 });
 
-test('keeps two hundred lines, the newest, however many frames came', async () => {
+test('the timeline keeps the newest two hundred lines', async () => {
   const { page } = console;
   await page.route('**/mcp', (route) => {
     const { id, method } = route.request().postDataJSON();

@@ -16,10 +16,10 @@ afterAll(async () => {
   await writeFile(resultsFile, JSON.stringify(results));
 });
 
-// Most of their time is waiting. In the whole set each has the machine to itself.
+// Scenarios spend most of their time waiting. In the whole set each has the machine to itself.
 const playing = isWhole ? test : test.concurrent;
 
-// By `%s`, which leaves names whole: they are what `-t` finds.
+// `%s` leaves names whole, so that `-t` finds them.
 playing.each(scenarios.map((each) => [each.name, each] as const))('%s', async (_name, scenario) => {
   const result = await play(scenario, isWhole);
   results.push(result);

@@ -1,7 +1,9 @@
 /**
- * Bytes that the isolate of a workerd process holds after a collection: objects, what belongs to
- * them, and buffers. Its inspector answers while the isolate has something to do, which `wake`
- * gives it (workerd 1.20261117). Of several isolates the first one that belongs to `service`.
+ * The bytes of the heap and the buffers of an isolate of workerd after a collection.
+ *
+ * @param wake - sends the isolate a request: its inspector answers only while it is busy (workerd
+ * 1.20261117).
+ * @param service - a part of the name of the isolate; the first match counts.
  */
 export async function heapOf(
   inspector: string,

@@ -1,57 +1,63 @@
-import { spread } from './heal.ts';
-import { boundOf, reasonsOf, violationsOf } from './judgement.ts';
+import { spread } from './judgement/heal.ts';
+import { boundOf, reasonsOf, violationsOf } from './judgement/judgement.ts';
 import type { Result, Scenario } from './scenario.ts';
 import { Stage } from './stage.ts';
 import { World } from './world.ts';
 
-/** Plays one scenario on processes of its own, and tells what became of it. */
+/** Plays one scenario on new processes, and judges it. */
 export async function play(scenario: Scenario, isWhole: boolean): Promise<Result> {
   const began = performance.now();
   const { options, ...given } = scenario.world ?? {};
-  // What a request that is gone repeats counts as a timer for two of these.
+  // The timer of a request that is gone counts as armed for two of these intervals.
   const keepAliveMs = isWhole ? 5_000 : 1_000;
   const world = await World.start({ ...given, options: { keepAliveMs, ...options } });
   try {
-    const stage = await Stage.set(world, scenario, isWhole);
-    const told = await lived(scenario, stage);
+    const stage = await Stage.start(world, scenario, isWhole);
+    const measured = await perform(scenario, stage);
     const { name, promise } = scenario;
     const seconds = (performance.now() - began) / 1_000;
-    const bound =
-      told.calm === undefined ? {} : { bound: boundOf(scenario, told.calm, told.machineMs) };
-    const result = { name, promise, ...told, ...bound, reasons: reasonsOf(scenario), seconds };
+    const { calm, failure, machineMs } = measured;
+    const bound = calm === undefined ? {} : { bound: boundOf(scenario, calm, machineMs) };
+    const result = { name, promise, ...measured, ...bound, reasons: reasonsOf(scenario), seconds };
     const violations = violationsOf(scenario, result);
     return {
       ...result,
-      violations: told.failure === undefined ? violations : [told.failure, ...violations],
+      violations: failure === undefined ? violations : [failure, ...violations],
     };
   } finally {
     await world.stop();
   }
 }
 
-async function lived(scenario: Scenario, stage: Stage) {
-  const entered = {
+/** Runs the fault, and returns all measurements. */
+async function perform(scenario: Scenario, stage: Stage) {
+  const before = {
     asked: stage.asked,
     streams: stage.open.length,
     sockets: await stage.sockets(),
   };
-  const failure = await performed(scenario, stage);
-  const missing = await stage.publisher.settled(stage.listeners, SETTLE_MS);
+  const failure = await failureOf(scenario, stage);
+  const missing = await stage.publisher.settle(stage.listeners, SETTLE_MS);
   const ended = { open: stage.open.length, ended: stage.ended, refusals: stage.refusals };
   const canSleep = stage.isWhole && ended.open > 0 && !scenario.isBusy && failure === undefined;
   const hibernates = canSleep ? { hibernates: await stage.hibernates() } : {};
-  const told = { ...entered, ...ended, missing: missing + stage.passed.missing, ...counted(stage) };
+  const counts = {
+    ...before,
+    ...ended,
+    missing: missing + stage.passed.missing,
+    ...countsOf(stage),
+  };
   const failed = failure === undefined ? {} : { failure };
-  return { ...told, ...hibernates, left: await stage.left(), ...failed };
+  return { ...counts, ...hibernates, left: await stage.left(), ...failed };
 }
 
-/** Publishes while the fault is there, and for a while after; answers what went wrong with it. */
-async function performed(scenario: Scenario, stage: Stage): Promise<string | undefined> {
-  if (stage.listeners.length > 0) stage.spin();
+/** Runs the fault while events are published; resolves with the message of an error, if any. */
+async function failureOf(scenario: Scenario, stage: Stage): Promise<string | undefined> {
+  if (stage.listeners.length > 0) stage.keepPublishing();
   try {
-    await stage.calmed();
+    await stage.measureCalm();
     await scenario.run(stage);
-    if (stage.healMs.length > 0) await stage.calmed();
+    if (stage.healMs.length > 0) await stage.measureCalm();
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -60,7 +66,7 @@ async function performed(scenario: Scenario, stage: Stage): Promise<string | und
   }
 }
 
-function counted({
+function countsOf({
   calm,
   healMs,
   listeners,
@@ -86,5 +92,5 @@ function counted({
   };
 }
 
-/** How long a cue may be on its way. */
+/** Milliseconds that a cue may take. */
 const SETTLE_MS = 45_000;

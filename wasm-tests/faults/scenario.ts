@@ -1,99 +1,87 @@
-import type { Spread } from './heal.ts';
+import type { Spread } from './judgement/heal.ts';
 import type { Stage } from './stage.ts';
 import type { Holding, WorldOptions } from './world.ts';
 
-/** One fault, and how many streams live through it. */
+/** One fault, with its streams and what it may cause. */
 export interface Scenario {
   name: string;
-  /** Which promise it tries. */
+  /** The promises that it tests. */
   promise: string;
-  /**
-   * Streams that are open when it begins: in the whole set, and in the short one, where a scenario
-   * without a number has no part.
-   */
+  /** Streams in the whole set that are open when the fault begins. */
   streams: number;
+  /** The same in the short set; a scenario without this number is not in it. */
   short?: number;
   world?: WorldOptions;
-  /** Whether tasks are watched too: a state that has left the log cannot be told again. */
+  /** Whether streams also follow tasks, whose states cannot be replayed beyond the log. */
   hasTasks?: boolean;
-  /** Streams that end by the fault itself; none without it. */
+  /** Streams that the fault may end. Default: none. */
   ends?: Allowance;
-  /** Requests for streams that may be refused; none without it. */
+  /** Requests for streams that may be refused. Default: none. */
   refusals?: Allowance;
-  /**
-   * Why publishes are refused while the fault is there; none may be without it, and none after it
-   * in any case.
-   */
+  /** Why publishes may be refused during the fault. Default: none may be. */
   losesPublishes?: string;
-  /** Milliseconds by which a documented ceiling is beyond the times of P1; none without it. */
+  /** Milliseconds by which a documented ceiling exceeds the times of P1. Default: 0. */
   ceiling?: { ms: number; why: string };
-  /** Whether the bus has something to do all the time, and cannot hibernate. */
+  /** Whether the bus is busy all the time, so that it cannot hibernate. */
   isBusy?: boolean;
-  /** Injects the fault, and takes it away again. */
+  /** Injects the fault, and ends it. */
   run(stage: Stage): Promise<void>;
 }
 
-/** What would be a violation without a reason. */
+/** An allowed number of what would be a violation otherwise. */
 export interface Allowance {
-  /** At most so many, of so many streams that were asked for at the beginning. */
+  /** The maximum, for a number of requested streams. */
   most: (streams: number) => number;
   why: string;
 }
 
-/** What became of it. */
+/** The result of a scenario. */
 export interface Result {
   name: string;
   promise: string;
-  /** The option `sockets`, and how many sockets the bus had when all streams were open. */
+  /** The option `sockets`, and the number of sockets to the bus with all streams open. */
   sockets: string;
-  /** Streams that were asked for before the fault. */
+  /** Streams that were requested before the fault. */
   asked: number;
-  /** Those of them that were acknowledged. */
+  /** Requested streams that were acknowledged. */
   streams: number;
-  /** Streams that are still open in the end. */
+  /** Streams that are open at the end. */
   open: number;
-  /** Streams that ended and that no client dropped. */
+  /** Streams that ended without being dropped by their client. */
   ended: number;
-  /**
-   * Requests for streams that were not answered with 200, by status; 0 where there was no answer.
-   */
+  /** Requests for streams without the answer 200, by status; 0 stands for no answer. */
   refusals: Record<string, number>;
-  /** Streams that came and went meanwhile. */
+  /** Streams that opened and closed meanwhile. */
   passed: number;
-  /** Events that the bus took, and those of which the publisher does not know. */
+  /** Events that the bus accepted. */
   taken: number;
+  /** Events that were refused or not answered. */
   refused: number;
-  /** Publishes that were refused after the fault was over and every stream had healed. */
+  /** Publishes that were refused after the streams had healed. */
   refusedLater: number;
-  /** Cues that never came: pairs of an open stream and a key. */
+  /** Cues that did not arrive: pairs of an open stream and a key. */
   missing: number;
-  /**
-   * Messages before an acknowledgment, about what nobody asked for, and states of tasks out of
-   * order.
-   */
+  /** Messages before an acknowledgment. */
   early: number;
+  /** Messages outside the filter. */
   foreign: number;
+  /** States of tasks out of order. */
   inversions: number;
   /** Milliseconds from the return of the bus to a cue of each key of each stream. */
   heal?: Spread;
-  /**
-   * The same of a publish with no fault, in the same run: the greater of one before and one after.
-   */
+  /** The same without the fault, in the same run: the slower of a publish before and one after. */
   calm?: Spread;
-  /**
-   * Milliseconds for which the process that waited longest for a processor could not run meanwhile.
-   */
+  /** Milliseconds that a process waited for a processor meanwhile: the longest of all processes. */
   machineMs: number;
-  /** Median and p99 of `heal` that it was held to. */
+  /** The bounds of `heal`. */
   bound?: { median: number; p99: number };
-  /** Whether the bus hibernated afterwards with all the streams open, and woke once to deliver. */
+  /** Whether the bus then hibernated with all streams open, and woke once to deliver. */
   hibernates?: boolean;
-  /** What is left when all clients have gone. */
+  /** What the processes hold after all clients have left. */
   left: Holding;
   seconds: number;
-  /** Why what would be a violation elsewhere is none here. */
+  /** The reasons of the allowances. */
   reasons: string[];
   note?: string;
-  /** What of all this should be otherwise. */
   violations: string[];
 }

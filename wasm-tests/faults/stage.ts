@@ -1,35 +1,33 @@
 import { setTimeout } from 'node:timers/promises';
-import { healing, type Spread, spread } from './heal.ts';
-import { Listener, type Watched } from './listener.ts';
-import { Publisher } from './publisher.ts';
+import { Listener, type Watched } from './clients/listener.ts';
+import { Publisher } from './clients/publisher.ts';
+import { measureHealing, type Spread, spread } from './judgement/heal.ts';
 import type { Scenario } from './scenario.ts';
 import type { Holding, World } from './world.ts';
 
-/**
- * Where a scenario plays: the processes, a crowd of clients, and a publisher that does not rest.
- */
+/** The processes, clients and publisher of a scenario. */
 export class Stage {
   readonly world: World;
   readonly publisher: Publisher;
-  /** Every client that ever listened. */
+  /** All clients so far. */
   readonly listeners: Listener[] = [];
   /** Milliseconds from the return of the bus to a cue of each key of each stream. */
   readonly healMs: number[] = [];
-  /** The slowest of the times of a publish with no fault. */
+  /** The slowest times of a publish without the fault. */
   calm: Spread | undefined;
-  /** Connections that the bus and its shards had when all these were open. */
+  /** Connections to the bus and its shards with all streams open. */
   attached = 0;
-  /** Milliseconds for which the process that waited longest could not run while streams healed. */
+  /** The longest wait of a process for a processor while streams healed, in milliseconds. */
   machineMs = 0;
-  /** Streams that were asked for at the beginning. */
+  /** Streams that were requested at the beginning. */
   asked = 0;
-  /** Whether this is the whole set and not the short one. */
+  /** Whether this is the whole set, not the short one. */
   readonly isWhole: boolean;
-  /** What else is to be told of the run. */
+  /** A remark for the result. */
   note: string | undefined;
-  /** What short-lived listeners have counted, of whom there are too many to keep. */
+  /** The sums of dismissed listeners. */
   readonly passed = { streams: 0, missing: 0, early: 0, foreign: 0, inversions: 0 };
-  /** Requests for streams that were refused, of those that `dismiss` has forgotten. */
+  /** The refusals of dismissed listeners, by status. */
   readonly #refusals = new Map<number, number>();
   readonly #dropped = new Set<Listener>();
   #endedBefore = 0;
@@ -45,27 +43,25 @@ export class Stage {
     this.#fresh = fresh;
   }
 
-  /** Sets the stage with as many streams as the scenario wants. */
-  static async set(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
+  /** Opens the streams of the scenario. */
+  static async start(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());
     stage.asked = (isWhole ? scenario.streams : scenario.short) ?? 0;
-    await stage.enter(stage.asked);
+    await stage.addStreams(stage.asked);
     return stage;
   }
 
-  /** The streams that are open. */
+  /** The open streams. */
   get open(): Listener[] {
     return this.listeners.filter(({ isOpen }) => isOpen);
   }
 
-  /** Streams that are over and that no client dropped. */
+  /** The number of streams that ended without being dropped by their client. */
   get ended(): number {
     return this.listeners.filter((each) => this.#hasEnded(each)).length + this.#endedBefore;
   }
 
-  /**
-   * Requests for streams that were not answered with 200, by status; 0 where there was no answer.
-   */
+  /** Requests for streams without the answer 200, by status; 0 stands for no answer. */
   get refusals(): Record<string, number> {
     const counts = new Map(this.#refusals);
     for (const listener of this.listeners)
@@ -73,34 +69,34 @@ export class Stage {
     return Object.fromEntries(counts);
   }
 
-  /** Publishes that were refused since all streams had healed. */
+  /** Publishes that were refused after the streams had healed. */
   get refusedLater(): number {
     const { refused } = this.publisher.counts;
     return refused - (this.#refusedBefore ?? refused);
   }
 
-  /** The option `sockets`, and how many connections the bus and its shards have. */
+  /** The option `sockets`, and the number of connections to the bus and its shards. */
   async sockets(): Promise<string> {
     this.attached = (await this.world.busStats()).attached;
     return `${this.world.sockets}: ${this.attached}`;
   }
 
   /**
-   * Opens further streams, a hundred at a time, at the edges in turn. The first two come before the
-   * others: where streams share a connection, the first one of an edge owns it. With the second two
-   * each edge tries whether they can.
+   * Opens streams at the edges in turn, a hundred at a time. The first one of each edge opens
+   * before the others, because it owns the shared connection. The second one of each edge runs the
+   * trial.
    */
-  async enter(count: number): Promise<void> {
+  async addStreams(count: number): Promise<void> {
     const first = this.listeners.length === 0 ? [2, 2] : [];
     let left = count;
     for (const size of first) {
-      await this.#opened(Math.min(size, left));
+      await this.#openBatch(Math.min(size, left));
       left -= Math.min(size, left);
     }
-    for (; left > 0; left -= BATCH) await this.#opened(Math.min(BATCH, left));
+    for (; left > 0; left -= BATCH) await this.#openBatch(Math.min(BATCH, left));
   }
 
-  /** Opens one stream of the crowd. */
+  /** Opens one stream. */
   listen(origin?: string): Listener {
     const place = this.listeners.length;
     const listener = new Listener(
@@ -111,10 +107,8 @@ export class Stage {
     return listener;
   }
 
-  /**
-   * A client asks until it is let in, and waits longer each time; answers how often it was refused.
-   */
-  async comeBack(origin?: string): Promise<number> {
+  /** Opens a stream, again with longer waits while it is refused; resolves with the refusals. */
+  async reconnect(origin?: string): Promise<number> {
     for (let refused = 0; ; refused += 1) {
       const listener = this.listen(origin);
       await listener.begun;
@@ -125,34 +119,31 @@ export class Stage {
     }
   }
 
-  /** What the stream of this place watches: something of its own, and what all watch. */
+  /** The filter of the stream at this place: its own URI, and the topics of all streams. */
   watched(place: number): Watched {
     const uris = [ownUri(place), ...SHARED, BACK];
     const tasks = this.#hasTasks ? { taskIds: [TASK] } : {};
     return { toolsListChanged: true, resourceSubscriptions: uris, ...tasks };
   }
 
-  /** Publishes from now on, something every `everyMs`: now for one stream, now for all. */
-  spin(everyMs = 50): void {
-    this.publisher.spin(everyMs, (count) => this.#key(count));
+  /** Publishes every `everyMs` from now on, for one stream and for all in turn. */
+  keepPublishing(everyMs = 50): void {
+    this.publisher.publishEvery(everyMs, (count) => this.#key(count));
   }
 
-  /**
-   * The bus is back: measures how long it takes each stream to hear of each key, and waits for all
-   * of them.
-   */
-  async healed(since = performance.now(), isJudged = (_: Listener) => true): Promise<void> {
+  /** Measures the time from the return of the bus to a cue of each key of each stream. */
+  async heal(since = performance.now(), isJudged = (_: Listener) => true): Promise<void> {
     const before = await this.world.waits();
-    this.healMs.push(...(await healing(this.publisher, this.open.filter(isJudged), since)));
+    this.healMs.push(...(await measureHealing(this.publisher, this.open.filter(isJudged), since)));
     const waited = (await this.world.waits()).map((ms, place) => ms - (before[place] ?? ms));
     this.machineMs = Math.max(this.machineMs, ...waited);
     this.#refusedBefore = this.publisher.counts.refused;
   }
 
-  /** Measures the same with no fault. */
-  async calmed(): Promise<void> {
+  /** Measures the same without the fault. */
+  async measureCalm(): Promise<void> {
     if (this.open.length === 0) return;
-    const now = spread(await healing(this.publisher, this.open, performance.now()));
+    const now = spread(await measureHealing(this.publisher, this.open, performance.now()));
     const { calm = now } = this;
     this.calm = {
       median: Math.max(calm.median, now.median),
@@ -161,13 +152,13 @@ export class Stage {
     };
   }
 
-  /** A client leaves. */
+  /** Drops the stream of a client. */
   drop(listener: Listener): void {
     if (!listener.isOver) this.#dropped.add(listener);
     listener.drop();
   }
 
-  /** Counts a listener that goes, and forgets it. */
+  /** Drops a listener, and keeps only its counts. */
   dismiss(listener: Listener): void {
     if (this.#isRefused(listener)) count(this.#refusals, listener.status);
     if (this.#hasEnded(listener)) this.#endedBefore += 1;
@@ -177,21 +168,16 @@ export class Stage {
       this.passed[count] += listener[count];
   }
 
-  /**
-   * Whether the bus hibernates now with the streams that are open, and then wakes once to tell all
-   * of them something.
-   */
+  /** Whether the bus hibernates with its open streams, and wakes once to deliver to all of them. */
   async hibernates(): Promise<boolean> {
     const wakes = await this.world.call<number>('wakes');
     await setTimeout(IDLE_MS);
     await this.publisher.publish('tools');
-    const missing = await this.publisher.settled(this.open);
+    const missing = await this.publisher.settle(this.open);
     return missing === 0 && (await this.world.call('wakes')) === wakes + 1;
   }
 
-  /**
-   * Drops all clients; resolves with what the processes still hold when nothing changes any more.
-   */
+  /** Drops all clients; resolves with what the processes hold after up to 20 seconds. */
   async left(): Promise<Holding> {
     for (const listener of this.listeners) listener.drop();
     for (let round = 0; ; round += 1) {
@@ -203,7 +189,7 @@ export class Stage {
     }
   }
 
-  async #opened(count: number): Promise<void> {
+  async #openBatch(count: number): Promise<void> {
     const batch = Array.from({ length: count }, () => this.listen());
     await Promise.all(batch.map(({ begun }) => begun));
   }
@@ -230,20 +216,20 @@ function count(counts: Map<number, number>, status: number): void {
   counts.set(status, (counts.get(status) ?? 0) + 1);
 }
 
-/** What only the stream of this place watches. */
+/** The URI that only the stream at this place follows. */
 export function ownUri(place: number): string {
   return `own://${place}`;
 }
 
 const SHARED = Array.from({ length: 20 }, (_, place) => `shared://${place}`);
 const BACK = 'shared://back';
-/** The task that all streams watch. */
+/** The task that all streams follow. */
 export const TASK = 'task';
 const BATCH = 100;
-/** Objects hibernate after ten seconds without anything to do. */
+/** Objects hibernate after ten idle seconds. */
 const IDLE_MS = 12_500;
-/** What a 503 says. */
+/** The Retry-After of a 503, in milliseconds. */
 const RETRY_AFTER_MS = 2_000;
-/** Looks at what is left: for 20 seconds. */
+/** Rounds in which `left` looks, {@link LOOK_MS} apart. */
 const ROUNDS = 80;
 const LOOK_MS = 250;

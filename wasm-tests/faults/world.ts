@@ -4,53 +4,47 @@ import { join } from 'node:path';
 import type { ListenHandlerOptions, ListenStats } from 'mcp-listen';
 import type { BusStats } from 'mcp-listen/cloudflare';
 import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { bundled } from '../host/bundle.ts';
+import { bundleWorker } from '../host/bundle.ts';
 import { lastingPort } from '../host/port.ts';
 import { OBJECT } from './fixture/object.ts';
-import { type Pieces, Relay } from './relay.ts';
-import { Wire } from './wire.ts';
+import { type Pieces, Relay } from './wire/relay.ts';
+import { Wire } from './wire/wire.ts';
 
-/** How a world is made. */
+/** Options of the processes. */
 export interface WorldOptions {
-  /** Options of every edge's server; those that JSON can carry. */
+  /** Options of the server of each edge, in JSON. */
   options?: ListenHandlerOptions;
-  /** Whether edges reach the bus without the wire between them. */
+  /** Whether edges connect to the bus without the wire. */
   isDirect?: boolean;
-  /** In which pieces bytes cross between the edges and the wire. */
+  /** The pieces in which bytes cross between the edges and the wire. */
   pieces?: Pieces;
-  /** Whether a debugger may attach to the edges. */
+  /** Whether the edges have an inspector. */
   inspected?: boolean;
-  /** The option `sockets` of the bus; default `auto`, as users get it. */
+  /** The option `sockets` of the bus. Default: `auto`. */
   sockets?: 'auto' | 'each' | 'shared';
-  /**
-   * Whether requests at the edges can be stalled, and what one writes to the stream of another
-   * refused.
-   */
+  /** Whether requests at the edges can be stalled, and their writes to other streams refused. */
   isKeptApart?: boolean;
   /** Whether such writes are refused from the beginning. */
   refusesCrossing?: boolean;
-  /**
-   * Writes for other streams after which a request hands the shared connection on (default: as
-   * users get it).
-   */
+  /** The write budget of a request that owns a shared connection. Default: that of the package. */
   writes?: number;
-  /** How many streams the bus holds before it opens shards. */
+  /** Edges of the bus before it opens shards. */
   edgesPerShard?: number;
-  /** The folder of the Worker of all processes (default: that of the faults). */
+  /** The folder of the Worker of all processes. Default: that of the faults. */
   fixture?: string;
 }
 
-/** What an edge says of itself. */
+/** The counts of an edge. */
 export interface EdgeStats extends ListenStats {
   timers: number;
   complaints: Record<string, number>;
 }
 
-/** The processes: one with the bus, two with an edge each; and the wire between them. */
+/** The processes, one with the bus and two with an edge each, and the wire between them. */
 export class World {
   readonly wire: Wire;
   readonly edges: Workerd[];
-  /** How streams reach the bus. */
+  /** The option `sockets`. */
   readonly sockets: 'auto' | 'each' | 'shared';
   #bus: Workerd;
   readonly #folder: string;
@@ -58,7 +52,7 @@ export class World {
   readonly #relay: Relay | undefined;
   readonly #bindings: Record<string, string>;
   #disks = 0;
-  /** Whether the process of the bus has an object to collect that was reset. */
+  /** Whether an object in the process of the bus was reset, and has to be collected. */
   #hasReset = false;
 
   private constructor(parts: Parts) {
@@ -126,7 +120,7 @@ export class World {
     return this.#bus.bus;
   }
 
-  /** The process of the bus, for signals. */
+  /** The id of the process of the bus. */
   get busPid(): number {
     return this.#bus.pid;
   }
@@ -136,62 +130,57 @@ export class World {
     return this.edges.flatMap(({ edges }) => edges);
   }
 
-  /** SIGKILL for the process of the bus. */
+  /** Sends SIGKILL to the process of the bus. */
   async killBus(): Promise<void> {
     await this.#bus.kill();
   }
 
-  /** Starts the bus where it was, on the same disk or on an empty one; resolves when it listens. */
+  /** Starts the bus on its former port, with the same disk or an empty one. */
   async startBus({ isDiskNew = false } = {}): Promise<void> {
     if (isDiskNew) this.#disks += 1;
     const disk = join(this.#folder, `disk-${this.#disks}`);
     this.#bus = await startBus(this.#bundle, this.#bindings, disk, portIn(this.#bus.bus));
   }
 
-  /** Calls the bus object in its own process, past the wire. */
+  /** Calls a method of the bus object, without the wire. */
   call<T>(method: string, ...args: unknown[]): Promise<T> {
-    return this.#ask(BUS, method, args);
+    return this.#callObject(BUS, method, args);
   }
 
-  /** What the bus says of itself. */
+  /** The counts of the bus. */
   busStats(): Promise<BusStats> {
     return this.call<BusStats>('stats');
   }
 
-  /** The shards of the bus. */
+  /** The numbers of the shards. */
   async shards(): Promise<number[]> {
     return (await this.busStats()).shards.map(({ shard }) => shard);
   }
 
-  /** Resets the bus object, or one of its shards; the reset cuts the very call that asks for it. */
+  /** Resets the bus object, or one of its shards; the reset ends this call too. */
   async resetBus(shard?: number): Promise<void> {
     const object = shard === undefined ? BUS : `${BUS}/shard-${shard}`;
     this.#hasReset = true;
-    await this.#ask(object, 'reset', []).catch(() => {});
+    await this.#callObject(object, 'reset', []).catch(() => {});
   }
 
-  /** What an edge says of itself. */
+  /** The counts of an edge. */
   async stats(edge: number): Promise<EdgeStats> {
-    const response = await got(`${this.origins[edge]}/stats`);
+    const response = await fetchOnce(`${this.origins[edge]}/stats`);
     return (await response.json()) as EdgeStats;
   }
 
-  /**
-   * From now on the edges refuse what one request writes to the stream of another, or no longer.
-   */
+  /** Makes the edges refuse writes of a request to the stream of another, or accept them again. */
   async refuse(isRefusing: boolean): Promise<void> {
-    await Promise.all(this.origins.map((origin) => got(`${origin}/refuse?is=${isRefusing}`)));
+    await Promise.all(this.origins.map((origin) => fetchOnce(`${origin}/refuse?is=${isRefusing}`)));
   }
 
-  /** Nothing runs any more at an edge on behalf of requests of this name; '': all run. */
+  /** Stalls the requests of this name at an edge; '' lets all run. */
   async stall(edge: number, name: string): Promise<void> {
-    await got(`${this.origins[edge]}/stall?request=${name}`);
+    await fetchOnce(`${this.origins[edge]}/stall?request=${name}`);
   }
 
-  /**
-   * What the processes hold now: not what an object that was reset leaves to the collector of
-   * garbage.
-   */
+  /** What the processes hold, after a garbage collection if an object was reset. */
   async holding(): Promise<Holding> {
     if (this.#hasReset) await this.call('collect');
     const { attached, sockets } = await this.busStats();
@@ -214,21 +203,18 @@ export class World {
     };
   }
 
-  /**
-   * Milliseconds for which the bus, the edges and this process have waited for a processor so far,
-   * as the operating system counts them; 0 where it does not tell.
-   */
+  /** Milliseconds that the processes have waited for a processor so far; 0 except on Linux. */
   waits(): Promise<number[]> {
     const pids = [process.pid, this.#bus.pid, ...this.edges.map(({ pid }) => pid)];
     return Promise.all(pids.map(waitOf));
   }
 
-  /** What the processes wrote. */
+  /** The output of the processes. */
   get log(): string {
     return [this.#bus, ...this.edges].map((workerd) => workerd.log()).join('');
   }
 
-  /** Ends all processes. */
+  /** Stops all processes. */
   async stop(): Promise<void> {
     await Promise.all([this.#bus, ...this.edges].map((workerd) => workerd.kill()));
     this.#relay?.stop();
@@ -236,7 +222,7 @@ export class World {
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  async #ask<T>(object: string, method: string, args: unknown[]): Promise<T> {
+  async #callObject<T>(object: string, method: string, args: unknown[]): Promise<T> {
     const headers = { connection: 'close', [OBJECT]: object };
     const answer = await fetch(`${this.bus}/call/${method}`, {
       method: 'POST',
@@ -263,7 +249,7 @@ interface Parts {
   relay: Relay | undefined;
 }
 
-/** What could leak. */
+/** Resources that could leak. */
 export interface Holding {
   /** Edges in the index of the bus. */
   attached: number;
@@ -275,9 +261,7 @@ export interface Holding {
   timers: number;
   /** Sockets on the wire. */
   tunnels: number;
-  /**
-   * Sockets of all the processes, as the operating system counts them; 0 where it does not tell.
-   */
+  /** Sockets of all processes; 0 except on Linux. */
   descriptors: number;
 }
 
@@ -296,12 +280,12 @@ function startBus(
 
 /** Bundles each fixture once. */
 function bundleOf(fixture: string): Promise<string> {
-  const bundle = bundles.get(fixture) ?? bundled(fixture);
+  const bundle = bundles.get(fixture) ?? bundleWorker(fixture);
   bundles.set(fixture, bundle);
   return bundle;
 }
 
-/** Linux alone tells what a process holds open. */
+/** The open sockets of a process, on Linux. */
 async function socketsOf(pid: number): Promise<number> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);
@@ -311,7 +295,7 @@ async function socketsOf(pid: number): Promise<number> {
   return targets.filter((target) => target.startsWith('socket:')).length;
 }
 
-/** Linux alone tells how long a process could run and did not, in nanoseconds. */
+/** Milliseconds that a process could have run without a processor, on Linux. */
 async function waitOf(pid: number): Promise<number> {
   const [, ns = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(
     ' ',
@@ -319,8 +303,8 @@ async function waitOf(pid: number): Promise<number> {
   return Number(ns) / 1e6;
 }
 
-/** A request on a connection that is not kept. */
-async function got(url: string): Promise<Response> {
+/** Sends a request on a connection that is closed afterwards. */
+async function fetchOnce(url: string): Promise<Response> {
   return fetch(url, { headers: { connection: 'close' } });
 }
 
@@ -328,9 +312,9 @@ function portIn(origin: string): number {
   return Number(new URL(origin).port);
 }
 
-/** The object that is the bus, where nobody has named another. */
+/** The default name of the bus object. */
 const BUS = 'mcp-listen';
-/** Tells apart on behalf of which request something runs. */
+/** For `AsyncLocalStorage`, which tracks the request of each action. */
 const compatibilityFlags = ['nodejs_als'];
 const durableObjects = [{ binding: 'MCP_BUS', className: 'FaultyBus' }];
 const bundles = new Map<string, Promise<string>>();

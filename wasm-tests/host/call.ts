@@ -1,18 +1,18 @@
-/** The answer to one MCP request: its HTTP status and the members of its JSON-RPC message. */
+/** The answer to one MCP request: its HTTP status, and the result or error of its message. */
 export interface Answer<Result> {
   status: number;
   result?: Result;
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** What `tools/call` answers. */
+/** The result of `tools/call`. */
 export interface ToolResult {
   content: { type: string; text: string }[];
   structuredContent?: Record<string, unknown>;
   isError?: boolean;
 }
 
-/** Sends one request to the endpoint at `url` as revision 2026-07-28 has it. */
+/** Sends one request of revision 2026-07-28 to the endpoint at `url`. */
 export async function call<Result>(
   url: string,
   method: string,
@@ -22,7 +22,7 @@ export async function call<Result>(
   return { status: response.status, ...((await response.json()) as object) };
 }
 
-/** One request as revision 2026-07-28 has it. */
+/** One request of revision 2026-07-28. */
 export function callRequest(url: string, method: string, params: Params = {}): Request {
   return new Request(url, {
     method: 'POST',
@@ -31,7 +31,7 @@ export function callRequest(url: string, method: string, params: Params = {}): R
   });
 }
 
-/** Calls a tool and answers its result; throws when the server answers with an error instead. */
+/** Calls a tool; resolves with its result. Throws if the server answers with an error. */
 export async function callTool(
   url: string,
   name: string,

@@ -5,7 +5,7 @@ import { portOf } from './port.ts';
 
 const servers: Server[] = [];
 
-/** Serves `listener` on a free port until the test ends; answers the origin. */
+/** Serves `listener` on a free port until the test ends; resolves with the origin. */
 export async function served(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   servers.push(server);

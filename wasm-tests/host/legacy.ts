@@ -1,16 +1,16 @@
 import { WireStream } from './listen.ts';
 
-/** Sends one request: `fetch` to an address, or the `fetch` of a server in this process. */
+/** Sends one request, to an address or to a server in this process. */
 export type Send = (init: RequestInit) => Promise<Response>;
 
-/** What an MCP server answers to one message. */
+/** The answer of an MCP server to one message. */
 export interface LegacyAnswer {
   id?: unknown;
   result?: Record<string, unknown>;
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** The session of a client of 2025-11-25, as requests on the wire. */
+/** A session of a client of 2025-11-25. */
 export class LegacySession {
   readonly id: string;
   readonly initialized: LegacyAnswer;
@@ -22,14 +22,14 @@ export class LegacySession {
     this.#send = send;
   }
 
-  /** Initializes a session as a client does, its notification included. */
+  /** Begins a session: `initialize`, then `notifications/initialized`. */
   static async begin(send: Send, headers: Record<string, string> = {}): Promise<LegacySession> {
     const session = await LegacySession.initialize(send, headers);
     await session.ready(headers);
     return session;
   }
 
-  /** Initializes a session, without saying that the client is ready. */
+  /** Sends `initialize` only. */
   static async initialize(
     send: Send,
     headers: Record<string, string> = {},
@@ -40,7 +40,7 @@ export class LegacySession {
     return new LegacySession(id, (await response.json()) as LegacyAnswer, send);
   }
 
-  /** Says that the client is ready. */
+  /** Sends `notifications/initialized`. */
   ready(headers?: Record<string, string>): Promise<Response> {
     return this.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
   }
@@ -50,14 +50,14 @@ export class LegacySession {
     return post(this.#send, message, { ...this.#headers(), ...headers });
   }
 
-  /** Asks in the session; resolves with the message of the answer. */
+  /** Sends a request in the session; resolves with the message of the answer. */
   async ask(method: string, params: unknown = {}): Promise<LegacyAnswer> {
     const response = await this.post({ jsonrpc: '2.0', id: 7, method, params });
     const text = await response.text();
     return JSON.parse(text.match(/^data: (.*)$/m)?.[1] ?? text) as LegacyAnswer;
   }
 
-  /** Asks for the session's stream. */
+  /** Requests the session's stream. */
   get(headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> {
     const fields = { accept: 'text/event-stream', ...this.#headers(), ...headers };
     return this.#send({ method: 'GET', headers: fields, signal: signal ?? null });
@@ -73,7 +73,7 @@ export class LegacySession {
     return new WireStream(response, abort);
   }
 
-  /** The same session, reached by another way. */
+  /** The same session, with another way to send. */
   via(send: Send): LegacySession {
     return new LegacySession(this.id, this.initialized, send);
   }
@@ -103,7 +103,7 @@ export function post(
   return send({ method: 'POST', headers: fields, body });
 }
 
-/** An `initialize` request that asks for a protocol version. */
+/** An `initialize` request for a protocol version. */
 export function initialize(protocolVersion: unknown): object {
   const params = {
     protocolVersion,
@@ -123,18 +123,18 @@ export function fields(event: string | undefined): { id?: string; data?: unknown
   };
 }
 
-/** What a session hears of a change of a list. */
+/** The notification of a session about a changed list. */
 export function listChange(list: 'tools' | 'prompts' | 'resources'): unknown {
   return { jsonrpc: '2.0', method: `notifications/${list}/list_changed` };
 }
 
-/** What a session hears of a change of a resource. */
+/** The notification of a session about a changed resource. */
 export function change(uri: string): unknown {
   return { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } };
 }
 
-/** The message that comes next. */
-export async function heard(stream: WireStream): Promise<unknown> {
+/** The next message of a session's stream. */
+export async function nextMessage(stream: WireStream): Promise<unknown> {
   return fields(await stream.event()).data;
 }
 

@@ -1,16 +1,16 @@
 import type { TaskState } from 'mcp-listen';
 
-/** What a test asks to hear, and how. */
+/** Options of a listen request. */
 export interface ListenInit {
-  /** The request id as raw JSON text (default `1`). */
+  /** The request id as raw JSON text. Default: `1`. */
   id?: string;
-  /** Header fields beside the usual ones; `undefined` takes one away. */
+  /** Header fields beside the usual ones; `undefined` removes one. */
   headers?: Record<string, string | undefined>;
-  /** What the client declares (default: nothing). */
+  /** The capabilities of the client. Default: none. */
   capabilities?: object;
 }
 
-/** A listen stream as bytes on the wire: every server-sent event, whole and in order. */
+/** A listen stream on the wire: its server-sent events, in order. */
 export class WireStream {
   readonly response: Response;
   readonly #abort: AbortController;
@@ -24,9 +24,7 @@ export class WireStream {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /**
-   * The next block up to its blank line, which is left out; `undefined` when the stream has ended.
-   */
+  /** The next block without its blank line; `undefined` at the end of the stream. */
   async block(): Promise<string | undefined> {
     for (;;) {
       const end = this.#text.indexOf('\n\n');
@@ -41,7 +39,7 @@ export class WireStream {
     }
   }
 
-  /** The next event with its field names; keep-alives are passed over. */
+  /** The next event with its field names; skips keep-alives. */
   async event(): Promise<string | undefined> {
     let block = await this.block();
     while (block?.startsWith(':')) block = await this.block();
@@ -96,7 +94,17 @@ export async function listen(
   return new WireStream(response, abort);
 }
 
-/** The acknowledgment of subscription `id` (raw JSON text), as it must stand on the wire. */
+/** Reads a stream until it has sent this many different messages, in any order. */
+export async function distinctMessages(
+  stream: WireStream,
+  count: number,
+): Promise<Set<string | undefined>> {
+  const messages = new Set<string | undefined>();
+  while (messages.size < count) messages.add(await stream.message());
+  return messages;
+}
+
+/** The exact acknowledgment of subscription `id` (raw JSON text). */
 export function acknowledged(id: string, honored: unknown): string {
   return `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{${stamp(id)},"notifications":${JSON.stringify(honored)}}}`;
 }
@@ -111,7 +119,7 @@ export function updated(id: string, uri: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${stamp(id)},"uri":${JSON.stringify(uri)}}}`;
 }
 
-/** What a client or a server declares that has the Tasks extension. */
+/** The capabilities of a client or server with the Tasks extension. */
 export const WITH_TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 /** A state of the task `taskId`. */

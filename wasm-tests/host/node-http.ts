@@ -5,20 +5,20 @@ import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import { portOf } from './port.ts';
 
-/** What answers requests, as on every other host. */
+/** Answers requests, as on every other host. */
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** A handler served on Node. */
+/** A running HTTP server of Node. */
 export interface NodeServer {
   /** The origin, on a free port of 127.0.0.1. */
   origin: string;
-  /** Ends the connections that there are. */
+  /** Ends all connections. */
   cut(): void;
-  /** Ends the server and the connections it still has. */
+  /** Stops the server and its connections. */
   stop(): Promise<void>;
 }
 
-/** Serves `fetch` by an HTTP server of Node. */
+/** Serves `fetch` on an HTTP server of Node. */
 export async function serveOnNode(fetch: Fetch): Promise<NodeServer> {
   const server = createServer((incoming, outgoing) => void exchange(fetch, incoming, outgoing));
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -34,10 +34,7 @@ export async function serveOnNode(fetch: Fetch): Promise<NodeServer> {
   };
 }
 
-/**
- * Keeps each request until its connection ends: once Node has collected one, its signal aborts no
- * more.
- */
+/** Keeps each request until its connection ends: Node does not abort a collected signal. */
 const underWay = new Set<Request>();
 
 async function exchange(
@@ -55,7 +52,7 @@ async function exchange(
   const response = await fetch(request);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers)).flushHeaders();
   if (response.body === null) outgoing.end();
-  // A client that leaves ends its stream: nobody is left to be told.
+  // The pipeline fails when the client leaves, which also ends the stream.
   else
     await pipeline(Readable.fromWeb(response.body as NodeReadableStream), outgoing).catch(() => {});
 }
@@ -67,7 +64,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
     String(value),
   ]);
   const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(incoming);
-  // Node takes a stream as a body only with `duplex`, which the type does not know.
+  // Node requires `duplex` for a stream as a body; the type does not have it.
   const init = { method, headers: fields, body, signal, duplex: 'half' };
   return new Request(`http://${headers.host}${url}`, init as unknown as RequestInit);
 }

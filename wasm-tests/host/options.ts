@@ -5,15 +5,12 @@ import type {
   PrincipalAnswer,
 } from 'mcp-listen';
 
-/**
- * Options of `createListenHandler` as JSON has them: for `principal` stands what it answers, or
- * that it throws.
- */
+/** Options of `createListenHandler` in JSON: `principal` is its answer, or that it throws. */
 export interface WrittenOptions extends Omit<ListenHandlerOptions, 'principal'> {
   principal?: PrincipalAnswer | { throws: true };
 }
 
-/** The options that are written here. */
+/** The options that the JSON stands for. */
 export function optionsOf({ principal, ...options }: WrittenOptions): ListenHandlerOptions {
   return principal === undefined ? options : { ...options, principal: () => answered(principal) };
 }
@@ -23,7 +20,7 @@ function answered(principal: NonNullable<WrittenOptions['principal']>): Principa
   return principal;
 }
 
-/** A server of tests that notifies about this. */
+/** The declaration of a test server with these capabilities. */
 export function declaring(capabilities: ListenCapabilities): DeclaredServer {
   return { info: { name: 'tests', version: '1.0.0' }, capabilities };
 }

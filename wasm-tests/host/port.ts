@@ -10,16 +10,15 @@ export function portOf(server: Server): number {
 }
 
 /**
- * A free port for a server that ends and comes back on it. It is none that the system gives to
- * servers and connections that ask for any, so that a test that runs at the same time does not get
- * it in between.
+ * Finds a free port for a server that stops and starts again on it. The port is outside the range
+ * from which the system assigns ports, so that another test does not get it in between.
  */
 export async function lastingPort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = randomInt(10_000, 32_768);
     if (await isFree(port)) return port;
   }
-  throw new Error('100 ports in turn were taken');
+  throw new Error('no free port in 100 attempts');
 }
 
 async function isFree(port: number): Promise<boolean> {

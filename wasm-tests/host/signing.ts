@@ -1,23 +1,23 @@
 import { createHmac } from 'node:crypto';
 
-/** The secret of publishers that tests use. */
+/** The secret of publishers in tests. */
 export const SECRET = 'open-sesame-open-sesame';
 
-/** What a publisher signs. */
+/** The input of a signature. */
 export interface Signing {
   body: string;
   bus?: string;
   key?: string;
   method?: string;
   secret?: string;
-  /** Seconds since it was signed. */
+  /** The age of the signature in seconds. Default: 0. */
   agoSeconds?: number;
-  /** The present, in milliseconds since 1970. */
+  /** The present, in milliseconds since 1970. Default: now. */
   at?: number;
 }
 
 /** The header fields of a signed publish. */
-export function signed(signing: Signing): Record<string, string> {
+export function signedFields(signing: Signing): Record<string, string> {
   const {
     agoSeconds = 0,
     at = Date.now(),
@@ -37,7 +37,7 @@ export function signed(signing: Signing): Record<string, string> {
   };
 }
 
-/** The secret of a tenant of the Worker that is deployed. */
+/** The secret of a tenant of the deployed Worker. */
 export function tenantSecret(bus: string, token = SECRET): string {
   return createHmac('sha256', token).update(`mcp-listen publish ${bus}`).digest('hex');
 }

@@ -2,20 +2,14 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { root } from '../../scripts/process/project.mjs';
 
-/**
- * Writes the programs of docs/clients.md into a folder of their own, with the address of the server
- * at `url`; answers their names.
- */
+/** Writes the programs of docs/clients.md, for the server at `url`. Resolves with their names. */
 export async function writeSnippets(folder: string, url: string): Promise<string[]> {
   return await writeSnippetsOf('clients.md', folder, (code) =>
     code.replace('http://localhost:8787/mcp', url),
   );
 }
 
-/**
- * Writes the programs of a page of docs into a folder of their own, each as `edit` makes it;
- * answers their names.
- */
+/** Writes the programs of a page of docs, each changed by `edit`. Resolves with their names. */
 export async function writeSnippetsOf(
   page: string,
   folder: string,
@@ -32,7 +26,7 @@ export async function writeSnippetsOf(
   return names;
 }
 
-/** The programs of a page of docs in a language. */
+/** The code blocks of a page of docs in a language. */
 export async function programs(language: string, name = 'clients.md'): Promise<string[]> {
   const page = await readFile(join(root, 'docs', name), 'utf8');
   const blocks = [...page.matchAll(/^```(\S+)\n(.*?)^```$/gms)];

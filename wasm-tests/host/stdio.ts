@@ -5,13 +5,13 @@ import { createInterface, type Interface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { root } from '../../scripts/process/project.mjs';
 
-/** The MCP server on stdio that tests start: the example. */
+/** The MCP server on stdio that tests start, which is the example. */
 export const STDIO_SERVER = join(root, 'examples', 'stdio', 'server.mjs');
 
-/** The same, with a bus that may have lost events at SIGUSR2, and is closed at SIGHUP. */
-export const LOSING_SERVER = join(root, 'wasm-tests', 'host', 'losing-server.mjs');
+/** The same, with a bus that reports lost events at SIGUSR2 and closes at SIGHUP. */
+export const LOSING_SERVER = join(root, 'wasm-tests', 'host', 'servers', 'losing.mjs');
 
-/** The lines of a stream, one after another. */
+/** Reads the lines of a stream. */
 export class LineReader {
   readonly #lines: AsyncIterator<string>;
 
@@ -20,21 +20,21 @@ export class LineReader {
     this.#lines = reader[Symbol.asyncIterator]();
   }
 
-  /** The next line without its line feed; `undefined` when the stream has ended. */
+  /** The next line without its line feed; `undefined` at the end of the stream. */
   async next(): Promise<string | undefined> {
     const { done, value } = await this.#lines.next();
     return done ? undefined : value;
   }
 }
 
-/** A server in a process of its own, driven line by line. */
+/** A server in a separate process, driven line by line. */
 export class StdioProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly #lines: LineReader;
   readonly #exit: Promise<unknown[]>;
   complaints = '';
 
-  /** Starts Node with `args`; without any, the example. */
+  /** Starts Node with `args`, by default the example. */
   constructor(...args: string[]) {
     this.child = spawn(process.execPath, args.length > 0 ? args : [STDIO_SERVER], { cwd: root });
     this.#lines = new LineReader(this.child.stdout);
@@ -61,30 +61,32 @@ export class StdioProcess {
   }
 }
 
-/** A request of this revision. */
+/** A request of revision 2026-07-28. */
 export function requestLine(id: string, method: string, params: object = {}): string {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
   };
-  return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${JSON.stringify({ _meta: meta, ...params })}}`;
+  const text = JSON.stringify({ _meta: meta, ...params });
+  return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${text}}`;
 }
 
-/** A call of one of the example's tools. */
+/** A call of a tool of the example. */
 export function callLine(id: string, name: string, args: object = {}): string {
   return requestLine(id, 'tools/call', { name, arguments: args });
 }
 
-/** What a client sends to leave subscription `id`. */
+/** The cancellation of subscription `id`. */
 export function cancelLine(id: string): string {
   return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`;
 }
 
-/** The result that ends subscription `id`, with the name of the example. */
+/** The result of subscription `id`. */
 export function resultLine(id: string, serverInfo?: object): string {
   const stamp = `"io.modelcontextprotocol/subscriptionId":${id}`;
   const info = serverInfo
     ? `,"io.modelcontextprotocol/serverInfo":${JSON.stringify(serverInfo)}`
     : '';
-  return `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","_meta":{${stamp}${info}}}}`;
+  const result = `{"resultType":"complete","_meta":{${stamp}${info}}}`;
+  return `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 }

@@ -1,26 +1,26 @@
 import { Webhook } from 'standardwebhooks';
 
-/** The secret of a subscription that tests use: the one of the vector of Standard Webhooks. */
+/** The secret of the test subscription, from the test vector of Standard Webhooks. */
 export const HOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 /** Two further secrets. */
 export const NEXT_SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 export const STRANGE_SECRET = `whsec_${Buffer.alloc(24, 2).toString('base64')}`;
 
-/** What a server delivers. */
+/** How a server signs and sends a delivery. */
 export interface Posting {
-  /** Secrets that sign, in this order. */
+  /** The signing secrets, in order. */
   secrets?: string[];
   id?: string;
-  /** Null: the header field is left out. */
+  /** Null leaves out the header field. */
   subscription?: string | null;
-  /** Seconds since it was signed. */
+  /** Seconds since the delivery was signed. */
   agoSeconds?: number;
   /** Header fields that replace others. */
   headers?: Record<string, string>;
   method?: string;
 }
 
-/** An event as a server posts it. */
+/** Makes an event in the form that a server posts. */
 export function eventOf(eventId: string, members: object = {}) {
   return {
     eventId,
@@ -32,7 +32,7 @@ export function eventOf(eventId: string, members: object = {}) {
   };
 }
 
-/** A request that delivers a body; an object is sent as JSON. It is signed by others' code. */
+/** Makes a request that delivers a body, an object as JSON, signed by `standardwebhooks`. */
 export function delivery(body: unknown, posting: Posting = {}): Request {
   const { agoSeconds = 0, method = 'POST', secrets = [HOOK_SECRET] } = posting;
   const { id = 'evt_1', subscription = 'sub_1' } = posting;

@@ -7,10 +7,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { environment, run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
-import { Heard, typescriptClient } from './typescript-client.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
-// A change that never comes must not hold the lane for a minute; compiling the server may take
-// some.
+// A change that never comes must not hold the lane for a minute; compiling may take some.
 vi.setConfig({ testTimeout: 15_000, hookTimeout: 600_000 });
 
 const EVERYTHING = {
@@ -23,7 +22,7 @@ const EVERYTHING = {
 let server: ChildProcess;
 let url: string;
 let client: Client;
-let heard: Heard;
+let notifications: Notifications;
 
 beforeAll(async () => {
   await run('cargo', [
@@ -38,10 +37,10 @@ beforeAll(async () => {
     env: { ...environment, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  if (server.stdout === null) throw new Error('the server says nothing');
+  if (server.stdout === null) throw new Error('the server has no output');
   [url] = await once(createInterface(server.stdout), 'line');
   client = await typescriptClient(url);
-  heard = new Heard(client);
+  notifications = new Notifications(client);
 });
 
 afterAll(async () => {
@@ -59,24 +58,24 @@ async function publish(event: object, changed: Record<string, string> = {}): Pro
   return status;
 }
 
-test('a client hears from a server in Rust what it asked for, and nothing else', async () => {
+test('a client receives from a server in Rust what it subscribed to, and nothing else', async () => {
   const subscription = await client.listen(EVERYTHING);
   expect(subscription.honoredFilter).toEqual(EVERYTHING);
   expect(await publish({ kind: 'resource_updated', uri: 'note://other' })).toBe(204);
   for (const kind of ['tools_list_changed', 'prompts_list_changed', 'resources_list_changed']) {
     expect(await publish({ kind })).toBe(204);
-    expect(await heard.next()).toBe(kind.replace('_', '/'));
+    expect(await notifications.next()).toBe(kind.replace('_', '/'));
   }
   expect(await publish({ kind: 'resource_updated', uri: 'note://todo' })).toBe(204);
-  expect(await heard.next()).toBe('resources/updated note://todo');
+  expect(await notifications.next()).toBe('resources/updated note://todo');
   await subscription.close();
 });
 
-test('what is no event is not published', async () => {
+test('an invalid event is not published', async () => {
   expect(await publish({ kind: 'something' })).toBe(400);
 });
 
-test('a page does not publish: neither with a request that needs no leave, nor with JSON', async () => {
+test('a foreign page cannot publish, neither with a simple request nor with JSON', async () => {
   const subscription = await client.listen({ toolsListChanged: true });
   const event = { kind: 'tools_list_changed' };
   expect(
@@ -91,11 +90,11 @@ test('a page does not publish: neither with a request that needs no leave, nor w
   expect(preflight.headers.get('access-control-allow-origin')).toBeNull();
   expect(await publish({ kind: 'disconnect', principal: 'ann' })).toBe(400);
   expect(await publish(event)).toBe(204);
-  expect(await heard.next()).toBe('tools/list_changed');
+  expect(await notifications.next()).toBe('tools/list_changed');
   await subscription.close();
 });
 
-test('foreign pages, other hosts and malformed listens are refused as everywhere', async () => {
+test('foreign pages, invalid bodies and malformed listens are refused', async () => {
   const listen = (
     changed: Record<string, string>,
     body = listenBody({ toolsListChanged: true }),
@@ -118,7 +117,7 @@ test('foreign pages, other hosts and malformed listens are refused as everywhere
   ]);
 });
 
-test('a server that is told to end closes its streams gracefully, and then goes', async () => {
+test('a server closes its streams gracefully on SIGTERM, and exits', async () => {
   const subscription = await client.listen({ toolsListChanged: true });
   const ended = once(server, 'exit');
   server.kill('SIGTERM');

@@ -1,9 +1,9 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LISTEN_HEADERS, listenBody } from '../host/listen.ts';
-import { npmStart, type Started } from '../host/start.ts';
-import { PythonClient } from './python-client.ts';
-import { Heard, typescriptClient } from './typescript-client.ts';
+import { npmStart, type Started } from '../host/servers/npm-start.ts';
+import { PythonClient } from './clients/python.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 15_000 });
@@ -11,13 +11,13 @@ vi.setConfig({ testTimeout: 15_000 });
 let server: Started;
 let python: PythonClient;
 let typescript: Client;
-let heard: Heard;
+let notifications: Notifications;
 
 beforeAll(async () => {
   server = await npmStart();
   python = new PythonClient(server.url);
   typescript = await typescriptClient(server.url);
-  heard = new Heard(typescript);
+  notifications = new Notifications(typescript);
 });
 
 afterAll(async () => {
@@ -30,7 +30,7 @@ async function callTool(name: string, args: Record<string, unknown> = {}): Promi
   expect(await typescript.callTool({ name, arguments: args })).not.toHaveProperty('isError');
 }
 
-describe('the Python client hears what the TypeScript client changes', () => {
+describe('the Python client receives what the TypeScript client changes', () => {
   const all = {
     tools_list_changed: true,
     prompts_list_changed: true,
@@ -74,7 +74,7 @@ describe('the Python client hears what the TypeScript client changes', () => {
   });
 });
 
-describe('the TypeScript client hears what the Python client changes', () => {
+describe('the TypeScript client receives what the Python client changes', () => {
   let subscription: McpSubscription;
 
   beforeAll(async () => {
@@ -95,35 +95,35 @@ describe('the TypeScript client hears what the Python client changes', () => {
 
   test('an updated note', async () => {
     await python.callTool('edit_note', { name: 'todo', text: 'written in Python' });
-    expect(await heard.next()).toBe('resources/updated note://todo');
+    expect(await notifications.next()).toBe('resources/updated note://todo');
     const { contents } = await typescript.readResource({ uri: 'note://todo' });
     expect(contents).toMatchObject([{ text: 'written in Python' }]);
   });
 
   test('a new resource', async () => {
     await python.callTool('edit_note', { name: 'from-python', text: 'hello' });
-    expect(await heard.next()).toBe('resources/list_changed');
+    expect(await notifications.next()).toBe('resources/list_changed');
     const { resources } = await typescript.listResources();
     expect(resources).toContainEqual(expect.objectContaining({ uri: 'note://from-python' }));
   });
 
   test('a new tool', async () => {
     await python.callTool('connect_database', { name: 'python' });
-    expect(await heard.next()).toBe('tools/list_changed');
+    expect(await notifications.next()).toBe('tools/list_changed');
     const { tools } = await typescript.listTools();
     expect(tools).toContainEqual(expect.objectContaining({ name: 'query_python' }));
   });
 
   test('a new prompt', async () => {
     await python.callTool('add_prompt', { name: 'from-python', text: 'Greet.' });
-    expect(await heard.next()).toBe('prompts/list_changed');
+    expect(await notifications.next()).toBe('prompts/list_changed');
     const { prompts } = await typescript.listPrompts();
     expect(prompts).toContainEqual(expect.objectContaining({ name: 'from-python' }));
   });
 });
 
 describe('the TypeScript client opens a subscription by itself', () => {
-  test('for the lists it is to keep, and refreshes them when the Python client changes them', async () => {
+  test('for the lists that it keeps, and refreshes them when the Python client changes them', async () => {
     const kept = { tools: new Kept(), prompts: new Kept(), resources: new Kept() };
     const listChanged = {
       tools: kept.tools.options,
@@ -154,9 +154,9 @@ describe('subscriptions of one client', () => {
     const prompts = await typescript.listen({ promptsListChanged: true });
     await tools.close();
     expect(await tools.closed).toBe('local');
-    await python.callTool('connect_database', { name: 'unheard' });
-    await python.callTool('add_prompt', { name: 'heard-in-typescript', text: 'Yes.' });
-    expect(await heard.next()).toBe('prompts/list_changed');
+    await python.callTool('connect_database', { name: 'unreceived' });
+    await python.callTool('add_prompt', { name: 'received-in-typescript', text: 'Yes.' });
+    expect(await notifications.next()).toBe('prompts/list_changed');
     await prompts.close();
   });
 
@@ -164,8 +164,8 @@ describe('subscriptions of one client', () => {
     await python.listen('tools', { tools_list_changed: true });
     await python.listen('prompts', { prompts_list_changed: true });
     await python.close('tools');
-    await callTool('connect_database', { name: 'unheard-too' });
-    await callTool('add_prompt', { name: 'heard-in-python', text: 'Yes.' });
+    await callTool('connect_database', { name: 'unreceived-too' });
+    await callTool('add_prompt', { name: 'received-in-python', text: 'Yes.' });
     expect(await python.nextEvent('prompts')).toEqual({ event: 'PromptsListChanged' });
     await python.close('prompts');
   });

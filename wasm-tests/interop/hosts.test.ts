@@ -1,6 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -8,8 +7,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { environment } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { listen } from '../host/listen.ts';
-import { portOf } from '../host/port.ts';
-import { Heard, typescriptClient } from './typescript-client.ts';
+import { lastingPort } from '../host/port.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -21,17 +20,17 @@ describe.each([
   ['deno', 'deno', ['run', '--allow-net', '--allow-read', '--allow-env', 'server.ts']],
   ['bun', 'bun', ['server.ts']],
 ])('the example %s', (example, command, args) => {
-  test("tells the SDK's client of a change that another one makes, each once", async () => {
+  test("notifies the SDK's client once of each change that another client makes", async () => {
     const { url } = await started(example, command, args);
     const [listener, other] = [await typescriptClient(url), await typescriptClient(url)];
-    const heard = new Heard(listener);
+    const notifications = new Notifications(listener);
     const subscription = await listener.listen(LAMP);
     expect(subscription.honoredFilter).toEqual(LAMP);
     for (const state of ['on', 'off']) {
       expect((await other.callTool({ name: 'switch', arguments: {} })).content).toMatchObject([
         { text: state },
       ]);
-      const changes = [await heard.next(), await heard.next()];
+      const changes = [await notifications.next(), await notifications.next()];
       expect(changes.sort()).toEqual(['resources/updated lamp://desk', 'tools/list_changed']);
       const { tools } = await listener.listTools();
       expect(tools.map(({ name }) => name).sort()).toEqual(
@@ -52,7 +51,7 @@ describe.each([
     }
   });
 
-  test('ends its streams as its comment says when it is told to stop, and exits', async () => {
+  test('ends its streams on SIGTERM as its comment describes, and exits', async () => {
     const { child, url } = await started(example, command, args);
     const stream = await listen(url, LAMP);
     expect(await stream.message()).toContain('acknowledged');
@@ -63,9 +62,7 @@ describe.each([
   });
 });
 
-/**
- * Addresses of this machine but the one of the examples: those under which others reach it, too.
- */
+/** The addresses of this machine other than that of the examples. */
 function elsewhere(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const outer = all.filter(({ family, internal }) => family === 'IPv4' && !internal);
@@ -90,30 +87,22 @@ async function started(
   command: string,
   args: string[],
 ): Promise<{ child: Child; url: string }> {
-  const port = await freePort();
+  const port = await lastingPort();
   const child = spawn(command, args, {
     cwd: join(root, 'examples', example),
     env: { ...environment, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const url = `http://127.0.0.1:${port}/mcp`;
   await vi.waitFor(
     async () => {
-      if (child.exitCode !== null) throw new Error(said);
+      if (child.exitCode !== null) throw new Error(output);
       await fetch(url);
     },
     { timeout: 20_000, interval: 100 },
   );
   return { child, url };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const port = portOf(server);
-  server.close();
-  return port;
 }

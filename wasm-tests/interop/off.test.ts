@@ -3,19 +3,18 @@ import { createListenHandler } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { served } from '../host/http-server.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { typescriptClient } from './clients/typescript.ts';
 import { agents } from './deaf/agents.ts';
 import { rmcp } from './deaf/rmcp.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { typescriptClient } from './typescript-client.ts';
 
-/** What the server was asked, each by its HTTP method and that of its message. */
+/** The requests to the server: HTTP method, and method of the message. */
 type Asked = string[];
 
 /**
- * Serves an SDK server that announces changes, where no streams are held. Where it `announces`
- * them, its answer to `server/discover` reaches clients as it was: so they ask for a stream all the
- * same.
+ * Serves a server of the SDK that announces changes with `listen: 'off'`. With `announces`, its
+ * answer to `server/discover` reaches clients unchanged, so that they do request a stream.
  */
 async function serving(announces: boolean): Promise<{ url: string; asked: Asked }> {
   const handler = createMcpHandler(() => announcing());
@@ -43,12 +42,12 @@ function methodIn(body: string): string {
   return body === '' ? '' : String((JSON.parse(body) as { method?: unknown }).method);
 }
 
-/** How often a client asked for a stream. */
+/** How often a client requested a stream. */
 function listens(asked: Asked): number {
   return asked.filter((what) => what === 'POST subscriptions/listen').length;
 }
 
-test('the TypeScript client with listChanged asks for no stream, and goes on', async () => {
+test('the TypeScript client with listChanged requests no stream, and continues', async () => {
   const { asked, url } = await serving(false);
   const client = await keeping(url);
   expect(client.autoOpenedSubscription).toBeUndefined();
@@ -56,7 +55,7 @@ test('the TypeScript client with listChanged asks for no stream, and goes on', a
   expect(listens(asked)).toBe(0);
 });
 
-test('the TypeScript client that asks all the same asks once, and goes on', async () => {
+test('the TypeScript client that requests a stream does so once, and continues', async () => {
   const { asked, url } = await serving(true);
   const client = await keeping(url);
   expect(client.autoOpenedSubscription).toBeUndefined();
@@ -66,7 +65,7 @@ test('the TypeScript client that asks all the same asks once, and goes on', asyn
   expect(listens(asked)).toBe(2);
 });
 
-test('the Python client that asks all the same asks once, and goes on', async () => {
+test('the Python client that requests a stream does so once, and continues', async () => {
   const { asked, url } = await serving(true);
   const client = new PythonClient(url);
   onTestFinished(() => client.stop());
@@ -80,14 +79,14 @@ test('the Python client that asks all the same asks once, and goes on', async ()
 test.each([
   ['the client of the Agents SDK', agents],
   ['the Rust client', rmcp],
-])('%s that asks all the same asks once', async (_, connect) => {
+])('%s that requests a stream does so once', async (_, connect) => {
   const { asked, url } = await serving(true);
-  // No subscription is there to be told of.
+  // The client fails, since it has no subscription.
   await expect(connect(url)).rejects.toThrow();
   expect(listens(asked)).toBe(1);
 });
 
-test('the TypeScript client of 2025 asks for a stream once, for no subscription, and goes on', async () => {
+test('the TypeScript client of 2025 requests a stream once, and continues without it', async () => {
   const { asked, url } = await serving(false);
   const { client } = await SessionClient.connect(url, 0);
   onTestFinished(() => client.close());
@@ -99,7 +98,7 @@ test('the TypeScript client of 2025 asks for a stream once, for no subscription,
   expect(asked.filter((what) => what.startsWith('GET'))).toHaveLength(1);
 });
 
-test('the Python client of 2025 is told that there is no subscription, and goes on', async () => {
+test('the Python client of 2025 is refused a subscription, and continues', async () => {
   const { asked, url } = await serving(false);
   const client = new PythonClient(url, 'legacy');
   onTestFinished(() => client.stop());
@@ -108,7 +107,7 @@ test('the Python client of 2025 is told that there is no subscription, and goes 
   expect(asked.filter((what) => what.startsWith('GET')).length).toBeLessThanOrEqual(1);
 });
 
-/** A client that is to keep the list of tools. */
+/** A client that keeps the list of tools. */
 async function keeping(url: string) {
   const client = await typescriptClient(url, { listChanged: { tools: { onChanged: () => {} } } });
   onTestFinished(() => client.close());

@@ -1,14 +1,10 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { listen, type Subscription } from 'mcp-listen/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
-import { python } from '../../scripts/setup/python.mjs';
 import { serveOnNode } from '../host/node-http.ts';
-import { sdkServer } from '../node/legacy-serving.ts';
-import { typescriptClient } from './typescript-client.ts';
+import { sdkServer } from '../node/sessions/serving.ts';
+import { typescriptClient } from './clients/typescript.ts';
+import { type PythonServer, pythonServer } from './servers/python.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -20,32 +16,28 @@ async function first(subscription: Subscription): Promise<string | undefined> {
   return undefined;
 }
 
-/** What comes first of two subjects, in the order of their names. */
+/** The first two events, sorted. */
 async function firstTwo(subscription: Subscription): Promise<string[]> {
-  const heard: string[] = [];
+  const events: string[] = [];
   for await (const event of subscription) {
-    heard.push(event.kind === 'resource_updated' ? `${event.kind} ${event.uri}` : event.kind);
-    if (heard.length === 2) break;
+    events.push(event.kind === 'resource_updated' ? `${event.kind} ${event.uri}` : event.kind);
+    if (events.length === 2) break;
   }
-  return heard.sort();
+  return events.sort();
 }
 
 describe('our client and a server of the Python SDK', () => {
-  let server: ChildProcessWithoutNullStreams;
-  let url: string;
+  let server: PythonServer;
 
   beforeAll(async () => {
-    server = spawn(python, [join(root, 'wasm-tests', 'interop', 'peer_server.py')]);
-    const [port] = (await once(server.stdout, 'data')) as [Buffer];
-    url = `http://127.0.0.1:${String(port).trim()}/mcp`;
-    await vi.waitFor(() => fetch(url), 20_000);
+    server = await pythonServer();
   });
 
-  afterAll(() => server?.kill('SIGKILL'));
+  afterAll(() => server?.stop());
 
-  /** Whatever era the subscription is of: who makes the change is a client of its own. */
+  /** Makes a change through another client. */
   async function touch(): Promise<void> {
-    const client = await typescriptClient(url);
+    const client = await typescriptClient(server.url);
     await client.callTool({ name: 'touch', arguments: {} });
     await client.close();
   }
@@ -53,8 +45,8 @@ describe('our client and a server of the Python SDK', () => {
   test.each([
     ['2026-07-28', 'auto'],
     ['2025-11-25', '2025'],
-  ] as const)('speak %s: a list and a resource are heard of', async (version, era) => {
-    const subscription = await listen(url, BOTH, { era });
+  ] as const)('speak %s, with changes of a list and of a resource', async (version, era) => {
+    const subscription = await listen(server.url, BOTH, { era });
     expect(subscription.era).toBe(version);
     expect(subscription.honored).toEqual(BOTH);
     await touch();

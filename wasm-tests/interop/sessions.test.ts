@@ -1,9 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { npmStart, type Started } from '../host/start.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { Heard, typescriptClient } from './typescript-client.ts';
+import { npmStart, type Started } from '../host/servers/npm-start.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 15_000 });
@@ -33,7 +33,7 @@ async function edit(name: string, text: string): Promise<void> {
   ).not.toHaveProperty('isError');
 }
 
-test('the 2025 client of the TypeScript SDK is told what the server notifies about', () => {
+test('the 2025 client of the TypeScript SDK receives the capabilities of the server', () => {
   expect(session.client.getServerCapabilities()).toMatchObject({
     tools: { listChanged: true },
     prompts: { listChanged: true },
@@ -47,15 +47,15 @@ test('the same change reaches a 2026 client and 2025 clients of both SDKs', asyn
   expect(await python.subscribe('note://todo')).toBe('2025-11-25');
   await openedByPython('note://todo');
   await session.client.subscribeResource({ uri: 'note://todo' });
-  const heard = new Heard(modern);
+  const notifications = new Notifications(modern);
   const subscription = await modern.listen({ resourceSubscriptions: ['note://todo'] });
-  await edit('todo', 'for everybody');
-  expect(await heard.next()).toBe('resources/updated note://todo');
+  await edit('todo', 'for all clients');
+  expect(await notifications.next()).toBe('resources/updated note://todo');
   expect(await session.next()).toBe('resources/updated note://todo');
   expect(await python.nextNotification()).toBe('resources/updated note://todo');
   const { contents } = await session.client.readResource({ uri: 'note://todo' });
-  expect(contents).toMatchObject([{ text: 'for everybody' }]);
-  expect(await python.read('note://todo')).toBe('for everybody');
+  expect(contents).toMatchObject([{ text: 'for all clients' }]);
+  expect(await python.read('note://todo')).toBe('for all clients');
   await subscription.close();
 });
 
@@ -71,7 +71,7 @@ test('changes of lists reach every session', async () => {
   }
 });
 
-test('a session changes things itself, and hears of them', async () => {
+test('a session receives its own changes', async () => {
   await session.client.callTool({
     name: 'edit_note',
     arguments: { name: 'todo', text: 'by a session' },
@@ -88,7 +88,7 @@ describe('a stream that is cut', () => {
     await session.streams(2);
     expect(session.lastEventIds).toEqual([null, expect.stringMatching(/^\d+-/)]);
     expect(await session.next()).toBe('resources/updated note://todo');
-    // Where the client came back between the two, it heard of both.
+    // Where the client reconnected between the two, it received both.
     await modern.callTool({ name: 'connect_database', arguments: { name: 'resumed' } });
     while ((await session.next()) !== 'tools/list_changed');
     while ((await python.nextNotification()) !== 'tools/list_changed');
@@ -98,18 +98,18 @@ describe('a stream that is cut', () => {
   });
 });
 
-test('after unsubscribing, a session hears nothing more of the resource', async () => {
+test('after unsubscribing, a session receives nothing more of the resource', async () => {
   await session.client.unsubscribeResource({ uri: 'note://todo' });
   await python.unsubscribe('note://todo');
-  await edit('todo', 'unheard');
-  await modern.callTool({ name: 'connect_database', arguments: { name: 'heard' } });
+  await edit('todo', 'not received');
+  await modern.callTool({ name: 'connect_database', arguments: { name: 'unsubscribed' } });
   expect(await session.next()).toBe('tools/list_changed');
   expect(await python.nextNotification()).toBe('tools/list_changed');
 });
 
 /**
- * The Python client does not say when its stream is open: changes are made until one is heard, and
- * then another one, of a tool, ends what is still on its way.
+ * Resolves once the Python client has its stream, which it does not report: makes changes until one
+ * is received, and then one of a tool, which follows all that is still on its way.
  */
 async function openedByPython(uri: string): Promise<void> {
   let isOpen = false;

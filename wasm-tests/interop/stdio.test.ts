@@ -2,9 +2,9 @@ import type { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LOSING_SERVER, STDIO_SERVER } from '../host/stdio.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { Heard, typescriptClient } from './typescript-client.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { Notifications, typescriptClient } from './clients/typescript.ts';
 
 // A change that never comes must not hold the lane for a minute.
 vi.setConfig({ testTimeout: 15_000 });
@@ -18,13 +18,13 @@ const EVERYTHING = {
 
 describe('the TypeScript client on stdio', () => {
   let client: Client;
-  let heard: Heard;
+  let notifications: Notifications;
   let transport: StdioClientTransport;
 
   beforeEach(async () => {
     transport = new StdioClientTransport({ command: process.execPath, args: [STDIO_SERVER] });
     client = await typescriptClient(transport);
-    heard = new Heard(client);
+    notifications = new Notifications(client);
   });
 
   afterEach(() => client.close());
@@ -32,23 +32,23 @@ describe('the TypeScript client on stdio', () => {
   const call = (name: string, args: Record<string, unknown>) =>
     client.callTool({ name, arguments: args });
 
-  test('hears every kind of change, and reads it again', async () => {
+  test('receives every kind of change, and reads it again', async () => {
     const subscription = await client.listen(EVERYTHING);
     expect(subscription.honoredFilter).toEqual(EVERYTHING);
     await call('add_tool', { name: 'greet' });
-    expect(await heard.next()).toBe('tools/list_changed');
+    expect(await notifications.next()).toBe('tools/list_changed');
     expect((await client.listTools()).tools).toContainEqual(
       expect.objectContaining({ name: 'greet' }),
     );
     await call('add_prompt', { name: 'greet' });
-    expect(await heard.next()).toBe('prompts/list_changed');
+    expect(await notifications.next()).toBe('prompts/list_changed');
     expect((await client.listPrompts()).prompts).toContainEqual(
       expect.objectContaining({ name: 'greet' }),
     );
     await call('edit_note', { name: 'new', text: 'hello' });
-    expect(await heard.next()).toBe('resources/list_changed');
+    expect(await notifications.next()).toBe('resources/list_changed');
     await call('edit_note', { name: 'todo', text: 'written' });
-    expect(await heard.next()).toBe('resources/updated note://todo');
+    expect(await notifications.next()).toBe('resources/updated note://todo');
     expect((await client.readResource({ uri: 'note://todo' })).contents).toMatchObject([
       { text: 'written' },
     ]);
@@ -59,13 +59,13 @@ describe('the TypeScript client on stdio', () => {
     const prompts = await client.listen({ promptsListChanged: true });
     await tools.close();
     expect(await tools.closed).toBe('local');
-    await call('add_tool', { name: 'unheard' });
-    await call('add_prompt', { name: 'heard' });
-    expect(await heard.next()).toBe('prompts/list_changed');
+    await call('add_tool', { name: 'unreceived' });
+    await call('add_prompt', { name: 'received' });
+    expect(await notifications.next()).toBe('prompts/list_changed');
     await prompts.close();
   });
 
-  test('is told of a graceful end', async () => {
+  test('receives a graceful end', async () => {
     const [one, other] = [
       await client.listen(EVERYTHING),
       await client.listen({ toolsListChanged: true }),
@@ -123,7 +123,7 @@ describe('the Python client on stdio', () => {
     resources_list_changed: true,
   };
 
-  test('hears every kind of change, and reads it again', async () => {
+  test('receives every kind of change, and reads it again', async () => {
     expect(await python.listen('all', { ...all, resource_subscriptions: ['note://todo'] })).toEqual(
       EVERYTHING,
     );
@@ -143,13 +143,13 @@ describe('the Python client on stdio', () => {
     await python.listen('tools', { tools_list_changed: true });
     await python.listen('prompts', { prompts_list_changed: true });
     await python.close('tools');
-    await python.callTool('add_tool', { name: 'unheard' });
-    await python.callTool('add_prompt', { name: 'heard' });
+    await python.callTool('add_tool', { name: 'unreceived' });
+    await python.callTool('add_prompt', { name: 'received' });
     expect(await python.nextEvent('prompts')).toEqual({ event: 'PromptsListChanged' });
   });
 
   test.each([
-    ['is told of a graceful end', 'SIGTERM', 'graceful'],
+    ['receives a graceful end', 'SIGTERM', 'graceful'],
     ['notices that the server was killed', 'SIGKILL', 'lost'],
   ] as const)('%s', async (_, signal, end) => {
     await python.listen('all', all);
@@ -166,8 +166,8 @@ describe('the Python client on stdio', () => {
   });
 });
 
-// publishChanges hands to the bus what the SDK's server announces by itself, so that each change is
-// heard once.
+// publishChanges publishes what the SDK's server announces by itself, so that each change is
+// received once.
 const LISTS = [
   ['add_tool', { name: 'greet' }, 'tools/list_changed'],
   ['add_prompt', { name: 'greet' }, 'prompts/list_changed'],
@@ -175,7 +175,7 @@ const LISTS = [
 ] as const;
 const NOTE_CHANGED = 'resources/updated note://todo';
 
-test('the TypeScript client of 2025 on stdio hears the lists, and the resources that it watches', async () => {
+test('the TypeScript client of 2025 on stdio receives changes of lists and of its resources', async () => {
   const session = await SessionClient.start(STDIO_SERVER);
   const { client } = session;
   const call = (name: string, args: Record<string, unknown>) =>
@@ -191,13 +191,13 @@ test('the TypeScript client of 2025 on stdio hears the lists, and the resources 
     { text: 'written' },
   ]);
   expect(await client.unsubscribeResource({ uri: 'note://todo' })).toEqual({});
-  await call('edit_note', { name: 'todo', text: 'unheard' });
-  await call('add_tool', { name: 'heard' });
+  await call('edit_note', { name: 'todo', text: 'unreceived' });
+  await call('add_tool', { name: 'received' });
   expect(await session.next()).toBe('tools/list_changed');
   await client.close();
 });
 
-test('the Python client of 2025 on stdio hears the lists, and the resources that it watches', async () => {
+test('the Python client of 2025 on stdio receives changes of lists and of its resources', async () => {
   const python = new PythonClient([process.execPath, STDIO_SERVER], 'legacy');
   expect(await python.subscribe('note://todo')).toBe('2025-11-25');
   for (const [tool, args, list] of LISTS) {
@@ -207,30 +207,30 @@ test('the Python client of 2025 on stdio hears the lists, and the resources that
   await python.callTool('edit_note', { name: 'todo', text: 'written' });
   expect(await python.nextNotification()).toBe(NOTE_CHANGED);
   await python.unsubscribe('note://todo');
-  await python.callTool('edit_note', { name: 'todo', text: 'unheard' });
-  await python.callTool('add_tool', { name: 'heard' });
+  await python.callTool('edit_note', { name: 'todo', text: 'unreceived' });
+  await python.callTool('add_tool', { name: 'received' });
   expect(await python.nextNotification()).toBe('tools/list_changed');
   await python.stop();
 });
 
 describe('a bus that may have lost events', () => {
-  test('ends no subscription of the TypeScript client, which hears of everything once', async () => {
+  test('ends no subscription of the TypeScript client, which is cued for everything once', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [LOSING_SERVER],
     });
     const client = await typescriptClient(transport);
-    const heard = new Heard(client);
+    const notifications = new Notifications(client);
     const listening = await client.listen({ toolsListChanged: true });
     process.kill(transport.pid ?? 0, 'SIGUSR2');
-    expect(await heard.next()).toBe('tools/list_changed');
+    expect(await notifications.next()).toBe('tools/list_changed');
     await client.callTool({ name: 'add_tool', arguments: { name: 'later' } });
-    expect(await heard.next()).toBe('tools/list_changed');
+    expect(await notifications.next()).toBe('tools/list_changed');
     await listening.close();
     await client.close();
   });
 
-  test('ends no subscription of the Python client, which hears of everything once', async () => {
+  test('ends no subscription of the Python client, which is cued for everything once', async () => {
     const python = new PythonClient([process.execPath, LOSING_SERVER]);
     await python.listen('open', { tools_list_changed: true });
     process.kill(Number(await python.callTool('process_id')), 'SIGUSR2');
@@ -240,7 +240,7 @@ describe('a bus that may have lost events', () => {
     await python.stop();
   });
 
-  test('is not noticed by a client of 2025, which hears what it watches once more', async () => {
+  test('ends no session of a client of 2025, which is cued for everything once', async () => {
     const session = await SessionClient.start(LOSING_SERVER);
     await session.client.subscribeResource({ uri: 'note://todo' });
     const { content } = await session.client.callTool({ name: 'process_id' });
@@ -251,9 +251,9 @@ describe('a bus that may have lost events', () => {
       'resources/list_changed',
       NOTE_CHANGED,
     ];
-    const heard: string[] = [];
-    while (heard.length < cues.length) heard.push(await session.next());
-    expect(heard.sort()).toEqual(cues.sort());
+    const received: string[] = [];
+    while (received.length < cues.length) received.push(await session.next());
+    expect(received.sort()).toEqual(cues.sort());
     await session.client.callTool({
       name: 'edit_note',
       arguments: { name: 'todo', text: 'written' },
@@ -263,8 +263,8 @@ describe('a bus that may have lost events', () => {
   });
 });
 
-// What the server cannot go on with it cancels (2026-07-28, Cancellation); neither SDK takes that
-// for a graceful end.
+// The server cancels the subscriptions that it cannot continue (2026-07-28, Cancellation); neither
+// SDK treats that as a graceful end.
 describe('a bus that is closed', () => {
   test('ends the subscriptions of the TypeScript client', async () => {
     const transport = new StdioClientTransport({

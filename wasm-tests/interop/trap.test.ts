@@ -6,28 +6,27 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { listen } from '../host/listen.ts';
 import { poison } from '../host/poison.ts';
 import { portOf } from '../host/port.ts';
+import { PythonClient } from './clients/python.ts';
+import { SessionClient } from './clients/session.ts';
+import { typescriptClient } from './clients/typescript.ts';
 import { CLIENTS } from './deaf/all.ts';
-import { PythonClient } from './python-client.ts';
-import { SessionClient } from './session-client.ts';
-import { typescriptClient } from './typescript-client.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
-/** Milliseconds within which a client is back: streams end within two seconds. */
+/** Milliseconds within which a client has reconnected: streams end within two seconds. */
 const WITHIN = { timeout: 15_000 };
 const KEEP_ALIVE_MS = 500;
 const CHANGED = { kind: 'tools_list_changed' } as const;
 
 /**
- * A client that knows the list of tools, as it read that after the last notification or when it
- * came back.
+ * A client that keeps the list of tools as it read it after the last notification or reconnect.
  */
 interface Returning {
   tools(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** What the core is called for when it traps. */
+/** The calls of the core that trap. */
 const CALLS: [string, (server: ListenHandler, url: string) => Promise<unknown>][] = [
   [
     'a publish',
@@ -38,11 +37,11 @@ const CALLS: [string, (server: ListenHandler, url: string) => Promise<unknown>][
     async (_, url) =>
       expect((await listen(url, { toolsListChanged: true })).response.status).toBe(503),
   ],
-  // Nothing else calls the core: it is a keep-alive that is due.
-  ['a timer', () => expect.poll(() => told, WITHIN).toMatchObject([{ code: 'core-trapped' }])],
+  // Only a keep-alive that is due calls the core.
+  ['a timer', () => expect.poll(() => reported, WITHIN).toMatchObject([{ code: 'core-trapped' }])],
 ];
 
-/** Official clients that listen again, by themselves or because their program has them do so. */
+/** Official clients that listen again, by themselves or by their program. */
 const RETURNING: Record<string, (url: string) => Promise<Returning>> = {
   'the TypeScript client of 2025, which opens its stream again by itself': session,
   "the TypeScript SDK's client, listening again when a subscription is lost": typescript,
@@ -54,17 +53,17 @@ let server: ListenHandler;
 let http: Server;
 let url: string;
 let change = 0;
-/** What the server complained of. */
-let told: Error[] = [];
+/** The errors that the server has reported. */
+let reported: Error[] = [];
 
 beforeEach(async () => {
-  told = [];
+  reported = [];
   bus = new InMemoryBus({ onError: () => {} });
   server = createListenHandler(createMcpHandler(numbered), {
     bus,
     keepAliveMs: KEEP_ALIVE_MS,
     legacy: 'sessions',
-    onError: (error) => told.push(error),
+    onError: (error) => reported.push(error),
   });
   http = createServer(toNodeHandler(server));
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -78,7 +77,7 @@ afterEach(async () => {
 });
 
 describe.each(CALLS)('after a trap in %s', (_, trap) => {
-  test('each official client that listens again is back, and receives what changes then', async () => {
+  test('each official client that listens again reconnects, and receives later changes', async () => {
     const clients = await Promise.all(
       Object.entries(RETURNING).map(async ([name, connect]) => [name, await connect(url)] as const),
     );
@@ -90,7 +89,7 @@ describe.each(CALLS)('after a trap in %s', (_, trap) => {
       await expect.poll(known, WITHIN).toEqual(all());
       poison();
       await trap(server, url);
-      // While nobody listens: who comes back reads anew.
+      // While no client listens; each reads again when it reconnects.
       await changed();
       await expect.poll(known, WITHIN).toEqual(all());
       await changed();
@@ -102,7 +101,7 @@ describe.each(CALLS)('after a trap in %s', (_, trap) => {
 });
 
 test.each(Object.entries(CLIENTS))(
-  '%s, left to itself, is told that its stream has ended, and stays away',
+  '%s, left to itself, does not reconnect after the end of its stream',
   async (_, connect) => {
     const client = await connect(url);
     try {
@@ -200,7 +199,7 @@ async function python(at: string): Promise<Returning> {
   };
 }
 
-/** A server that has just trapped may ask who comes to come again. */
+/** Retries while a server that has just trapped answers with 503. */
 async function again<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -56,6 +56,7 @@ mod telling;
 mod visit;
 mod visits;
 mod watching;
+mod webhooks;
 mod wire;
 mod wires;
 mod world;

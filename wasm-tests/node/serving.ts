@@ -7,7 +7,7 @@ import {
 import { LISTEN_HEADERS, listenBody, WireStream } from '../host/listen.ts';
 import { declaring } from '../host/options.ts';
 
-/** Where the tests' handlers pretend to be. */
+/** The URL of the handlers under test. */
 export const URL = 'http://localhost/mcp';
 
 /** All four capabilities. */
@@ -17,7 +17,7 @@ export const CAPABILITIES = {
   resources: { listChanged: true, subscribe: true },
 };
 
-/** A server that has nothing behind it but an echo. */
+/** A server whose handler answers every request with 418. */
 export function serving(options: ListenHandlerOptions = {}): ListenHandler {
   return createListenHandler(() => new Response('from the handler', { status: 418 }), {
     server: declaring(CAPABILITIES),
@@ -32,7 +32,7 @@ export const RESULT =
   '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1,' +
   '"io.modelcontextprotocol/serverInfo":{"name":"tests","version":"1.0.0"}}}}';
 
-/** A server, its bus, and how many streams the bus knows. */
+/** A server, and the number of streams that are attached to its bus. */
 export function watched(options: ListenHandlerOptions = {}) {
   const bus = new InMemoryBus();
   return { server: serving({ bus, ...options }), attached: () => bus.attached };
@@ -50,16 +50,34 @@ export function listenRequest(
 
 /** Opens a subscription without a network in between. */
 export async function open(
-  server: ListenHandler,
+  server: Pick<ListenHandler, 'fetch'>,
   filter: unknown,
-  init: { id?: string; capabilities?: object; abort?: AbortController } = {},
+  init: { id?: string; capabilities?: object; headers?: object; abort?: AbortController } = {},
 ): Promise<WireStream> {
   const { abort = new AbortController() } = init;
   const request = listenRequest(filter, { ...init, signal: abort.signal });
-  // Node passes an abort on to a request only while somebody holds that, as real servers do.
+  // Node aborts the signal of a request only while the request is referenced, as in real servers.
   abort.signal.addEventListener('abort', () => void request);
   const response = await server.fetch(request);
   return new WireStream(response, abort);
+}
+
+/** The remaining messages of a stream, once it has ended. */
+export async function restOf(stream: WireStream): Promise<string[]> {
+  const messages: string[] = [];
+  for (
+    let message = await stream.message();
+    message !== undefined;
+    message = await stream.message()
+  ) {
+    messages.push(message);
+  }
+  return messages;
+}
+
+/** All messages of a body that has not been read yet, once it has ended. */
+export function messagesOf(response: Response): Promise<string[]> {
+  return restOf(new WireStream(response, new AbortController()));
 }
 
 /** The status and JSON-RPC error code of an answer. */

@@ -3,28 +3,12 @@ import { join, posix } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
+import { launchChromium } from '../console/chromium.ts';
 import type { NodeServer } from '../host/node-http.ts';
-import { builtWithVite, launched, servedFiles } from './chromium.ts';
-import { type Installed, installed } from './installed.ts';
+import { builtWithVite, servedFiles } from './vite.ts';
+import { useInstalledWorker } from './worker/installed.ts';
 
-let project: Installed;
-let workerd: Workerd;
-let origin: string;
-
-beforeAll(async () => {
-  project = await installed();
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project.folder });
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  workerd = await startWorkerd({ bundle: join(project.folder, 'worker'), durableObjects });
-  origin = workerd.edges[0] ?? '';
-});
-
-afterAll(async () => {
-  await workerd?.stop();
-  await project?.remove();
-});
-
+const worker = useInstalledWorker();
 const LISTENED = 'stopped after 2 reads of {"toolsListChanged":true}';
 
 describe('the installed client stays subscribed to a Worker', () => {
@@ -33,12 +17,14 @@ describe('the installed client stays subscribed to a Worker', () => {
     ['Deno', 'deno', ['run', '--allow-all']],
     ['Bun', 'bun', []],
   ])('in %s', async (_, command, args) => {
-    const output = await run(command, [...args, 'client.mjs', origin], { cwd: project.folder });
+    const output = await run(command, [...args, 'client.mjs', worker.origin()], {
+      cwd: worker.folder(),
+    });
     expect(output.trim()).toBe(LISTENED);
   });
 
   test('in a Worker', async () => {
-    expect(await (await fetch(`${origin}/listened`)).text()).toBe(LISTENED);
+    expect(await (await fetch(`${worker.origin()}/listened`)).text()).toBe(LISTENED);
   });
 });
 
@@ -48,10 +34,10 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   let page: Page;
 
   beforeAll(async () => {
-    browser = await launched();
-    files = await servedFiles(project.folder);
+    browser = await launchChromium();
+    files = await servedFiles(worker.folder());
     page = await browser.newPage();
-    await page.goto(`${origin}/page`);
+    await page.goto(`${worker.origin()}/page`);
   });
 
   /**
@@ -73,7 +59,7 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   });
 
   test('from a build of Vite', async () => {
-    await builtWithVite(project.folder, files.origin, ['page.mjs']);
+    await builtWithVite(worker.folder(), files.origin, ['page.mjs']);
     expect(
       await page.evaluate(
         `import('${files.origin}/bundle/page.js').then(({ listened }) => listened)`,
@@ -82,8 +68,8 @@ describe('the installed client stays subscribed to a Worker in Chromium', () => 
   });
 });
 
-describe('what a page loads', () => {
-  test('has none of the server', async () => {
+describe('a page that loads the client', () => {
+  test('loads nothing of the server', async () => {
     const loaded = await reached('dist/entry/client/browser.js');
     expect(loaded).toContain('pkg/client/mcp_listen_client.js');
     expect(loaded.filter((path) => !CLIENT.test(path))).toEqual([]);
@@ -94,12 +80,21 @@ describe('what a page loads', () => {
 async function reached(path: string, seen = new Set<string>()): Promise<string[]> {
   if (seen.has(path)) return [];
   seen.add(path);
-  const text = await readFile(join(project.folder, 'node_modules', 'mcp-listen', path), 'utf8');
+  const text = await readFile(join(worker.folder(), 'node_modules', 'mcp-listen', path), 'utf8');
   for (const [, name = ''] of text.matchAll(/(?:from|import) '([^']+)'/g))
     await reached(posix.join(path, '..', name), seen);
   return [...seen];
 }
 
-/** What belongs to a client, and what both sides are made of. */
-const CLIENT =
-  /^dist\/(entry\/client|client|wasm\/client|wasm\/modules\/client-\w+|wasm\/instance-guard|timing\/deferred|model\/(error|events|subscription-error))\b|^pkg\/client\//;
+/** The files of the client, and those that both sides share. */
+const CLIENT = new RegExp(
+  `^dist/(${[
+    'entry/client',
+    'client',
+    'wasm/client',
+    'wasm/modules/client-\\w+',
+    'wasm/instance-guard',
+    'timing/deferred',
+    'model/(error|events|subscription-error)',
+  ].join('|')})\\b|^pkg/client/`,
+);

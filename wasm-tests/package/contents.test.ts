@@ -15,7 +15,7 @@ afterAll(() => npm.remove());
 
 test('no file of the package names a folder of the machine that built it', async () => {
   const homes = ['home', 'root', 'Users'].map((folder) => `/${folder}/`);
-  // What comes after a dot or a letter is a path within the package.
+  // After a dot or a letter it is a path within the package.
   const places = [...homes, `${homedir()}/`, root].map(
     (place) => new RegExp(`(?<![\\w.])${place.replaceAll('.', '\\.')}`),
   );
@@ -28,7 +28,7 @@ test('no file of the package names a folder of the machine that built it', async
   }
 });
 
-test('every script that was compiled has a source map, with the source in it', async () => {
+test('every compiled script has a source map that contains its sources', async () => {
   for (const path of npm.files.filter((file) => /^dist\/(?!cli\/).*\.js$/.test(file))) {
     const named = (await content(path)).toString().match(/\/\/# sourceMappingURL=(.+)\s*$/)?.[1];
     expect(named, path).toBeDefined();
@@ -38,12 +38,12 @@ test('every script that was compiled has a source map, with the source in it', a
   }
 });
 
-test('types name no source that is not there', async () => {
+test('declarations name no source map', async () => {
   for (const path of npm.files.filter((file) => file.endsWith('.d.ts')))
     expect((await content(path)).toString(), path).not.toContain('sourceMappingURL');
 });
 
-/** A file as it is installed. */
+/** The content of an installed file. */
 function content(path: string): Promise<Buffer> {
   return readFile(join(npm.folder, 'node_modules', 'mcp-listen', path));
 }

@@ -15,11 +15,11 @@ afterAll(() => project.remove());
 const entries = Object.keys(manifest.exports)
   .filter((entry) => !/\/wasm$|\.json$/.test(entry))
   .map((entry) => entry.replace('.', 'mcp-listen'));
-const brought = entries.filter((entry) => !entry.endsWith('/slim'));
+const withCore = entries.filter((entry) => !entry.endsWith('/slim'));
 const slim = entries.filter((entry) => entry.endsWith('/slim'));
 
 describe.each([['workerd'], ['browser'], ['node'], []])('for %s', (...conditions) => {
-  test.each(brought)('%s brings the core that it calls, whatever of it is used', async (entry) => {
+  test.each(withCore)('%s bundles the core with each of its exports', async (entry) => {
     const whole = await bundled(`export * from '${entry}'`, conditions);
     if (!whole.files.some((file) => BINDINGS.test(file))) return;
     expect(whole.files).toContainEqual(expect.stringMatching(MODULE));
@@ -32,7 +32,7 @@ describe.each([['workerd'], ['browser'], ['node'], []])('for %s', (...conditions
     }
   });
 
-  test.each(slim)('%s brings no core', async (entry) => {
+  test.each(slim)('%s bundles no core', async (entry) => {
     const { files } = await bundled(`export * from '${entry}'`, conditions);
     expect(files).toContainEqual(expect.stringMatching(BINDINGS));
     expect(files).not.toContainEqual(expect.stringMatching(MODULE));
@@ -55,7 +55,7 @@ test.each([
   ['mcp-listen/testing', 'busPromises'],
   ['mcp-listen', 'brokerBus'],
   ['mcp-listen/client', 'watchEvents'],
-])('%s has %s', async (entry, name) => {
+])('%s exports %s', async (entry, name) => {
   expect((await bundled(`export * from '${entry}'`, ['node'])).exports).toContain(name);
 });
 
@@ -76,7 +76,7 @@ test('a client that watches no events has no code for them', async () => {
   expect(files.filter((file) => file.includes('events/'))).toEqual([]);
 });
 
-test('what is not used is left out', async () => {
+test('unused code is left out', async () => {
   const { files } = await bundled(
     `import { ListenError } from 'mcp-listen/slim'; console.log(ListenError);`,
     [],
@@ -84,7 +84,7 @@ test('what is not used is left out', async () => {
   expect(files).toEqual(['dist/model/error.js']);
 });
 
-/** What a bundler takes along of the installed package. */
+/** The files of the installed package that a bundler includes, and the exports of the bundle. */
 async function bundled(
   contents: string,
   conditions: string[],
@@ -96,7 +96,7 @@ async function bundled(
     conditions,
     external: ['node:*', 'cloudflare:*', ...Object.keys(manifest.peerDependencies)],
     format: 'esm',
-    // Without a platform, no condition but those that are asked for.
+    // Without a platform there are only the given conditions.
     platform: 'neutral',
     loader: { '.wasm': 'file' },
     metafile: true,
@@ -115,7 +115,12 @@ async function bundled(
   };
 }
 
-const BINDINGS = /^pkg\/(client\/)?mcp_listen(_client)?\.js$/;
-/** What holds, or reads, the module; a browser's own way is to name its address. */
-const MODULE =
-  /_bg\.wasm$|^pkg\/(client\/)?inline\.js$|^dist\/wasm\/modules\/(client-)?(browser|node)\.js$/;
+const BINDINGS = /^pkg\/((client|events)\/)?mcp_listen(_client|_events)?\.js$/;
+/** The files that contain or load the module; for browsers, the one that names its URL. */
+const MODULE = new RegExp(
+  [
+    '_bg\\.wasm$',
+    '^pkg/((client|events)/)?inline\\.js$',
+    '^dist/wasm/modules/(client-|events/)?(browser|node)\\.js$',
+  ].join('|'),
+);

@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import manifest from '../../package.json' with { type: 'json' };
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
-import { Heard, typescriptClient } from '../interop/typescript-client.ts';
-import { type Files, freshWorker, wired } from './fresh-worker.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 import { type Installed, installed } from './installed.ts';
-import { heardAcross } from './wire.ts';
+import { framesAcross } from './worker/across.ts';
+import { type Files, freshWorker, wired } from './worker/fresh.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let npm: Installed;
 
@@ -29,18 +29,17 @@ describe.each([
   const config = `wrangler.${form}`;
   const main = `src/index.${language}`;
 
-  test('gets the bus, and a change is heard across its isolates', async () => {
+  test('gets the bus, and a change reaches its other isolate', async () => {
     const folder = await projectOf(files);
     await init(folder);
     await writeFile(join(folder, main), wired(await readFile(join(folder, main), 'utf8')));
-    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
-    expect(await heardAcross(join(folder, 'bundle'))).toEqual([
+    expect(await framesAcross(await bundledWorker(folder))).toEqual([
       'notifications/subscriptions/acknowledged',
       'notifications/tools/list_changed',
     ]);
   });
 
-  test('keeps all that it said, and is told what changed', async () => {
+  test('keeps its contents, and the command lists what changed', async () => {
     const folder = await projectOf(files);
     expect(await init(folder)).toContain(
       `changed ${config}\nchanged ${main}\nchanged package.json`,
@@ -68,7 +67,7 @@ describe.each([
     expect(await contents(folder)).toEqual(once);
   });
 
-  test('is not changed by a dry run, which shows what would be', async () => {
+  test('is not changed by a dry run, which prints the changes', async () => {
     const folder = await projectOf(files);
     const shown = await init(folder, '--dry-run');
     expect(shown).toContain("+export { SubscriptionBus } from 'mcp-listen/cloudflare';");
@@ -77,7 +76,7 @@ describe.each([
   });
 });
 
-test('an empty folder gets a Worker that passes its own check and serves', async () => {
+test('an empty folder gets a Worker that typechecks and serves', async () => {
   const folder = await projectOf({});
   await rm(join(folder, 'node_modules'));
   expect(await init(folder)).toContain('wrote worker.ts');
@@ -89,21 +88,19 @@ test('an empty folder gets a Worker that passes its own check and serves', async
   for (const scope of ['@modelcontextprotocol', '@cloudflare'])
     await symlink(join(root, 'node_modules', scope), join(folder, 'node_modules', scope));
   await run('tsc', [], { cwd: folder });
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  const workerd = await startWorkerd({ bundle: join(folder, 'bundle'), durableObjects, port: 0 });
+  const workerd = await startWithBus(await bundledWorker(folder), { port: 0 });
   const client = await typescriptClient(`${workerd.url}/mcp`);
   onTestFinished(async () => {
     await client.close();
     await workerd.stop();
   });
-  const heard = new Heard(client);
+  const notifications = new Notifications(client);
   await client.listen({ resourceSubscriptions: ['lamp://desk'] });
   await client.callTool({ name: 'switch' });
-  expect(await heard.next()).toBe('resources/updated lamp://desk');
+  expect(await notifications.next()).toBe('resources/updated lamp://desk');
 });
 
-describe('what is there already is left as it is', () => {
+describe('what is configured already is not changed:', () => {
   const { 'src/index.js': entry = '', ...others } = freshWorker('js', 'toml');
 
   test.each([
@@ -117,14 +114,14 @@ describe('what is there already is left as it is', () => {
     expect(await init(folder)).not.toContain('changed src/index.js');
   });
 
-  test('an export in a comment is none', async () => {
+  test('an export in a comment does not count', async () => {
     const commented = `// export { SubscriptionBus } from 'mcp-listen/cloudflare';\n${entry}`;
     expect(await init(await projectOf({ ...others, 'src/index.js': commented }))).toContain(
       'changed src/index.js',
     );
   });
 
-  test('the bus of another Worker, which exports it', async () => {
+  test('a bus that another Worker exports', async () => {
     const bound =
       '\n[[durable_objects.bindings]]\nname = "BUS"\nclass_name = "SubscriptionBus"\nscript_name = "other"\n';
     const folder = await projectOf({
@@ -140,18 +137,21 @@ describe('what is there already is left as it is', () => {
 test.each([
   ['toml', '\n[[rules]]\ntype = "CompiledWasm"\nglobs = ["src/**/*.wasm"]\n'],
   ['jsonc', ', "rules": [{ "type": "CompiledWasm", "globs": ["src/**/*.wasm"] }]\n}\n'],
-] as const)('a rule of its own for WebAssembly lets wrangler’s pass, in %s', async (form, rule) => {
-  const files = freshWorker('js', form);
-  const config = `wrangler.${form}`;
-  const text =
-    form === 'toml' ? files[config] + rule : (files[config] ?? '').replace(/\n}\n$/, rule);
-  const folder = await projectOf({ ...files, [config]: text });
-  await init(folder);
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'bundle'], { cwd: folder });
-  expect(await readdir(join(folder, 'bundle'))).toContainEqual(expect.stringMatching(/\.wasm$/));
-});
+] as const)(
+  'a rule for WebAssembly in the configuration keeps the default rule, in %s',
+  async (form, rule) => {
+    const files = freshWorker('js', form);
+    const config = `wrangler.${form}`;
+    const text =
+      form === 'toml' ? files[config] + rule : (files[config] ?? '').replace(/\n}\n$/, rule);
+    const folder = await projectOf({ ...files, [config]: text });
+    await init(folder);
+    const bundle = await bundledWorker(folder);
+    expect(await readdir(bundle)).toContainEqual(expect.stringMatching(/\.wasm$/));
+  },
+);
 
-test('environments are named, since they inherit no bindings', async () => {
+test('the command names environments, which inherit no bindings', async () => {
   const files = freshWorker('js', 'toml');
   const folder = await projectOf({
     ...files,
@@ -161,7 +161,7 @@ test('environments are named, since they inherit no bindings', async () => {
 });
 
 test.each(['agents', 'hono-agents', 'partyserver'])(
-  '%s is named, whose router reaches every object',
+  'the command names %s, whose router reaches every object',
   async (name) => {
     const files = freshWorker('js', 'toml');
     const manifest = JSON.parse(files['package.json'] ?? '{}') as {
@@ -176,90 +176,84 @@ test.each(['agents', 'hono-agents', 'partyserver'])(
   },
 );
 
-describe('what is not understood is refused, and nothing is written', () => {
-  const files = freshWorker('js', 'toml');
-  const config = files['wrangler.toml'] ?? '';
-  const bound = (name: string, more = '') =>
-    `${config}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
+const WORKER = freshWorker('js', 'toml');
+const CONFIG = WORKER['wrangler.toml'] ?? '';
+const bound = (name: string, more = '') =>
+  `${CONFIG}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
 
-  test.each<[string, Files, string]>([
-    [
-      'no configuration',
-      { 'README.md': '' },
-      'found no wrangler.json, wrangler.jsonc, wrangler.toml',
-    ],
-    ['no entry', { ...files, 'wrangler.toml': 'name = "fresh"\n' }, 'has no main'],
-    [
-      'an entry that is not there',
-      { ...files, 'wrangler.toml': 'main = "worker.js"\n' },
-      'worker.js as its entry, but there is no such file',
-    ],
-    [
-      'an entry in Python',
-      { ...files, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' },
-      'w.py is not a script',
-    ],
-    [
-      'a service worker',
-      { ...files, 'src/index.js': "addEventListener('fetch', () => {});\n" },
-      'has no default export',
-    ],
-    [
-      'a class of that name',
-      { ...files, 'src/index.js': `export class SubscriptionBus {}\n${files['src/index.js']}` },
-      'rename it',
-    ],
-    [
-      'a binding of that name',
-      { ...files, 'wrangler.toml': bound('Other') },
-      'MCP_BUS is taken by the class Other',
-    ],
-    [
-      'another kind of binding of that name',
-      {
-        ...files,
-        'wrangler.toml': `${config}\n[[kv_namespaces]]\nbinding = "MCP_BUS"\nid = "1"\n`,
-      },
-      'taken by another binding',
-    ],
-    [
-      'a class without SQLite',
-      {
-        ...files,
-        'wrangler.toml': bound(
-          'SubscriptionBus',
-          '[[migrations]]\ntag = "v1"\nnew_classes = ["SubscriptionBus"]\n',
-        ),
-      },
-      'new_sqlite_classes',
-    ],
-    ['a Pages project', { ...files, 'wrangler.toml': 'pages_build_output_dir = "out"\n' }, 'Pages'],
-    [
-      'a Worker that is not bundled',
-      { ...files, 'wrangler.toml': `no_bundle = true\n${config}` },
-      'no_bundle',
-    ],
-    [
-      'bindings on one line',
-      { ...files, 'wrangler.toml': `durable_objects = { bindings = [] }\n${config}` },
-      'add this by hand:\n\n[[durable_objects.bindings]]',
-    ],
-    [
-      'broken TOML',
-      { ...files, 'wrangler.toml': `${config}name =\n` },
-      'wrangler.toml is not valid TOML: see line',
-    ],
-    [
-      'broken JSON',
-      { 'wrangler.json': '{\n"name": }' },
-      'wrangler.json is not valid JSON: see line 2',
-    ],
-    [
-      'no package.json',
-      { 'wrangler.toml': config, 'src/index.js': files['src/index.js'] ?? '' },
-      'package.json, but there is no such file',
-    ],
-  ])('%s', async (_, given, message) => {
+const REFUSED: [what: string, project: Files, message: string][] = [
+  ['no configuration', { 'README.md': '' }, 'found no wrangler.json, wrangler.jsonc, wrangler.toml'],
+  ['no entry', { ...WORKER, 'wrangler.toml': 'name = "fresh"\n' }, 'has no main'],
+  [
+    'a missing entry',
+    { ...WORKER, 'wrangler.toml': 'main = "worker.js"\n' },
+    'worker.js as its entry, but there is no such file',
+  ],
+  [
+    'an entry in Python',
+    { ...WORKER, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' },
+    'w.py is not a script',
+  ],
+  [
+    'a service worker',
+    { ...WORKER, 'src/index.js': "addEventListener('fetch', () => {});\n" },
+    'has no default export',
+  ],
+  [
+    'another class SubscriptionBus',
+    { ...WORKER, 'src/index.js': `export class SubscriptionBus {}\n${WORKER['src/index.js']}` },
+    'rename it',
+  ],
+  [
+    'another binding MCP_BUS',
+    { ...WORKER, 'wrangler.toml': bound('Other') },
+    'MCP_BUS is taken by the class Other',
+  ],
+  [
+    'another kind of binding MCP_BUS',
+    {
+      ...WORKER,
+      'wrangler.toml': `${CONFIG}\n[[kv_namespaces]]\nbinding = "MCP_BUS"\nid = "1"\n`,
+    },
+    'taken by another binding',
+  ],
+  [
+    'a class without SQLite',
+    {
+      ...WORKER,
+      'wrangler.toml': bound(
+        'SubscriptionBus',
+        '[[migrations]]\ntag = "v1"\nnew_classes = ["SubscriptionBus"]\n',
+      ),
+    },
+    'new_sqlite_classes',
+  ],
+  ['a Pages project', { ...WORKER, 'wrangler.toml': 'pages_build_output_dir = "out"\n' }, 'Pages'],
+  [
+    'a Worker that is not bundled',
+    { ...WORKER, 'wrangler.toml': `no_bundle = true\n${CONFIG}` },
+    'no_bundle',
+  ],
+  [
+    'bindings on one line',
+    { ...WORKER, 'wrangler.toml': `durable_objects = { bindings = [] }\n${CONFIG}` },
+    'add this by hand:\n\n[[durable_objects.bindings]]',
+  ],
+  [
+    'broken TOML',
+    { ...WORKER, 'wrangler.toml': `${CONFIG}name =\n` },
+    'wrangler.toml is not valid TOML: see line',
+  ],
+  ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is not valid JSON: see line 2'],
+  [
+    'no package.json',
+    { 'wrangler.toml': CONFIG, 'src/index.js': WORKER['src/index.js'] ?? '' },
+    'package.json, but there is no such file',
+  ],
+];
+
+describe('the command writes nothing, and refuses', () => {
+  test.each(REFUSED)('%s', async (_, given, message) => {
     const folder = await projectOf(given);
     await expect(init(folder)).rejects.toThrow(message);
     expect(await contents(folder)).toEqual(given);

@@ -8,12 +8,12 @@ import { root } from '../../scripts/process/project.mjs';
 export interface Installed {
   folder: string;
   tarball: string;
-  /** What the tarball holds. */
+  /** The files in the tarball. */
   files: string[];
   remove(): Promise<void>;
 }
 
-/** Packs the package and installs it in a project of its own. */
+/** Packs the package and installs it in a new project. */
 export async function installed(): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-package-'));
   await cp(join(root, 'wasm-tests', 'package', 'project'), folder, { recursive: true });
@@ -32,12 +32,11 @@ export async function installed(): Promise<Installed> {
 }
 
 /**
- * The tarball that a release has made (`PACKAGE_TARBALL`), or else one that is packed into the
- * folder.
+ * The tarball of a release (`PACKAGE_TARBALL`), or one that is packed into the folder.
  */
 export async function packed(folder: string): Promise<string> {
-  const made = process.env['PACKAGE_TARBALL'];
-  if (made !== undefined) return made;
+  const released = process.env['PACKAGE_TARBALL'];
+  if (released !== undefined) return released;
   const [report] = JSON.parse(await run('npm', ['pack', '--json', '--pack-destination', folder]));
   return join(folder, report.filename);
 }

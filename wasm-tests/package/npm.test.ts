@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 import { type Installed, installed } from './installed.ts';
-import { heardAcross, methods } from './wire.ts';
+import { framesAcross, methods } from './worker/across.ts';
+import { bundledWorker } from './worker/start.ts';
 
 let npm: Installed;
 let project: string;
@@ -17,10 +18,10 @@ beforeAll(async () => {
 
 afterAll(() => npm.remove());
 
-const theirs = await nodeOfMachine();
+const nodeOnPath = await nodeOfMachine();
 
 describe('the npm package', () => {
-  test('holds what users run and read, and nothing else', () => {
+  test('contains what users run and read, and nothing else', () => {
     const folders = new Set(npm.files.map((path) => path.replace(/\/.*/, '/')));
     expect([...folders].sort()).toEqual(
       [
@@ -40,7 +41,7 @@ describe('the npm package', () => {
     );
   });
 
-  test('needs no other package and runs nothing when it is installed', async () => {
+  test('has no dependencies, and runs nothing when it is installed', async () => {
     const manifest = JSON.parse(
       await readFile(join(project, 'node_modules', 'mcp-listen', 'package.json'), 'utf8'),
     );
@@ -59,39 +60,38 @@ describe('the npm package', () => {
     await run('publint', ['run', '--strict', npm.tarball]);
   });
 
-  test('gives every kind of resolution its types', async () => {
+  test('has types for every kind of module resolution', async () => {
     await run('attw', [npm.tarball, '--profile', 'esm-only', '--no-emoji']);
   });
 
   test.each([
     ['the Node of this project', 'node', []],
-    ['the Node of this machine', theirs, []],
+    ['the Node of this machine', nodeOnPath, []],
     ['Deno', 'deno', ['run', '--allow-all']],
     ['Bun', 'bun', []],
   ])('serves a listen stream in %s', async (_, command, args) => {
     expect(methods(await run(command, [...args, 'listen.mjs'], { cwd: project }))).toEqual(SERVED);
   });
 
-  test('adapts to Hono, and tests buses, without a package beside it', async () => {
+  test('adapts to Hono, and tests buses, without another package', async () => {
     expect(await run('node', ['adapters.mjs'], { cwd: project })).toBe('behind\n');
   });
 
-  test('serves a listen stream from one file that a bundler made of it for Node', async () => {
+  test('serves a listen stream from one bundled file in Node', async () => {
     const elsewhere = join(project, 'elsewhere', 'bundled.mjs');
     const options = { bundle: true, format: 'esm', outfile: elsewhere, platform: 'node' } as const;
     await build({ absWorkingDir: project, entryPoints: ['bundled.mjs'], ...options });
     expect(methods(await run('node', [elsewhere], { cwd: project }))).toEqual(SERVED);
   });
 
-  test('serves a listen stream in workerd, heard across isolates', async () => {
-    await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project });
-    expect(await heardAcross(join(project, 'worker'))).toEqual(SERVED.slice(0, 2));
+  test('serves a listen stream across isolates of workerd', async () => {
+    expect(await framesAcross(await bundledWorker(project))).toEqual(SERVED.slice(0, 2));
   });
 });
 
 /**
- * The first program on the path that is not the project's own: on a machine that has the oldest
- * Node we serve, that one.
+ * The first Node on the path outside the project: on a machine with the oldest supported Node, that
+ * one.
  */
 async function nodeOfMachine(): Promise<string> {
   const path = (process.env['PATH'] ?? '')

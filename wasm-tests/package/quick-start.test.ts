@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
-import { startWorkerd } from '../../scripts/workerd/workerd.mjs';
-import { Heard, typescriptClient } from '../interop/typescript-client.ts';
+import { Notifications, typescriptClient } from '../interop/clients/typescript.ts';
 import { packed } from './installed.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
 let folder: string;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcp-listen-quick-start-'));
   const tarball = await packed(folder);
   const command = (await section()).match(/^npm install (.+)$/m)?.[1]?.split(' ') ?? [];
-  // Not published yet: what would be.
+  // The package as it would be published.
   const packages = command.map((name) => (name === 'mcp-listen' ? tarball : name));
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages], {
     cwd: folder,
@@ -23,22 +23,20 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('the quick start of the README works in an empty folder, word by word', async () => {
+test('the quick start of the README works verbatim in an empty folder', async () => {
   const text = await section();
   await writeFile(join(folder, 'worker.ts'), block(text, 'ts'));
   await writeFile(join(folder, 'wrangler.toml'), block(text, 'toml'));
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'deployed'], { cwd: folder });
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  const workerd = await startWorkerd({ bundle: join(folder, 'deployed'), durableObjects });
+  const workerd = await startWithBus(await bundledWorker(folder));
   try {
     const [listener, other] = await Promise.all(
       workerd.edges.map((edge) => typescriptClient(`${edge}/mcp`)),
     );
     if (listener === undefined || other === undefined) throw new Error('there are two isolates');
-    const heard = new Heard(listener);
+    const notifications = new Notifications(listener);
     const subscription = await listener.listen({ resourceSubscriptions: ['lamp://desk'] });
     await other.callTool({ name: 'switch', arguments: {} });
-    expect(await heard.next()).toBe('resources/updated lamp://desk');
+    expect(await notifications.next()).toBe('resources/updated lamp://desk');
     await subscription.close();
     await Promise.all([listener.close(), other.close()]);
   } finally {
@@ -46,7 +44,7 @@ test('the quick start of the README works in an empty folder, word by word', asy
   }
 });
 
-/** What the README says of a Worker. */
+/** The section of the README about a Worker. */
 async function section(): Promise<string> {
   const readme = await readFile(join(root, 'README.md'), 'utf8');
   return readme.match(/^## Add it to your Worker\n(.*?)^## /ms)?.[1] ?? '';

@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchChromium } from '../console/chromium.ts';
 import type { NodeServer } from '../host/node-http.ts';
-import { builtWithVite, launched, servedFiles } from './chromium.ts';
 import { type Installed, installed } from './installed.ts';
+import { builtWithVite, servedFiles } from './vite.ts';
 
 let project: Installed;
 let files: NodeServer;
@@ -11,7 +12,7 @@ let browser: Browser;
 beforeAll(async () => {
   project = await installed();
   files = await servedFiles(project.folder);
-  browser = await launched();
+  browser = await launchChromium();
   await builtWithVite(project.folder, files.origin, ['server-page.mjs', 'service-worker.mjs']);
 });
 
@@ -34,10 +35,10 @@ test('a service worker that Vite built serves the listens of its pages', async (
   expect(frames).toContain('notifications/tools/list_changed');
 });
 
-/** What a call of the built module comes to; as text, since the test runner rewrites imports. */
+/** The result of a call of the built module; as text, since the test runner rewrites imports. */
 async function inPage(call: string): Promise<string> {
   const page = await browser.newPage();
-  // A service worker is for the pages beside it.
+  // A service worker serves the pages beside it.
   await page.goto(`${files.origin}/bundle/index.html`);
   return page.evaluate(
     `import('${files.origin}/bundle/server-page.js').then((built) => built.${call})`,

@@ -6,8 +6,8 @@ import { gzippedSize } from '../../bench/size/module.ts';
 import { root } from '../../scripts/process/project.mjs';
 
 /**
- * What a side may weigh, in kilobytes of gzip, and take to be instantiated. What bundles are to
- * come to is among the goals of the benchmarks.
+ * The most kilobytes of gzip that a module may have, and the most milliseconds to instantiate it.
+ * The benchmarks have goals for bundles.
  */
 interface Budget {
   gzipKB: number;
@@ -19,17 +19,20 @@ const budgets = JSON.parse(await readFile(join(root, '.ci', 'size-budget.json'),
   Budget
 >;
 
-test.each(['server', 'client'] as const)('the module of a %s keeps to its budget', async (side) => {
-  const { gzip } = await gzippedSize(side);
-  expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(
-    budgets[side].gzipKB,
-  );
-});
+test.each(['server', 'client'] as const)(
+  'the module of a %s stays within its budget',
+  async (side) => {
+    const { gzip } = await gzippedSize(side);
+    expect(gzip, 'KB: see docs/size.md for what weighs most').toBeLessThanOrEqual(
+      budgets[side].gzipKB,
+    );
+  },
+);
 
-test('a compiled module of a server is there at once', async () => {
+test('a compiled module of a server is instantiated within its budget', async () => {
   const times: number[] = [];
   for (let round = 0; round < 5; round += 1)
     times.push((await instantiation())['instantiate'] ?? Number.NaN);
-  // The least of them: what else the machine does only adds.
+  // The minimum: other work of the machine only adds to it.
   expect(Math.min(...times)).toBeLessThanOrEqual(budgets.server.instantiateMs ?? 0);
 });

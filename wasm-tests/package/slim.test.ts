@@ -1,49 +1,32 @@
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { run } from '../../scripts/process/command.mjs';
-import { startWorkerd, type Workerd } from '../../scripts/workerd/workerd.mjs';
-import { builtWithVite, launched, servedFiles } from './chromium.ts';
-import { type Installed, installed } from './installed.ts';
+import { launchChromium } from '../console/chromium.ts';
+import { builtWithVite, servedFiles } from './vite.ts';
+import { useInstalledWorker } from './worker/installed.ts';
+import { bundledWorker, startWithBus } from './worker/start.ts';
 
-let project: Installed;
-let workerd: Workerd;
-let origin: string;
-
-beforeAll(async () => {
-  project = await installed();
-  await run('wrangler', ['deploy', '--dry-run', '--outdir', 'worker'], { cwd: project.folder });
-  const durableObjects = [{ binding: 'MCP_BUS', className: 'SubscriptionBus' }];
-  workerd = await startWorkerd({ bundle: join(project.folder, 'worker'), durableObjects });
-  origin = workerd.edges[0] ?? '';
-});
-
-afterAll(async () => {
-  await workerd?.stop();
-  await project?.remove();
-});
+const worker = useInstalledWorker();
 
 test.each([
   ['Node', 'node', []],
   ['Deno', 'deno', ['run', '--allow-all']],
   ['Bun', 'bun', []],
 ])(
-  'in %s, slim takes bytes and modules, says when it has none, and starts once',
+  'in %s, slim accepts bytes and modules, rejects without one, and starts once',
   async (_, command, args) => {
-    const output = await run(command, [...args, 'slim.mjs', origin], { cwd: project.folder });
+    const output = await run(command, [...args, 'slim/node.mjs', worker.origin()], {
+      cwd: worker.folder(),
+    });
     const [server, client, listened, ...frames] = output.split('\n');
     expect([server, client, listened]).toEqual(['not-loaded', 'not-loaded', LISTENED]);
     expect(frames.join('\n')).toContain('notifications/tools/list_changed');
   },
 );
 
-test('in a Worker, slim takes the modules of mcp-listen/wasm and mcp-listen/client/wasm', async () => {
-  const config = ['--config', 'slim-worker.toml', '--outdir', 'slim-worker'];
-  await run('wrangler', ['deploy', '--dry-run', ...config], { cwd: project.folder });
-  const slim = await startWorkerd({
-    bundle: join(project.folder, 'slim-worker'),
-    edges: 1,
-    durableObjects: [],
-  });
+test('in a Worker, slim accepts the modules of mcp-listen/wasm and mcp-listen/client/wasm', async () => {
+  const config = ['--config', 'slim/wrangler.toml'];
+  const bundle = await bundledWorker(worker.folder(), 'slim-worker', ...config);
+  const slim = await startWithBus(bundle, { edges: 1, durableObjects: [] });
   try {
     expect(await (await fetch(slim.edges[0] ?? '')).text()).toBe(LISTENED);
   } finally {
@@ -51,15 +34,15 @@ test('in a Worker, slim takes the modules of mcp-listen/wasm and mcp-listen/clie
   }
 });
 
-test('in Chromium, a build of Vite gives slim the modules by their addresses', async () => {
-  const files = await servedFiles(project.folder);
-  const browser = await launched();
+test('in Chromium, slim accepts the modules that a build of Vite loads by URL', async () => {
+  const files = await servedFiles(worker.folder());
+  const browser = await launchChromium();
   try {
-    await builtWithVite(project.folder, files.origin, ['slim-page.mjs']);
+    await builtWithVite(worker.folder(), files.origin, ['slim/page.mjs']);
     const page = await browser.newPage();
-    await page.goto(`${origin}/page`);
+    await page.goto(`${worker.origin()}/page`);
     const output = await page.evaluate(
-      `import('${files.origin}/bundle/slim-page.js').then(({ run }) => run())`,
+      `import('${files.origin}/bundle/page.js').then(({ run }) => run())`,
     );
     expect(output).toContain(LISTENED);
     expect(output).toContain('notifications/tools/list_changed');

@@ -16,8 +16,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe('the workerd harness', () => {
-  test('runs every edge in an isolate of its own, all on one object', async () => {
-    const { edges, bus } = await started({ edges: 3 });
+  test('runs each edge in a separate isolate, all with one object', async () => {
+    const { edges, bus } = await start({ edges: 3 });
     const answers = await inTurn([...edges, ...edges, bus]);
     expect(answers).toEqual([
       'edge-0 global 1 object 1',
@@ -31,38 +31,38 @@ describe('the workerd harness', () => {
   });
 
   test('routes requests to the edges in turn', async () => {
-    const { url = '' } = await started({ port: 0 });
+    const { url = '' } = await start({ port: 0 });
     const answers = await inTurn([url, url, url]);
     expect(answers.map((answer) => answer.split(' ')[0])).toEqual(['edge-0', 'edge-1', 'edge-0']);
   });
 
   test('has no router without a port', async () => {
-    expect((await started({})).url).toBeUndefined();
+    expect((await start({})).url).toBeUndefined();
   });
 
   test('keeps the objects of a state directory over a SIGKILL', async () => {
     const stateDir = join(folder, 'state');
-    const first = await started({ stateDir });
+    const first = await start({ stateDir });
     await inTurn([first.edges[0] ?? '']);
     await first.kill();
-    const second = await started({ stateDir });
+    const second = await start({ stateDir });
     expect(await inTurn([second.edges[0] ?? ''])).toEqual(['edge-0 global 1 object 2']);
   });
 
-  test('leads edges to a bus in another process, which comes back where it was', async () => {
+  test('connects edges to a bus in another process, also after its restart', async () => {
     const busPort = await lastingPort();
-    const first = await started({ edges: 0, busPort });
+    const first = await start({ edges: 0, busPort });
     const { host } = new URL(first.bus);
-    const { edges, bus } = await started({ edges: 1, remoteBus: host });
+    const { edges, bus } = await start({ edges: 1, remoteBus: host });
     expect(bus).toBe('');
     expect(await inTurn(edges)).toEqual(['bus global 1 object 1']);
     await first.kill();
-    await started({ edges: 0, busPort });
+    await start({ edges: 0, busPort });
     expect(await inTurn(edges)).toEqual(['bus global 1 object 1']);
   });
 
-  test('stops although a stream is open, and its process is gone', async () => {
-    const { edges, stop, pid } = await started({});
+  test('stops its process although a stream is open', async () => {
+    const { edges, stop, pid } = await start({});
     const response = await fetch(`${edges[0]}/stream`);
     const reader = response.body?.getReader();
     await reader?.read();
@@ -71,19 +71,19 @@ describe('the workerd harness', () => {
     await expect(reader?.read()).rejects.toThrow();
   });
 
-  test('tells why a bundle does not start', async () => {
+  test('reports why a bundle does not start', async () => {
     const broken = join(folder, 'broken');
     await expect(startWorkerd({ bundle: broken, durableObjects })).rejects.toThrow('ENOENT');
   });
 
-  test('tells that its port is taken', async () => {
-    const { url = '' } = await started({ port: 0 });
+  test('reports that its port is taken', async () => {
+    const { url = '' } = await start({ port: 0 });
     const again = startWorkerd({ bundle: folder, durableObjects, port: Number(new URL(url).port) });
     await expect(again).rejects.toThrow('Address already in use');
   });
 });
 
-async function started(options: Partial<WorkerdOptions>) {
+async function start(options: Partial<WorkerdOptions>) {
   const workerd = await startWorkerd({ bundle: folder, durableObjects, ...options });
   onTestFinished(workerd.stop);
   return workerd;

@@ -5,7 +5,7 @@ import { countStorage, counts, running } from './ledger.ts';
 
 const { EDGES_PER_SHARD } = env as unknown as { EDGES_PER_SHARD: string };
 
-/** The bus as users deploy it; each call of one of its methods is counted. */
+/** The bus as users deploy it; calls of its methods are counted. */
 export class CountedBus extends SubscriptionBus {
   static override options = { edgesPerShard: Number(EDGES_PER_SHARD) };
 
@@ -15,7 +15,7 @@ export class CountedBus extends SubscriptionBus {
   }
 }
 
-/** What calls of these methods count as; those of all others are RPC. */
+/** What calls of these methods count as; calls of all others are RPC. */
 const KINDS: Record<string, keyof Counts | undefined> = {
   fetch: 'upgrades',
   webSocketMessage: 'messages',
@@ -26,7 +26,7 @@ const KINDS: Record<string, keyof Counts | undefined> = {
 
 type Method = (this: CountedBus, ...args: unknown[]) => unknown;
 
-/** Whether a method of an object has called this one: the object was asked once. */
+/** Whether a method of an object is running; the calls that it makes itself do not count. */
 let isInside = false;
 
 for (const [name, { value }] of Object.entries(

@@ -13,7 +13,7 @@ export const counts: Counts = {
   waits: 0,
 };
 
-/** Returns the counts as they are now. */
+/** Returns the current counts. */
 export function countsNow(): Counts {
   for (const cursor of cursors.splice(0)) {
     counts.rowsRead += cursor.rowsRead;
@@ -22,10 +22,7 @@ export function countsNow(): Counts {
   return counts;
 }
 
-/**
- * Runs what an object does in one turn: the time that it takes, and that it waits for its disk
- * where it has written.
- */
+/** Runs one turn of an object, and counts its time, and a wait for the disk if it has written. */
 export function running<T>(run: () => T): T {
   if (isRunning) return run();
   isRunning = true;
@@ -40,7 +37,7 @@ export function running<T>(run: () => T): T {
   }
 }
 
-/** Counts the rows and alarms of all objects of this isolate from the first call on. */
+/** Counts the rows and alarms of all objects of this isolate; further calls do nothing. */
 export function countStorage(storage: DurableObjectStorage): void {
   if (isCounting) return;
   isCounting = true;
@@ -65,9 +62,8 @@ export function countStorage(storage: DurableObjectStorage): void {
 }
 
 /**
- * Counts the timers of the objects of this isolate. One that fires has kept its object awake for as
- * long as it was set. One that is cleared is the deadline of a call to another object, for whose
- * answer its object waited.
+ * Counts the timers of the objects of this isolate. A timer that fires kept its object awake. A
+ * timer that is cleared was the deadline of a call to another object, for which its object waited.
  */
 export function countTimers(): void {
   const { setTimeout: set, clearTimeout: clear } = globalThis;
@@ -90,5 +86,5 @@ export function countTimers(): void {
 let isCounting = false;
 let isRunning = false;
 let hasWritten = false;
-/** A cursor knows how many rows it has read when it was read to its end: counted later. */
+/** Cursors that are not counted yet: a cursor has its row counts once it was read to its end. */
 const cursors: { rowsRead: number; rowsWritten: number }[] = [];

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
-import { CAPABILITIES, SERVER_INFO } from '../../server-info.ts';
+import { CAPABILITIES, SERVER_INFO } from '../../servers/server-info.ts';
 import { uris } from '../uris.ts';
 import type { CountedBus } from './counted-bus.ts';
 import { countsNow, countTimers } from './ledger.ts';
@@ -22,7 +22,7 @@ const server = createListenHandler(() => new Response(null, { status: 404 }), {
   limits: { maxSubscriptions: 100_000 },
 });
 
-/** Listens and publishes; in the isolate of the objects it tells what these were asked for. */
+/** Serves listens and publishes; in the isolate of the objects it returns the counts. */
 export default {
   async fetch(request: Request): Promise<Response> {
     switch (new URL(request.url).pathname) {

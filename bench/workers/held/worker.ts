@@ -3,8 +3,8 @@ import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
 import { uris } from '../uris.ts';
 
 /**
- * A fan-out written by hand without edges: the object itself holds every response body. It reads no
- * request, filters nothing, and can never hibernate.
+ * A minimal fan-out without edges: the object itself holds every response body. It reads no
+ * request, filters nothing, and cannot hibernate.
  */
 export class Holder extends DurableObject {
   readonly #controllers = new Set<ReadableStreamDefaultController<Uint8Array>>();

@@ -1,9 +1,6 @@
 import module from '../../../pkg/mcp_listen_bg.wasm';
 
-/**
- * Instantiates the module of a server again and again; it asks its host for nothing while it
- * begins.
- */
+/** Instantiates the module of a server repeatedly; its start calls none of its imports. */
 export default {
   fetch(): Response {
     const imports = standIns();

@@ -3,7 +3,7 @@ import { SubscriptionBus } from 'mcp-listen/cloudflare';
 
 const { AWAY, EDGES_PER_SHARD } = env as unknown as { AWAY: string; EDGES_PER_SHARD: string };
 
-/** The bus as users deploy it, which tells how often it woke and can be made to lose itself. */
+/** The bus as users deploy it, which also counts its wake-ups and can be reset. */
 export class BenchBus extends SubscriptionBus {
   static override options = { edgesPerShard: Number(EDGES_PER_SHARD) };
 
@@ -13,13 +13,13 @@ export class BenchBus extends SubscriptionBus {
     ctx.storage.sql.exec('INSERT INTO wake VALUES (?)', Date.now());
   }
 
-  /** Answers no connection where the bus is away. */
+  /** Answers no connection if the bus is away. */
   override async fetch(request: Request): Promise<Response> {
     if (AWAY === 'true') await new Promise(() => setInterval(() => {}, 1_000));
     return super.fetch(request);
   }
 
-  /** What a call to an object costs at the least. */
+  /** An empty call to an object. */
   nothing(): void {}
 
   /** How often this object was constructed. */

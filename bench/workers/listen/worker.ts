@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers';
 import { createListenHandler } from 'mcp-listen';
 import { durableObjectBus } from 'mcp-listen/cloudflare';
-import { CAPABILITIES, SERVER_INFO } from '../../server-info.ts';
+import { CAPABILITIES, SERVER_INFO } from '../../servers/server-info.ts';
 import { uris } from '../uris.ts';
 import type { BenchBus } from './bus.ts';
 
@@ -12,10 +12,7 @@ const { LISTEN_BUS, SOCKETS } = env as unknown as {
   SOCKETS: 'auto' | 'shared' | 'each';
 };
 
-/**
- * mcp-listen as its users deploy it: this isolate holds streams or publishes, the bus is in
- * another.
- */
+/** mcp-listen as users deploy it: this isolate holds streams or publishes, and another the bus. */
 const server = createListenHandler(() => new Response(null, { status: 404 }), {
   bus: durableObjectBus(LISTEN_BUS, { sockets: SOCKETS }),
   server: { info: SERVER_INFO, capabilities: CAPABILITIES },
@@ -38,7 +35,7 @@ export default {
       case '/shards':
         return Response.json((await bus.stats()).shards.length);
       case '/reset':
-        // The reset cuts the very call that asks for it.
+        // The reset ends this call too.
         await bus.reset().catch(() => {});
         return new Response();
       default:

@@ -3,12 +3,12 @@ import { acknowledgment, frameOf, STREAM_HEADERS } from '../frames.ts';
 import { uris } from '../uris.ts';
 
 /**
- * A relay written by hand: an object sends each frame, ready for the wire, to one WebSocket a
- * stream, or an isolate, and the edge copies it into the responses. It reads no request, filters
- * nothing, keeps nothing and heals nothing.
+ * A minimal relay: an object sends each ready frame to one WebSocket for each stream or isolate,
+ * and the edge copies it into the responses. It reads no request, filters nothing, stores nothing
+ * and heals nothing.
  */
 export class Relay extends DurableObject {
-  /** The object hibernates, and finds its sockets again. */
+  /** The sockets, which survive hibernation. */
   readonly #sockets = new Set(this.ctx.getWebSockets());
 
   override fetch(): Response {
@@ -62,10 +62,7 @@ async function alone(relay: DurableObjectStub): Promise<Response> {
   return new Response(body, { headers: STREAM_HEADERS });
 }
 
-/**
- * All streams of the isolate copy what comes on the socket of the first one, whose request has to
- * last.
- */
+/** All streams of the isolate copy what arrives on the socket of the first one, which must stay. */
 async function shared(relay: DurableObjectStub): Promise<Response> {
   line ??= socketTo(relay).then((webSocket) => {
     webSocket?.addEventListener('message', ({ data }) => {
@@ -80,7 +77,7 @@ async function shared(relay: DurableObjectStub): Promise<Response> {
       own = controller;
       controller.enqueue(acknowledgment());
       streams.add(controller);
-      // A request that waits for nothing is cancelled.
+      // workerd cancels a request that waits for nothing.
       keepAlive = setInterval(() => {}, 10_000);
     },
     cancel() {

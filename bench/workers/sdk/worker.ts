@@ -1,11 +1,8 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
-import { sdkFactory } from '../../sdk-factory.ts';
+import { sdkFactory } from '../../servers/sdk-factory.ts';
 import { uris } from '../uris.ts';
 
-/**
- * The official SDK, which delivers within one isolate only: whoever publishes must be where the
- * streams are.
- */
+/** The official SDK, which delivers within one isolate only: the isolate with the streams. */
 const { fetch, notify } = createMcpHandler(sdkFactory, { maxSubscriptions: 100_000 });
 
 export default {

@@ -1,12 +1,13 @@
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     events::{
         cue_group,
         error::CodeSet,
-        exchange::{self, Subject, Subscribe, Ttl},
+        exchange::{self, Subject, Subscribe},
         topic,
+        webhook::Wish,
     },
     scope::Label,
 };
@@ -27,7 +28,7 @@ export interface EventAnswer {
   isUnread: boolean;
 }
 
-/** What a request is about: a name, which may be unknown, and arguments as JSON text. */
+/** What a request is about: a name, which may be unknown, and canonical JSON text. */
 export interface EventSubject {
   name: string;
   arguments: string;
@@ -39,8 +40,8 @@ export interface EventSubscribe extends EventSubject {
   groups: string[];
   url: string;
   secret: string;
-  /** The suggested lifetime: any number; undefined leaves it to the server. */
-  ttlMs: number | 'endless' | undefined;
+  /** The suggested lifetime; `for` is in milliseconds. */
+  ttl: 'default' | 'endless' | { for: number };
   cursor: string | undefined;
   maxAgeMs: number | undefined;
   /** The error numbers for the end of the subscription. */
@@ -141,22 +142,10 @@ pub(super) struct Webhook {
     groups: Vec<String>,
     url: String,
     secret: String,
-    ttl_ms: Lifetime,
+    ttl: Wish,
     cursor: Option<String>,
     max_age_ms: Option<f64>,
     codes: CodeSet,
-}
-
-struct Lifetime(Ttl);
-
-impl Serialize for Lifetime {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Ttl::Suggested(millis) => serializer.serialize_f64(millis),
-            Ttl::Endless => serializer.serialize_str("endless"),
-            Ttl::Default => serializer.serialize_none(),
-        }
-    }
 }
 
 impl From<exchange::Step> for Step {
@@ -241,7 +230,7 @@ impl From<Subscribe> for Webhook {
             groups: webhook.groups.into_iter().map(text).collect(),
             url: delivery.url.into(),
             secret: delivery.secret.into(),
-            ttl_ms: Lifetime(delivery.ttl),
+            ttl: delivery.ttl,
             cursor: start.cursor.map(Into::into),
             max_age_ms: start.max_age.map(mcp_listen::clock::Millis::as_f64),
             codes: webhook.codes,

@@ -2,7 +2,9 @@ import { ListenError, type ListenErrorCode } from '../../model/error.js';
 
 /** Why a bus object did not accept an occurrence: errors lose their code between objects. */
 export interface RefusedEvent {
+  /** The code of the error. */
   refused: ListenErrorCode;
+  /** What is wrong, for people. */
   message: string;
 }
 

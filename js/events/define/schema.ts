@@ -1,4 +1,5 @@
 import { ListenError } from '../../model/error.js';
+import type { StandardSchema } from '../../model/events/standard-schema.js';
 
 /** A JSON Schema, which is validated by draft 2020-12. */
 export type JsonSchema = Record<string, unknown>;
@@ -7,31 +8,26 @@ export type JsonSchema = Record<string, unknown>;
  * A schema of zod, valibot, arktype or any other library of Standard Schema that also describes it
  * as JSON Schema (`~standard.jsonSchema`).
  */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    /** Validates a value. */
-    validate(value: unknown): StandardResult<Output> | Promise<StandardResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+export interface DescribedSchema<Output = unknown> extends StandardSchema<Output> {
+  /** The interface of Standard Schema. */
+  readonly '~standard': StandardSchema<Output>['~standard'] & {
+    /** Describes the schema as JSON Schema. */
     readonly jsonSchema?: {
-      /** Returns the JSON Schema of valid inputs. */
+      /** Returns the JSON Schema of valid values. */
       readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
     };
   };
 }
 
-/** The outcome of a validation: a value, or what is wrong. */
-export type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string }[] };
-
 /** A schema of an event type. */
-export type EventSchema<Output = unknown> = StandardSchema<Output> | JsonSchema;
+export type EventSchema<Output = unknown> = DescribedSchema<Output> | JsonSchema;
 
-/** The values that a schema describes. */
-export type Described<Schema> =
-  Schema extends StandardSchema<infer Output> ? Output : Record<string, unknown>;
+/** The values that a schema describes; without a schema, any object. */
+export type Described<Schema> = EventSchema extends Schema
+  ? Record<string, unknown>
+  : Schema extends DescribedSchema<infer Output>
+    ? Output
+    : Record<string, unknown>;
 
 /** Checks values against a schema. */
 export interface Validator {
@@ -42,7 +38,7 @@ export interface Validator {
 }
 
 /** Returns whether a schema is one of Standard Schema. */
-export function isStandard(schema: EventSchema): schema is StandardSchema {
+export function isStandard(schema: EventSchema): schema is DescribedSchema {
   return typeof schema === 'object' && '~standard' in schema;
 }
 
@@ -51,11 +47,11 @@ export function isStandard(schema: EventSchema): schema is StandardSchema {
  *
  * @throws ListenError `invalid-options` if it has none.
  */
-export function jsonSchemaOf(schema: StandardSchema, place: string): JsonSchema {
-  const { jsonSchema, vendor } = schema['~standard'];
+export function jsonSchemaOf(schema: DescribedSchema, place: string): JsonSchema {
+  const { jsonSchema } = schema['~standard'];
   if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
   throw new ListenError(
     'invalid-options',
-    `${place}: this schema of ${vendor} has no JSON Schema (~standard.jsonSchema)`,
+    `${place}: this schema has no JSON Schema (~standard.jsonSchema)`,
   );
 }

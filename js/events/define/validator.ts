@@ -1,10 +1,10 @@
 import { type Schema, Validator as SchemaValidator } from '@cfworker/json-schema';
 import {
+  type DescribedSchema,
   type EventSchema,
   isStandard,
   type JsonSchema,
   jsonSchemaOf,
-  type StandardSchema,
   type Validator,
 } from './schema.js';
 
@@ -22,9 +22,9 @@ export function validatorOf(schema: EventSchema | undefined, place: string): Val
 /** Validates by the validator of the schema's library. */
 class StandardValidator implements Validator {
   readonly json: JsonSchema;
-  readonly #schema: StandardSchema;
+  readonly #schema: DescribedSchema;
 
-  constructor(schema: StandardSchema, json: JsonSchema) {
+  constructor(schema: DescribedSchema, json: JsonSchema) {
     this.json = json;
     this.#schema = schema;
   }

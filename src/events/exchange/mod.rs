@@ -8,7 +8,7 @@ mod service;
 mod step;
 mod visit;
 
-pub use request::{Call, Delivery, Method, Start, Subject, Ttl};
+pub use request::{Call, Delivery, Method, Start, Subject};
 pub use service::{ErrorStatus, EventService, ServiceError, Settings};
 pub use step::{Answer, Caller, Step, Subscribe};
 

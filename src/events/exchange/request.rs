@@ -1,11 +1,13 @@
 //! The requests of the five methods, each read strictly (SEP-3415).
 
-use alloc::{boxed::Box, string::String};
+use alloc::boxed::Box;
 use core::fmt;
 
 use crate::{
     clock::Millis,
-    events::{ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError},
+    events::{
+        ArgumentsError, EXTENSION, canonical_arguments, cursor, error::EventError, webhook::Wish,
+    },
     json::{self, Node},
     message::META_CLIENT_CAPABILITIES,
 };
@@ -26,7 +28,7 @@ pub enum Method {
 }
 
 /// The parameters of a request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// `events/list`, after the page that ended with this cursor.
     List(Option<Box<str>>),
@@ -69,7 +71,7 @@ pub enum Call {
 pub struct Subject {
     /// The name of the event type, which may be no valid name.
     pub name: Box<str>,
-    /// The arguments, a compact JSON object.
+    /// The arguments, a canonical JSON object.
     pub arguments: Box<str>,
 }
 
@@ -83,25 +85,14 @@ pub struct Start {
 }
 
 /// The terms of a webhook, as the client wrote them.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// The callback URL.
     pub url: Box<str>,
     /// The secret to sign with.
     pub secret: Box<str>,
     /// The suggested lifetime.
-    pub ttl: Ttl,
-}
-
-/// The lifetime that a client suggests for a subscription.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ttl {
-    /// It leaves that to the server.
-    Default,
-    /// No expiry.
-    Endless,
-    /// This number of milliseconds, of any size and sign.
-    Suggested(f64),
+    pub ttl: Wish,
 }
 
 impl fmt::Debug for Delivery {
@@ -173,8 +164,8 @@ impl Subject {
         let name = member(params, "name").and_then(Node::as_str);
         let name = name.ok_or(invalid("params.name must be a string"))?;
         let arguments = member(params, "arguments");
-        let text = arguments.map_or_else(|| String::from("{}"), json::to_compact);
-        canonical_arguments(&text).map_err(|error| {
+        let text = arguments.map_or("{}", |arguments| arguments.raw);
+        let arguments = canonical_arguments(text).map_err(|error| {
             invalid(match error {
                 ArgumentsError::Malformed => {
                     "params.arguments must be an object that nests at most 32 deep"
@@ -184,7 +175,7 @@ impl Subject {
         })?;
         Ok(Self {
             name: name.into(),
-            arguments: text.into_boxed_str(),
+            arguments,
         })
     }
 }
@@ -221,25 +212,13 @@ impl Delivery {
         }
         let url = url_of(delivery)?;
         let secret = member(delivery, "secret").and_then(Node::as_str);
+        let secret = secret.ok_or(invalid("params.delivery.secret must be a string"))?;
+        let ttl = Wish::from_node(member(params, "ttlMs"));
         Ok(Self {
             url,
-            secret: secret
-                .ok_or(invalid("params.delivery.secret must be a string"))?
-                .into(),
-            ttl: Ttl::read(member(params, "ttlMs"))?,
+            secret: secret.into(),
+            ttl: ttl.ok_or(invalid("params.ttlMs must be a number or null"))?,
         })
-    }
-}
-
-impl Ttl {
-    fn read(node: Option<&Node<'_>>) -> Result<Self, EventError> {
-        match node {
-            None => Ok(Self::Default),
-            Some(node) if is_null(node) => Ok(Self::Endless),
-            Some(node) => number(node)
-                .map(Self::Suggested)
-                .ok_or(invalid("params.ttlMs must be a number or null")),
-        }
     }
 }
 

@@ -25,7 +25,7 @@ use super::{
 };
 
 /// A step that the host carries out for a request about events.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
     /// Respond with this.
@@ -95,7 +95,7 @@ pub enum Step {
 }
 
 /// A subscription to make.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscribe {
     /// The name of the caller.
     pub principal: Box<str>,

@@ -66,8 +66,8 @@ impl Match {
         })
     }
 
-    /// Returns what a subscription with these arguments, a JSON object, requires; `None` if they are
-    /// none. An argument that it leaves out requires nothing.
+    /// Returns what a subscription with these arguments, a JSON object, requires; `None` if they
+    /// are none. An argument that it leaves out requires nothing.
     pub fn expected(&self, arguments: &str) -> Option<Expected> {
         let document = json::read(arguments.as_bytes(), super::MAX_DEPTH).ok()?;
         let fields = match self {

@@ -4,6 +4,7 @@
 mod frames;
 mod message;
 mod place;
+mod shares;
 mod slots;
 mod spread;
 mod stream;
@@ -140,7 +141,7 @@ impl EventStreams {
     /// former question was not answered, or if every stream is behind.
     pub fn question(&mut self, name: &EventName) -> Option<Question> {
         let topic = self.topics.get(name)?;
-        if !topic.is_due || topic.asked.is_some() {
+        if !topic.is_due || topic.is_asked {
             return None;
         }
         let streams = topic.slots.iter().filter_map(|slot| self.slots.at(*slot));
@@ -150,7 +151,7 @@ impl EventStreams {
         let question = topic.question(name, &from);
         if let Some(topic) = self.topics.get_mut(name) {
             topic.is_due = false;
-            topic.asked = Some(from);
+            topic.is_asked = true;
         }
         Some(question)
     }
@@ -163,16 +164,16 @@ impl EventStreams {
         let Some(topic) = self.topics.get_mut(name) else {
             return;
         };
-        let asked = topic.asked.take();
+        topic.is_asked = false;
         topic.is_due |= page.more;
         topic.reach(&Place::new(epoch.clone(), page.through));
-        self.spread = Some(Spread::new((name, topic), page, epoch, asked, judged));
+        self.spread = Some(Spread::new((name, topic), page, epoch, judged));
     }
 
     /// Handles that [`EventStreams::question`] was not answered: it is due again.
     pub fn handle_failure(&mut self, name: &EventName) {
         if let Some(topic) = self.topics.get_mut(name) {
-            topic.is_due |= topic.asked.take().is_some();
+            topic.is_due |= core::mem::take(&mut topic.is_asked);
         }
     }
 
@@ -215,7 +216,7 @@ impl EventStreams {
         let epoch = self.shared(epoch);
         let through = Place::new(epoch, position);
         for topic in self.topics.values_mut() {
-            let is_idle = !topic.is_due && topic.asked.is_none();
+            let is_idle = !topic.is_due && !topic.is_asked;
             let Some(mark) = topic
                 .mark
                 .clone()

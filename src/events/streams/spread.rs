@@ -11,7 +11,14 @@ use crate::{
     vocabulary::position::Position,
 };
 
-use super::{frames::Frames, place::Place, slots::Slots, stream::Stream, topic::Topic};
+use super::{
+    frames::Frames,
+    place::Place,
+    shares::{Share, Shares},
+    slots::Slots,
+    stream::Stream,
+    topic::Topic,
+};
 
 /// A page on its way to the streams of its event type, a part of them at a time.
 #[derive(Debug)]
@@ -19,8 +26,6 @@ pub(super) struct Spread {
     name: EventName,
     page: Page,
     epoch: Arc<str>,
-    /// From where it was asked for.
-    asked: Option<Place>,
     /// What each class receives, by number; a class that was not judged is missing.
     classes: Map<u32, usize>,
     /// What classes receive, each once.
@@ -30,22 +35,12 @@ pub(super) struct Spread {
     slots: alloc::vec::IntoIter<u32>,
 }
 
-/// What a stream gets, apart from its id: which selection, from which pick on, and whether it
-/// learns first that it lost something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Share {
-    selection: usize,
-    first: usize,
-    is_gap: bool,
-}
-
 impl Spread {
     /// `judged` are the verdicts of the server, by the numbers of the classes.
     pub(super) fn new(
         (name, topic): (&EventName, &Topic),
         page: Page,
         epoch: Arc<str>,
-        asked: Option<Place>,
         judged: &[(u32, Vec<Verdict>)],
     ) -> Self {
         let (classes, selections) = selected(topic, &page, judged);
@@ -54,7 +49,6 @@ impl Spread {
             name: name.clone(),
             page,
             epoch,
-            asked,
             classes,
             selections,
             frames: Frames::default(),
@@ -66,7 +60,7 @@ impl Spread {
     /// part names have everything up to the end of the page, unless they had no room.
     pub(super) fn fan(&mut self, streams: &mut Slots, number: u64) -> Option<Fan> {
         let mut fan = Fan::default();
-        let mut chunks = Map::default();
+        let mut chunks = Shares::default();
         while fan.bytes.len() < FAN_BYTES {
             let Some(slot) = self.slots.next() else {
                 break;
@@ -81,11 +75,10 @@ impl Spread {
             if self.is_nothing(share) {
                 continue;
             }
-            let key = (stream.stamp, share);
-            let known = chunks.get(&key).copied();
+            let known = chunks.get(stream.stamp, share);
             let chunk = known.unwrap_or_else(|| self.write(&mut fan, stream, share));
             if known.is_none() {
-                chunks.insert(key, chunk);
+                chunks.insert(stream.stamp, share, chunk);
             }
             fan.writes.push((stream.id, chunk));
         }
@@ -105,8 +98,8 @@ impl Spread {
                 is_gap: false,
             });
         }
-        // What the log has lost is known only from where it was asked.
-        let is_gap = self.page.trimmed && self.asked.as_ref() == Some(place);
+        // The page begins after what the log has lost, so a stream that is not there has lost it.
+        let is_gap = self.page.trimmed;
         is_gap.then_some(Share {
             selection,
             first: 0,

@@ -128,8 +128,9 @@ impl Stream {
         verdicts: &[Verdict],
     ) -> Option<Vec<u8>> {
         let place = &self.progress()?.place;
-        let is_lost = page.trimmed || !place.is_of(&epoch);
-        let is_next = page.from <= place.position && place.position < page.through;
+        let is_before = place.position < page.from;
+        let is_lost = !place.is_of(&epoch) || (page.trimmed && is_before);
+        let is_next = !is_before && place.position < page.through;
         if !is_lost && !is_next {
             return None;
         }

@@ -19,8 +19,8 @@ pub(super) struct Topic {
     pub(super) mark: Option<Place>,
     /// Whether the log may have more.
     pub(super) is_due: bool,
-    /// From where the log is being read for all of them.
-    pub(super) asked: Option<Place>,
+    /// Whether the log is being read for all of them.
+    pub(super) is_asked: bool,
 }
 
 /// The classes of the streams of one type.

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// How long a client wishes its subscription to last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Wish {
     /// As long as the server gives by default.
@@ -41,9 +41,14 @@ impl Wish {
         };
         match node.value {
             Value::Null => Some(Self::Endless),
-            Value::Number => Some(Self::For(Millis::from_f64(node.raw.parse().ok()?))),
+            Value::Number => Some(Self::of(node.raw.parse().ok()?)),
             _ => None,
         }
+    }
+
+    /// The wish for a number of milliseconds, of any size and sign.
+    pub fn of(millis: f64) -> Self {
+        Self::For(Millis::from_f64(millis.min(MOST_MILLIS)))
     }
 }
 
@@ -70,3 +75,6 @@ impl Terms {
         Some(now + span.min(self.max_ttl_ms))
     }
 }
+
+/// The greatest number of milliseconds that every reader of JSON reads exactly.
+const MOST_MILLIS: f64 = 9_007_199_254_740_991.0;

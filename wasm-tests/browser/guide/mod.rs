@@ -1,4 +1,4 @@
-//! The programs of docs/clients.md, as they are written there.
+//! The programs of docs/clients.md.
 
 mod page;
 mod page_once;
@@ -29,7 +29,7 @@ fn the_guide_has_these_programs_and_no_other() {
 }
 
 #[test]
-async fn the_tools_are_watched() {
+async fn the_first_program_lists_the_tools_after_each_change() {
     let stage = Stage::new().await;
     let listed = Rc::new(Cell::new(0));
     let count = Rc::clone(&listed);
@@ -45,7 +45,7 @@ async fn the_tools_are_watched() {
 }
 
 #[test]
-async fn the_first_change_is_waited_for() {
+async fn the_second_program_waits_for_the_first_change() {
     let stage = Stage::new().await;
     let options = r#"{"limits":{"maxSubscriptions":7}}"#;
     let url = stage.worker_with(options);

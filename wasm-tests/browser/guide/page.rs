@@ -16,14 +16,14 @@ pub async fn watch_tools(
         token: Some(token),
         ..Default::default()
     };
-    let mut told = watch(url, filter, options);
-    while let Some(event) = told.next().await {
+    let mut events = watch(url, filter, options);
+    while let Some(event) = events.next().await {
         match event? {
             WatchEvent::Live {
                 is_again: false, ..
             }
             | WatchEvent::Changed(_) => list_again(),
-            // Opened again, it tells everything once, since changes may have been missed.
+            // A reopened watch then reports everything once, because changes may be missing.
             WatchEvent::Live { .. } | WatchEvent::Waiting { .. } => {}
         }
     }

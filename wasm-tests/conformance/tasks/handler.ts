@@ -3,11 +3,11 @@ import type { Fetch } from '../../host/node-http.ts';
 import { Tasks } from './store.ts';
 import { type Call, called, TOOLS } from './tools.ts';
 
-/** The tasks extension by its name among the capabilities. */
+/** The capabilities that declare the tasks extension. */
 export const EXTENSION = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 /**
- * A handler of 2026-07-28 with the tasks extension (SEP-2663), which the official SDK has not.
+ * A handler of 2026-07-28 with the tasks extension (SEP-2663), which the official SDK lacks.
  * `publish` is called with each state of each task.
  */
 export function taskHandler(publish: (task: TaskState) => Promise<void>): Fetch {
@@ -37,7 +37,7 @@ interface Answer {
   error?: { code: number; message: string; data?: object };
 }
 
-/** The refusal of a request whose header fields say something else than its body. */
+/** The refusal of a request whose header fields differ from its body. */
 function misnamed({ method, params: { taskId } }: Message, headers: Headers): Answer | undefined {
   const name = headers.get('mcp-name');
   const isOfTask = taskId !== undefined && name !== null;

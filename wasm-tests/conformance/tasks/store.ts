@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TaskState } from 'mcp-listen';
 
-/** What becomes of a task: its outcome, or the questions that it puts to its client first. */
+/** A change of a task: its outcome, or the requests to its client before that. */
 export type Change = TaskState extends infer State
   ? State extends { status: string }
     ? Omit<State, Fixed>
@@ -57,7 +57,7 @@ export class Tasks {
     await this.#publish(changed);
   }
 
-  /** Takes the answers to questions of a task; with the last one it is completed. */
+  /** Records the answers to requests of a task, which completes with the last one. */
   async answer(taskId: string, answered: string[]): Promise<void> {
     const task = this.#tasks.get(taskId);
     if (task?.status !== 'input_required') return;
@@ -73,6 +73,6 @@ export class Tasks {
 }
 
 /** The result of a tool: one text. */
-export function text(said: string, isError = false): { content: object[]; isError: boolean } {
-  return { content: [{ type: 'text', text: said }], isError };
+export function text(content: string, isError = false): { content: object[]; isError: boolean } {
+  return { content: [{ type: 'text', text: content }], isError };
 }

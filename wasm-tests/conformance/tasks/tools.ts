@@ -41,15 +41,14 @@ const TASK_TOOLS: Record<
   }),
 };
 
-/** The tools that cannot do without a task. */
+/** The tools that require a task. */
 const REQUIRED = ['failing_job', 'protocol_error_job', 'test_tool_with_task'];
 
 /** All tools by name. */
 export const TOOLS = ['greet', ...Object.keys(TASK_TOOLS)];
 
 /**
- * What a call is answered with; `undefined` where it needs tasks, and the client has not declared
- * them.
+ * The result of a call; `undefined` where it requires tasks, and the client has not declared them.
  */
 export function called(call: Call, tasks: Tasks, hasTasks: boolean): object | undefined {
   const tool = TASK_TOOLS[call.name];

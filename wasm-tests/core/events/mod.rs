@@ -1,10 +1,25 @@
 //! MCP Events: occurrences, their log, and what its readers get.
 
+mod catalogue;
 mod cursor;
+mod errors;
+mod exchange;
+mod heartbeats;
+mod host;
 mod identity;
 mod jcs;
+mod judged;
 mod log;
+mod matching;
 mod occurrence;
+mod poll;
 mod posted;
+mod replies;
+mod request;
+mod rights;
 mod rows;
+mod stream_world;
+mod streams;
+mod streams_any;
+mod together;
 mod webhook;

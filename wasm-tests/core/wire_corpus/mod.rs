@@ -1,6 +1,6 @@
 //! The texts between edges, bus and shards, and those in the rows of a bus, by the files of the
-//! corpus: read and written as they are there. `wasm-tests/node/wire.test.ts` checks that no file
-//! is left out.
+//! corpus: read and written as they are there. `wasm-tests/node/bus/wire.test.ts` checks that no
+//! file is left out.
 
 mod describe;
 mod messages;

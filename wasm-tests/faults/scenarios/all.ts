@@ -10,7 +10,7 @@ import { SHARDS } from './shards.ts';
 import { STORMS } from './storm.ts';
 import { WIRE } from './wire.ts';
 
-/** Every fault. */
+/** All scenarios. */
 export const SCENARIOS: Scenario[] = [
   ...BUS_PROCESS,
   ...BUS_OBJECT,

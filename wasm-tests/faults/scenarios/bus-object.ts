@@ -3,12 +3,12 @@ import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import { ownUri, type Stage } from '../stage.ts';
 
-/** What happens to the bus object within its process. */
+/** Faults of the bus object within its process. */
 export const BUS_OBJECT: Scenario[] = [
   {
     name: 'the object is reset while events are published',
     promise: 'P1, P6',
-    losesPublishes: 'a publish meets the reset of the object',
+    losesPublishes: 'a publish may coincide with the reset of the object',
     streams: 1_000,
     short: 200,
     world: { isDirect: true },
@@ -16,13 +16,13 @@ export const BUS_OBJECT: Scenario[] = [
       await setTimeout(1_000);
       const since = performance.now();
       await stage.world.resetBus();
-      await stage.healed(since);
+      await stage.heal(since);
     },
   },
   {
     name: 'ten resets of the object in five seconds',
     promise: 'P1, P6',
-    losesPublishes: 'a publish meets the reset of the object',
+    losesPublishes: 'a publish may coincide with the reset of the object',
     streams: 1_000,
     world: { isDirect: true },
     run: async (stage) => {
@@ -30,28 +30,28 @@ export const BUS_OBJECT: Scenario[] = [
         await stage.world.resetBus();
         await setTimeout(500);
       }
-      await stage.healed();
+      await stage.heal();
     },
   },
   {
-    name: 'reset between log and sockets: events are taken, and no frame of them leaves the object',
+    name: 'the object is reset between log and sockets: events are logged and not sent',
     promise: 'P1, P7',
-    losesPublishes: 'a publish meets the reset of the object',
+    losesPublishes: 'a publish may coincide with the reset of the object',
     streams: 1_000,
     world: { isDirect: true },
     run: async (stage) => {
-      await swallowing(stage);
+      await publishSwallowed(stage);
       await stage.world.resetBus();
-      await stage.healed();
+      await stage.heal();
     },
   },
   {
-    name: 'frames are lost in the object and the sockets stay: found at the next event',
+    name: 'frames are lost in the object while its sockets stay open',
     promise: 'P1',
     streams: 1_000,
     world: { isDirect: true },
     run: async (stage) => {
-      await swallowing(stage);
+      await publishSwallowed(stage);
       for (let place = 0; place < stage.listeners.length; place += 50)
         await stage.publisher.publish(...own(place, 50));
     },
@@ -82,7 +82,7 @@ export const BUS_OBJECT: Scenario[] = [
     },
   },
   {
-    name: 'what an object kept for some of its sockets is spoilt when it wakes',
+    name: 'the stored filters of some sockets are unreadable when the object wakes',
     promise: 'P1',
     streams: 200,
     world: { isDirect: true },
@@ -90,7 +90,7 @@ export const BUS_OBJECT: Scenario[] = [
       await stage.publisher.stop();
       await stage.world.call('spoil', ownUri(7));
       await setTimeout(HIBERNATION_MS);
-      await stage.healed();
+      await stage.heal();
       await stage.publisher.publish(ownUri(7));
     },
   },
@@ -101,7 +101,7 @@ export const BUS_OBJECT: Scenario[] = [
     run: (stage) => cutOff(stage, 9_000),
   },
   {
-    name: 'more is published while the edges are away than the log holds',
+    name: 'more events than the log holds are published while the edges are away',
     promise: 'P1',
     streams: 1_000,
     hasTasks: false,
@@ -109,7 +109,7 @@ export const BUS_OBJECT: Scenario[] = [
   },
 ];
 
-/** The edges do not reach the bus, and something is published meanwhile, so many times. */
+/** Cuts the edges off, and publishes a number of events meanwhile. */
 async function cutOff(stage: Stage, events: number): Promise<void> {
   const { publisher, world } = stage;
   world.wire.faults = { upgrade: { status: 503 } };
@@ -118,15 +118,15 @@ async function cutOff(stage: Stage, events: number): Promise<void> {
   await publisher.stop();
   await world.call(
     'publishMany',
-    JSON.stringify({ kind: 'resource_updated', uri: 'note://nobody' }),
+    JSON.stringify({ kind: 'resource_updated', uri: 'note://unwatched' }),
     events,
   );
   world.wire.faults = {};
-  await stage.healed();
+  await stage.heal();
 }
 
-/** Events that are taken and logged, and of which no frame leaves the object. */
-async function swallowing({ publisher, world }: Stage): Promise<void> {
+/** Publishes events that the object logs and does not send. */
+async function publishSwallowed({ publisher, world }: Stage): Promise<void> {
   await setTimeout(500);
   await world.call('swallow', true);
   await publisher.publish('tools', ...own(0, 200));

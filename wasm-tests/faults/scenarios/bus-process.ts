@@ -4,9 +4,7 @@ import type { Stage } from '../stage.ts';
 
 const AWAY = 'the bus is away';
 
-/**
- * What happens to the process of the bus, and to one of an edge. Nothing of ours is between them.
- */
+/** Faults of the process of the bus, and of an edge, without the wire between them. */
 export const BUS_PROCESS: Scenario[] = [
   killed(100),
   killed(2_000, { short: 200 }),
@@ -32,21 +30,21 @@ export const BUS_PROCESS: Scenario[] = [
         await stage.world.startBus();
         await setTimeout(1_000);
       }
-      await stage.healed();
+      await stage.heal();
     },
   },
   stopped(5_000),
   stopped(30_000),
   {
-    name: 'SIGKILL of one edge: its clients come back at the other',
+    name: 'SIGKILL of one edge, whose clients reconnect to the other',
     promise: 'P1, P6',
     streams: 1_000,
     world: { isDirect: true },
     ends: {
       most: (streams) => streams / 2,
-      why: 'half of the streams are at the edge that is killed',
+      why: 'half of the streams are at the killed edge',
     },
-    losesPublishes: 'half of the publishes go to the edge that is killed',
+    losesPublishes: 'half of the publishes go to the killed edge',
     run: async (stage) => {
       const [edge, other] = stage.world.edges;
       const before = stage.open.length;
@@ -54,7 +52,7 @@ export const BUS_PROCESS: Scenario[] = [
       await setTimeout(500);
       const lost = before - stage.open.length;
       stage.world.edges.splice(0, 1);
-      await Promise.all(Array.from({ length: lost }, () => stage.comeBack(other?.edges[0])));
+      await Promise.all(Array.from({ length: lost }, () => stage.reconnect(other?.edges[0])));
       await setTimeout(2_000);
     },
   },
@@ -77,11 +75,11 @@ async function killAndReturn(stage: Stage, awayMs: number, isDiskNew: boolean): 
   await stage.world.killBus();
   await setTimeout(awayMs);
   await stage.world.startBus({ isDiskNew });
-  await stage.healed();
+  await stage.heal();
   await setTimeout(1_000);
 }
 
-/** A process that is stopped keeps its sockets, and does not answer on them. */
+/** A stopped process keeps its sockets, and does not answer. */
 function stopped(ms: number): Scenario {
   return {
     name: `the bus hangs for ${ms / 1_000} s (SIGSTOP)`,
@@ -93,7 +91,7 @@ function stopped(ms: number): Scenario {
       process.kill(stage.world.busPid, 'SIGSTOP');
       await setTimeout(ms);
       process.kill(stage.world.busPid, 'SIGCONT');
-      await stage.healed();
+      await stage.heal();
     },
   };
 }

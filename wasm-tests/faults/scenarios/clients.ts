@@ -1,35 +1,39 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { buffering, merging, type Pieces, Relay, splitting } from '../relay.ts';
+import * as misbehaving from '../clients/misbehaving.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import * as strangers from '../strangers.ts';
+import { buffering, merging, type Pieces, Relay, splitting } from '../wire/relay.ts';
 
-/** What clients do, and what is between them and their edges. */
+/** Faults of clients, and of proxies between them and their edges. */
 export const CLIENTS: Scenario[] = [
-  strange('leave with their request', strangers.abortsAtOnce, 10_000),
-  strange('reset before the acknowledgment', strangers.abortsBeforeTheAck, 2_000),
-  strange('leave between acknowledgment and first event', strangers.abortsAfterTheAck, 2_000),
-  strange('reset within a message', strangers.resetsInAMessage, 1_000),
-  strange('half-close', strangers.halfCloses, 500),
-  strange('never read, writeMs 3,000', strangers.neverReads, 200),
-  strange('read one byte a second, writeMs 3,000', strangers.readsOneByteASecond, 200),
+  misbehave('leave right after their request', misbehaving.abortsAtOnce, 10_000),
+  misbehave('reset before the acknowledgment', misbehaving.abortsBeforeTheAck, 2_000),
+  misbehave(
+    'leave between the acknowledgment and the first event',
+    misbehaving.abortsAfterTheAck,
+    2_000,
+  ),
+  misbehave('reset within a message', misbehaving.resetsInAMessage, 1_000),
+  misbehave('half-close', misbehaving.halfCloses, 500),
+  misbehave('never read, writeMs 3,000', misbehaving.neverReads, 200),
+  misbehave('read one byte a second, writeMs 3,000', misbehaving.readsOneByteASecond, 200),
   relayed('splits every byte', splitting),
-  relayed('merges what comes within 50 ms', merging(50)),
-  relayed('passes blocks of 4 KiB only', buffering(4_096)),
+  relayed('merges bytes within 50 ms', merging(50)),
+  relayed('forwards blocks of 4 KiB only', buffering(4_096)),
   {
-    name: 'every byte of the bus arrives by itself',
+    name: 'every byte of the bus arrives separately',
     promise: 'P1, P6',
     streams: 100,
     world: { pieces: splitting },
     run: async (stage) => {
       await setTimeout(5_000);
       stage.world.wire.cut();
-      await stage.healed();
+      await stage.heal();
     },
   },
   {
-    name: 'all clients are dropped and come back at once',
+    name: 'all clients disconnect and reconnect at once',
     promise: 'P6',
     streams: 3_000,
     world: { isDirect: true },
@@ -37,20 +41,17 @@ export const CLIENTS: Scenario[] = [
       const began = performance.now();
       const count = stage.open.length;
       for (const listener of stage.open) stage.drop(listener);
-      const answers = await Promise.all(Array.from({ length: count }, () => stage.comeBack()));
+      const answers = await Promise.all(Array.from({ length: count }, () => stage.reconnect()));
       const refused = answers.reduce((all, each) => all + each, 0);
       expect(stage.open.length).toBe(count);
-      stage.note = `all ${count} back after ${seconds(began)} s, ${refused} refusals on the way`;
+      stage.note = `all ${count} back after ${seconds(began)} s, with ${refused} refusals`;
       await setTimeout(2_000);
     },
   },
 ];
 
-/**
- * Strangers come and go, a hundred at a time; the crowd hears on, and of the strangers nothing
- * stays.
- */
-function strange(what: string, manner: strangers.Manner, count: number): Scenario {
+/** Misbehaving clients connect a hundred at a time beside other streams, and leave nothing. */
+function misbehave(what: string, behave: misbehaving.Behavior, count: number): Scenario {
   return {
     name: `clients that ${what}`,
     promise: 'P5, P6',
@@ -61,10 +62,10 @@ function strange(what: string, manner: strangers.Manner, count: number): Scenari
       const sockets = [];
       for (let done = 0; done < count; done += 100) {
         const batch = Array.from({ length: Math.min(100, count - done) }, (_, place) => {
-          return strangers.stranger(
+          return misbehaving.connectTo(
             stage.world.origins[place % 2] ?? '',
             { toolsListChanged: true },
-            manner,
+            behave,
           );
         });
         sockets.push(...(await Promise.all(batch)));
@@ -73,7 +74,7 @@ function strange(what: string, manner: strangers.Manner, count: number): Scenari
       for (const socket of sockets) socket.destroy();
       const stats = async () => (await stage.world.holding()).sockets;
       await expect.poll(stats, { timeout: 60_000, interval: 500 }).toBe(before);
-      stage.note = `${count} of them`;
+      stage.note = `${count} clients`;
     },
   };
 }
@@ -86,11 +87,11 @@ function relayed(what: string, pieces: Pieces): Scenario {
     run: async (stage) => {
       const relay = await Relay.start(stage.world.origins[0] ?? '', pieces);
       const listeners = Array.from({ length: 20 }, () => stage.listen(relay.origin));
-      await fed(stage, () => listeners.every(({ isOpen }) => isOpen));
-      stage.spin();
+      await feed(stage, () => listeners.every(({ isOpen }) => isOpen));
+      stage.keepPublishing();
       await setTimeout(5_000);
       await stage.publisher.stop();
-      await fed(stage, () => stage.publisher.missing(listeners) === 0);
+      await feed(stage, () => stage.publisher.missing(listeners) === 0);
       expect(stage.publisher.missing(listeners)).toBe(0);
       for (const listener of listeners) stage.drop(listener);
       relay.stop();
@@ -99,9 +100,9 @@ function relayed(what: string, pieces: Pieces): Scenario {
   };
 }
 
-/** Pushes what a buffer holds back out of it with other cues, until all is well. */
-async function fed(stage: Stage, isWell: () => boolean): Promise<void> {
-  for (let round = 0; round < 200 && !isWell(); round += 1) {
+/** Publishes other events, which push held bytes out of a buffer, until `isDone`. */
+async function feed(stage: Stage, isDone: () => boolean): Promise<void> {
+  for (let round = 0; round < 200 && !isDone(); round += 1) {
     await stage.world.call('publishMany', JSON.stringify({ kind: 'tools_list_changed' }), 5);
     await setTimeout(50);
   }

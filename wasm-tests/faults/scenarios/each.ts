@@ -7,12 +7,12 @@ import { WIRE } from './wire.ts';
 
 const ALL = [...BUS_PROCESS, ...BUS_OBJECT, ...SHARDS, ...WIRE, ...CLIENTS];
 
-/** The same faults where every stream has a socket of its own to the bus. */
+/** Some of the faults with one socket for each stream. */
 export const EACH: Scenario[] = [
   each('SIGKILL of the bus, back after 2 s', { short: 200 }),
   each('SIGKILL of the bus, back after 35 s'),
   each('SIGKILL of the bus, back after 2 s on an empty disk'),
-  each('SIGKILL of one edge: its clients come back at the other'),
+  each('SIGKILL of one edge, whose clients reconnect to the other'),
   each('the object is reset while events are published'),
   each('9,000 events are published while the edges are away'),
   each('shards: a shard is reset'),
@@ -22,23 +22,23 @@ export const EACH: Scenario[] = [
   each('all sockets are closed with 1011'),
   each('some sockets are lost at an event'),
   each('a fifth of all events is dropped', { short: 100 }),
-  each('a fifth of all events comes 5 s later'),
-  each('a fifth of all events comes after the next one'),
-  each('a fifth of all events comes after the next chosen one'),
-  each('a fifth of all events is cut in the middle'),
+  each('a fifth of all events arrives 5 s late'),
+  each('a fifth of all events arrives after the next frame'),
+  each('a fifth of all events arrives after the next chosen event'),
+  each('a fifth of all events is truncated'),
   each('sockets stay open and silent, busProbeIntervalMs 1,000'),
-  each('the bus forgets sockets that edges believe in, busProbeIntervalMs 1,000'),
+  each('the bus loses sockets without the edges noticing, busProbeIntervalMs 1,000'),
   each('upgrades are answered with 200 without a socket for 5 s'),
-  each('upgrades are answered with an error that says overloaded for 60 s'),
+  each('upgrades are answered with an overloaded error for 60 s'),
   each('upgrades hang for 4 s, attachMs 1,000'),
-  each('all clients are dropped and come back at once'),
+  each('all clients disconnect and reconnect at once'),
 ];
 
 function each(name: string, short: { short?: number } = {}): Scenario {
   const scenario = ALL.find((one) => one.name === name);
-  if (scenario === undefined) throw new Error(`there is no fault ${name}`);
+  if (scenario === undefined) throw new Error(`no scenario is called ${name}`);
   const { short: _, world, ...rest } = scenario;
-  // A thousand sockets are at fourteen shards or more.
+  // 1,000 sockets need 14 shards.
   const edgesPerShard = world?.edgesPerShard === undefined ? {} : { edgesPerShard: 75 };
   return {
     ...rest,

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { listen } from '../../host/listen.ts';
+import type { Listener } from '../clients/listener.ts';
 import { heapOf } from '../heap.ts';
-import type { Listener } from '../listener.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
-/** Slow readers, idleness and drains. */
+/** Slow readers, idle streams and drains. */
 export const LOAD: Scenario[] = [
   {
     name: 'a client that does not read, then reads',
@@ -26,12 +26,12 @@ export const LOAD: Scenario[] = [
       const { requests } = stage.world.wire.counts;
       await setTimeout(300_000);
       expect(stage.world.wire.counts.requests).toBe(requests);
-      // Asking wakes it: once, if it slept all the time.
+      // This call wakes it: once, if it hibernated all the time.
       expect(await stage.world.call('wakes')).toBe(wakes + 1);
     },
   },
   {
-    name: 'streams open where the bus hibernates: it wakes once for each, and sleeps again',
+    name: 'streams open while the bus hibernates, which wakes once for each',
     promise: 'P7',
     streams: 200,
     run: async (stage) => {
@@ -39,16 +39,16 @@ export const LOAD: Scenario[] = [
       const wakes = await stage.world.call<number>('wakes');
       for (let opened = 0; opened < 3; opened += 1) {
         await setTimeout(IDLE_MS);
-        await stage.enter(1);
+        await stage.addStreams(1);
       }
       await setTimeout(IDLE_MS);
       expect(stage.open.length).toBe(203);
-      // Asking wakes it too.
+      // This call wakes it too.
       expect(await stage.world.call('wakes')).toBe(wakes + 4);
     },
   },
   {
-    name: 'a publish that nobody listens to',
+    name: 'a publish without streams',
     promise: 'P7',
     streams: 0,
     short: 0,
@@ -60,13 +60,13 @@ export const LOAD: Scenario[] = [
     },
   },
   {
-    name: 'one edge drains over 30 s, and its clients come back at the other',
+    name: 'one edge drains over 30 s, and its clients reconnect to the other',
     promise: 'P8',
     streams: 0,
     short: 0,
     world: { isDirect: true },
     ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
-    run: drained,
+    run: drain,
   },
   {
     name: 'one edge drains over 30 s while every frame of the bus is late by 200 ms',
@@ -77,15 +77,15 @@ export const LOAD: Scenario[] = [
     ends: { most: () => 2_000, why: 'a drain ends each stream of its edge once' },
     run: async (stage) => {
       await stage.world.call('late', 200);
-      await drained(stage);
-      // A frame that waits counts as a timer that is left.
+      await drain(stage);
+      // A delayed frame counts as a timer.
       await stage.world.call('late', 0);
       await setTimeout(500);
     },
   },
 ];
 
-/** One stream on the first edge is not read; two on the second are. */
+/** Leaves one stream at the first edge unread; two at the second are read. */
 async function unread(stage: Stage): Promise<void> {
   const { edges, origins } = stage.world;
   const events = stage.isWhole ? 1_000_000 : 5_000;
@@ -95,27 +95,33 @@ async function unread(stage: Stage): Promise<void> {
   );
   idle.pause();
   const heap = () => heapOf(edges[0]?.inspector ?? '', () => stage.world.stats(0));
-  await published(stage, 1, WARM_UP, WIDE);
+  await publishStates(stage, 1, WARM_UP, WIDE);
   const before = await heap();
-  await published(stage, WARM_UP + 1, events);
+  await publishStates(stage, WARM_UP + 1, events);
   const grown = (await heap()) - before;
   stage.publisher.knows('task', WARM_UP + events);
   const seen = idle.cues;
   idle.resume();
-  expect(await stage.publisher.settled(stage.listeners)).toBe(0);
-  stage.note = `${events} events: heap of its edge grew by ${Math.round(grown / 1_024)} KB; it heard ${seen} cues before, ${idle.cues - seen} after`;
+  expect(await stage.publisher.settle(stage.listeners)).toBe(0);
+  const kilobytes = Math.round(grown / 1_024);
+  stage.note = `${events} events: the heap of its edge grew by ${kilobytes} KB; it received ${seen} cues before, ${idle.cues - seen} after`;
   expect(grown).toBeLessThanOrEqual(100 * 1_024);
 }
 
-/** States of the task, a thousand in one call. */
-async function published({ world }: Stage, from: number, count: number, digits = 1): Promise<void> {
+/** Publishes states of the task, a thousand in one call. */
+async function publishStates(
+  { world }: Stage,
+  from: number,
+  count: number,
+  digits = 1,
+): Promise<void> {
   for (let at = from; at < from + count; at += 1_000) {
     await world.call('publishStates', 'task', at, 1_000, digits);
   }
 }
 
-/** Streams end in the order in which they were opened, each in its own slice of the window. */
-async function drained(stage: Stage): Promise<void> {
+/** Drains one edge. Streams end in the order of their opening, spread over the window. */
+async function drain(stage: Stage): Promise<void> {
   const { publisher, world } = stage;
   const streams = stage.isWhole ? 2_000 : 200;
   const leaving: Listener[] = [];
@@ -124,18 +130,18 @@ async function drained(stage: Stage): Promise<void> {
     await leaving[place]?.begun;
   }
   expect(stage.open.length).toBe(streams);
-  stage.spin();
+  stage.keepPublishing();
   await setTimeout(1_000);
   const began = performance.now();
   const draining = fetch(`${world.origins[0]}/drain?windowMs=${DRAIN_MS}`);
   await setTimeout(500);
   const { response } = await listen(`${world.origins[0]}/mcp`, { toolsListChanged: true });
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
-  await Promise.all(leaving.map((listener) => returnedFrom(listener, stage)));
+  await Promise.all(leaving.map((listener) => reconnectAfter(listener, stage)));
   expect((await draining).status).toBe(200);
-  const decidedAt = (place: number): number => began + (place * DRAIN_MS) / streams;
+  const dueAt = (place: number): number => began + (place * DRAIN_MS) / streams;
   const lost = leaving.filter(
-    (listener, place) => publisher.missingOf(listener, decidedAt(place)).length > 0,
+    (listener, place) => publisher.missingOf(listener, dueAt(place)).length > 0,
   );
   stage.passed.missing += lost.length;
   const tenths = histogram(leaving.map(({ endedAt }) => (endedAt - began) / DRAIN_MS));
@@ -144,11 +150,11 @@ async function drained(stage: Stage): Promise<void> {
   await setTimeout(1_000);
 }
 
-/** Its client comes back at the other edge when it ends. */
-async function returnedFrom(listener: Listener, stage: Stage): Promise<void> {
+/** Reconnects a client to the other edge when its stream ends. */
+async function reconnectAfter(listener: Listener, stage: Stage): Promise<void> {
   while (!listener.isOver) await setTimeout(20);
   expect(listener.hasResult).toBe(false);
-  await stage.comeBack(stage.world.origins[1]);
+  await stage.reconnect(stage.world.origins[1]);
 }
 
 function histogram(shares: number[]): number[] {
@@ -160,16 +166,13 @@ function histogram(shares: number[]): number[] {
   return tenths;
 }
 
-/**
- * Events that would fill what the operating system holds between an edge and a client that does not
- * read.
- */
+/** Events that fill the buffers of the operating system between an edge and its unread client. */
 const WARM_UP = 10_000;
-/** Digits of their states. */
+/** The digits of their states. */
 const WIDE = 2_000;
-/** A tenth of it is longer than a machine with other work keeps a process waiting. */
+/** A tenth of it is longer than a busy machine keeps a process waiting. */
 const DRAIN_MS = 30_000;
-/** How much of its fair share of the ends a tenth of the window may have. */
+/** The most ends in a tenth of the window, as a multiple of an even share. */
 const MAX_SHARE = 1.5;
-/** Objects hibernate after ten seconds without anything to do. */
+/** Objects hibernate after ten idle seconds. */
 const IDLE_MS = 12_500;

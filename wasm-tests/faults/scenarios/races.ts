@@ -1,16 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { isText, textOf } from '../frames.ts';
-import { Listener } from '../listener.ts';
-import type { Publisher } from '../publisher.ts';
-import { seeded } from '../rules.ts';
+import { Listener } from '../clients/listener.ts';
+import type { Publisher } from '../clients/publisher.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
-import type { Rule } from '../wire.ts';
+import { isText, textOf } from '../wire/frames.ts';
+import { seeded } from '../wire/rules.ts';
+import type { Rule } from '../wire/wire.ts';
 
-/** Streams that open while what they watch changes, by what their streams share. */
+/** Streams that open while their topics change, with both values of `sockets`. */
 export const RACES: Scenario[] = (['auto', 'each'] as const).map((sockets) => ({
-  name: `${sockets}: streams open while what they watch changes, and their requests to the bus are late, lost, doubled`,
+  name: `${sockets}: streams open during changes, with late, lost and doubled requests to the bus`,
   promise: 'P2',
   streams: 0,
   short: 0,
@@ -26,21 +26,21 @@ async function race(stage: Stage, races: number): Promise<void> {
   const counts = { begun: 0, ended: 0, refused: 0, unconfirmed: 0 };
   const racer = async (): Promise<void> => {
     for (let place = counts.begun++; place < races; place = counts.begun++) {
-      while (!(await raced(stage, place, publish, counts))) counts.refused += 1;
+      while (!(await raceOne(stage, place, publish, counts))) counts.refused += 1;
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, racer));
   wire.faults = {};
   stage.note = `${counts.refused} of the streams refused at first, ${counts.ended} ended`;
   expect(stage.passed.streams).toBe(races);
-  expect(counts.unconfirmed, 'acknowledged before the bus can have heard of it').toBe(0);
+  expect(counts.unconfirmed, 'acknowledged before the bus can have confirmed').toBe(0);
 }
 
 /**
- * Opens a stream, publishes for it before its acknowledgment and the moment that is read, and waits
- * for the last state; answers false where the stream was refused.
+ * Opens a stream, publishes for it before its acknowledgment and as soon as that is read, and waits
+ * for the last state. Resolves with false if the stream was refused.
  */
-async function raced(
+async function raceOne(
   stage: Stage,
   place: number,
   publish: (key: string) => Promise<void>,
@@ -48,7 +48,7 @@ async function raced(
 ): Promise<boolean> {
   const { passed, publisher, world } = stage;
   const key = `task-${place}`;
-  // States are in order only where one is published after the other.
+  // A resource, because states of a task would have to be published one after the other.
   const earlier = `race://${place}`;
   const began = performance.now();
   const listener = new Listener(`${world.origins[place % 2]}/mcp`, {
@@ -57,26 +57,26 @@ async function raced(
   });
   let published: Promise<void> | undefined;
   listener.onAck = () => {
-    published = taken(publisher, key);
+    published = publishUntilAccepted(publisher, key);
   };
   const before = setTimeout(Math.random() * 300).then(() => publish(earlier));
   await Promise.all([listener.begun, before]);
   if (listener.status === 503) return false;
   if (listener.acknowledgedAt - began < LEAST_MS) counts.unconfirmed += 1;
   await published;
-  const missing = await publisher.settled([listener], 20_000);
+  const missing = await publisher.settle([listener], 20_000);
   if (!listener.isOpen) counts.ended += 1;
   if (!listener.isOpen || missing > 0) passed.missing += 1;
   stage.dismiss(listener);
   return true;
 }
 
-/** Publishes at once, and again where the bus did not take it. */
-async function taken(publisher: Publisher, key: string): Promise<void> {
+/** Publishes at once, and again until the bus accepts it. */
+async function publishUntilAccepted(publisher: Publisher, key: string): Promise<void> {
   while (!(await publisher.publish(key))) await setTimeout(100);
 }
 
-/** Publishes what is asked for within ten milliseconds in one request. */
+/** Publishes the keys of ten milliseconds in one request. */
 function batched({ publisher }: Stage): (key: string) => Promise<void> {
   const keys: string[] = [];
   let publishing: Promise<unknown> = Promise.resolve();
@@ -90,7 +90,7 @@ function batched({ publisher }: Stage): (key: string) => Promise<void> {
 }
 
 /**
- * Every request of an edge is late, so that a publish overtakes it; some are very late, lost or
+ * Delays every frame of an edge, so that publishes overtake it. Some are very late, lost or
  * doubled, and all are out of order.
  */
 function asking(chance: () => number): Rule {
@@ -107,8 +107,8 @@ function asking(chance: () => number): Rule {
 }
 
 /**
- * The same for what the bus says, but that no event is lost: a stream learns of a loss by its next
- * event, which may never come.
+ * Doubles and loses some frames of the bus, except batches: a stream notices a lost batch by its
+ * next event, which may never come.
  */
 function answering(chance: () => number): Rule {
   return (frame, tunnel) => {
@@ -119,14 +119,11 @@ function answering(chance: () => number): Rule {
   };
 }
 
-/** How many streams open: a socket each costs more. */
+/** The number of streams; one socket each costs more. */
 const RACES_OF = { auto: { short: 1_000, whole: 100_000 }, each: { short: 300, whole: 10_000 } };
 /** Streams that open together. */
 const AT_ONCE = 200;
-/**
- * The least that a request to the bus is late: an acknowledgment that comes sooner has waited for
- * no answer.
- */
+/** The least delay of a frame to the bus; an earlier acknowledgment has not waited for the bus. */
 const LEAST_MS = 100;
-/** The most. */
+/** The greatest delay. */
 const MAX_MS = 4_500;

@@ -3,19 +3,19 @@ import { expect } from 'vitest';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
 
-/** What happens to a bus whose streams are at shards. */
+/** Faults of a bus with shards. */
 export const SHARDS: Scenario[] = [
   sharded('a shard is reset', { short: 100 }, async (stage) => {
     const [shard = 0] = await stage.world.shards();
     const since = performance.now();
     await stage.world.resetBus(shard);
-    await stage.healed(since);
+    await stage.heal(since);
   }),
   sharded('all shards are reset at once', {}, async (stage) => {
     const shards = await stage.world.shards();
     const since = performance.now();
     await Promise.all(shards.map((shard) => stage.world.resetBus(shard)));
-    await stage.healed(since);
+    await stage.heal(since);
   }),
   sharded(
     'the root is reset, and then each shard, while events are published',
@@ -25,28 +25,28 @@ export const SHARDS: Scenario[] = [
         await stage.world.resetBus(object);
         await setTimeout(200);
       }
-      await stage.healed();
+      await stage.heal();
     },
   ),
   sharded('SIGKILL of root and shards, back after 2 s', {}, async (stage) => {
     await stage.world.killBus();
     await setTimeout(2_000);
     await stage.world.startBus();
-    await stage.healed();
+    await stage.heal();
   }),
 ];
 
-/** The shared connection of each isolate is at a shard. */
+/** A scenario in which the shared connection of each isolate is at a shard. */
 function sharded(name: string, short: { short?: number }, run: Scenario['run']): Scenario {
   return {
     name: `shards: ${name}`,
     promise: 'P1, P6',
-    losesPublishes: 'a publish meets the reset or the end of an object',
+    losesPublishes: 'a publish may coincide with the reset or the end of an object',
     streams: 1_000,
     ...short,
     world: { isDirect: true, edgesPerShard: 1 },
     run: async (stage) => {
-      await openedShards(stage);
+      await untilAtShards(stage);
       await setTimeout(1_000);
       await run(stage);
       await setTimeout(1_000);
@@ -54,8 +54,8 @@ function sharded(name: string, short: { short?: number }, run: Scenario['run']):
   };
 }
 
-/** No stream is at the root any more. */
-async function openedShards({ open, world }: Stage): Promise<void> {
+/** Resolves once no stream is at the root. */
+async function untilAtShards({ open, world }: Stage): Promise<void> {
   const attached = world.sockets === 'each' ? open.length : world.edges.length;
   await expect
     .poll(() => world.busStats(), { timeout: 20_000 })

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { Listener } from '../listener.ts';
-import { Order } from '../order.ts';
-import { seeded } from '../rules.ts';
+import { Listener } from '../clients/listener.ts';
+import { Order } from '../judgement/order.ts';
 import type { Scenario } from '../scenario.ts';
 import type { Stage } from '../stage.ts';
+import { seeded } from '../wire/rules.ts';
 
-/** Many changes: of one subject, and of many in an order that is known. */
+/** Many changes: of one topic, and of many topics in a known order. */
 export const STORMS: Scenario[] = [
   {
     name: '10,000 changes of one URI within a second, and a reader of one frame every 100 ms',
@@ -17,7 +17,7 @@ export const STORMS: Scenario[] = [
     run: storm,
   },
   {
-    name: 'in the order of the log every stream hears what it watches',
+    name: 'every stream receives its topics in the order of the log',
     promise: 'P3',
     streams: 0,
     short: 0,
@@ -26,7 +26,7 @@ export const STORMS: Scenario[] = [
   },
 ];
 
-/** The reader is in the isolate of the edge, so that nothing lies between the body and it. */
+/** The reader is in the isolate of the edge, so that no buffer is between it and the body. */
 async function storm(stage: Stage): Promise<void> {
   const { publisher, world } = stage;
   const reading = fetch(`${world.origins[0]}/paced?everyMs=100&uri=${URI}&last=${LAST}`);
@@ -49,12 +49,12 @@ async function storm(stage: Stage): Promise<void> {
   expect(frames.at(-1)?.at).toBeGreaterThanOrEqual(lastAt);
 }
 
-/** One publisher says everything, each batch in one call, so that the order of the log is known. */
+/** Publishes each batch in one call, so that the order of the log is known. */
 async function ordered(stage: Stage): Promise<void> {
   const { publisher } = stage;
   const events = stage.isWhole ? 1_000_000 : 10_000;
   const chance = seeded(3);
-  const orders = Array.from({ length: STREAMS }, (_, place) => listening(stage, place));
+  const orders = Array.from({ length: STREAMS }, (_, place) => listen(stage, place));
   await Promise.all(stage.listeners.map(({ begun }) => begun));
   expect(stage.open.length).toBe(STREAMS);
   for (let sent = 0; sent < events; sent += BATCH) {
@@ -62,19 +62,19 @@ async function ordered(stage: Stage): Promise<void> {
       { length: BATCH - 1 },
       () => KEYS[Math.floor(chance() * KEYS.length)] ?? '',
     );
-    // Its state tells that a stream has heard the whole batch: it is not pending before.
+    // The state of the sentinel shows that a stream has received the whole batch.
     const batch = [...random, SENTINEL];
     for (const order of orders) order.next(batch);
     expect(await publisher.publish(...batch)).toBe(true);
-    expect(await publisher.settled(stage.listeners)).toBe(0);
+    expect(await publisher.settle(stage.listeners)).toBe(0);
   }
   const cues = stage.listeners.reduce((sum, listener) => sum + listener.cues, 0);
   stage.note = `${events} events, ${cues} cues on ${STREAMS} streams`;
   stage.passed.inversions += orders.reduce((sum, { inversions }) => sum + inversions, 0);
 }
 
-/** The first stream of each edge watches everything, the others some. */
-function listening({ listeners, world }: Stage, place: number): Order {
+/** Opens a stream; the first one of each edge follows everything, the others a part. */
+function listen({ listeners, world }: Stage, place: number): Order {
   const order = new Order();
   const uris = URIS.filter((_, at) => place < 2 || at % STREAMS === place);
   const watched = {
@@ -83,14 +83,14 @@ function listening({ listeners, world }: Stage, place: number): Order {
     taskIds: [...TASKS, SENTINEL],
   };
   const listener = new Listener(`${world.origins[place % 2]}/mcp`, watched);
-  listener.onCue = (key) => order.heard(key);
+  listener.onCue = (key) => order.receive(key);
   listeners.push(listener);
   return order;
 }
 
 const URI = 'storm://a';
 const LAST = 'storm://last';
-/** A reader that takes one every 100 ms takes ten. */
+/** The most frames in a second: a reader of one every 100 ms reads ten. */
 const FRAMES_A_SECOND = 15;
 const STREAMS = 8;
 const BATCH = 1_000;

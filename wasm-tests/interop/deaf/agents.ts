@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { startWorkerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../host/bundle.ts';
+import { bundleWorker } from '../../host/bundle.ts';
 import type { DeafClient } from './client.ts';
 
 /** The Agents SDK's client in an agent (a Durable Object in a process) with a connected user. */
 export async function agents(url: string): Promise<DeafClient> {
-  bundling ??= bundled('wasm-tests/interop/deaf/fixture/agent');
+  bundling ??= bundleWorker('wasm-tests/interop/deaf/fixture/agent');
   const workerd = await startWorkerd({
     bundle: await bundling,
     durableObjects: [{ binding: 'AGENT', className: 'ListeningAgent' }],

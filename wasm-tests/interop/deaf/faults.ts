@@ -14,7 +14,7 @@ export interface Fault {
   happens: (stage: Stage) => Promise<unknown>;
 }
 
-/** What no stream may end by. */
+/** The faults that must end no stream. */
 export const FAULTS: Fault[] = [
   {
     across: 'a reset of the bus object',

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { npmStart, type Started } from '../../host/start.ts';
-import { typescriptClient } from '../typescript-client.ts';
+import { npmStart, type Started } from '../../host/servers/npm-start.ts';
+import { typescriptClient } from '../clients/typescript.ts';
 import { CLIENTS } from './all.ts';
 import type { DeafClient } from './client.ts';
 

@@ -1,4 +1,4 @@
-import { PythonClient } from '../python-client.ts';
+import { PythonClient } from '../clients/python.ts';
 import type { DeafClient } from './client.ts';
 
 /** The Python SDK's client, which reads the list of tools after each event of its subscription. */

@@ -4,7 +4,7 @@ import { listen, type WireStream } from '../../host/listen.ts';
 import type { Connect, DeafClient } from './client.ts';
 import type { Fault } from './faults.ts';
 
-/** The clients at one edge, another edge that publishes, and the bus in a process of its own. */
+/** The clients at one edge, another edge that publishes, and the bus in a separate process. */
 export class Stage {
   readonly world: World;
   readonly #clients = new Map<string, DeafClient>();
@@ -34,7 +34,7 @@ export class Stage {
     this.#clients.set(name, await connect(`${this.world.origins[0]}/mcp`));
   }
 
-  /** The name of the tool that is there since the last change. */
+  /** The name of the tool since the last change. */
   get last(): string {
     return `change_${this.#changes}`;
   }

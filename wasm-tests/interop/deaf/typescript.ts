@@ -1,4 +1,4 @@
-import { typescriptClient } from '../typescript-client.ts';
+import { typescriptClient } from '../clients/typescript.ts';
 import type { DeafClient } from './client.ts';
 
 /** The TypeScript SDK's client, which keeps the list of tools by its option `listChanged`. */

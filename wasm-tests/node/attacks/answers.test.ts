@@ -2,10 +2,10 @@ import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler, type ListenHandlerOptions } from 'mcp-listen';
 import { describe, expect, test } from 'vitest';
 import { initialize, post } from '../../host/legacy.ts';
-import { sdkServer, sendTo } from '../legacy-serving.ts';
 import { listenRequest, TOOLS } from '../serving.ts';
+import { sdkServer, sendTo } from '../sessions/serving.ts';
 
-/** A server whose handler answers so, and the codes of the errors that it reports. */
+/** A server whose handler is `answer`, and the codes of the errors that it reports. */
 function answering(
   answer: (request: Request) => Response | Promise<Response>,
   options: ListenHandlerOptions = {},
@@ -16,7 +16,7 @@ function answering(
   return { codes, server: createListenHandler(answer, { onError, ...bounds, ...options }) };
 }
 
-/** A body that begins and is never over; tells when it is cancelled. */
+/** A body that begins and never ends; calls `onCancel` when it is cancelled. */
 function endless(onCancel: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"jsonrpc":')),
@@ -26,9 +26,9 @@ function endless(onCancel: () => void): ReadableStream<Uint8Array> {
 
 describe.each([
   ['too long', () => '{'.repeat(2_000), 'upstream-too-large', 502],
-  ['without an end', endless, 'upstream-timeout', 504],
+  ['endless', endless, 'upstream-timeout', 504],
 ])('an answer of the handler that is %s', (_name, bodyOf, code, status) => {
-  test('to server/discover refuses the listen that asked, and is given up', async () => {
+  test('to server/discover refuses the listen, and is cancelled', async () => {
     const cancelled = Promise.withResolvers<void>();
     const { codes, server } = answering(() => new Response(bodyOf(cancelled.resolve)));
     expect((await server.fetch(listenRequest(TOOLS))).status).toBe(503);
@@ -37,7 +37,7 @@ describe.each([
   });
 
   test.each(['all', 'declared'] as const)(
-    'to initialize is no session, where it advertises %s',
+    'to initialize begins no session, with advertise: %s',
     async (advertise) => {
       const options = { legacy: 'sessions' as const, advertise };
       const { codes, server } = answering(() => new Response(bodyOf(() => {})), options);
@@ -48,7 +48,7 @@ describe.each([
   );
 });
 
-test('the question about a listen takes credentials along, and nothing else that its caller chose', async () => {
+test('server/discover carries the credentials of the listen, and no other header of the caller', async () => {
   const seen: string[][] = [];
   const handler = createMcpHandler(() => sdkServer());
   const { server } = answering(
@@ -70,7 +70,7 @@ test('the question about a listen takes credentials along, and nothing else that
   expect(seen).toEqual([['authorization', 'cookie', 'x-api-key', ...ours].sort()]);
 });
 
-test('what the handler offers one caller is not offered to another that only a named header field tells apart', async () => {
+test('callers that differ in a credential header share no cached capabilities', async () => {
   let asked = 0;
   const result = {
     resultType: 'complete',

@@ -6,7 +6,7 @@ import { toNodeHandler } from 'mcp-listen/node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { portOf } from '../../host/port.ts';
 
-const onError: Error[] = [];
+const errors: Error[] = [];
 const paths: string[] = [];
 const handler = toNodeHandler(
   {
@@ -15,14 +15,14 @@ const handler = toNodeHandler(
       return new Response(new URL(request.url).pathname);
     },
   },
-  { onError: (error) => void onError.push(error) },
+  { onError: (error) => void errors.push(error) },
 );
 const server = createServer((request, response) => void handler(request, response));
 
 beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'));
 afterAll(() => void server.close());
 
-/** The status line of the answer, and what stands after its header fields. */
+/** The status and the body of the answer. */
 async function asked(target: string, host: string): Promise<{ status: number; body: string }> {
   const socket = connect(portOf(server), '127.0.0.1');
   socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
@@ -50,9 +50,9 @@ test.each([
   ['/\\other.example/admin', 'good.example'],
   ['/public\\..\\admin', 'good.example'],
   ['/public#/admin', 'good.example'],
-])('%s at the host "%s" is a 400 that reaches nothing', async (target, host) => {
+])('%s at the host "%s" gets 400 before the handler is called', async (target, host) => {
   expect((await asked(target, host)).status).toBe(400);
-  expect([paths, onError]).toEqual([[], []]);
+  expect([paths, errors]).toEqual([[], []]);
 });
 
 test.each([

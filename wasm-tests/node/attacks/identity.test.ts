@@ -1,30 +1,20 @@
-import {
-  type AuthorizeContext,
-  InMemoryBus,
-  type ListenBus,
-  type ListenHandlerOptions,
-  type PrincipalAnswer,
-} from 'mcp-listen';
+import type { AuthorizeContext, ListenHandlerOptions, PrincipalAnswer } from 'mcp-listen';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LegacySession } from '../../host/legacy.ts';
 import { listChanged } from '../../host/listen.ts';
-import { BreakableBus } from '../breakable-bus.ts';
-import { sessionServer } from '../legacy-serving.ts';
+import { BUSES } from '../bus/breakable-bus.ts';
 import { listenRequest, open, serving, TOOLS } from '../serving.ts';
+import { sessionServer } from '../sessions/serving.ts';
 
 const BOTH = { toolsListChanged: true, promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
 const TTL = 30_000;
-const BUSES: [name: string, busOf: () => ListenBus][] = [
-  ['a bus of the process', () => new InMemoryBus()],
-  ['a bus elsewhere', () => new BreakableBus()],
-];
 
-// What comes over a connection is written after the turn of the event loop in which it came.
+// Streams are written to after the turn of the event loop in which an event arrives.
 beforeEach(() => void vi.useFakeTimers({ shouldAdvanceTime: true, advanceTimeDelta: 1 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A principal that answers as `answer` says at the moment. */
+/** A principal whose answer a test can change. */
 function changeable(first: PrincipalAnswer) {
   const caller = {
     answer: (): PrincipalAnswer | Promise<PrincipalAnswer> => first,
@@ -40,20 +30,20 @@ const FAILURES: [
 ][] = [
   ['denies', () => ({ denied: 401 })],
   ['names someone else', () => 'eve'],
-  ['names no one', () => undefined],
-  ['says that it has expired', () => ({ name: 'ann', expiresAt: Date.now() - 1 })],
-  ['says in seconds when it expires', () => ({ name: 'ann', expiresAt: 4e9 }), 'authorizer-failed'],
-  ['takes a group away', () => ({ name: 'ann', groups: ['bolt'] })],
+  ['names no caller', () => undefined],
+  ['returns an expired identity', () => ({ name: 'ann', expiresAt: Date.now() - 1 })],
+  ['returns an expiry in seconds', () => ({ name: 'ann', expiresAt: 4e9 }), 'authorizer-failed'],
+  ['removes a group', () => ({ name: 'ann', groups: ['bolt'] })],
   ['throws', () => Promise.reject(new Error('secret')), 'authorizer-failed'],
-  ['is late', () => new Promise<never>(() => {}), 'authorizer-timeout'],
+  ['times out', () => new Promise<never>(() => {}), 'authorizer-timeout'],
 ];
 
-describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
+describe.each(BUSES)('with principal alone, on %s,', (_, newBus) => {
   const served = (options: ListenHandlerOptions) =>
-    serving({ bus: busOf(), keepAliveMs: 0, ...options });
+    serving({ bus: newBus(), keepAliveMs: 0, ...options });
 
   test.each(FAILURES)(
-    'where that then %s, the stream ends without the cue and without a result',
+    'a stream ends without the cue and a result where principal later %s',
     async (...row) => {
       const [, answer, code] = row;
       const onError = vi.fn();
@@ -74,7 +64,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     },
   );
 
-  test('it is asked once for each age, with a request that has its header fields and no body', async () => {
+  test('principal is called once per authorizationTtlMs, with the header fields and no body', async () => {
     const caller = changeable('ann');
     const server = served({ principal: caller.principal });
     const response = await server.fetch(
@@ -92,7 +82,7 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
     expect([kept?.headers.get('authorization'), await kept?.text()]).toEqual(['Bearer x', '']);
   });
 
-  test('further groups are received from then on', async () => {
+  test('a stream receives the events of groups that principal adds', async () => {
     const caller = changeable({ name: 'ann', groups: ['acme'] });
     const server = served({ principal: caller.principal });
     const stream = await open(server, BOTH);
@@ -112,11 +102,11 @@ describe.each(BUSES)('with principal alone, on %s,', (_, busOf) => {
   });
 });
 
-describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
+describe.each(BUSES)('while a stream is open on %s,', (_, newBus) => {
   const served = (options: ListenHandlerOptions) =>
-    serving({ bus: busOf(), keepAliveMs: 0, ...options });
+    serving({ bus: newBus(), keepAliveMs: 0, ...options });
 
-  test('the moment of expiry moves, or is gone', async () => {
+  test('principal can move the expiry, or remove it', async () => {
     const caller = changeable({ name: 'ann', expiresAt: Date.now() + 60_000 });
     const server = served({ principal: caller.principal });
     const stream = await open(server, TOOLS);
@@ -135,7 +125,7 @@ describe.each(BUSES)('while a stream is open on %s,', (_, busOf) => {
   });
 });
 
-test('with both, principal is asked first, and authorize is told its answer', async () => {
+test('principal is called before authorize, which receives its answer', async () => {
   const caller = changeable({ name: 'ann', groups: ['acme'], expiresAt: 4e12 });
   const asked: AuthorizeContext[] = [];
   const authorize: ListenHandlerOptions['authorize'] = (context) => {
@@ -162,7 +152,7 @@ test('with both, principal is asked first, and authorize is told its answer', as
   expect(asked).toHaveLength(2);
 });
 
-test('the stream of a session ends where its principal is another one then', async () => {
+test('the stream of a session ends when its principal changes', async () => {
   const caller = changeable('ann');
   const { send, server } = sessionServer({ principal: caller.principal, keepAliveMs: 0 });
   const session = await LegacySession.begin(send);
@@ -181,7 +171,7 @@ test.each<[ListenHandlerOptions, number]>([
   [{ principal: () => 'ann', authorizationTtlMs: 0 }, 200],
   [{}, 200],
 ])(
-  'a request that a stream would have to keep has no more than 16 KiB of header fields: %o',
+  'header fields beyond 16 KiB are refused where the stream keeps them: %o',
   async (options, status) => {
     const server = serving(options);
     const [large, small] = [{ 'x-pad': 'a'.repeat(16_384) }, { 'x-pad': 'a'.repeat(16_000) }];

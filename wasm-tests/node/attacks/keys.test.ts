@@ -2,8 +2,8 @@ import { ListenError } from 'mcp-listen';
 import { type JwtOptions, jwtAuthorizer } from 'mcp-listen/jwt';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { listChanged, WireStream } from '../../host/listen.ts';
+import { AUDIENCE, ISSUER, seconds, tokenIssuer } from '../auth/jwt/token-issuer.ts';
 import { listenRequest, serving, TOOLS } from '../serving.ts';
-import { AUDIENCE, ISSUER, seconds, tokenIssuer } from '../token-issuer.ts';
 
 const CUE = listChanged('1', 'tools');
 const HOUR = 3_600_000;
@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A server that checks tokens of `issuer`, each time that something is delivered. */
+/** A server that verifies the token of a stream again before each delivery. */
 async function guarded(more: Partial<JwtOptions> = {}) {
   const issuer = await tokenIssuer();
   const onError = vi.fn();
@@ -34,7 +34,7 @@ async function guarded(more: Partial<JwtOptions> = {}) {
 const later = (ms: number): void => void vi.advanceTimersByTime(ms);
 
 describe('while the keys of the issuer cannot be fetched', () => {
-  test('open streams go on by the last ones for an hour, and new listens get 503', async () => {
+  test('open streams use the last keys for an hour, and new listens get 503', async () => {
     const { issuer, listen, server, stream } = await guarded();
     issuer.instead = { status: 503, body: '' };
     for (const age of [601_000, 31_000, HOUR - 633_000]) {
@@ -49,7 +49,7 @@ describe('while the keys of the issuer cannot be fetched', () => {
     expect(server.stats()).toMatchObject({ open: 0, ended: { denied: 1 } });
   });
 
-  test('open streams go on too where the host takes a connection and says nothing', async () => {
+  test('open streams stay open where the host accepts a connection and never answers', async () => {
     const { issuer, server, stream } = await guarded();
     issuer.isSilent = true;
     later(601_000);
@@ -57,7 +57,7 @@ describe('while the keys of the issuer cannot be fetched', () => {
     expect(await stream.message()).toBe(CUE);
   });
 
-  test('open streams end where they may not go on by old keys', async () => {
+  test('open streams end with staleKeysMs: 0', async () => {
     const { issuer, server, stream } = await guarded({ staleKeysMs: 0 });
     issuer.instead = { status: 503, body: '' };
     later(601_000);
@@ -65,7 +65,7 @@ describe('while the keys of the issuer cannot be fetched', () => {
     expect(await stream.message()).toBeUndefined();
   });
 
-  test('keys that are there again are the ones that count', async () => {
+  test('new keys count as soon as the issuer answers again', async () => {
     const { issuer, server, stream } = await guarded();
     issuer.instead = { status: 503, body: '' };
     later(601_000);
@@ -85,7 +85,7 @@ test.each([
   'ftp://localhost/',
   'data:,{}',
   'keys',
-])('keys are not taken from %s', (jwks) => {
+])('a JWKS at %s is refused', (jwks) => {
   expect(() => jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks })).toThrow(ListenError);
 });
 
@@ -94,7 +94,7 @@ test.each([
   'http://localhost:1/jwks',
   'http://[::1]/jwks',
   'http://127.0.0.1/',
-])('keys may be at %s', (jwks) => {
+])('a JWKS at %s is accepted', (jwks) => {
   expect(jwtAuthorizer({ issuer: ISSUER, audience: AUDIENCE, jwks })).toBeDefined();
 });
 
@@ -103,7 +103,7 @@ test.each([
   ['application/at+jwt', 200],
   ['JWT', 401],
   [undefined, 401],
-])('where access tokens have a type, one of the type %s is a %d', async (typ, status) => {
+])('with typ: at+jwt, a token of the type %s gets %d', async (typ, status) => {
   const { issuer } = await guarded();
   const authorization = jwtAuthorizer({
     issuer: ISSUER,

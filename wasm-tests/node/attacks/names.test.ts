@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { listenRequest, serving } from '../serving.ts';
 
-/** What a name counts beside its bytes. */
+/** Bytes that each name counts beside its own. */
 const NAME = 64;
 
-/** A filter whose names count so many bytes. */
+/** A filter whose names count `bytes` in all. */
 function counting(bytes: number, mark = 'a'): object {
   const uris: string[] = [];
   for (let left = bytes; left > 0; left -= 2_000) {
@@ -15,15 +15,15 @@ function counting(bytes: number, mark = 'a'): object {
   return { resourceSubscriptions: uris };
 }
 
-/** An eighth is 10,000 bytes; a small room is 1,000. */
+/** A caller may take an eighth, 10,000 bytes; 1,000 are reserved for each stream. */
 const LIMITS = { namesBytes: 80_000, maxSubscriptions: 40 };
 
-describe('names that one caller fills the isolate with', () => {
+describe('namesBytes', () => {
   test.each([
     [9_999, 200],
     [10_000, 200],
     [10_001, 429],
-  ])('an eighth of the bytes and not one more: %i', async (bytes, status) => {
+  ])('bounds one caller to an eighth: %i bytes', async (bytes, status) => {
     const server = serving({ limits: LIMITS, principal: () => 'a' });
     // The name of the caller counts, too.
     const response = await server.fetch(listenRequest(counting(bytes - NAME - 1)));
@@ -31,7 +31,7 @@ describe('names that one caller fills the isolate with', () => {
     if (status === 429) expect(response.headers.get('retry-after')).toBe('2');
   });
 
-  test('many streams of one caller count together, and give back what they held', async () => {
+  test('counts all streams of a caller until they end', async () => {
     const server = serving({ limits: LIMITS, principal: () => 'a' });
     const open = (mark: string) => server.fetch(listenRequest(counting(2_000 - NAME - 1, mark)));
     const streams = [];
@@ -43,7 +43,7 @@ describe('names that one caller fills the isolate with', () => {
     expect((await open('g')).status).toBe(429);
   });
 
-  test('callers who take all that there is leave a small room for each other stream', async () => {
+  test('reserves room for small streams of other callers', async () => {
     let number = 0;
     const server = serving({
       limits: LIMITS,
@@ -57,7 +57,7 @@ describe('names that one caller fills the isolate with', () => {
       const { status } = await server.fetch(listenRequest(counting(9_800, String(count))));
       statuses.push(status);
     }
-    // The half that is not kept back.
+    // Half of the budget is reserved.
     expect(statuses).toEqual([200, 200, 200, 200, 503, 503, 503, 503]);
     for (let count = 0; count < 36; count += 1) {
       const small = await server.fetch(listenRequest(counting(900, `small ${count}`)));
@@ -66,13 +66,13 @@ describe('names that one caller fills the isolate with', () => {
     expect(server.stats().open).toBe(40);
   });
 
-  test('the names of groups count', async () => {
+  test('counts the names of groups', async () => {
     const groups = Array.from({ length: 6 }, (_, place) => `${place}`.padEnd(2_000, 'y'));
     const server = serving({ limits: LIMITS, principal: () => ({ name: 'a', groups }) });
     expect((await server.fetch(listenRequest({ toolsListChanged: true }))).status).toBe(429);
   });
 
-  test('a budget of nothing is for streams without names', async () => {
+  test('of 0 admits only streams without names', async () => {
     const server = serving({ limits: { namesBytes: 0 } });
     expect((await server.fetch(listenRequest({ toolsListChanged: true }))).status).toBe(200);
     const { status } = await server.fetch(listenRequest({ resourceSubscriptions: ['a'] }));
@@ -84,7 +84,7 @@ test.each([
   [1, 200],
   [2, 200],
   [3, 429],
-])('an address of two streams holds stream %i with %i', async (count, status) => {
+])('with maxSubscriptionsPerAddress: 2, stream %i of an address gets %i', async (count, status) => {
   const server = serving({ limits: { maxSubscriptionsPerAddress: 2 } });
   const statuses = [];
   for (let number = 0; number < count; number += 1) {
@@ -96,7 +96,7 @@ test.each([
   expect(statuses.at(-1)).toBe(status);
 });
 
-test('a caller that is named counts by its name, whatever its address', async () => {
+test('a named caller counts by its name, not by its address', async () => {
   const server = serving({ limits: { maxSubscriptionsPerAddress: 0 }, principal: () => 'ann' });
   const request = listenRequest({ toolsListChanged: true });
   request.headers.set('cf-connecting-ip', '203.0.113.7');

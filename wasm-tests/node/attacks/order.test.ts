@@ -3,15 +3,15 @@ import { createServer } from 'node:http';
 import { InMemoryBus, type ListenHandlerOptions, type Principal } from 'mcp-listen';
 import { toNodeHandler } from 'mcp-listen/node';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Drip } from '../../host/drip.ts';
 import { LISTEN_HEADERS, listenBody } from '../../host/listen.ts';
 import { portOf } from '../../host/port.ts';
+import { Drip } from '../../host/wire/drip.ts';
 import { serving, TOOLS, URL } from '../serving.ts';
 
 const { 'mcp-method': _, ...UNNAMED } = LISTEN_HEADERS;
 const SESSION = { ...UNNAMED, 'mcp-protocol-version': '2025-11-25', 'mcp-session-id': 'made-up' };
 
-/** A body that gives `chunks`, one each time that somebody reads, and then nothing more. */
+/** A body that yields one of `chunks` per read, and then stalls. */
 function dripping(...chunks: string[]) {
   const encoder = new TextEncoder();
   const seen = { read: 0, cancelled: vi.fn() };
@@ -42,8 +42,8 @@ async function served(options: ListenHandlerOptions): Promise<string> {
   return `http://127.0.0.1:${portOf(server)}/mcp`;
 }
 
-describe('a listen by its header fields', () => {
-  test('whose body drips has its caller named at once', { timeout: 3_000 }, async () => {
+describe('a listen recognized by its header fields', () => {
+  test('calls principal before its body has arrived', { timeout: 3_000 }, async () => {
     const asked = Promise.withResolvers<void>();
     const principal = vi.fn<Principal>(() => void asked.resolve());
     const drip = await Drip.begin(await served({ principal }), LISTEN_HEADERS);
@@ -52,7 +52,7 @@ describe('a listen by its header fields', () => {
     expect(principal).toHaveBeenCalledOnce();
   });
 
-  test('whose caller is denied has not a byte of its body read', async () => {
+  test('from a denied caller has no byte of its body read', async () => {
     const { body, seen } = dripping('{"jsonrpc"');
     const response = await serving({ principal: () => ({ denied: 401 }) }).fetch(post(body));
     expect(response.status).toBe(401);
@@ -64,7 +64,7 @@ describe('a listen by its header fields', () => {
     ['accept', 'text/html', 406],
     ['content-length', '65537', 413],
   ])(
-    'that HTTP refuses for its %s has neither its caller named nor its body read',
+    'refused for its %s calls no principal, and its body is not read',
     async (name, value, status) => {
       const principal = vi.fn<Principal>();
       const { body, seen } = dripping('{"jsonrpc"');
@@ -76,7 +76,7 @@ describe('a listen by its header fields', () => {
     },
   );
 
-  test('is asked about once, and refused as too large once its body shows that', async () => {
+  test('calls principal once, and is refused when its body grows too large', async () => {
     const principal = vi.fn<Principal>(() => 'ann');
     const server = serving({ principal });
     const { body, seen } = dripping(...Array.from({ length: 9 }, () => ' '.repeat(8_192)), 'x');
@@ -91,10 +91,10 @@ describe('a listen by its header fields', () => {
 
 describe('a body that stalls', () => {
   test.each([
-    ['of a listen by its header fields', LISTEN_HEADERS],
-    ['of what only its body can show to be a listen', UNNAMED],
+    ['of a listen recognized by its header fields', LISTEN_HEADERS],
+    ['of a listen recognized by its body', UNNAMED],
     ['of a request in a session', SESSION],
-  ])('%s is given up at its deadline', async (_name, headers) => {
+  ])('%s is refused with 408 at its deadline', async (_name, headers) => {
     const bus = new InMemoryBus();
     const server = serving({
       bus,
@@ -111,14 +111,14 @@ describe('a body that stalls', () => {
     expect(server.stats()).toMatchObject({ open: 0, refused: { http: 1 } });
   });
 
-  test('is waited for where there is no deadline', async () => {
+  test('has no deadline with bodyMs: 0', async () => {
     const { body } = dripping('{"jsonrpc"');
     const answer = serving({ timeouts: { bodyMs: 0 } }).fetch(post(body));
     const late = new Promise((resolve) => setTimeout(resolve, 100, 'waits'));
     expect(await Promise.race([answer, late])).toBe('waits');
   });
 
-  test('costs its client the connection', { timeout: 3_000 }, async () => {
+  test('closes the connection of its client', { timeout: 3_000 }, async () => {
     const drip = await Drip.begin(await served({ timeouts: { bodyMs: 50 } }), LISTEN_HEADERS);
     expect(await drip.status()).toBe(408);
     await drip.closed();

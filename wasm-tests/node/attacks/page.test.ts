@@ -16,7 +16,7 @@ describe('a GET without Origin', () => {
     ['same-origin', 200],
     ['none', 200],
     [undefined, 200],
-  ])('that a browser calls %s is a %d', async (site, status) => {
+  ])('with Sec-Fetch-Site: %s gets %d', async (site, status) => {
     const handler = vi.fn(() => new Response());
     const server = createListenHandler(handler, { server: declaring(CAPABILITIES) });
     const response = await server.fetch(get(site === undefined ? {} : { 'sec-fetch-site': site }));
@@ -24,7 +24,7 @@ describe('a GET without Origin', () => {
     expect(server.stats().refused.origin).toBe(status === 200 ? 0 : 1);
   });
 
-  test('passes where every origin may ask', async () => {
+  test('passes with allowedOrigins: *', async () => {
     const server = createListenHandler(() => new Response(), {
       server: declaring(CAPABILITIES),
       allowedOrigins: ['*'],
@@ -33,7 +33,7 @@ describe('a GET without Origin', () => {
   });
 });
 
-describe('another path behind screen', () => {
+describe('screen in front of another path', () => {
   const screened = screen({
     allowedHosts: ['mcp.example'],
     allowedOrigins: ['https://app.example'],
@@ -46,10 +46,10 @@ describe('another path behind screen', () => {
   };
 
   test.each([
-    ['a host that is not ours', get({}, 'GET', 'https://evil.example/notes')],
-    ['a host that is not ours in the header field', get({ host: 'evil.example' })],
+    ['a foreign host', get({}, 'GET', 'https://evil.example/notes')],
+    ['a foreign Host header', get({ host: 'evil.example' })],
     [
-      'an image of another page',
+      'an image request of another page',
       get({ 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }),
     ],
     [
@@ -61,13 +61,13 @@ describe('another path behind screen', () => {
       }),
     ],
     ['HEAD by another page', get({ 'sec-fetch-site': 'cross-site' }, 'HEAD')],
-    ['a foreign page', get({ origin: 'https://evil.example' }, 'POST')],
+    ['a POST of a foreign page', get({ origin: 'https://evil.example' }, 'POST')],
   ])('refuses %s', async (_, request) => {
     expect(await asked(request)).toEqual([403, null]);
   });
 
   test.each([
-    ['who is no page', get({}), null],
+    ['a client that is no browser', get({}), null],
     ['HEAD', get({}, 'HEAD'), null],
     ['its own page', get({ origin: 'https://mcp.example' }, 'POST'), null],
     ['a listed page', get({ origin: 'https://app.example' }, 'POST'), 'https://app.example'],
@@ -84,7 +84,7 @@ describe('another path behind screen', () => {
     expect(await asked(request)).toEqual([200, origin]);
   });
 
-  test('is not made of what is no list of hosts', () => {
+  test('throws for a host with a scheme', () => {
     expect(() => screen({ allowedHosts: ['https://mcp.example'] })).toThrow(ListenError);
   });
 });

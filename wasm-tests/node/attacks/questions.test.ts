@@ -2,7 +2,7 @@ import { createListenHandler, createProxy } from 'mcp-listen';
 import { expect, test } from 'vitest';
 import { listenRequest, TOOLS } from '../serving.ts';
 
-test('a question about a caller names the address of that caller, and none that it claims', async () => {
+test('server/discover carries the address from clientIp, not the one that the caller claims', async () => {
   const seen: (string | null)[] = [];
   const handler = createProxy('http://behind.example/mcp', {
     clientIp: ({ headers }) => headers.get('x-socket-address') ?? undefined,

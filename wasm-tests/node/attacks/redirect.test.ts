@@ -1,6 +1,6 @@
 import { type ClientListenOptions, type ListenTarget, listen, watch } from 'mcp-listen/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hostile, type Turn } from '../../host/hostile.ts';
+import { hostile, type Turn } from '../../host/servers/hostile.ts';
 
 const TOOLS = { toolsListChanged: true };
 const CREDENTIALS: [kind: string, options: ClientListenOptions][] = [
@@ -9,8 +9,8 @@ const CREDENTIALS: [kind: string, options: ClientListenOptions][] = [
   ['header fields', { headers: { 'x-api-key': 'secret' } }],
 ];
 
-/** A server that sends its clients elsewhere, and what was asked there. */
-async function leading(status: number, from = 0) {
+/** A server that redirects to another one, and the requests that arrived there. */
+async function redirecting(status: number, from = 0) {
   const seen: string[] = [];
   const elsewhere = await hostile((turn) => {
     seen.push(JSON.stringify([turn.request.headers, turn.body]));
@@ -29,7 +29,7 @@ async function leading(status: number, from = 0) {
 
 describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
   test.each([301, 302, 303, 307, 308])('does not follow a %d to another origin', async (status) => {
-    const { here, seen } = await leading(status);
+    const { here, seen } = await redirecting(status);
     for (const era of ['auto', '2026-07-28', '2025'] as const) {
       await expect(listen(here.url, TOOLS, { ...credentials, era })).rejects.toMatchObject({
         code: 'redirected',
@@ -39,8 +39,8 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
     expect(here.requests()).toBe(3);
   });
 
-  test('does not follow one that comes later, and watches no longer', async () => {
-    const { here, seen } = await leading(307, 1);
+  test('does not follow a later redirect, and stops its watch', async () => {
+    const { here, seen } = await redirecting(307, 1);
     const stopped = Promise.withResolvers<void>();
     const watched = watch(here.url, TOOLS, () => {}, { ...credentials, era: '2026-07-28' });
     watched.subscribe(() => void (watched.state === 'stopped' && stopped.resolve()));
@@ -49,8 +49,8 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
     expect([seen, here.requests()]).toEqual([[], 2]);
   });
 
-  test('does not where a function makes its requests either, whatever that leaves out', async () => {
-    const { here, seen } = await leading(307);
+  test('does not follow redirects of requests that a function creates', async () => {
+    const { here, seen } = await redirecting(307);
     const targets: ListenTarget[] = [
       ({ body, ...parts }) => new Request(here.url, { ...parts, ...(body !== null && { body }) }),
       ({ body, headers, method }) =>
@@ -64,7 +64,7 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
     expect(seen).toEqual([]);
   });
 
-  test('takes what a browser gives it of a redirect for one', async () => {
+  test('treats the opaque response of a browser as a redirect', async () => {
     const opaque = Object.defineProperty(new Response(), 'status', { value: 0 });
     const { fetch } = { fetch: async () => opaque };
     await expect(
@@ -76,7 +76,7 @@ describe.each(CREDENTIALS)('a client with %s', (_, credentials) => {
 });
 
 test('a client without credentials follows a redirect', async () => {
-  const { here, seen } = await leading(307);
+  const { here, seen } = await redirecting(307);
   const subscription = await listen(here.url, TOOLS, { era: '2026-07-28' });
   await subscription.close();
   expect(seen).toHaveLength(1);

@@ -1,16 +1,16 @@
 import { createListenHandler, InMemoryBus, type ListenLimits } from 'mcp-listen';
 import { expect, test } from 'vitest';
-import { behind } from '../../host/behind.ts';
 import { initialize, post } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
-import { testSessionLimits, type Who } from '../../host/session-limits.ts';
+import { behind } from '../../host/servers/behind.ts';
+import { type Caller, testSessionLimits } from '../../host/sessions/limits.ts';
 import { CAPABILITIES, URL } from '../serving.ts';
 
 const bus = new InMemoryBus();
 
 testSessionLimits((limits, who) => (init) => serverOf(limits).fetch(requestOf(init, who)));
 
-test('what is kept of capabilities has a few words, whatever the server behind says', async () => {
+test('a session stores only known capabilities of the server behind', async () => {
   const capabilities = {
     tools: { listChanged: true },
     experimental: { much: 'x'.repeat(1_000_000) },
@@ -51,11 +51,11 @@ function serverOf(limits: ListenLimits) {
   });
 }
 
-function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Who): Request {
+function requestOf({ headers, ...init }: RequestInit, { address, claimed, user }: Caller): Request {
   const fields = new Headers(headers);
   if (user !== undefined) fields.set('x-user', user);
-  const told = address ?? claimed;
-  if (told !== undefined) fields.set('cf-connecting-ip', told);
+  const stated = address ?? claimed;
+  if (stated !== undefined) fields.set('cf-connecting-ip', stated);
   const request = new Request(URL, { ...init, headers: fields });
   return address === undefined ? request : Object.assign(request, { cf: { colo: 'FRA' } });
 }

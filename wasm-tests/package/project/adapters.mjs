@@ -1,4 +1,4 @@
-// What needs no other package beside this one, whatever it adapts to.
+// Entries that need no other package, whatever they adapt to.
 import { brokerBus } from 'mcp-listen';
 import { listen } from 'mcp-listen/hono';
 import { busPromises } from 'mcp-listen/testing';

@@ -1,4 +1,4 @@
-/** Watches a server until a change was heard; says what became of it. */
+/** Watches a server until it has read a change; returns the outcome as text. */
 export async function scenario({ watch }, origin, fetch = globalThis.fetch.bind(globalThis)) {
   let reads = 0;
   const handler = () => {

@@ -1,4 +1,4 @@
-/** Serves one stream in this process, publishes, closes; answers all that the stream carried. */
+/** Serves one stream in this process, publishes, and closes; returns all frames of the stream. */
 export async function served({ createListenHandler }, meanwhile = () => {}) {
   const server = createListenHandler(() => new Response(null, { status: 404 }), {
     server: {

@@ -3,7 +3,7 @@ import { listen, served } from './serve.mjs';
 
 export const inPage = () => served(server);
 
-/** What the service worker answers to a listen, the change that it publishes included. */
+/** The frames of a stream of the service worker, up to the change that it publishes. */
 export const fromServiceWorker = async (script) => {
   await navigator.serviceWorker.register(script, { type: 'module' });
   if (!navigator.serviceWorker.controller)

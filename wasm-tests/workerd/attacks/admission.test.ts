@@ -1,25 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer, json, type Trick } from '../../host/guarded.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { acknowledged } from '../../host/listen.ts';
-import { sdkSessions } from '../../host/sdk-sessions.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer, json, type Trick } from '../../host/servers/guarded.ts';
+import { sdkSessions } from '../../host/sessions/sdk.ts';
 
 const SECRET = { resourceSubscriptions: ['hr://salaries'] };
 const BOB = { authorization: 'Bearer bob' };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-/**
- * Answers `server/discover` and `initialize`, with which callers are admitted, and nothing else.
- */
+/** Answers `server/discover` and `initialize`, by which callers are admitted, and nothing else. */
 function admission(
   answer: (...args: Parameters<Trick>) => void,
   methods = ['server/discover', 'initialize'],
 ): Trick {
   return (incoming, outgoing, method) => {
-    const isAsked = methods.includes(method);
-    if (isAsked) answer(incoming, outgoing, method);
-    return isAsked;
+    const isAdmission = methods.includes(method);
+    if (isAdmission) answer(incoming, outgoing, method);
+    return isAdmission;
   };
 }
 
@@ -43,7 +41,7 @@ const INITIALIZED = resultText({
   serverInfo: { name: 'behind', version: '1' },
 });
 
-/** A Worker in front of a server that knows Bob. */
+/** Starts a gateway in front of a server that knows Bob, for the tests of a describe. */
 function gated(text: Record<string, string> = {}) {
   const behind = new GuardedServer({ bob: {} });
   let gate: GatewayFixture;
@@ -60,11 +58,37 @@ function gated(text: Record<string, string> = {}) {
   return { behind, gate: () => gate };
 }
 
+/** Answers of the server behind to admission, and the status of a listen. */
+const ADMISSIONS: [status: number, text: string, expected: number][] = [
+  [200, '{}', 503],
+  [200, errorText(-32601), 503],
+  [200, errorText(-32001), 503],
+  [202, '', 503],
+  [302, '', 503],
+  [400, errorText(-32601), 503],
+  [400, errorText(-32000), 503],
+  [400, errorText(-32022), 503],
+  [401, '', 401],
+  [403, '', 403],
+  [404, errorText(-32601), 503],
+  [404, 'Not found', 503],
+  [405, '', 503],
+  [408, '', 503],
+  [413, '', 503],
+  [414, '', 503],
+  [415, '', 503],
+  [418, '', 503],
+  [429, '', 503],
+  [431, '', 503],
+  [500, '', 503],
+  [503, '', 503],
+];
+
 describe('a listen', () => {
   const { behind, gate } = gated();
 
-  /** The answer to a listen, at an isolate that knows the server's capabilities. */
-  async function listened(
+  /** Sends a listen to an isolate that knows the server's capabilities. */
+  async function listenWith(
     headers: Record<string, string>,
     trick: Trick = () => false,
   ): Promise<Response> {
@@ -73,8 +97,8 @@ describe('a listen', () => {
     return (await gate().subscribe(SECRET, { headers })).response;
   }
 
-  test('cannot make the server refuse the question before it looks at credentials', async () => {
-    const response = await listened({ 'x-pad': 'a'.repeat(20_000) });
+  test('with large header fields is admitted by its credentials only', async () => {
+    const response = await listenWith({ 'x-pad': 'a'.repeat(20_000) });
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([
       401,
       'Bearer realm="behind"',
@@ -82,57 +106,34 @@ describe('a listen', () => {
   });
 
   test.each(['authorization', 'cookie'])(
-    'whose %s is longer than the server reads is refused',
+    'with a field %s longer than the server reads is refused',
     async (name) => {
-      expect((await listened({ [name]: `Bearer ${'a'.repeat(20_000)}` })).status).toBe(503);
+      expect((await listenWith({ [name]: `Bearer ${'a'.repeat(20_000)}` })).status).toBe(503);
     },
   );
 
-  test.each([
-    [200, '{}', 503],
-    [200, errorText(-32601), 503],
-    [200, errorText(-32001), 503],
-    [202, '', 503],
-    [302, '', 503],
-    [400, errorText(-32601), 503],
-    [400, errorText(-32000), 503],
-    [400, errorText(-32022), 503],
-    [401, '', 401],
-    [403, '', 403],
-    [404, errorText(-32601), 503],
-    [404, 'Not found', 503],
-    [405, '', 503],
-    [408, '', 503],
-    [413, '', 503],
-    [414, '', 503],
-    [415, '', 503],
-    [418, '', 503],
-    [429, '', 503],
-    [431, '', 503],
-    [500, '', 503],
-    [503, '', 503],
-  ])(
-    'of a caller to whom the server answers %i %s is answered %i',
+  test.each(ADMISSIONS)(
+    'of a caller to whom the server answers %i %s gets %i',
     async (status, text, expected) => {
       const trick = admission((_incoming, outgoing) => json(outgoing, status, text));
       const headers = { authorization: `Bearer bob-${status}-${text.length}` };
-      expect((await listened(headers, trick)).status).toBe(expected);
+      expect((await listenWith(headers, trick)).status).toBe(expected);
     },
   );
 
-  test('that the server has no time for is answered with its Retry-After', async () => {
+  test('gets the Retry-After of an overloaded server', async () => {
     const trick = admission((_incoming, outgoing) =>
       json(outgoing, 429, '', { 'retry-after': '77' }),
     );
-    const { headers, status } = await listened({ authorization: 'Bearer hurried' }, trick);
+    const { headers, status } = await listenWith({ authorization: 'Bearer hurried' }, trick);
     expect([status, headers.get('retry-after')]).toEqual([503, '77']);
   });
 
-  test('is refused while the answer of the server does not end', async () => {
+  test('is refused if the answer of the server does not end', async () => {
     const trick = admission((_incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');
     });
-    expect((await listened({ authorization: 'Bearer endless' }, trick)).status).toBe(503);
+    expect((await listenWith({ authorization: 'Bearer endless' }, trick)).status).toBe(503);
   }, 25_000);
 
   test.each([
@@ -141,16 +142,16 @@ describe('a listen', () => {
     ['2025-11-25, 2026-07-28'],
     ['2026-07-28, 2025-11-25'],
     ['2026-07-29'],
-  ])('with the version %s does not get past it', async (version) => {
+  ])('with the version %s is not admitted', async (version) => {
     const stream = await gate().subscribe(SECRET, { headers: { 'mcp-protocol-version': version } });
     expect([400, 401]).toContain(stream.response.status);
   });
 });
 
-describe('in a session', () => {
+describe('a session', () => {
   const { gate } = gated();
 
-  test('everything that the gateway answers by itself needs credentials', async () => {
+  test('needs credentials for every request that the gateway answers itself', async () => {
     const session = await LegacySession.begin(gate().via(), BOB);
     const requests = [
       'ping',
@@ -174,16 +175,16 @@ describe('in a session', () => {
   });
 });
 
-describe('a server of 2025 that routes before it authenticates', () => {
+describe('a server of 2025 that does not know server/discover', () => {
   const unknown = admission(
     (_incoming, outgoing) => json(outgoing, 400, errorText(-32601)),
     ['server/discover'],
   );
 
-  describe('is asked to initialize', () => {
+  describe('by default', () => {
     const { behind, gate } = gated();
 
-    test('and what it answers to that counts', async () => {
+    test('admits callers by its answer to initialize', async () => {
       behind.trick = unknown;
       const session = await LegacySession.begin(gate().via(), BOB);
       expect((await session.post(PING)).status).toBe(401);
@@ -191,10 +192,10 @@ describe('a server of 2025 that routes before it authenticates', () => {
     });
   });
 
-  describe('admits everybody where the operator says that its errors do', () => {
+  describe("with UNKNOWN_METHOD: 'admitted'", () => {
     const { behind, gate } = gated({ UNKNOWN_METHOD: 'admitted' });
 
-    test('and nobody is let into the session of another', async () => {
+    test('admits all callers, but not to the sessions of others', async () => {
       behind.trick = unknown;
       const session = await LegacySession.begin(gate().via(), BOB);
       expect((await session.post(PING)).status).toBe(404);
@@ -204,7 +205,7 @@ describe('a server of 2025 that routes before it authenticates', () => {
   });
 });
 
-test('a server of the 2025 SDK with sessions keeps none of those that it was asked in', async () => {
+test('admission leaves no session at a server of the 2025 SDK', async () => {
   const behind = await sdkSessions();
   const gate = await GatewayFixture.start(behind.url, { UPSTREAM_WATCH: 'off' });
   const session = await gate.session();
@@ -214,7 +215,7 @@ test('a server of the 2025 SDK with sessions keeps none of those that it was ask
   await behind.stop();
 });
 
-describe('one caller who writes its token in many ways', () => {
+describe('a caller who writes its token in several ways', () => {
   const { behind, gate } = gated();
   /** The same token each time. */
   const spelled = (count: number) => ({
@@ -225,7 +226,7 @@ describe('one caller who writes its token in many ways', () => {
     behind.rights['bEARER   bob'] = {};
   });
 
-  test('has the streams of one name', async () => {
+  test('has as many streams as one caller', async () => {
     const statuses = [];
     for (let count = 0; count < 24; count += 1) {
       const stream = await gate().subscribe(
@@ -240,7 +241,7 @@ describe('one caller who writes its token in many ways', () => {
     ]);
   });
 
-  test('has the sessions of one name', async () => {
+  test('has as many sessions as one caller', async () => {
     const sessions: LegacySession[] = [];
     for (let count = 0; count < 20; count += 1)
       sessions.push(await LegacySession.begin(gate().via(), spelled(count)));
@@ -255,17 +256,17 @@ describe('one caller who writes its token in many ways', () => {
 });
 
 describe('a cookie', () => {
-  /** Serves who has a cookie of a user. */
+  /** Serves requests with a user in their cookie. */
   const byCookie: Trick = ({ headers }, outgoing, method) => {
     const isKnown = headers.cookie?.startsWith('user=') === true;
     if (isKnown) json(outgoing, 200, method === 'initialize' ? INITIALIZED : DISCOVERED);
     return isKnown;
   };
 
-  describe('by itself', () => {
+  describe('by default', () => {
     const { behind, gate } = gated();
 
-    test('names no caller, but is part of what the server is asked with', async () => {
+    test('names no caller, but is sent to the server for admission', async () => {
       behind.trick = byCookie;
       const session = await LegacySession.begin(gate().via(), { cookie: 'user=ann' });
       expect((await session.post(PING, { cookie: 'user=ben' })).status).toBe(200);
@@ -273,7 +274,7 @@ describe('a cookie', () => {
     });
   });
 
-  describe('that the operator calls a credential', () => {
+  describe('in CREDENTIAL_HEADERS', () => {
     const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'Cookie' });
 
     test('names its caller', async () => {
@@ -285,7 +286,7 @@ describe('a cookie', () => {
   });
 });
 
-describe('a server that serves everybody', () => {
+describe('a server that admits all callers', () => {
   const { behind, gate } = gated();
   const open: Trick = admission((_incoming, outgoing, method) =>
     json(outgoing, 200, method === 'initialize' ? INITIALIZED : DISCOVERED),
@@ -293,7 +294,7 @@ describe('a server that serves everybody', () => {
   const unnamed = () =>
     behind.requests.filter(({ headers }) => headers.authorization === undefined).length;
 
-  test('names no caller by a token that it does not need, and is asked about that once', async () => {
+  test('names no caller by a token that it does not need, and gets that question once', async () => {
     behind.trick = open;
     const session = await LegacySession.begin(gate().via(), { authorization: 'Bearer made-up-0' });
     for (let count = 1; count < 6; count += 1) {
@@ -303,7 +304,7 @@ describe('a server that serves everybody', () => {
     expect(unnamed()).toBe(1);
   });
 
-  test('still refuses a token that it refuses', async () => {
+  test('may refuse a token', async () => {
     behind.trick = (incoming, outgoing, method) =>
       incoming.headers.authorization !== 'Bearer bad' && open(incoming, outgoing, method);
     const headers = { authorization: 'Bearer bad' };
@@ -316,7 +317,7 @@ describe('a server that serves everybody', () => {
 describe('a server that does not answer without credentials', () => {
   const { behind, gate } = gated();
 
-  test('is taken for one that needs them, and serves the callers that have some', async () => {
+  test('counts as one that requires them, and serves callers with credentials', async () => {
     behind.trick = ({ headers }) => headers.authorization === undefined;
     behind.rights['ben'] = {};
     const session = await LegacySession.begin(gate().via(), BOB);
@@ -327,10 +328,10 @@ describe('a server that does not answer without credentials', () => {
 
 describe('a slow server of 2025', () => {
   const { behind, gate } = gated();
-  const asked = (method: string) => methods.filter((each) => each === method).length;
+  const countOf = (method: string) => methods.filter((each) => each === method).length;
   const methods: string[] = [];
 
-  /** Takes its time for each answer, and does not answer DELETE. */
+  /** Answers each request late, and DELETE never. */
   const slow: Trick = (incoming, outgoing, method) => {
     methods.push(method);
     if (incoming.method === 'DELETE') return true;
@@ -343,14 +344,14 @@ describe('a slow server of 2025', () => {
     return true;
   };
 
-  test('serves sessions, and is asked once whether it knows server/discover', async () => {
+  test('serves sessions, and gets server/discover once', async () => {
     behind.trick = slow;
     const session = await LegacySession.begin(gate().via(), BOB);
     expect((await session.post(PING, BOB)).status).toBe(200);
     const other = await LegacySession.initialize(gate().via(), { authorization: 'Bearer other' });
-    const discovers = asked('server/discover');
+    const discovers = countOf('server/discover');
     expect((await other.post(PING, { authorization: 'Bearer other' })).status).toBe(200);
-    expect(asked('server/discover')).toBe(discovers);
+    expect(countOf('server/discover')).toBe(discovers);
   }, 30_000);
 });
 
@@ -358,7 +359,7 @@ describe('callers with API keys', () => {
   const { behind, gate } = gated({ CREDENTIAL_HEADERS: 'X-API-Key, X-Tenant' });
   const filter = { toolsListChanged: true, resourceSubscriptions: ['note://a'] };
 
-  test('are told apart: what the server offers one is not offered to another', async () => {
+  test('get the capabilities that the server has for each of them', async () => {
     const answer = admission(({ headers }, outgoing) => {
       const capabilities =
         headers['x-api-key'] === 'ann' ? { tools: {}, resources: {} } : { tools: {} };
@@ -370,16 +371,16 @@ describe('callers with API keys', () => {
       };
       json(outgoing, 200, resultText(result));
     });
-    // Without a key nobody is served.
-    behind.trick = (...asked) => asked[0].headers['x-api-key'] !== undefined && answer(...asked);
+    // The server refuses requests without a key.
+    behind.trick = (...turn) => turn[0].headers['x-api-key'] !== undefined && answer(...turn);
     const ann = await gate().subscribe(filter, { headers: { 'x-api-key': 'ann' } });
     expect(await ann.message()).toBe(acknowledged('1', filter));
     const ben = await gate().subscribe(filter, { headers: { 'x-api-key': 'ben' } });
     expect(await ben.message()).toBe(acknowledged('1', { toolsListChanged: true }));
   });
 
-  test('have streams of their own to use up', async () => {
-    const opened = async (key: string) => {
+  test('have separate limits of streams', async () => {
+    const statusOf = async (key: string) => {
       const stream = await gate().subscribe(
         { toolsListChanged: true },
         { headers: { 'x-api-key': key } },
@@ -388,8 +389,8 @@ describe('callers with API keys', () => {
     };
     behind.rights['cat'] = {};
     const statuses = [];
-    for (let count = 0; count < 17; count += 1) statuses.push(await opened('bob'));
+    for (let count = 0; count < 17; count += 1) statuses.push(await statusOf('bob'));
     expect(statuses).toEqual([...Array.from({ length: 16 }, () => 200), 429]);
-    expect(await opened('cat')).toBe(200);
+    expect(await statusOf('cat')).toBe(200);
   });
 });

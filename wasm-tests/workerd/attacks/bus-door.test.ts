@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { bundled } from '../../host/bundle.ts';
+import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { acknowledged, listChanged, listen } from '../../host/listen.ts';
-import { opened, upgradeStatus } from '../../host/upgrade.ts';
+import { callsOf, startRouted } from '../../host/servers/routed.ts';
+import { openWebSocket, upgradeStatus } from '../../host/wire/upgrade.ts';
 
 const ROOT = 'mcp-listen';
 const SHARD = 'mcp-listen/shard-1';
 const TOOLS = { kind: 'tools_list_changed' };
-/** What an edge without a key looks like, and one with a wrong one. */
+/** The header fields of edges without a key, and with a wrong key. */
 const BARE = { 'mcp-listen-bus': '3' };
 const WRONG = { ...BARE, 'mcp-listen-key': 'f'.repeat(64) };
 const CROWDED = { ...BARE, 'mcp-listen-continent': 'EU', 'mcp-listen-full': 'mcp-listen/shard-1' };
@@ -21,15 +21,7 @@ let disk: string;
 
 beforeAll(async () => {
   disk = await mkdtemp(join(tmpdir(), 'mcp-listen-disk-'));
-  workerd = await startWorkerd({
-    bundle: await bundled('wasm-tests/workerd/attacks/routed'),
-    durableObjects: [
-      { binding: 'MCP_BUS', className: 'RoutedBus' },
-      { binding: 'IDLE', className: 'Idle' },
-    ],
-    compatibilityFlags: ['nodejs_compat'],
-    stateDir: disk,
-  });
+  workerd = await startRouted(disk);
 });
 
 afterAll(async () => {
@@ -45,29 +37,29 @@ describe.each([
   test.each([
     ['root', ROOT],
     ['shard', SHARD],
-  ])('no socket to the %s opens', async (_kind, object) => {
+  ])('no WebSocket to the %s opens', async (_kind, object) => {
     const url = at(0, route, object);
-    // The object is awake, and knows its key.
+    // Wakes the object, which then has its key.
     await key(object);
     for (const headers of [{}, BARE, WRONG, CROWDED, { ...BARE, 'mcp-listen-key': '' }]) {
       expect(await upgradeStatus(url, headers)).toBe(403);
     }
   });
 
-  test('no listener to everything is attached', async () => {
-    const frames = await overheard(at(0, route, ROOT), BARE);
+  test('no listener to all events attaches', async () => {
+    const frames = await eavesdrop(at(0, route, ROOT), BARE);
     await publish(0, TOOLS);
     expect(await frames()).toEqual([]);
   });
 
-  test('a plain request is refused as an upgrade is', async () => {
+  test('a plain request is refused like an upgrade', async () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const answer = await fetch(at(0, route, ROOT), { method, headers: WRONG });
       expect([answer.status, await answer.text()]).toEqual([403, '']);
     }
   });
 
-  test('a probe to a new name writes nothing to disk', async () => {
+  test('a request to a new name writes nothing to disk', async () => {
     const before = await databases('RoutedBus');
     for (const object of ['probe', 'probe/shard-1']) {
       const url = at(0, route, `${route.replace('/', '-')}-${object}`);
@@ -78,7 +70,7 @@ describe.each([
     const made = (await databases('RoutedBus')).filter(
       ({ file }) => !before.some((known) => known.file === file),
     );
-    // workerd opens an empty database for every object that is asked anything (2026-11).
+    // workerd opens an empty database for every object that gets a request (2026-11).
     await fetch(at(0, 'idle', 'any'));
     const [idle] = await databases('Idle');
     expect(idle).toMatchObject({ tables: [], log: 0 });
@@ -86,34 +78,34 @@ describe.each([
   });
 });
 
-test('an edge that has the key attaches with one call, and after a reset of the object asks for the key again', async () => {
-  await attached(1);
+test('an edge attaches with one call, and gets the key again after a reset of the object', async () => {
+  await attach(1);
   await calls(1);
-  await attached(1);
+  await attach(1);
   expect(await calls(1)).toEqual({ fetch: 1 });
   await fetch(at(0, 'reset', ROOT));
-  await attached(1);
+  await attach(1);
   expect(await calls(1)).toEqual({ fetch: 2, connectionKey: 1 });
 });
 
-test('an object that hibernates knows its key without its storage', async () => {
+test('an object that has hibernated has its key without a read of its storage', async () => {
   const stream = await listen(`${workerd.edges[0]}/mcp`, { toolsListChanged: true });
   await stream.message();
-  await attached(1);
+  await attach(1);
   await calls(1);
-  // Objects hibernate after ten seconds without anything to do.
+  // Objects hibernate after ten idle seconds.
   await setTimeout(11_000);
   for (const headers of [BARE, WRONG])
     expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(403);
-  await attached(1);
-  // An object that did not know its key would refuse the edge, which would then ask for the key.
+  await attach(1);
+  // An object without its key would refuse the edge, which would then call connectionKey.
   const { connectionKey, fetch: fetches } = await calls(1);
   expect([connectionKey, fetches]).toEqual([undefined, expect.any(Number)]);
   expect(await stream.message()).toBe(listChanged('1', 'tools'));
   stream.drop();
 });
 
-test('the key of an object opens that object alone', async () => {
+test('the key of an object opens no other object', async () => {
   const headers = { ...BARE, 'mcp-listen-key': await key(ROOT) };
   expect(await upgradeStatus(at(0, 'raw', 'mcp-listen-other'), headers)).toBe(403);
   expect(await upgradeStatus(at(0, 'raw', ROOT), headers)).toBe(101);
@@ -122,7 +114,7 @@ test('the key of an object opens that object alone', async () => {
 });
 
 function at(edge: number, route: string, object: string): string {
-  // The router of the Agents SDK takes one segment for the name, and does not decode it.
+  // The router of the Agents SDK uses one segment as the name, without decoding it.
   return `${workerd.edges[edge]}/${route}/${object}`;
 }
 
@@ -130,13 +122,13 @@ async function key(object: string): Promise<string> {
   return (await fetch(at(0, 'key', object))).text();
 }
 
-/** What a listener to everything was sent until everything that is on its way has come. */
-async function overheard(
+/** Attaches a listener to all events; returns a function that reads the frames it was sent. */
+async function eavesdrop(
   url: string,
   headers: Record<string, string>,
 ): Promise<() => Promise<unknown[]>> {
   const frames: unknown[] = [];
-  const socket = await opened(url, headers).catch(() => undefined);
+  const socket = await openWebSocket(url, headers).catch(() => undefined);
   socket?.addEventListener('message', ({ data }) => frames.push(JSON.parse(data as string)));
   socket?.send('{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}');
   return async () => {
@@ -150,8 +142,8 @@ async function publish(edge: number, event: unknown): Promise<void> {
   await fetch(at(edge, 'publish', ''), { method: 'POST', body: JSON.stringify(event) });
 }
 
-/** Opens a stream, tells it of a change, and drops it. */
-async function attached(edge: number): Promise<void> {
+/** Opens a stream, checks that it receives a change, and drops it. */
+async function attach(edge: number): Promise<void> {
   const stream = await listen(`${workerd.edges[edge]}/mcp`, { toolsListChanged: true });
   expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
   await publish(edge === 0 ? 1 : 0, TOOLS);
@@ -159,18 +151,11 @@ async function attached(edge: number): Promise<void> {
   stream.drop();
 }
 
-/** How often each method of the object was called by an isolate since this was asked. */
-async function calls(edge: number): Promise<Record<string, number>> {
-  return (await (await fetch(`${workerd.edges[edge]}/calls?clear`)).json()) as Record<
-    string,
-    number
-  >;
+function calls(edge: number): Promise<Record<string, number>> {
+  return callsOf(workerd.edges[edge]);
 }
 
-/**
- * The databases of the objects of a class: their tables, and the bytes of what was written to them
- * since.
- */
+/** The tables, and the bytes of the write-ahead log, of each database of a class. */
 async function databases(
   className: string,
 ): Promise<{ file: string; tables: unknown[]; log: number }[]> {

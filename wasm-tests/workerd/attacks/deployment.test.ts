@@ -1,10 +1,10 @@
-import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { call, callTool } from '../../host/call.ts';
-import { EVERYTHING_ON, shipped } from '../../host/shipped.ts';
+import { EVERYTHING_ON, startDeployed, startError } from '../../host/servers/deployed.ts';
 import { SECRET } from '../../host/signing.ts';
+import { type RequestParts, statusAt } from '../../host/wire/status.ts';
 
 const WRITE_TOOLS = [
   ['edit_note', { name: 'todo', text: 'overwritten' }],
@@ -62,12 +62,12 @@ describe('a deployment without variables', () => {
   });
 });
 
-test('a gateway serves no console, unless it is switched on', async () => {
+test('a gateway serves the console only with CONSOLE', async () => {
   const variables = { UPSTREAM: 'http://127.0.0.1:1/mcp', UPSTREAM_WATCH: 'off' };
-  const [closed = ''] = (await shipped(variables)).edges;
+  const [closed = ''] = (await startDeployed(variables)).edges;
   for (const path of ['/', '/console.js', '/stats', '/publish'])
     expect((await fetch(closed + path)).status).toBe(404);
-  const [open = ''] = (await shipped({ ...variables, CONSOLE: 'on' })).edges;
+  const [open = ''] = (await startDeployed({ ...variables, CONSOLE: 'on' })).edges;
   expect((await fetch(open)).status).toBe(200);
 });
 
@@ -76,11 +76,11 @@ test.each([
   [{ CONSOLE: 'On' }, 'CONSOLE'],
   [{ STATS_OPEN: 'true' }, 'STATS_OPEN'],
   [{ PUBLISH_TOKEN: 'fifteen-bytes-x' }, 'PUBLISH_TOKEN'],
-])('refuses to start with %o, and says why', async (variables, name) => {
-  expect(await reasonOf(variables)).toContain(name);
+])('the Worker does not start with %o, and names the variable', async (variables, name) => {
+  expect(await startError(variables)).toContain(name);
 });
 
-describe('where only the names of this machine are allowed', () => {
+describe('with ALLOWED_HOSTS', () => {
   let workerd: Workerd;
   beforeAll(async () => {
     const text = {
@@ -102,14 +102,14 @@ describe('where only the names of this machine are allowed', () => {
     '/.well-known/x',
     '/other',
   ];
-  test.each(paths)('a rebound name is refused at %s', async (path) => {
+  test.each(paths)('another host is refused at %s', async (path) => {
     for (const method of ['GET', 'POST']) {
       const headers = { ...BEARER, host: 'evil.example' };
       expect(await statusOf(workerd, { path, method, headers })).toBe(403);
     }
   });
 
-  test('its own page is served, also from a link elsewhere', async () => {
+  test('the page is served, also from a link of another site', async () => {
     const { host } = new URL(workerd.edges[0] ?? '');
     const visit = {
       'sec-fetch-site': 'cross-site',
@@ -126,7 +126,7 @@ describe('where only the names of this machine are allowed', () => {
   });
 
   test.each(['https://evil.example', 'null'])(
-    'a page of %s is refused, even with the token',
+    'a page of the origin %s is refused, even with the token',
     async (origin) => {
       const { host } = new URL(workerd.edges[0] ?? '');
       for (const [method, path] of [
@@ -161,14 +161,14 @@ describe('the page of the console', () => {
     expect((await fetch(origin + path)).headers.get('cache-control')).toBe('no-cache');
   });
 
-  test('connects to HTTPS, and to this machine', async () => {
+  test('may connect to HTTPS, and to this machine', async () => {
     const policy = (await fetch(origin)).headers.get('content-security-policy') ?? '';
     expect(policy).toContain("connect-src 'self' https: http://localhost:* http://127.0.0.1:*;");
   });
 });
 
-test('what npm start switches on works', async () => {
-  const [origin = ''] = (await shipped(EVERYTHING_ON)).edges;
+test('the variables of npm start enable everything', async () => {
+  const [origin = ''] = (await startDeployed(EVERYTHING_ON)).edges;
   expect(
     await callTool(`${origin}/mcp`, 'edit_note', { name: 'todo', text: 'x' }),
   ).not.toHaveProperty('isError');
@@ -178,31 +178,11 @@ test('what npm start switches on works', async () => {
   ).toBe(200);
 });
 
-/** What it says when it does not start. */
-async function reasonOf(variables: Record<string, string>): Promise<string> {
-  return startWorkerd({ bundle: workerBundle, edges: 1, text: variables }).then(
-    async (workerd) => {
-      await workerd.stop();
-      return '';
-    },
-    (error: Error) => error.message,
-  );
-}
-
-interface Asked {
-  path: string;
-  method: string;
-  headers: Record<string, string>;
-}
-
-/** Asks with a Host of the test's choice, which `fetch` would not send. */
-function statusOf(workerd: Workerd, { headers, method, path }: Asked): Promise<number | undefined> {
-  const { hostname, port } = new URL(workerd.edges[0] ?? '');
-  return new Promise((resolve, reject) => {
-    const asked = request({ hostname, port, path, method, headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    });
-    asked.once('error', reject).end(method === 'POST' ? EVENT : undefined);
-  });
+/** Sends a request, with the event as the body of a POST; resolves with its status. */
+function statusOf(
+  { edges }: Workerd,
+  { path, ...parts }: RequestParts & { path: string },
+): Promise<number | undefined> {
+  const body = parts.method === 'POST' ? { body: EVENT } : {};
+  return statusAt(new URL(path, edges[0]), { ...parts, ...body });
 }

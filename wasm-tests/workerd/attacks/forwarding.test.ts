@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call } from '../../host/call.ts';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer } from '../../host/guarded.ts';
 import { initialize, post } from '../../host/legacy.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer } from '../../host/servers/guarded.ts';
 
 const behind = new GuardedServer({ ann: {} });
 const ANN = { authorization: 'Bearer ann' };
@@ -22,7 +22,7 @@ afterAll(async () => {
   behind.stop();
 });
 
-/** What of a client's claims about itself arrives: the names of the header fields. */
+/** Header fields in which a client describes its own address or request. */
 const CLAIMS = [
   ...[
     'forwarded',
@@ -75,7 +75,7 @@ const CLAIMS = [
 ];
 
 describe('a request', () => {
-  test('takes along nothing that its client says about how it came', async () => {
+  test('is forwarded without the header fields that describe its own address', async () => {
     const claims = Object.fromEntries(CLAIMS.map((name) => [name, '6.6.6.6']));
     const own = {
       'x-own': '1',
@@ -104,16 +104,16 @@ describe('a request', () => {
     ['?x=1;tenant=b&key', '?tenant=a&key='],
     ['?[tenant]=b&[tenant=c&tenant]=d&[[tenant]]=e', '?tenant=a&key='],
     ['?tenants=1', '?tenant=a&key=&tenants=1'],
-  ])('whose query is %s has %s behind', async (query, expected) => {
+  ])('with the query %s is forwarded with %s', async (query, expected) => {
     await fetch(gate.mcp() + query, { method: 'POST', body: '{"id":1}', headers: ANN });
     expect(behind.requests.map(({ url }) => url)).toEqual([`/mcp${expected}`]);
   });
 });
 
-describe('what says who authorizes clients', () => {
+describe('the metadata of the protected resource', () => {
   const path = '/.well-known/oauth-protected-resource/mcp';
 
-  test('is read with GET and HEAD, and nothing is sent there', async () => {
+  test('is read with GET and HEAD only', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const body = method === 'DELETE' ? null : '{}';
       const response = await fetch(gate.origin() + path, {
@@ -136,7 +136,7 @@ describe('what says who authorizes clients', () => {
     ]);
   });
 
-  test('is told to no page that the endpoint refuses', async () => {
+  test('is refused to pages that the endpoint refuses', async () => {
     const response = await fetch(gate.origin() + path, {
       headers: { origin: 'https://evil.example', cookie: 'a=b' },
     });
@@ -145,7 +145,7 @@ describe('what says who authorizes clients', () => {
   });
 });
 
-describe('an answer of the server behind that is read whole', () => {
+describe('an answer of the server behind that the gateway reads whole', () => {
   const chunk = 'a'.repeat(1 << 20);
 
   test.each([['server/discover'], ['initialize']])(
@@ -172,7 +172,7 @@ describe('an answer of the server behind that is read whole', () => {
   );
 
   test.each([['server/discover'], ['initialize']])(
-    'to %s is a 504 where it does not end',
+    'to %s is a 504 if it does not end',
     async (method) => {
       behind.trick = (_incoming, outgoing) => {
         outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"jsonrpc"');

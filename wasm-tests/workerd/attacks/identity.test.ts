@@ -1,32 +1,28 @@
 import type { ListenStats } from 'mcp-listen';
 import { describe, expect, test, vi } from 'vitest';
-import { useFixture } from '../../host/fixture.ts';
+import { useFixture } from '../../host/fixture/fixture.ts';
 import { LegacySession } from '../../host/legacy.ts';
-import { acknowledged, listChanged, type WireStream } from '../../host/listen.ts';
+import { listChanged, type WireStream } from '../../host/listen.ts';
 
 const TOOLS = { toolsListChanged: true };
 const PROMPTS = { promptsListChanged: true };
 const CUE = listChanged('1', 'tools');
-/** An answer is old at once; nothing but principal is asked. */
+/** Answers of `principal` expire at once, and there is no `authorize`. */
 const OPTIONS = {
   names: true,
   authorizationTtlMs: 1,
   timeouts: { attachMs: 2_000, authorizeMs: 300 },
 };
 
-describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
+describe.each(['auto', 'each'])('with sockets: %s', (SOCKETS) => {
   const fixture = useFixture({ SOCKETS });
   const stats = () => fixture().ask<ListenStats>(0, OPTIONS, 'stats');
 
-  async function opened(caller: string, filter: object = TOOLS): Promise<WireStream> {
-    const stream = await fixture().subscribeWith(0, OPTIONS, filter, {
-      headers: { 'x-user': caller },
-    });
-    expect(await stream.message()).toBe(acknowledged('1', filter));
-    return stream;
+  function open(caller: string, filter: object = TOOLS): Promise<WireStream> {
+    return fixture().open(0, filter, { options: OPTIONS, headers: { 'x-user': caller } });
   }
 
-  /** Says in both isolates what principal answers for a caller from now on. */
+  /** Sets in both isolates what `principal` answers for a caller from now on. */
   async function name(caller: string, answer: unknown): Promise<void> {
     for (const edge of [0, 1])
       await fixture().post(edge, `/names?caller=${caller}`, JSON.stringify(answer));
@@ -36,10 +32,10 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
     ['is denied', { denied: 401 }],
     ['is someone else', 'mallory'],
     ['is no one', null],
-  ])('who then %s receives nothing more, and others do', async (_, answer) => {
+  ])('a caller who %s at the renewal receives nothing more, and others do', async (_, answer) => {
     const former = (await stats()).ended.denied;
-    const others = await opened('dan');
-    const stream = await opened('eve');
+    const others = await open('dan');
+    const stream = await open('eve');
     await name('eve', answer);
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await others.message()).toBe(CUE);
@@ -48,14 +44,14 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
     await name('eve', 'eve');
   });
 
-  test('who has further groups receives what is for them', async () => {
+  test('a caller with a new group receives its events', async () => {
     await name('fay', { name: 'fay', groups: ['acme'] });
-    const stream = await opened('fay');
+    const stream = await open('fay');
     await name('fay', { name: 'fay', groups: ['acme', 'bolt'] });
     await fixture().publish(1, { kind: 'tools_list_changed' });
     expect(await stream.message()).toBe(CUE);
     const event = { kind: 'for_group', group: 'bolt', event: { kind: 'tools_list_changed' } };
-    // The bus replays what is published while the stream attaches again.
+    // The bus replays events that are published while the stream attaches again.
     await fixture().publish(1, event);
     expect(await stream.message()).toBe(CUE);
     await name('fay', { name: 'fay', groups: ['acme'] });
@@ -63,11 +59,11 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
     expect(await stream.message()).toBeUndefined();
   });
 
-  test('a stream whose caller has further groups goes on beside others, and misses nothing', async () => {
+  test('a stream whose caller gets new groups misses nothing', async () => {
     const groups = ['acme'];
     await name('ida', { name: 'ida', groups });
-    const stream = await opened('ida');
-    const others = await opened('dan', PROMPTS);
+    const stream = await open('ida');
+    const others = await open('dan', PROMPTS);
     for (const group of ['bolt', 'both', 'core']) {
       await fixture().publish(1, { kind: 'prompts_list_changed' });
       expect(await others.message()).toBe(listChanged('1', 'prompts'));
@@ -92,7 +88,7 @@ describe.each(['auto', 'each'])('where streams have a socket %s', (SOCKETS) => {
 describe('the stream of a session', () => {
   const fixture = useFixture();
 
-  test('ends where its caller is denied', async () => {
+  test('ends when its caller is denied', async () => {
     const send = (init: RequestInit) => {
       const headers = { ...Object.fromEntries(new Headers(init.headers)), 'x-user': 'gus' };
       return fixture().sendWith(0, OPTIONS, { ...init, headers });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
 import { heapOf } from '../../faults/heap.ts';
-import { Fixture, useFixture } from '../../host/fixture.ts';
+import { Fixture, useFixture } from '../../host/fixture/fixture.ts';
+import { startFixture } from '../../host/fixture/start.ts';
 import {
   acknowledged,
   LISTEN_HEADERS,
@@ -9,7 +10,6 @@ import {
   updated,
   type WireStream,
 } from '../../host/listen.ts';
-import { startFixture } from '../../host/start-fixture.ts';
 
 describe.each([
   ['each', 1_000],
@@ -29,35 +29,35 @@ describe.each([
   });
   afterAll(() => workerd?.stop());
 
-  test('streams of 62 KB each are refused beyond its budget, and a small stream opens', async () => {
+  test('cannot exceed its budget with streams of 62 KB, and a small stream still opens', async () => {
     const small = await fixture.subscribe(1, NOTE);
     expect(await small.message()).toBe(acknowledged('1', NOTE));
     const opened: Response[] = [];
     const refused = new Map<number, string | null>();
     for (let first = 0; first < count; first += TOGETHER) {
       const numbers = Array.from({ length: TOGETHER }, (_, place) => first + place);
-      const responses = await Promise.all(numbers.map((number) => greedy(workerd, number)));
+      const responses = await Promise.all(numbers.map((number) => openLarge(workerd, number)));
       for (const response of responses) {
         if (response.status === 200) opened.push(response);
         else refused.set(response.status, response.headers.get('retry-after'));
         if (response.status !== 200) await response.body?.cancel();
       }
     }
-    // The 24 MB beyond what each stream is sure of, and no byte more.
+    // The budget is 24 MB beyond the reserved part of each stream.
     expect(opened.length).toBeGreaterThan(350);
     expect(opened.length).toBeLessThan(500);
     expect([...refused]).toEqual([[503, '2']]);
     const { core } = await fixture.bus<{ core: number }>('measures');
     const heap = await heapOf(workerd.inspector, () => fixture.bus('stats'), 'bus');
     expect(core + heap).toBeLessThan(60e6);
-    // Those that are open hear on, and one more that names little opens, and hears.
+    // Open streams receive further events, and so does one more with a small filter.
     const later = await fixture.subscribe(0, NOTE, { id: '2' });
     expect(await later.message()).toBe(acknowledged('2', NOTE));
     await fixture.publish(0, { kind: 'resource_updated', uri: 'note://a' });
     expect(await small.message()).toBe(updated('1', 'note://a'));
     expect(await later.message()).toBe(updated('2', 'note://a'));
     expect((await fixture.stats(1)).outages).toBe(0);
-    // What has gone leaves its room.
+    // Closed streams free their room.
     for (const response of opened) await response.body?.cancel();
     await expect
       .poll(async () => (await opens(workerd)) && 'opens', { timeout: 20_000 })
@@ -65,10 +65,10 @@ describe.each([
   }, 120_000);
 });
 
-describe('a line of many names', () => {
+describe('a shared connection with many names', () => {
   const fixture = useFixture({ SOCKETS: 'auto' });
 
-  test('one more stream writes one row, however many names the line has', async () => {
+  test('writes one row for one more stream', async () => {
     const streams: WireStream[] = [];
     const rows: number[] = [];
     const written = async (): Promise<number> =>
@@ -83,17 +83,14 @@ describe('a line of many names', () => {
     }
     for (const name of ['a', 'b', 'c']) {
       const before = await written();
-      const filter = { resourceSubscriptions: [`note://${name}`] };
-      const stream = await fixture().subscribe(0, filter);
-      expect(await stream.message()).toBe(acknowledged('1', filter));
-      streams.push(stream);
+      streams.push(await fixture().open(0, { resourceSubscriptions: [`note://${name}`] }));
       rows.push((await written()) - before);
     }
     expect(rows).toEqual([1, 1, 1]);
     expect(await fixture().bus('interests')).toBe(1);
-    // What was written at once, in between, and last is there after a hibernation.
+    // All names survive hibernation: the first, those in between and the last.
     const wakes = await fixture().bus<number>('wakes');
-    await fixture().hibernated();
+    await fixture().hibernate();
     for (const number of [0, 7, 15]) {
       const uri = `note://${number}/9/${'x'.repeat(100)}`;
       await fixture().publish(1, { kind: 'resource_updated', uri });
@@ -115,7 +112,7 @@ describe('an attacker who fills the isolate from one address', () => {
     ['an address', '203.0.113.7', '203.0.113.7', '203.0.113.8'],
     ['a network of 64 bits', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:3::1'],
   ])(
-    '%s holds 256 streams and not one more, and others open theirs',
+    'may hold 256 streams from %s, and other addresses may open theirs',
     async (_what, address, same, other) => {
       const statuses: number[] = [];
       for (let count = 0; count < 256; count += 1) {
@@ -129,7 +126,7 @@ describe('an attacker who fills the isolate from one address', () => {
     },
   );
 
-  test('an address that the client writes itself counts for nothing', async () => {
+  test('cannot change its address by a header field', async () => {
     for (let count = 0; count <= 256; count += 1) {
       const headers = { 'cf-connecting-ip': '203.0.113.9' };
       const stream = await fixture().subscribe(0, TOOLS, { headers });
@@ -138,8 +135,8 @@ describe('an attacker who fills the isolate from one address', () => {
   });
 });
 
-/** A stream of 62 KB of names, at a server that does not bound them by itself. */
-function greedy({ edges }: Workerd, number: number): Promise<Response> {
+/** Opens a stream with 62 KB of names, at a server that does not bound them itself. */
+function openLarge({ edges }: Workerd, number: number): Promise<Response> {
   const names = Array.from(
     { length: 31 },
     (_, place) => `note://${number}/${place}/${'x'.repeat(1_980)}`,
@@ -151,7 +148,7 @@ function greedy({ edges }: Workerd, number: number): Promise<Response> {
 }
 
 async function opens(workerd: Workerd): Promise<boolean> {
-  const response = await greedy(workerd, LAST);
+  const response = await openLarge(workerd, LAST);
   await response.body?.cancel();
   return response.status === 200;
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { GatewayFixture } from '../../host/gateway.ts';
-import { GuardedServer, json } from '../../host/guarded.ts';
+import { startFixture } from '../../host/fixture/start.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { acknowledged, listen, updated, WITH_TASKS, type WireStream } from '../../host/listen.ts';
-import { startFixture } from '../../host/start-fixture.ts';
-import { WatchedServer } from '../../host/watched.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { GuardedServer, json } from '../../host/servers/guarded.ts';
+import { WatchedServer } from '../../host/servers/watched.ts';
 
 const SALARIES = 'hr://salaries';
 const NOTE = 'note://a';
@@ -20,7 +20,7 @@ function guarded(): GuardedServer {
   });
 }
 
-/** A Worker that watches that server as the administrator. */
+/** Starts a gateway that watches that server as the administrator, for the tests of a describe. */
 function watching(text: Record<string, string> = {}) {
   const behind = guarded();
   let gate: GatewayFixture;
@@ -34,19 +34,19 @@ function watching(text: Record<string, string> = {}) {
   return { behind, gate: () => gate };
 }
 
-describe('a gateway that watches with a token of its own', () => {
+describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
   const { behind, gate } = watching();
 
-  test('tells a caller what the server acknowledges for that caller, and nothing else', async () => {
+  test('honors exactly what the server acknowledges for its caller', async () => {
     const filter = { resourceSubscriptions: [SALARIES, NOTE] };
     const admin = await gate().subscribe(filter, { headers: ADMIN, edge: 1 });
     expect(await admin.message()).toBe(acknowledged('1', filter));
-    // The watch listens to both, and cues what may have been missed.
+    // The watch listens to both, and cues both.
     expect([await admin.message(), await admin.message()].sort()).toEqual([
       updated('1', SALARIES),
       updated('1', NOTE),
     ]);
-    // After that, so that the first message to the other caller is about what changes from here on.
+    // The other stream opens after these cues, so it does not receive them.
     const bob = await gate().subscribe(filter, { headers: BOB });
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
     behind.update(SALARIES);
@@ -57,12 +57,12 @@ describe('a gateway that watches with a token of its own', () => {
     expect(await bob.message()).toBe(updated('1', NOTE));
   });
 
-  test('honors nothing where the caller may hear nothing of what it names', async () => {
+  test('honors nothing if its caller may receive nothing of its filter', async () => {
     const bob = await gate().subscribe({ resourceSubscriptions: [SALARIES] }, { headers: BOB });
     expect(await bob.message()).toBe(acknowledged('1', {}));
   });
 
-  test('tells no caller of a task of another, and listens to those that a caller may hear of', async () => {
+  test('honors a task only for the callers that the server allows it', async () => {
     const bob = await gate().subscribe(
       { taskIds: ['t-9f'], resourceSubscriptions: [NOTE] },
       init(BOB),
@@ -75,7 +75,28 @@ describe('a gateway that watches with a token of its own', () => {
     expect(await admin.message()).toContain('"taskId":"t-9f"');
   });
 
-  test('holds sessions to the same', async () => {
+  test('honors nothing if the server serves no subscriptions, which is logged', async () => {
+    behind.trick = (_incoming, outgoing, method) => {
+      const isListen = method === 'subscriptions/listen';
+      if (isListen)
+        json(
+          outgoing,
+          404,
+          '{"jsonrpc":"2.0","id":"mcp-listen:probe","error":{"code":-32601,"message":"x"}}',
+        );
+      return isListen;
+    };
+    const stream = await gate().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
+    expect(await stream.message()).toBe(acknowledged('1', {}));
+    expect(gate().log()).toContain('serves no subscriptions');
+    behind.trick = () => false;
+  });
+});
+
+describe('a session of a gateway that watches with UPSTREAM_TOKEN', () => {
+  const { behind, gate } = watching();
+
+  test('receives only what the server acknowledges for its caller', async () => {
     const [bob, admin] = await Promise.all(
       [BOB, ADMIN].map((headers) => LegacySession.begin(gate().via(), headers)),
     );
@@ -101,36 +122,19 @@ describe('a gateway that watches with a token of its own', () => {
     abort.abort();
   });
 
-  test('keeps the session of one caller from another', async () => {
+  test('cannot be used by another caller', async () => {
     const session = await LegacySession.begin(gate().via(), ADMIN);
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
     expect((await session.post(ping, BOB)).status).toBe(404);
     expect((await session.get(BOB)).status).toBe(404);
     expect((await session.post(ping, ADMIN)).status).toBe(200);
   });
-
-  test('honors nothing where the server behind serves no subscriptions, and says so to the operator', async () => {
-    behind.trick = (_incoming, outgoing, method) => {
-      const isListen = method === 'subscriptions/listen';
-      if (isListen)
-        json(
-          outgoing,
-          404,
-          '{"jsonrpc":"2.0","id":"mcp-listen:probe","error":{"code":-32601,"message":"x"}}',
-        );
-      return isListen;
-    };
-    const stream = await gate().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
-    expect(await stream.message()).toBe(acknowledged('1', {}));
-    expect(gate().log()).toContain('serves no subscriptions');
-    behind.trick = () => false;
-  });
 });
 
-describe('where the operator lets admitted callers hear everything', () => {
+describe("a gateway with UPSTREAM_RIGHTS: 'admitted'", () => {
   const { behind, gate } = watching({ UPSTREAM_RIGHTS: 'admitted' });
 
-  test('the watch asks for no task', async () => {
+  test('honors everything, and does not watch tasks', async () => {
     const bob = await gate().subscribe(
       { taskIds: ['t-9f'], resourceSubscriptions: [SALARIES] },
       init(BOB),
@@ -144,7 +148,7 @@ describe('where the operator lets admitted callers hear everything', () => {
   });
 });
 
-describe('the Worker that serves tenants by their paths', () => {
+describe('a gateway with tenants by path', () => {
   const behind = guarded();
   let gate: GatewayFixture;
   beforeAll(async () => {
@@ -156,13 +160,13 @@ describe('the Worker that serves tenants by their paths', () => {
     behind.stop();
   });
 
-  test('honors what the server acknowledges, and nothing else, unless told to', async () => {
+  test('honors only what the server acknowledges by default', async () => {
     const filter = { taskIds: ['t-9f'], resourceSubscriptions: [SALARIES, NOTE] };
     const bob = await gate.subscribe(filter, { ...init(BOB), tenant: '/globex' });
     expect(await bob.message()).toBe(acknowledged('1', { resourceSubscriptions: [NOTE] }));
   });
 
-  test('names the tenant to the server in every request and question', async () => {
+  test('names the tenant to the server in every request', async () => {
     behind.requests.length = 0;
     const headers = { authorization: 'Bearer admin', 'x-forwarded-prefix': '/acme' };
     const stream = await gate.subscribe(
@@ -177,7 +181,7 @@ describe('the Worker that serves tenants by their paths', () => {
     expect(behind.requests[0]?.headers['x-forwarded-host']).toBe(new URL(gate.origin(1)).host);
   });
 
-  test('says nothing of a tenant with what says who authorizes clients', async () => {
+  test('names no tenant in a request for the metadata of the protected resource', async () => {
     behind.requests.length = 0;
     await fetch(`${gate.origin()}/.well-known/oauth-protected-resource/mcp`);
     expect(behind.requests.map((request) => request.headers['x-forwarded-prefix'])).toEqual([
@@ -186,7 +190,7 @@ describe('the Worker that serves tenants by their paths', () => {
   });
 });
 
-describe('rights that hold for a moment', () => {
+describe('rights that expire', () => {
   const behind = guarded();
   let workerd: Workerd;
   const streams: WireStream[] = [];
@@ -206,7 +210,7 @@ describe('rights that hold for a moment', () => {
     behind.stop();
   });
 
-  async function opened(headers: Record<string, string>): Promise<WireStream> {
+  async function open(headers: Record<string, string>): Promise<WireStream> {
     const stream = await listen(
       `${workerd.edges[0]}/gated/mcp`,
       { resourceSubscriptions: [NOTE] },
@@ -223,8 +227,8 @@ describe('rights that hold for a moment', () => {
     return fetch(`${workerd.edges[0]}/publish`, { method: 'POST', body });
   }
 
-  test('are asked again before anything is told, and who has lost them hears no more', async () => {
-    const [bob, admin] = [await opened(BOB), await opened(ADMIN)];
+  test('are renewed before a cue, and a stream without them ends', async () => {
+    const [bob, admin] = [await open(BOB), await open(ADMIN)];
     await new Promise((resolve) => setTimeout(resolve, 300));
     await publish();
     for (const stream of [bob, admin]) expect(await stream.message()).toBe(updated('1', NOTE));
@@ -252,13 +256,13 @@ test.each([
   await expect(GatewayFixture.start('http://127.0.0.1:1/mcp', text)).rejects.toThrow(error);
 });
 
-test('a server of the official SDK acknowledges everything, and all of it is honored and heard', async () => {
+test('with a server of the official SDK, which acknowledges everything, everything is honored', async () => {
   const behind = new WatchedServer();
   const gate = await GatewayFixture.start(await behind.start(), { UPSTREAM_TOKEN: 'own' });
   const filter = { toolsListChanged: true, resourceSubscriptions: [NOTE] };
   const stream = await gate.subscribe(filter, { headers: BOB });
   expect(await stream.message()).toBe(acknowledged('1', filter));
-  // What may have been missed before the watch.
+  // The cues of the new watch.
   await stream.message();
   await stream.message();
   behind.notify.resourceUpdated(NOTE);
@@ -271,7 +275,7 @@ function init(headers: Record<string, string>) {
   return { headers, capabilities: WITH_TASKS };
 }
 
-/** Reads a stream until `wanted` has come. */
+/** Reads a stream until `wanted` has arrived. */
 async function until(response: Response | undefined, wanted: string): Promise<string> {
   const reader = response?.body?.pipeThrough(new TextDecoderStream() as never).getReader();
   let text = '';

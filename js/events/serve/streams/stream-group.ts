@@ -29,15 +29,16 @@ export class StreamGroup {
   readonly #reads = new Map<string, Read>();
   readonly #generation = eventsGuard.generation;
   #size = 0;
+  #isOver = false;
   #leaveCore = (): void => {};
 
   constructor(options: StreamGroupOptions) {
     this.#options = options;
   }
 
-  /** Whether its core has not trapped. */
+  /** Whether streams can begin in it: it has had one all the time, and its core has not trapped. */
   get isCurrent(): boolean {
-    return this.#generation === eventsGuard.generation;
+    return !this.#isOver && this.#generation === eventsGuard.generation;
   }
 
   /**
@@ -49,8 +50,9 @@ export class StreamGroup {
     stream.id = calling(() => this.#core.open(exchange));
     this.#enter(stream);
     const page = await this.#options.log.page(this.#core.questionOf(stream.id) ?? '');
+    this.#expect(stream);
     const verdicts = await this.#verdicts(stream, page);
-    if (!this.#holds(stream)) throw new ListenError('bus-lost', 'the stream has ended');
+    this.#expect(stream);
     const bytes = this.#core.begin(stream.id, page, verdicts);
     if (bytes !== undefined) stream.write(bytes);
     this.#settle(stream);
@@ -59,6 +61,7 @@ export class StreamGroup {
 
   /** Handles a cue: the log may have something new. */
   cue(name: string): void {
+    if (!this.isCurrent) return;
     const read = this.#reads.get(name);
     if (read?.isCued === true && !isLate(read)) return;
     if (read !== undefined) read.isCued = true;
@@ -68,6 +71,7 @@ export class StreamGroup {
 
   /** Writes a heartbeat. */
   beat(stream: EventStream): void {
+    if (!this.#holds(stream)) return;
     this.#read(stream.name);
     const bytes = this.#core.heartbeat(stream.id);
     if (bytes !== undefined) stream.write(bytes);
@@ -99,8 +103,15 @@ export class StreamGroup {
     this.#streams[stream.id] = undefined;
     stream.group = undefined;
     this.#size -= 1;
-    if (this.#size === 0) this.#leaveCore();
+    if (this.#size === 0) this.#end();
     return last;
+  }
+
+  /** Frees the core after the last stream. */
+  #end(): void {
+    this.#isOver = true;
+    this.#leaveCore();
+    this.#core.free();
   }
 
   #enter(stream: EventStream): void {
@@ -113,6 +124,7 @@ export class StreamGroup {
   /** Ends the streams of a core that has trapped, without a result. */
   #trapped(): void {
     const streams = this.#streams.splice(0);
+    this.#isOver = true;
     this.#leaveCore();
     for (const stream of streams) {
       if (stream === undefined) continue;
@@ -139,8 +151,9 @@ export class StreamGroup {
 
   async #spread(name: string, question: string, read: Read): Promise<void> {
     const page = await this.#options.log.page(question);
+    if (!this.#awaits(name, read)) return;
     const judged = await this.#judged(name, page);
-    if (this.#reads.get(name) !== read || !this.isCurrent) return;
+    if (!this.#awaits(name, read)) return;
     this.#reads.delete(name);
     let fan = this.#core.page(name, page, judged);
     while (fan !== undefined) {
@@ -153,7 +166,7 @@ export class StreamGroup {
 
   #failed(name: string, read: Read, error: unknown): void {
     this.#options.onError(error as Error);
-    if (this.#reads.get(name) !== read || !this.isCurrent) return;
+    if (!this.#awaits(name, read)) return;
     this.#reads.delete(name);
     this.#core.failed(name);
   }
@@ -178,18 +191,29 @@ export class StreamGroup {
       const question = this.#core.questionOf(stream.id);
       if (question === undefined) break;
       const page = await this.#options.log.page(question);
+      if (!this.#holds(stream)) return;
       const verdicts = await this.#verdicts(stream, page);
       if (!this.#holds(stream)) return;
       const bytes = this.#core.own(stream.id, page, verdicts);
       if (bytes !== undefined) stream.write(bytes);
     }
+    if (!this.#holds(stream)) return;
     this.#settle(stream);
     this.#read(stream.name);
   }
 
+  /** Whether a reading is the one that is awaited now. */
+  #awaits(name: string, read: Read): boolean {
+    return this.isCurrent && this.#reads.get(name) === read;
+  }
+
+  /** @throws ListenError `bus-lost` if the stream has ended meanwhile. */
+  #expect(stream: EventStream): void {
+    if (!this.#holds(stream)) throw new ListenError('bus-lost', 'the stream has ended');
+  }
+
   /** Finds out whether a stream is behind. */
   #settle(stream: EventStream): void {
-    if (!this.#holds(stream)) return;
     stream.isBehind = this.#core.questionOf(stream.id) !== undefined;
     if (stream.isBehind) stream.body.awaitRoom();
   }

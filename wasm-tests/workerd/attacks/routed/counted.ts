@@ -1,4 +1,4 @@
-/** The namespace, and how often each method of its stubs was called in this isolate. */
+/** The namespace, which counts the calls of each method of its stubs in this isolate. */
 export function counted(real: { getByName(name: string): object }) {
   let calls: Record<string, number> = {};
   const count = (method: string): void => {
@@ -15,7 +15,7 @@ export function counted(real: { getByName(name: string): object }) {
   const getByName = (name: string) => new Proxy({}, stubOf(real.getByName(name)));
   return {
     namespace: { getByName },
-    /** The counts so far; with `isCleared` they begin again. */
+    /** The counts so far, which `isCleared` resets. */
     calls(isCleared: boolean): Record<string, number> {
       const counts = calls;
       if (isCleared) calls = {};

@@ -7,7 +7,7 @@ import {
   type ServerEvent,
 } from 'mcp-listen';
 import { durableObjectBus, SubscriptionBus } from 'mcp-listen/cloudflare';
-import { behind } from '../../../host/behind.js';
+import { behind } from '../../../host/servers/behind.js';
 import { counted } from './counted.js';
 
 /** The bus as users deploy it, which a test can reset. */
@@ -24,7 +24,7 @@ export class RoutedBus extends SubscriptionBus {
   }
 }
 
-/** An object that does nothing, to see what the runtime itself writes. */
+/** An object that does nothing, which shows what the runtime itself writes. */
 export class Idle extends DurableObject {
   override fetch(): Response {
     return new Response(null, { status: 403 });

@@ -1,0 +1,242 @@
+import { OURS } from '../experiment.ts';
+import { type Figure, highest, own, ratioTo, spread, times } from './figures.ts';
+
+/** What a promise requires of one experiment. */
+export interface Condition {
+  what: string;
+  experiment: string;
+  unit: string;
+  bound: 'at least' | 'at most';
+  goal: number;
+  value: Figure;
+}
+
+const AT_LEAST = { unit: 'x', bound: 'at least' } as const;
+const AT_MOST = { unit: 'x', bound: 'at most' } as const;
+const SDK = 'TypeScript SDK';
+const LIMIT = 'enqueue only';
+const RELAY = 'WebSocket relay, shared';
+const HELD = 'object-held SSE';
+const NODE = `${OURS} on Node`;
+
+/** The conditions of each promise. */
+export const PROMISES: Record<string, Condition[]> = {
+  S1: [
+    {
+      ...AT_LEAST,
+      what: 'dense fan-out, of the SDK',
+      experiment: 'dense',
+      goal: 9,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'processor time, of the limit',
+      experiment: 'dense',
+      goal: 1.3,
+      value: ratioTo(LIMIT, 'cpu'),
+    },
+  ],
+  S2: [
+    {
+      ...AT_LEAST,
+      what: 'every id different, of the SDK',
+      experiment: 'distinct-ids',
+      goal: 5,
+      value: ratioTo(SDK),
+    },
+  ],
+  S3: [
+    {
+      ...AT_LEAST,
+      what: '1 % match, of the SDK',
+      experiment: 'one-percent',
+      goal: 25,
+      value: times(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'what is added to the limit, most to fewest streams',
+      experiment: 'targeted-by-streams',
+      goal: 1.3,
+      value: spread({ metric: 'cpu', beyond: LIMIT }),
+    },
+  ],
+  S4: [
+    {
+      ...AT_MOST,
+      what: 'heap per idle stream, of a bare body',
+      experiment: 'heap',
+      goal: 1.1,
+      value: ratioTo(LIMIT),
+    },
+  ],
+  S5: [
+    {
+      ...AT_LEAST,
+      what: 'frames on workerd, of the SDK',
+      experiment: 'workerd',
+      goal: 2.5,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_LEAST,
+      what: 'of a relay that shares',
+      experiment: 'workerd',
+      goal: 2,
+      value: ratioTo(RELAY),
+    },
+    {
+      ...AT_LEAST,
+      what: 'in four isolates, of a relay that shares',
+      experiment: 'workerd-isolates',
+      goal: 2,
+      value: ratioTo(RELAY),
+    },
+  ],
+  S6: [
+    {
+      ...AT_MOST,
+      what: 'p99 to the last stream, of the SDK',
+      experiment: 'last-stream',
+      goal: 0.8,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'processor, of the SDK',
+      experiment: 'last-stream',
+      goal: 0.8,
+      value: ratioTo(SDK, 'cpu'),
+    },
+    {
+      ...AT_MOST,
+      what: 'of object-held SSE',
+      experiment: 'last-stream',
+      goal: 1.1,
+      value: ratioTo(HELD, 'cpu'),
+    },
+  ],
+  S7: [
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'a Worker, gzip',
+      experiment: 'bundle-worker',
+      goal: 170,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'a server on Node, gzip',
+      experiment: 'bundle-node',
+      goal: 150,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'KB',
+      what: 'a page, gzip',
+      experiment: 'bundle-page',
+      goal: 65,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'instantiate, slowest host',
+      experiment: 'instantiate',
+      goal: 5,
+      value: highest,
+    },
+  ],
+  S8: [
+    {
+      ...AT_LEAST,
+      what: 'opened at once, of the SDK',
+      experiment: 'opens-at-once',
+      goal: 1,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'processor, of the SDK',
+      experiment: 'opens-at-once',
+      goal: 1.1,
+      value: ratioTo(SDK, 'cpu'),
+    },
+    {
+      ...AT_MOST,
+      what: 'ack of what is followed, of the SDK',
+      experiment: 'ack-followed',
+      goal: 1.1,
+      value: ratioTo(SDK),
+    },
+    {
+      ...AT_MOST,
+      what: 'ack of a new topic, of the SDK and 1.2 round trips',
+      experiment: 'ack-new',
+      goal: 1,
+      value: ratioTo(SDK, undefined, { name: 'a round trip to an object', share: 1.2 }),
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'bus away: refused within',
+      experiment: 'ack-away',
+      goal: 3_000,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      what: 'one more name, 65,536 names to none',
+      experiment: 'one-name',
+      goal: 2,
+      value: spread({ metric: 'change' }),
+    },
+  ],
+  S9: [
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'waking 3,000 streams, beyond 1.2 warm publishes',
+      experiment: 'wake-streams',
+      goal: 50,
+      value: own,
+    },
+    {
+      ...AT_MOST,
+      unit: 'ms',
+      what: 'waking 2,000 sockets, alike',
+      experiment: 'wake-sockets',
+      goal: 150,
+      value: own,
+    },
+  ],
+  S10: [
+    {
+      ...AT_LEAST,
+      what: 'frames on Node, of the SDK on Node',
+      experiment: 'node',
+      goal: 5,
+      value: ratioTo('TypeScript SDK on Node', undefined, undefined, NODE),
+    },
+    {
+      ...AT_LEAST,
+      what: 'of the Python SDK',
+      experiment: 'node',
+      goal: 25,
+      value: ratioTo('Python SDK', undefined, undefined, NODE),
+    },
+  ],
+  S11: [
+    {
+      ...AT_MOST,
+      what: 'a publish of one frame, 10,000 edges to 1,000',
+      experiment: 'shard-publish',
+      goal: 1.5,
+      value: spread({ metric: 'publish' }),
+    },
+  ],
+};

@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Contender, Sample } from '../../harness/experiment.ts';
+import { listenFor, resourceUri } from '../../requests.ts';
+import { Readers } from '../client/readers.ts';
+import { type LoadServer, publish } from '../servers/server.ts';
+
+/**
+ * Lets the bus hibernate with its streams attached, and publishes. Measures how much longer that
+ * publish takes than one to a bus that is awake, and than 1.2 times such a publish.
+ */
+export class Waking implements Contender {
+  readonly #server: LoadServer;
+  readonly #readers: Readers;
+
+  private constructor(server: LoadServer, readers: Readers) {
+    this.#server = server;
+    this.#readers = readers;
+  }
+
+  static async start(
+    server: LoadServer,
+    { streams, uris }: { streams: number; uris: number },
+  ): Promise<Waking> {
+    const readers = new Readers();
+    const watched = Array.from({ length: uris }, (_, index) => resourceUri(index));
+    await readers.open(server.listen, listenFor(watched, '1'), streams);
+    return new Waking(server, readers);
+  }
+
+  async round(): Promise<Sample> {
+    const wakes = await this.#wakes();
+    await wait(IDLE_MS);
+    const cold = await this.#publish();
+    if ((await this.#wakes()) !== wakes + 1) throw new Error('the bus did not hibernate');
+    const warm = Math.min(await this.#publish(), await this.#publish(), await this.#publish());
+    return { wake: Math.max(0, cold - warm), cold, beyond: Math.max(0, cold - 1.2 * warm) };
+  }
+
+  async leave(): Promise<void> {
+    this.#readers.drop();
+    await this.#server.stop();
+  }
+
+  async #publish(): Promise<number> {
+    const started = performance.now();
+    const arrived = this.#readers.expect(1).then(() => performance.now() - started);
+    const [spent] = await Promise.all([arrived, publish(this.#server, [WATCHED])]);
+    this.#readers.verify(1, WATCHED);
+    return spent;
+  }
+
+  async #wakes(): Promise<number> {
+    return (await (await fetch(new URL('/wakes', this.#server.publish))).json()) as number;
+  }
+}
+
+const WATCHED = resourceUri(0);
+/** A Durable Object hibernates after ten seconds. */
+const IDLE_MS = 11_500;

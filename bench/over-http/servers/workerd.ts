@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
+import { bundleWorker } from '../../../wasm-tests/host/bundle.ts';
+import type { LoadServer } from './server.ts';
+
+/** The measured Workers, by their folder in bench/workers. */
+export type WorkerName = 'listen' | 'sdk' | 'relay' | 'held';
+
+/** The options of a Worker. */
+export interface WorkerOptions {
+  /** The folder of the objects' disk. Default: the system's folder of temporary files. */
+  disk?: string;
+  /** Edges that one object of the bus holds. Default: 32,768. */
+  edgesPerShard?: number;
+  /** How the streams of an isolate reach the bus. Default: `auto`. */
+  sockets?: 'each';
+  /** Isolates that hold streams. Default: 1. */
+  isolates?: number;
+  /** Whether the object of the bus leaves connections unanswered. Default: false. */
+  isAway?: boolean;
+}
+
+/**
+ * Starts a Worker on workerd, with isolates that hold streams, one for the objects and one that
+ * publishes.
+ */
+export async function workerdServer(
+  name: WorkerName,
+  options: WorkerOptions = {},
+): Promise<LoadServer> {
+  const { publishers, object } = LAYOUTS[name];
+  const {
+    disk,
+    edgesPerShard = ONE_OBJECT,
+    sockets = 'auto',
+    isolates = 1,
+    isAway = false,
+  } = options;
+  const edges = isolates + publishers;
+  const bundle = await bundleOf(name);
+  const durableObjects = object === undefined ? [] : [object];
+  const state = disk === undefined ? {} : { stateDir: await mkdtemp(join(disk, 'mcp-listen-')) };
+  const text = { EDGES_PER_SHARD: String(edgesPerShard), SOCKETS: sockets, AWAY: String(isAway) };
+  const workerd = await startWorkerd({ bundle, edges, durableObjects, text, ...state });
+  const holding = workerd.edges.slice(0, isolates);
+  const [first = ''] = holding;
+  return {
+    listen: new URL('/mcp', first),
+    isolates: holding.map((edge) => new URL('/mcp', edge)),
+    publish: new URL('/publish', workerd.edges[isolates] ?? first),
+    pid: workerd.pid,
+    stop: () => stop(workerd, state.stateDir),
+  };
+}
+
+/** Stops workerd with SIGKILL: it would wait a second for open streams. */
+async function stop(workerd: Workerd, state: string | undefined): Promise<void> {
+  await workerd.kill();
+  if (state !== undefined) await rm(state, { recursive: true, force: true });
+}
+
+/** The SDK delivers within one isolate only, so the isolate that holds its streams publishes. */
+const LAYOUTS = {
+  listen: { publishers: 1, object: { binding: 'LISTEN_BUS', className: 'BenchBus' } },
+  relay: { publishers: 1, object: { binding: 'RELAY', className: 'Relay' } },
+  held: { publishers: 1, object: { binding: 'HOLDER', className: 'Holder' } },
+  sdk: { publishers: 0, object: undefined },
+};
+
+/** Bundles each Worker once. */
+function bundleOf(name: WorkerName): Promise<string> {
+  const known = bundles.get(name) ?? bundleWorker(`bench/workers/${name}`);
+  bundles.set(name, known);
+  return known;
+}
+
+const bundles = new Map<WorkerName, Promise<string>>();
+
+/** More streams than any experiment opens, and the most WebSockets that an object may have. */
+const ONE_OBJECT = 32_768;

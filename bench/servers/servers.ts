@@ -1,0 +1,16 @@
+import type { ClosableServer } from './server.ts';
+
+/** The names of the servers. */
+export type ServerName = 'listen' | 'sdk' | 'enqueue';
+
+/** Loads and starts a server. */
+export async function serverOf(name: ServerName): Promise<ClosableServer> {
+  switch (name) {
+    case 'listen':
+      return (await import('./listen.ts')).listenServer();
+    case 'sdk':
+      return (await import('./sdk.ts')).sdkServer();
+    case 'enqueue':
+      return (await import('./enqueue.ts')).enqueueServer();
+  }
+}

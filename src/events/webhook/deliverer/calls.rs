@@ -1,0 +1,92 @@
+use alloc::{boxed::Box, collections::VecDeque};
+
+use crate::{clock::Millis, events::error::EventError, sorted::Map};
+
+use super::super::subscribe::Subscribe;
+
+/// The calls that wait for an endpoint or the log, and the challenges of the last minute.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    waiting: Map<u32, Call>,
+    challenges: VecDeque<Challenge>,
+}
+
+/// A call that makes or renews a subscription.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) subscribe: Subscribe,
+    /// Until when the consent of the endpoint holds; `None` if it needs none.
+    pub(super) verified_until: Option<Millis>,
+}
+
+#[derive(Debug)]
+struct Challenge {
+    at: Millis,
+    principal: Box<str>,
+    host: Box<str>,
+}
+
+impl Calls {
+    pub(super) fn insert(&mut self, number: u32, call: Call) {
+        self.waiting.insert(number, call);
+    }
+
+    pub(super) fn take(&mut self, number: u32) -> Option<Call> {
+        self.waiting.remove(&number)
+    }
+
+    /// Returns the number of waiting calls of a principal.
+    pub(super) fn count(&self, principal: &str) -> usize {
+        let calls = self.waiting.values();
+        calls
+            .filter(|call| *call.subscribe.principal == *principal)
+            .count()
+    }
+
+    /// Records that an endpoint is asked for its consent.
+    ///
+    /// # Errors
+    /// [`EventError::ResourceExhausted`] if that happens too often.
+    pub(super) fn challenge(
+        &mut self,
+        subscribe: &Subscribe,
+        now: Millis,
+    ) -> Result<(), EventError> {
+        self.challenges
+            .retain(|challenge| challenge.at + MINUTE > now);
+        let count = |is_one: &dyn Fn(&Challenge) -> bool| {
+            let challenges = self.challenges.iter();
+            challenges.filter(|challenge| is_one(challenge)).count()
+        };
+        let own = count(&|challenge| challenge.principal == subscribe.principal);
+        let of_host = count(&|challenge| challenge.host == subscribe.host);
+        for (count, max) in [
+            (own, MAX_OF_PRINCIPAL),
+            (of_host, MAX_OF_HOST),
+            (self.challenges.len(), MAX_OF_ALL),
+        ] {
+            if count >= max {
+                return Err(exhausted("challenges", max));
+            }
+        }
+        self.challenges.push_back(Challenge {
+            at: now,
+            principal: subscribe.principal.clone(),
+            host: subscribe.host.clone(),
+        });
+        Ok(())
+    }
+}
+
+pub(super) fn exhausted(limit: &'static str, max: usize) -> EventError {
+    EventError::ResourceExhausted {
+        limit: limit.into(),
+        max: max as u64,
+    }
+}
+
+const MINUTE: Millis = Millis(60_000);
+/// Maximum number of challenges a minute for one subscriber, to one host, and of all.
+const MAX_OF_PRINCIPAL: usize = 10;
+const MAX_OF_HOST: usize = 60;
+const MAX_OF_ALL: usize = 600;

@@ -1,0 +1,112 @@
+use alloc::{boxed::Box, string::String, vec::Vec};
+
+use crate::{
+    clock::Millis,
+    events::{error::EventError, name::EventName, page::Question},
+};
+
+/// A step of the host, to be carried out in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Output {
+    /// Set the alarm to this time, or remove it, and be sure that it is set before anything that
+    /// follows.
+    SetAlarm(Option<Millis>),
+    /// Have the bus call [`Deliverer::handle_wake`](super::Deliverer::handle_wake) for this name.
+    Follow(EventName),
+    /// It need no longer do so.
+    Unfollow(EventName),
+    /// Read the log, then call [`Deliverer::handle_page`](super::Deliverer::handle_page).
+    Read {
+        /// The number of the read.
+        read: u32,
+        /// What to read.
+        question: Question,
+    },
+    /// Let the functions of the server decide about each occurrence of a page, then call
+    /// [`Deliverer::handle_verdicts`](super::Deliverer::handle_verdicts).
+    Judge {
+        /// The number of the read.
+        read: u32,
+        /// The type of the events.
+        name: EventName,
+        /// The arguments of the subscription as JSON.
+        arguments: Box<str>,
+        /// The [page](crate::events::page::Page) as JSON.
+        page: String,
+    },
+    /// Send a message, then call [`Deliverer::handle_sent`](super::Deliverer::handle_sent).
+    Post(Post),
+    /// Find out whether the subscriber may still receive these events, then call
+    /// [`Deliverer::handle_authorized`](super::Deliverer::handle_authorized).
+    Authorize {
+        /// The id of the subscription.
+        subscription: Box<str>,
+        /// The name of the subscriber.
+        principal: Box<str>,
+        /// The type of the events.
+        name: EventName,
+        /// The arguments as JSON.
+        arguments: Box<str>,
+    },
+    /// Answer a call of [`Deliverer::handle_subscribe`](super::Deliverer::handle_subscribe).
+    Answer {
+        /// The number of the call.
+        call: u32,
+        /// The members of the result as a JSON object, or the error.
+        reply: Result<String, EventError>,
+    },
+}
+
+/// A message to send by POST within 10 seconds, without following redirects.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Post {
+    /// The number of the message.
+    pub post: u32,
+    /// What it is about.
+    pub kind: MessageKind,
+    /// The id of the subscription, sent as `X-MCP-Subscription-Id`.
+    pub subscription: Box<str>,
+    /// The id of the message, sent as `webhook-id`: the same for each attempt.
+    pub message: Box<str>,
+    /// Where it is sent to.
+    pub url: Box<str>,
+    /// The body, which is JSON.
+    pub body: String,
+    /// The secrets to sign it with, as the host keeps them, the newest first.
+    pub secrets: Vec<Box<str>>,
+}
+
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageKind {
+    /// An occurrence.
+    Event,
+    /// Whether the endpoint consents: report the body of the response.
+    Verification,
+    /// Occurrences that are not delivered.
+    Gap,
+    /// The end of the subscription.
+    Terminated,
+}
+
+impl MessageKind {
+    /// Returns the name of the kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Verification => "verification",
+            Self::Gap => "gap",
+            Self::Terminated => "terminated",
+        }
+    }
+}
+
+/// Shows neither url nor body nor secrets.
+impl core::fmt::Debug for Post {
+    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut post = formatter.debug_struct("Post");
+        post.field("post", &self.post).field("kind", &self.kind);
+        post.finish_non_exhaustive()
+    }
+}

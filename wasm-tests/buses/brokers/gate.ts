@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { portOf } from '../../host/port.ts';
+
+/** A proxy in front of a broker, which can be shut while the broker keeps running. */
+export class Gate {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #isShut = false;
+
+  private constructor(port: number) {
+    this.#server = createServer({ noDelay: true }, (near) => {
+      if (this.#isShut) near.destroy();
+      else this.#join(near, connect({ port, host: '127.0.0.1', noDelay: true }));
+    });
+  }
+
+  /** Forwards connections to a port of this machine. */
+  static async before(port: number): Promise<Gate> {
+    const gate = new Gate(port);
+    await once(gate.#server.listen(0, '127.0.0.1'), 'listening');
+    return gate;
+  }
+
+  get port(): number {
+    return portOf(this.#server);
+  }
+
+  /** Cuts every connection, and accepts no other. */
+  shut(): void {
+    this.#isShut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  open(): void {
+    this.#isShut = false;
+  }
+
+  stop(): void {
+    this.shut();
+    this.#server.close();
+  }
+
+  #join(near: Socket, far: Socket): void {
+    near.pipe(far);
+    far.pipe(near);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  }
+}

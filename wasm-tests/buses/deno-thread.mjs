@@ -1,8 +1,0 @@
-// A member of a bus in a worker of Deno, which does what messages ask of it.
-globalThis.heard = async (stream, text) => postMessage({ stream, text });
-await import('../host/bus-member.ts');
-
-globalThis.addEventListener('message', async ({ data: { args, name, number } }) => {
-  postMessage({ number, answer: (await globalThis.member[name](...args)) ?? null });
-});
-postMessage({ ready: true });

@@ -1,0 +1,105 @@
+//! Streams for which a function of the server decides what matches.
+
+use mcp_listen::events::{
+    Opening,
+    matching::{Expected, Verdict},
+};
+use serde_json::json;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{
+    host::name,
+    stream_world::{World, n, opening, read, stories},
+};
+
+fn host(raw_id: &str, arguments: &str) -> Opening {
+    Opening {
+        expected: Expected::Host(arguments.into()),
+        ..opening(raw_id, "a")
+    }
+}
+
+#[test]
+fn the_server_judges_once_for_equal_arguments() {
+    let mut world = World::new();
+    let mut clients = [
+        world.open(host("1", "{}")),
+        world.open(host("2", "{}")),
+        world.open(host("3", r#"{"a":1}"#)),
+        world.open(opening("4", "a")),
+    ];
+    let classes: Vec<(u32, String)> = world
+        .streams
+        .classes(&name("a"))
+        .into_iter()
+        .map(|(class, arguments)| (class, arguments.to_owned()))
+        .collect();
+    let arguments: Vec<&str> = classes.iter().map(|(_, arguments)| &**arguments).collect();
+    assert_eq!(arguments, [r#"{"a":1}"#, "{}"]);
+    assert_eq!(
+        world.streams.arguments_of(clients[2].stream),
+        Some(r#"{"a":1}"#)
+    );
+    for number in 1..=4 {
+        world.publish("a", &n(number), None);
+    }
+    world.streams.handle_cue(&name("a"));
+    let changed = Verdict::Changed(r#"{"n":20}"#.into());
+    let judged = [
+        (
+            classes[1].0,
+            vec![Verdict::Passed, changed, Verdict::Skipped, Verdict::Passed],
+        ),
+        (
+            classes[0].0,
+            vec![Verdict::Failed, Verdict::Failed, Verdict::Passed],
+        ),
+    ];
+    world.deliver("a", &mut clients, &judged);
+    assert_eq!(
+        stories(&clients),
+        [
+            &["active", "1", "20", "4"][..],
+            &["active", "1", "20", "4"],
+            &["active", "error", "3", "error"],
+            &["active", "1", "2", "3", "4"],
+        ]
+    );
+    let error = &clients[2].messages[1]["params"]["error"];
+    assert_eq!(
+        (&error["code"], &error["data"]),
+        (&json!(-32_603), &json!({ "reason": "match" }))
+    );
+}
+
+#[test]
+fn a_class_without_verdicts_stays_behind_until_it_is_judged() {
+    let mut world = World::new();
+    let mut clients = [world.open(host("1", "{}")), world.open(opening("2", "a"))];
+    world.publish("a", &n(1), None);
+    world.cue("a", &mut clients);
+    assert_eq!(stories(&clients), [&["active"][..], &["active", "1"]]);
+    assert_eq!(world.streams.behind(&name("a")), [clients[0].stream]);
+    let stream = clients[0].stream;
+    let question = world.streams.question_of(stream).unwrap();
+    let page = world.page(&question);
+    let bytes = world
+        .streams
+        .handle_own_page(stream, &page, &[Verdict::Passed])
+        .unwrap();
+    clients[0].messages.extend(read(&bytes));
+    assert_eq!(clients[0].story(), ["active", "1"]);
+}
+
+#[test]
+fn the_number_of_a_class_is_not_used_for_another() {
+    let mut world = World::new();
+    let first = world.open(host("1", "{}"));
+    let keeper = world.open(opening("2", "a"));
+    let class = world.streams.classes(&name("a"))[0].0;
+    world.streams.remove(first.stream);
+    world.open(host("3", r#"{"a":1}"#));
+    assert_ne!(world.streams.classes(&name("a"))[0].0, class);
+    assert_eq!(world.streams.name_of(keeper.stream), Some(&name("a")));
+}

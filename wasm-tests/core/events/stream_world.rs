@@ -1,0 +1,260 @@
+//! Streams of events on a bus with a log, and their clients.
+
+use mcp_listen::{
+    bus::{Mark, Position},
+    events::{
+        Draft, EventLog, EventStreams, Opening, Window, cursor,
+        error::CodeSet,
+        matching::{Expected, Verdict},
+        page::{Page, Question},
+    },
+    fanout::{Fan, StreamId},
+    scope::Label,
+    sse,
+};
+use serde_json::Value;
+
+use crate::any::id;
+
+use super::{
+    host::{NOW, name},
+    rows::MemoryRows,
+};
+
+pub(crate) struct World {
+    log: EventLog<MemoryRows>,
+    head: Mark,
+    /// Questions get at most so many occurrences.
+    pub(crate) most: usize,
+    pub(crate) streams: EventStreams,
+    /// What was asked of the log.
+    pub(crate) asked: Vec<Question>,
+}
+
+/// A stream's client, which reads what is written.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) stream: StreamId,
+    pub(crate) has_room: bool,
+    pub(crate) messages: Vec<Value>,
+}
+
+pub(crate) fn opening(raw_id: &str, event: &str) -> Opening {
+    Opening {
+        id: id(raw_id),
+        name: name(event),
+        expected: Expected::Everything,
+        groups: Vec::new(),
+        cursor: None,
+        max_age: None,
+        codes: CodeSet::Sep,
+    }
+}
+
+pub(crate) fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+/// The messages in the bytes of a body.
+pub(crate) fn read(bytes: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(bytes).unwrap();
+    assert!(
+        !text.contains("\n:") && !text.starts_with(':'),
+        "no comments"
+    );
+    let messages = sse::data(text).into_iter();
+    messages
+        .map(|text| serde_json::from_str(&text).unwrap())
+        .collect()
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(Window::default())
+    }
+
+    pub(crate) fn with(window: Window) -> Self {
+        Self {
+            log: EventLog::open(MemoryRows::default(), window).unwrap(),
+            head: mark("e", 0),
+            most: usize::MAX,
+            streams: EventStreams::default(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Begins again with an empty disk.
+    pub(crate) fn lose_disk(&mut self, epoch: &str) {
+        self.log = EventLog::open(MemoryRows::default(), Window::default()).unwrap();
+        self.head = mark(epoch, 0);
+    }
+
+    pub(crate) fn position(&self) -> u64 {
+        self.head.position.0
+    }
+
+    pub(crate) fn cursor(&self, position: u64) -> String {
+        cursor::to_text(&mark(&self.head.epoch, position))
+    }
+
+    /// Publishes without a cue.
+    pub(crate) fn publish(&mut self, event: &str, data: &str, group: Option<&str>) -> u64 {
+        let group = group.map_or_else(String::new, |group| format!(r#","group":"{group}""#));
+        let text = format!(r#"{{"name":"{event}","data":{data}{group}}}"#);
+        let draft = Draft::from_json(text.as_bytes()).unwrap();
+        self.head.position = self.head.position.next();
+        self.log.append(&draft, &self.head, NOW).unwrap();
+        self.position()
+    }
+
+    /// Something else takes a position of the bus.
+    pub(crate) fn pass(&mut self) {
+        self.head.position = self.head.position.next();
+    }
+
+    pub(crate) fn page(&mut self, question: &Question) -> Page {
+        let mut question = Question::from_json(&question.to_json()).unwrap();
+        question.max_events = question.max_events.min(self.most);
+        self.asked.push(question.clone());
+        let page = self.log.page(&question, &self.head, NOW).unwrap();
+        Page::from_json(&page.to_json()).unwrap()
+    }
+
+    /// Opens a stream, and begins it.
+    pub(crate) fn open(&mut self, opening: Opening) -> Client {
+        let stream = self.streams.open(opening);
+        let mut client = Client {
+            stream,
+            has_room: true,
+            messages: Vec::new(),
+        };
+        let question = self.streams.question_of(stream).unwrap();
+        let page = self.page(&question);
+        let bytes = self.streams.begin(stream, &page, &[]).unwrap();
+        client.messages.extend(read(&bytes));
+        self.catch_up(&mut client);
+        client
+    }
+
+    /// Reads pages of the stream's own while it is behind.
+    pub(crate) fn catch_up(&mut self, client: &mut Client) {
+        for _ in 0..1_000 {
+            let Some(question) = self.streams.question_of(client.stream) else {
+                return;
+            };
+            let page = self.page(&question);
+            let bytes = self.streams.handle_own_page(client.stream, &page, &[]);
+            client
+                .messages
+                .extend(bytes.iter().flat_map(|bytes| read(bytes)));
+        }
+        panic!("the stream never catches up");
+    }
+
+    /// Handles a cue: reads the log for all streams, and lets the clients with room read.
+    pub(crate) fn cue(&mut self, event: &str, clients: &mut [Client]) {
+        self.streams.handle_cue(&name(event));
+        self.deliver(event, clients, &[]);
+    }
+
+    pub(crate) fn deliver(
+        &mut self,
+        event: &str,
+        clients: &mut [Client],
+        judged: &[(u32, Vec<Verdict>)],
+    ) {
+        for _ in 0..1_000 {
+            let Some(question) = self.streams.question(&name(event)) else {
+                return;
+            };
+            let page = self.page(&question);
+            self.streams.handle_page(&name(event), page, judged);
+            while let Some(fan) = self.streams.poll_fan() {
+                let missed = write(&fan, clients);
+                self.streams.handle_missed(missed);
+            }
+        }
+        panic!("the log is read without end");
+    }
+
+    pub(crate) fn beat(&mut self, client: &mut Client) {
+        let bytes = self.streams.heartbeat(client.stream);
+        client
+            .messages
+            .extend(bytes.iter().flat_map(|bytes| read(bytes)));
+    }
+}
+
+/// Gives each client with room its chunk. Returns the streams without room.
+pub(crate) fn write(fan: &Fan, clients: &mut [Client]) -> Vec<StreamId> {
+    let mut missed = Vec::new();
+    assert!(fan.writes.is_sorted());
+    for (stream, chunk) in &fan.writes {
+        let client = clients.iter_mut().find(|client| client.stream == *stream);
+        match client.filter(|client| client.has_room) {
+            Some(client) => client.messages.extend(read(fan.chunk(*chunk))),
+            None => missed.push(*stream),
+        }
+    }
+    missed
+}
+
+impl Client {
+    /// What it has read, shortly: `active`, `truncated`, `error`, `heartbeat`, `terminated`,
+    /// `result`, and the payload's `n` of each event.
+    pub(crate) fn story(&self) -> Vec<String> {
+        self.messages.iter().map(short).collect()
+    }
+
+    /// The position that the last message with a cursor names.
+    pub(crate) fn position(&self) -> Option<u64> {
+        self.messages.iter().rev().find_map(position_of)
+    }
+}
+
+/// The position of the cursor in a message.
+pub(crate) fn position_of(message: &Value) -> Option<u64> {
+    let text = message["params"]["cursor"].as_str()?;
+    Some(cursor::from_text(text).unwrap().position.0)
+}
+
+fn short(message: &Value) -> String {
+    let Some(method) = message["method"].as_str() else {
+        assert_eq!(message["result"]["resultType"], "complete");
+        return "result".to_owned();
+    };
+    let kind = method.strip_prefix("notifications/events/").unwrap();
+    match kind {
+        "active" if message["params"]["truncated"] == true => "truncated".to_owned(),
+        "event" => message["params"]["data"]["n"].to_string(),
+        kind => kind.to_owned(),
+    }
+}
+
+pub(crate) fn mark(epoch: &str, position: u64) -> Mark {
+    Mark {
+        epoch: epoch.into(),
+        position: Position(position),
+    }
+}
+
+pub(crate) fn values(pointer: &str, value: &str) -> Expected {
+    Expected::Values(vec![(pointer.into(), value.into())])
+}
+
+/// A payload.
+pub(crate) fn n(number: u64) -> String {
+    format!(r#"{{"n":{number}}}"#)
+}
+
+pub(crate) fn stories(clients: &[Client]) -> Vec<Vec<String>> {
+    clients.iter().map(Client::story).collect()
+}
+
+/// A small log: of each name it keeps two to three occurrences.
+pub(crate) fn small() -> World {
+    World::with(Window {
+        events: 2,
+        ..Window::default()
+    })
+}

@@ -1,0 +1,593 @@
+//! What is sent, when, and how often.
+
+use mcp_listen::{
+    clock::Millis,
+    events::{
+        Window,
+        matching::{Field, Match, Verdict},
+        webhook::{
+            Failure, Matches, MessageKind, Options, Outcome, Output, Response, Subscribe, Wish,
+        },
+    },
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::rig::{Rig, failure, kinds, named, response, subscribe};
+
+fn begun() -> Rig {
+    let mut rig = Rig::new();
+    rig.begin(&Subscribe {
+        ttl: Wish::For(Millis(86_400_000)),
+        ..subscribe(1)
+    });
+    rig.pass(60_000);
+    rig
+}
+
+/// Gives a subscription to an endpoint on this host.
+fn at_host(number: u32, host: &str) -> Subscribe {
+    Subscribe {
+        host: host.into(),
+        ..subscribe(number)
+    }
+}
+
+#[test]
+fn an_occurrence_is_sent_with_the_watermark() {
+    let mut rig = begun();
+    let text = r#","eventId":"evt-7","timestamp":"2026-11-25T08:00:00+01:00""#;
+    rig.append("order.paid", r#"{"id":7}"#, text);
+    rig.wake("order.paid");
+    let post = rig.post();
+    let expected = format!(
+        r#"{{"eventId":"evt-7","name":"order.paid","timestamp":"2026-11-25T08:00:00+01:00","data":{{"id":7}},"cursor":"{}"}}"#,
+        rig.cursor(0),
+    );
+    assert_eq!(post.body, expected);
+    assert_eq!((&*post.message, post.kind), ("evt-7", MessageKind::Event));
+    assert_eq!(post.subscription, subscribe(1).id);
+    rig.respond(&post, 204);
+    rig.publish("order.paid", "{}");
+    assert!(rig.post().body.contains(&rig.cursor(1)));
+}
+
+#[test]
+fn two_are_sent_to_a_host_at_a_time_and_six_by_a_deliverer() {
+    let mut rig = Rig::new();
+    for number in 0..12 {
+        rig.subscribe(&at_host(number, &format!("h{}", number / 3)))
+            .unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{}");
+    assert_eq!(rig.posts.len(), 6);
+    let mut seen = Vec::new();
+    while !rig.posts.is_empty() {
+        assert!(rig.posts.len() <= 6);
+        for host in 0..4 {
+            let of_host = |url: &str| {
+                (host * 3..host * 3 + 3).any(|number| url.contains(&format!("//h{number}.")))
+            };
+            let count = rig.posts.iter().filter(|post| of_host(&post.url)).count();
+            assert!(count <= 2, "{count}");
+        }
+        let post = rig.posts.remove(0);
+        rig.respond(&post, 200);
+        seen.push(post.subscription);
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 12);
+}
+
+#[test]
+fn occurrences_are_sent_in_order_and_four_of_a_subscription_at_a_time() {
+    let mut rig = Rig::new();
+    let hosts: Vec<String> = (0..3).map(|host| format!("h{host}")).collect();
+    rig.begin(&subscribe(1));
+    let mut positions = Vec::new();
+    for _ in 0..9 {
+        positions.push(rig.publish("order.paid", "{}"));
+    }
+    let mut sent = Vec::new();
+    while !rig.posts.is_empty() {
+        assert!(rig.posts.len() <= 2, "of one host: {hosts:?}");
+        let post = rig.posts.remove(0);
+        rig.respond(&post, 200);
+        sent.push(post.message);
+    }
+    let expected: Vec<Box<str>> = positions
+        .iter()
+        .map(|position| format!("evt_e1_{position}").into())
+        .collect();
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn one_page_serves_every_subscription_to_a_name() {
+    let mut rig = Rig::new();
+    for number in 0..50 {
+        rig.subscribe(&subscribe(number)).unwrap();
+    }
+    rig.pass(1_000);
+    let reads = rig.reads;
+    rig.publish("order.paid", "{}");
+    rig.respond_all(200);
+    assert_eq!(rig.reads - reads, 1);
+}
+
+#[test]
+fn a_failed_message_is_sent_again_after_growing_waits_and_then_abandoned() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{\"n\":1}");
+    let failed = rig.post();
+    rig.respond(&failed, 500);
+    for wait in [5_000, 30_000, 120_000, 480_000] {
+        // Others are accepted: the endpoint is not down.
+        rig.publish("order.paid", "{}");
+        assert_eq!(rig.respond_all(200).len(), 1);
+        rig.pass(wait - 1);
+        assert!(rig.posts.is_empty(), "{wait}");
+        rig.pass(1);
+        let post = rig.post();
+        assert_eq!(post.message, failed.message);
+        rig.respond(&post, 500);
+    }
+    rig.pass(3_600_000);
+    assert!(rig.posts.is_empty());
+    rig.publish("order.paid", "{}");
+    let post = rig.post();
+    assert!(
+        post.body.contains(&rig.cursor(5)),
+        "the watermark has passed it"
+    );
+}
+
+#[test]
+fn each_message_waits_for_itself() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    let first = rig.post();
+    rig.respond(&first, 500);
+    rig.pass(3_000);
+    rig.publish("order.paid", "{}");
+    let second = rig.post();
+    rig.respond(&second, 500);
+    for (wait, post) in [(2_000, first), (3_000, second)] {
+        rig.pass(wait - 1);
+        assert!(rig.posts.is_empty());
+        rig.pass(1);
+        assert_eq!(rig.post().message, post.message);
+    }
+}
+
+/// Has an occurrence abandoned, at position 1.
+fn abandoned() -> Rig {
+    let mut rig = begun();
+    rig.publish("order.paid", "{\"n\":1}");
+    for attempt in 1..=5 {
+        let post = rig.post();
+        rig.respond(&post, 500);
+        if attempt < 5 {
+            rig.publish("order.paid", "{}");
+            rig.respond_all(200);
+            rig.pass_until_sent();
+        }
+    }
+    rig
+}
+
+#[test]
+fn a_gap_is_told_at_the_next_success_and_in_the_next_renewal() {
+    let mut rig = abandoned();
+    rig.pass(600_000);
+    assert!(rig.posts.is_empty(), "not while the last message failed");
+    rig.publish("order.paid", "{}");
+    let other = rig.post();
+    rig.respond(&other, 200);
+    let gap = rig.post();
+    assert_eq!(gap.kind, MessageKind::Gap);
+    assert_eq!(
+        gap.body,
+        format!(r#"{{"type":"gap","cursor":"{}"}}"#, rig.cursor(0))
+    );
+    assert!(gap.message.starts_with("msg_gap_"));
+    rig.respond(&gap, 200);
+    assert!(rig.posts.is_empty());
+    let reply = |rig: &mut Rig| rig.subscribe(&subscribe(1)).unwrap();
+    for _ in 0..2 {
+        assert!(
+            reply(&mut rig).contains("\"truncated\":true"),
+            "a reply may be lost"
+        );
+        rig.pass(59_999);
+    }
+    rig.pass(1);
+    assert!(reply(&mut rig).contains("\"truncated\":false"));
+}
+
+#[test]
+fn a_gap_is_sent_again_as_other_messages_are_and_counts_for_nothing() {
+    let mut rig = abandoned();
+    rig.publish("order.paid", "{}");
+    let other = rig.post();
+    rig.respond(&other, 200);
+    let posts = rig.pass_with(3_600_000, &response(500));
+    assert_eq!(kinds(&posts), [MessageKind::Gap; 5]);
+    assert!(posts.iter().all(|post| post.message == posts[0].message));
+    assert_eq!(rig.deliverer.counts().throttled, 0);
+}
+
+#[test]
+fn retry_after_is_honoured_within_a_quarter_of_an_hour() {
+    let outcome = |millis| {
+        Outcome::Response(Response {
+            status: 429,
+            retry_after_ms: Some(Millis(millis)),
+            body: "".into(),
+        })
+    };
+    for (asked, wait) in [(60_000, 60_000), (1_000, 5_000), (7_200_000, 900_000)] {
+        let mut rig = begun();
+        rig.publish("order.paid", "{}");
+        let post = rig.post();
+        rig.settle(&post, &outcome(asked));
+        rig.pass(wait - 1);
+        assert!(rig.posts.is_empty(), "{asked}");
+        rig.pass(1);
+        assert_eq!(rig.posts.len(), 1, "{asked}");
+    }
+}
+
+#[test]
+fn what_an_endpoint_declines_is_not_sent_again() {
+    for status in [410, 413] {
+        let mut rig = begun();
+        rig.publish("order.paid", "{}");
+        let post = rig.post();
+        rig.respond(&post, status);
+        rig.pass(900_000);
+        assert!(rig.posts.is_empty());
+        rig.publish("order.paid", "{}");
+        assert!(
+            rig.post().body.contains(&rig.cursor(1)),
+            "the watermark has passed it"
+        );
+        assert_eq!(rig.rows(), 1);
+    }
+}
+
+#[test]
+fn a_redirect_is_a_failure() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    let post = rig.post();
+    rig.respond(&post, 307);
+    rig.pass(6_000);
+    assert_eq!(rig.post().url, post.url);
+}
+
+/// An endpoint that is down, with `count` occurrences to deliver.
+fn down(count: usize) -> Rig {
+    let mut rig = begun();
+    for _ in 0..count {
+        rig.publish("order.paid", "{}");
+    }
+    while rig.deliverer.counts().throttled == 0 {
+        for post in std::mem::take(&mut rig.posts) {
+            rig.settle(&post, &failure());
+        }
+        rig.pass(5_000);
+    }
+    rig
+}
+
+#[test]
+fn an_endpoint_that_is_down_is_tried_twice_a_minute_at_most() {
+    let mut rig = down(20);
+    let mut posts = Vec::new();
+    for _ in 0..3_600 {
+        rig.pass(1_000);
+        assert!(rig.posts.len() <= 1);
+        for post in std::mem::take(&mut rig.posts) {
+            rig.settle(&post, &failure());
+            posts.push((rig.now, post.message));
+        }
+    }
+    assert!((60..=180).contains(&posts.len()), "{}", posts.len());
+    let oldest: Vec<Millis> = posts
+        .iter()
+        .filter(|(_, message)| &**message == "evt_e1_1")
+        .map(|(at, _)| *at)
+        .collect();
+    let pauses = oldest.windows(2).map(|pair| (pair[1] - pair[0]).0);
+    assert!(
+        pauses.max().unwrap() <= 60_000,
+        "the oldest is tried every minute"
+    );
+}
+
+#[test]
+fn nothing_is_abandoned_while_an_endpoint_is_down() {
+    let mut rig = down(20);
+    rig.pass_with(36_000_000, &failure());
+    let posts = rig.pass_with(60_000, &response(200));
+    assert!(kinds(&posts).iter().all(|kind| *kind == MessageKind::Event));
+    let mut seen: Vec<Box<str>> = posts.into_iter().map(|post| post.message).collect();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 20);
+    assert_eq!(rig.deliverer.counts().throttled, 0);
+}
+
+#[test]
+fn a_single_occurrence_survives_an_outage() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    rig.pass_with(3_000_000, &failure());
+    assert_eq!(rig.deliverer.counts().throttled, 1);
+    assert_eq!(
+        kinds(&rig.pass_with(60_000, &response(200))),
+        [MessageKind::Event]
+    );
+}
+
+#[test]
+fn an_occurrence_that_no_endpoint_accepts_does_not_hold_up_others() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{\"bad\":1}");
+    rig.pass_with(2_000_000, &response(500));
+    assert_eq!(rig.deliverer.counts().throttled, 1);
+    rig.publish("order.paid", "{}");
+    let begun = rig.now;
+    loop {
+        rig.pass_until_sent();
+        let post = rig.post();
+        let is_bad = post.body.contains("bad");
+        rig.respond(&post, if is_bad { 500 } else { 200 });
+        if !is_bad {
+            break;
+        }
+    }
+    assert!(rig.now - begun <= Millis(120_000));
+}
+
+#[test]
+fn a_503_soon_after_a_grant_says_nothing_about_the_endpoint() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    for _ in 0..6 {
+        rig.publish("order.paid", "{}");
+    }
+    assert!(rig.pass_with(58_000, &response(503)).len() >= 12);
+    assert_eq!(rig.deliverer.counts().throttled, 0);
+    rig.pass_with(200_000, &response(503));
+    assert_eq!(rig.deliverer.counts().throttled, 1);
+}
+
+#[test]
+fn a_renewal_has_an_endpoint_tried_again() {
+    let mut rig = down(3);
+    rig.respond_all(500);
+    rig.subscribe(&subscribe(1)).unwrap();
+    rig.pass(1_000);
+    let post = rig.post();
+    rig.respond(&post, 200);
+    assert_eq!(rig.deliverer.counts().throttled, 0);
+}
+
+#[test]
+fn only_occurrences_of_its_groups_reach_a_subscription() {
+    let mut rig = Rig::new();
+    let tenant = |name: &str| mcp_listen::scope::Label::new(name).unwrap();
+    rig.subscribe(&subscribe(1)).unwrap();
+    rig.subscribe(&Subscribe {
+        groups: vec![tenant("a")],
+        ..subscribe(2)
+    })
+    .unwrap();
+    rig.pass(1_000);
+    rig.append("order.paid", "{\"n\":1}", r#","group":"a""#);
+    rig.append("order.paid", "{\"n\":2}", r#","group":"b""#);
+    rig.append("order.paid", "{\"n\":3}", "");
+    rig.wake("order.paid");
+    let posts = rig.respond_all(200);
+    let of = |number: u32| {
+        let id = subscribe(number).id;
+        let posts = posts.iter().filter(|post| post.subscription == id);
+        let number = |body: &str| body.split("\"n\":").nth(1).map(|rest| rest[..1].to_owned());
+        posts
+            .filter_map(|post| number(&post.body))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(1), ["3"]);
+    assert_eq!(of(2), ["1", "3"]);
+}
+
+#[test]
+fn a_changed_group_counts_for_what_was_read_before() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.append("order.paid", "{\"n\":1}", "");
+    rig.append("order.paid", "{\"n\":2}", r#","group":"a""#);
+    let cursor = rig.cursor(0);
+    rig.wake("order.paid");
+    rig.respond_all(200);
+    rig.begin(&Subscribe {
+        groups: vec![mcp_listen::scope::Label::new("a").unwrap()],
+        cursor: Some(cursor.into()),
+        ..subscribe(2)
+    });
+    assert_eq!(rig.respond_all(200).len(), 2);
+}
+
+#[test]
+fn arguments_narrow_what_a_subscription_receives() {
+    let fields = vec![Field {
+        argument: "shop".into(),
+        pointer: "/shop".into(),
+    }];
+    let matches: Matches = [(named("order.paid"), Match::Fields(fields))]
+        .into_iter()
+        .collect();
+    let mut rig = Rig::with(Options::default(), matches);
+    for (number, arguments) in [(1, "{\"shop\":1}"), (2, "{\"shop\":2}"), (3, "{}")] {
+        rig.subscribe(&Subscribe {
+            arguments: arguments.into(),
+            ..subscribe(number)
+        })
+        .unwrap();
+    }
+    rig.pass(1_000);
+    rig.publish("order.paid", "{\"shop\":2}");
+    let posts = rig.respond_all(200);
+    let ids: Vec<Box<str>> = posts.into_iter().map(|post| post.subscription).collect();
+    assert_eq!(ids, [subscribe(2).id, subscribe(3).id]);
+}
+
+#[test]
+fn a_function_of_the_server_decides_about_a_page_and_may_change_payloads() {
+    let matches: Matches = [(named("order.paid"), Match::Host)].into_iter().collect();
+    let mut rig = Rig::with(Options::default(), matches);
+    rig.begin(&subscribe(1));
+    for n in 0..4 {
+        rig.append("order.paid", &format!("{{\"n\":{n}}}"), "");
+    }
+    rig.wake("order.paid");
+    let Some(Output::Judge {
+        read,
+        name,
+        arguments,
+        page,
+    }) = rig.outputs.pop()
+    else {
+        panic!("{:?}", rig.outputs);
+    };
+    assert_eq!((&*name, &*arguments), ("order.paid", "{}"));
+    assert_eq!(page.matches("eventId").count(), 4);
+    let changed = Verdict::Changed("{\"changed\":true}".into());
+    let verdicts = [Verdict::Skipped, changed, Verdict::Failed, Verdict::Passed];
+    rig.deliverer
+        .handle_verdicts(read, &verdicts, rig.now)
+        .unwrap();
+    rig.drain();
+    let posts = rig.respond_all(200);
+    assert_eq!(posts.len(), 2);
+    assert!(
+        posts[0].body.contains("{\"changed\":true}"),
+        "{}",
+        posts[0].body
+    );
+    assert!(posts[1].body.contains("{\"n\":3}"));
+    rig.publish("order.paid", "{}");
+    assert!(matches!(rig.outputs.pop(), Some(Output::Judge { .. })));
+}
+
+#[test]
+fn an_outage_of_the_bus_delays_and_loses_nothing() {
+    let mut rig = begun();
+    rig.is_bus_away = true;
+    rig.publish("order.paid", "{}");
+    rig.pass(100_000);
+    assert!(rig.posts.is_empty());
+    rig.is_bus_away = false;
+    assert_eq!(rig.pass_with(100_000, &response(200)).len(), 1);
+}
+
+#[test]
+fn what_the_log_no_longer_has_is_a_gap() {
+    let mut rig = begun();
+    let window = Window {
+        events: 10,
+        ..Window::default()
+    };
+    rig.empty_log(window);
+    rig.publish("order.paid", "{}");
+    let posts = rig.respond_all(200);
+    assert_eq!(kinds(&posts), [MessageKind::Gap, MessageKind::Event]);
+    assert!(posts[0].body.contains(&rig.cursor(0)));
+    for _ in 0..20 {
+        rig.append("order.paid", "{}", "");
+    }
+    rig.wake("order.paid");
+    let posts = rig.respond_all(200);
+    assert_eq!(posts[0].kind, MessageKind::Gap);
+    assert!((2..=12).contains(&posts.len()), "{}", posts.len());
+    assert!(
+        rig.subscribe(&subscribe(1))
+            .unwrap()
+            .contains("\"truncated\":true")
+    );
+}
+
+#[test]
+fn a_message_that_waits_for_another_attempt_may_be_gone_by_then() {
+    let mut rig = begun();
+    rig.empty_log(Window {
+        events: 10,
+        ..Window::default()
+    });
+    rig.publish("order.paid", "{\"n\":1}");
+    rig.respond_all(200);
+    rig.publish("order.paid", "{\"n\":2}");
+    let post = rig.post();
+    rig.respond(&post, 500);
+    for _ in 0..200 {
+        rig.publish("order.paid", "{}");
+        rig.respond_all(200);
+    }
+    rig.pass(5_500);
+    assert_eq!(kinds(&rig.respond_all(200)), [MessageKind::Gap]);
+}
+
+#[test]
+fn a_name_without_subscriptions_is_not_followed() {
+    let mut rig = Rig::new();
+    rig.wake("order.paid");
+    assert_eq!(rig.outputs, [Output::Unfollow(named("order.paid"))]);
+    rig.outputs.clear();
+    rig.subscribe(&subscribe(1)).unwrap();
+    assert_eq!(rig.outputs, [Output::Follow(named("order.paid"))]);
+    rig.outputs.clear();
+    rig.subscribe(&subscribe(2)).unwrap();
+    assert!(rig.outputs.is_empty());
+}
+
+#[test]
+fn a_message_whose_outcome_is_unknown_counts_as_failed() {
+    let mut rig = begun();
+    rig.publish("order.paid", "{}");
+    let lost = rig.post();
+    rig.pass(31_000);
+    rig.pass(6_000);
+    let post = rig.post();
+    assert_eq!(post.message, lost.message);
+    rig.settle(&lost, &response(200));
+    rig.settle(&post, &Outcome::Failure(Failure::Timeout));
+    assert_eq!(rig.deliverer.counts().waiting, 1);
+}
+
+#[test]
+fn a_deliverer_rests_after_ten_seconds() {
+    let mut rig = begun();
+    for _ in 0..100 {
+        rig.append("order.paid", "{}", "");
+    }
+    rig.wake("order.paid");
+    for _ in 0..9 {
+        rig.now = rig.now + Millis(1_000);
+        let post = rig.posts.remove(0);
+        rig.respond(&post, 200);
+        assert_eq!(rig.posts.len(), 2);
+    }
+    rig.now = rig.now + Millis(1_000);
+    let posts = std::mem::take(&mut rig.posts);
+    for post in posts {
+        rig.respond(&post, 200);
+    }
+    assert!(rig.posts.is_empty());
+    assert_eq!(rig.alarm, Some(rig.now), "it goes on at once");
+    rig.ring();
+    assert_eq!(rig.posts.len(), 2);
+}

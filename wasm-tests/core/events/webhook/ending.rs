@@ -1,0 +1,204 @@
+//! How subscriptions end.
+
+use mcp_listen::{
+    clock::Millis,
+    events::{
+        error::{CodeSet, EventError, Missing},
+        webhook::{MessageKind, Options, Output, Subscribe, Terms, Wish},
+    },
+};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::rig::{Rig, failure, named, subscribe};
+
+#[test]
+fn an_expired_subscription_is_removed_without_a_message() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.pass(3_598_000);
+    assert_eq!(rig.rows(), 1);
+    rig.outputs.clear();
+    rig.pass(1_000);
+    assert_eq!((rig.rows(), rig.posts.len(), rig.alarm), (0, 0, None));
+    assert_eq!(rig.outputs, [Output::Unfollow(named("order.paid"))]);
+}
+
+#[test]
+fn a_revoked_subscriber_is_told_in_the_numbers_that_it_knows() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.begin(&Subscribe {
+        codes: CodeSet::Sketch,
+        ..subscribe(2)
+    });
+    rig.begin(&Subscribe {
+        principal: "bob".into(),
+        ..subscribe(3)
+    });
+    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
+    rig.drain();
+    let posts = rig.respond_all(200);
+    let bodies: Vec<&str> = posts.iter().map(|post| &*post.body).collect();
+    let expected = [-32_024, -32_012].map(|code| {
+        format!(r#"{{"type":"terminated","error":{{"code":{code},"message":"Forbidden"}}}}"#)
+    });
+    assert_eq!(bodies, expected);
+    assert!(
+        posts
+            .iter()
+            .all(|post| post.kind == MessageKind::Terminated)
+    );
+    assert!(posts[0].message.starts_with("msg_terminated_"));
+    assert_eq!(rig.rows(), 1);
+    rig.publish("order.paid", "{}");
+    assert_eq!(rig.post().subscription, subscribe(3).id);
+}
+
+#[test]
+fn an_event_type_that_is_removed_ends_its_subscriptions() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.begin(&Subscribe {
+        name: named("order.sent"),
+        ..subscribe(2)
+    });
+    let error = EventError::NotFound(Missing::Event);
+    rig.deliverer
+        .handle_ended(&named("order.paid"), &error, rig.now)
+        .unwrap();
+    rig.drain();
+    let post = rig.post();
+    assert!(
+        post.body.contains(r#""data":{"kind":"event"}"#),
+        "{}",
+        post.body
+    );
+    rig.respond(&post, 200);
+    assert_eq!(rig.rows(), 1);
+}
+
+#[test]
+fn the_last_message_is_sent_five_times_at_most() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
+    rig.drain();
+    let mut count = 0;
+    for _ in 0..200 {
+        for post in std::mem::take(&mut rig.posts) {
+            rig.settle(&post, &failure());
+            rig.restart();
+            count += 1;
+        }
+        rig.pass(10_000);
+    }
+    assert_eq!((count, rig.rows(), rig.alarm), (5, 0, None));
+}
+
+#[test]
+fn a_subscription_that_has_ended_may_be_made_again() {
+    let mut rig = Rig::new();
+    rig.begin(&subscribe(1));
+    rig.publish("order.paid", "{}");
+    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
+    rig.drain();
+    let unsubscribed = rig.deliverer.handle_unsubscribe(&subscribe(1).id, rig.now);
+    assert_eq!(unsubscribed, Ok(false));
+    rig.begin(&subscribe(1));
+    rig.respond_all(200);
+    rig.publish("order.paid", "{}");
+    assert_eq!(rig.post().kind, MessageKind::Event);
+}
+
+#[test]
+fn an_endless_subscription_ends_after_three_days_of_failure() {
+    let options = Options {
+        terms: Terms {
+            no_expiry: true,
+            ..Terms::default()
+        },
+        ..Options::default()
+    };
+    let mut rig = Rig::with(options, Default::default());
+    rig.begin(&Subscribe {
+        ttl: Wish::Endless,
+        ..subscribe(1)
+    });
+    rig.publish("order.paid", "{}");
+    let begun = rig.now;
+    while rig.deliverer.counts().subscriptions > 0 {
+        for post in std::mem::take(&mut rig.posts) {
+            rig.settle(&post, &failure());
+        }
+        let alarm = rig.alarm.unwrap();
+        rig.pass((alarm - rig.now).0);
+    }
+    let hours = (rig.now - begun).0 / 3_600_000;
+    assert_eq!(hours, 72);
+    let post = rig.post();
+    assert_eq!(post.kind, MessageKind::Terminated);
+    assert!(
+        post.body.contains(r#"{"reason":"connection_refused"}"#),
+        "{}",
+        post.body
+    );
+}
+
+fn granting() -> Rig {
+    let options = Options {
+        grant_ms: Some(Millis(600_000)),
+        ..Options::default()
+    };
+    let mut rig = Rig::with(options, Default::default());
+    rig.begin(&subscribe(1));
+    rig.outputs.clear();
+    rig.pass(599_000);
+    rig
+}
+
+#[test]
+fn a_subscription_is_authorized_again_and_waits_meanwhile() {
+    let mut rig = granting();
+    let asked = Output::Authorize {
+        subscription: subscribe(1).id,
+        principal: "ann".into(),
+        name: named("order.paid"),
+        arguments: "{}".into(),
+    };
+    assert_eq!(rig.outputs, [asked.clone()]);
+    rig.publish("order.paid", "{}");
+    let id = subscribe(1).id;
+    rig.deliverer.handle_authorized(&id, None, rig.now).unwrap();
+    rig.drain();
+    assert_eq!((rig.posts.len(), rig.outputs.len()), (0, 1));
+    rig.pass(60_000);
+    assert_eq!(rig.outputs, [asked.clone(), asked]);
+    rig.deliverer
+        .handle_authorized(&id, Some(true), rig.now)
+        .unwrap();
+    rig.drain();
+    assert_eq!(rig.posts.len(), 1);
+    rig.restart();
+    rig.outputs.clear();
+    rig.pass(599_999);
+    assert!(rig.outputs.is_empty());
+    rig.pass(1);
+    assert_eq!(rig.outputs.len(), 1);
+}
+
+#[test]
+fn a_subscription_that_is_no_longer_authorized_ends() {
+    let mut rig = granting();
+    rig.publish("order.paid", "{}");
+    let id = subscribe(1).id;
+    rig.deliverer
+        .handle_authorized(&id, Some(false), rig.now)
+        .unwrap();
+    rig.drain();
+    let post = rig.post();
+    assert_eq!(post.kind, MessageKind::Terminated);
+    assert!(post.body.contains("-32024"), "{}", post.body);
+    rig.respond(&post, 410);
+    assert_eq!(rig.rows(), 0);
+}

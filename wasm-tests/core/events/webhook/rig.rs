@@ -1,0 +1,374 @@
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+use mcp_listen::{
+    bus::{Mark, Position},
+    clock::Millis,
+    events::{
+        Draft, EventLog, EventName, Window, cursor,
+        error::{CodeSet, EventError},
+        webhook::{
+            Deliverer, Failure, Level, Matches, MessageKind, Options, Outcome, Output, Post,
+            Response, Store, Subscribe, Subscription, Wish,
+        },
+    },
+};
+
+use crate::events::rows::MemoryRows;
+
+/// A deliverer with its host, the log of its bus and virtual time.
+pub(crate) struct Rig {
+    pub(crate) deliverer: Deliverer<Disk>,
+    pub(crate) options: Options,
+    pub(crate) matches: Matches,
+    pub(crate) disk: Disk,
+    pub(crate) now: Millis,
+    /// The messages that are being sent.
+    pub(crate) posts: Vec<Post>,
+    /// All other outputs, except those that the rig carries out.
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) alarm: Option<Millis>,
+    pub(crate) reads: usize,
+    pub(crate) is_bus_away: bool,
+    log: EventLog<MemoryRows>,
+    epoch: &'static str,
+    head: u64,
+    calls: u32,
+}
+
+/// The rows of a deliverer, which outlive it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Disk(Rc<RefCell<Rows>>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    pub(crate) subscriptions: BTreeMap<Box<str>, String>,
+    pub(crate) levels: BTreeMap<EventName, Level>,
+    pub(crate) writes: usize,
+    pub(crate) is_broken: bool,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default(), Matches::default())
+    }
+
+    pub(crate) fn with(options: Options, matches: Matches) -> Self {
+        let disk = Disk::default();
+        Self {
+            deliverer: Deliverer::new(disk.clone(), options.clone(), matches.clone(), None)
+                .unwrap(),
+            options,
+            matches,
+            disk,
+            now: Millis(1_800_000_000_000),
+            posts: Vec::new(),
+            outputs: Vec::new(),
+            alarm: None,
+            reads: 0,
+            is_bus_away: false,
+            log: EventLog::open(MemoryRows::default(), Window::default()).unwrap(),
+            epoch: "e1",
+            head: 0,
+            calls: 0,
+        }
+    }
+
+    /// Makes or renews a subscription whose endpoint is allowed. Returns the reply.
+    pub(crate) fn subscribe(&mut self, subscribe: &Subscribe) -> Result<String, EventError> {
+        let call = self.call(subscribe);
+        self.reply(call).unwrap()
+    }
+
+    /// Makes a subscription and lets the pause before its first message pass.
+    pub(crate) fn begin(&mut self, subscribe: &Subscribe) {
+        self.subscribe(subscribe).unwrap();
+        self.pass(1_000);
+    }
+
+    pub(crate) fn call(&mut self, subscribe: &Subscribe) -> u32 {
+        self.calls += 1;
+        let (call, now) = (self.calls, self.now);
+        self.deliverer
+            .handle_subscribe(call, subscribe.clone(), now)
+            .unwrap();
+        self.drain();
+        call
+    }
+
+    /// Returns the reply to a call if there is one.
+    pub(crate) fn reply(&mut self, call: u32) -> Option<Result<String, EventError>> {
+        let is_it =
+            |output: &Output| matches!(output, Output::Answer { call: own, .. } if *own == call);
+        let place = self.outputs.iter().position(is_it)?;
+        match self.outputs.remove(place) {
+            Output::Answer { reply, .. } => Some(reply),
+            _ => None,
+        }
+    }
+
+    /// Publishes an occurrence, and wakes the deliverer. Returns its position.
+    pub(crate) fn publish(&mut self, name: &str, data: &str) -> u64 {
+        let position = self.append(name, data, "");
+        self.wake(name);
+        position
+    }
+
+    /// Publishes an occurrence that the deliverer does not learn of.
+    pub(crate) fn append(&mut self, name: &str, data: &str, rest: &str) -> u64 {
+        let text = format!("{{\"name\":\"{name}\",\"data\":{data}{rest}}}");
+        let draft = Draft::from_json(text.as_bytes()).unwrap();
+        self.head += 1;
+        let mark = self.head();
+        self.log.append(&draft, &mark, self.now).unwrap();
+        self.head
+    }
+
+    pub(crate) fn wake(&mut self, name: &str) {
+        let (head, now) = (self.head(), self.now);
+        self.deliverer.handle_wake(&named(name), head, now).unwrap();
+        self.drain();
+    }
+
+    /// Begins a new log, as a bus with an empty disk does.
+    pub(crate) fn empty_log(&mut self, window: Window) {
+        self.log = EventLog::open(MemoryRows::default(), window).unwrap();
+        self.epoch = "e2";
+        self.head = 0;
+    }
+
+    pub(crate) fn head(&self) -> Mark {
+        self.mark(self.head)
+    }
+
+    pub(crate) fn mark(&self, position: u64) -> Mark {
+        Mark {
+            epoch: self.epoch.into(),
+            position: Position(position),
+        }
+    }
+
+    pub(crate) fn cursor(&self, position: u64) -> String {
+        cursor::to_text(&self.mark(position))
+    }
+
+    /// Lets time pass, with the alarms in it.
+    pub(crate) fn pass(&mut self, millis: u64) {
+        let end = self.now + Millis(millis);
+        while let Some(at) = self.alarm.filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            self.ring();
+        }
+        self.now = end;
+    }
+
+    /// Lets time pass until something is sent.
+    pub(crate) fn pass_until_sent(&mut self) {
+        while self.posts.is_empty() {
+            self.now = self.now.max(self.alarm.expect("an alarm"));
+            self.ring();
+        }
+    }
+
+    /// Lets time pass, in which an endpoint responds at once. Returns what was sent.
+    pub(crate) fn pass_with(&mut self, millis: u64, outcome: &Outcome) -> Vec<Post> {
+        let end = self.now + Millis(millis);
+        let mut done = Vec::new();
+        loop {
+            while !self.posts.is_empty() {
+                let post = self.posts.remove(0);
+                self.settle(&post, outcome);
+                done.push(post);
+            }
+            let Some(at) = self.alarm.filter(|at| *at <= end) else {
+                break;
+            };
+            self.now = self.now.max(at);
+            self.ring();
+        }
+        self.now = end;
+        done
+    }
+
+    /// Lets the alarm go off.
+    pub(crate) fn ring(&mut self) {
+        self.alarm = None;
+        self.deliverer.handle_alarm(self.now, 0.5).unwrap();
+        self.drain();
+    }
+
+    /// Takes the only message that is being sent.
+    pub(crate) fn post(&mut self) -> Post {
+        assert_eq!(self.posts.len(), 1, "{:?}", self.posts);
+        self.posts.remove(0)
+    }
+
+    /// Responds to a message.
+    pub(crate) fn respond(&mut self, post: &Post, status: u16) {
+        self.settle(post, &response(status));
+    }
+
+    /// Responds to all messages that are being sent, and to those that follow at once.
+    pub(crate) fn respond_all(&mut self, status: u16) -> Vec<Post> {
+        let mut done = Vec::new();
+        while !self.posts.is_empty() {
+            let post = self.posts.remove(0);
+            self.respond(&post, status);
+            done.push(post);
+        }
+        done
+    }
+
+    pub(crate) fn settle(&mut self, post: &Post, outcome: &Outcome) {
+        self.posts.retain(|own| own.post != post.post);
+        self.deliverer
+            .handle_sent(post.post, outcome, self.now, 0.5)
+            .unwrap();
+        self.drain();
+    }
+
+    /// Forgets the deliverer and makes another one of its rows.
+    pub(crate) fn restart(&mut self) {
+        self.posts.clear();
+        let (options, matches) = (self.options.clone(), self.matches.clone());
+        self.deliverer = Deliverer::new(self.disk.clone(), options, matches, self.alarm).unwrap();
+    }
+
+    /// Carries out the outputs.
+    pub(crate) fn drain(&mut self) {
+        while let Some(output) = self.deliverer.poll_output() {
+            match output {
+                Output::SetAlarm(at) => self.alarm = at,
+                Output::Post(post) => {
+                    assert!(self.alarm.is_some(), "sent without an alarm");
+                    self.posts.push(post);
+                }
+                Output::Read { read, .. } if self.is_bus_away => {
+                    self.deliverer
+                        .handle_read_failed(read, self.now, 0.5)
+                        .unwrap();
+                }
+                Output::Read { read, question } => {
+                    self.reads += 1;
+                    let page = self.log.page(&question, &self.head(), self.now).unwrap();
+                    self.deliverer.handle_page(read, page, self.now).unwrap();
+                }
+                output => self.outputs.push(output),
+            }
+        }
+    }
+
+    pub(crate) fn writes(&self) -> usize {
+        self.disk.0.borrow().writes
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.disk.0.borrow().subscriptions.len()
+    }
+
+    pub(crate) fn break_disk(&self) {
+        self.disk.0.borrow_mut().is_broken = true;
+    }
+}
+
+impl Store for Disk {
+    type Error = ();
+
+    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, ()> {
+        let rows = self.0.borrow();
+        let subscriptions = rows.subscriptions.iter();
+        let read = |(id, text): (&Box<str>, &String)| {
+            (id.clone(), Subscription::from_json(text).expect("a row"))
+        };
+        Ok(subscriptions.map(read).collect())
+    }
+
+    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), ()> {
+        self.write(|rows| {
+            rows.subscriptions.insert(id.into(), subscription.to_json());
+        })
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), ()> {
+        self.write(|rows| {
+            rows.subscriptions.remove(id);
+        })
+    }
+
+    fn levels(&self) -> Result<Vec<Level>, ()> {
+        Ok(self.0.borrow().levels.values().cloned().collect())
+    }
+
+    fn put_level(&mut self, level: &Level) -> Result<(), ()> {
+        self.write(|rows| {
+            rows.levels.insert(level.name.clone(), level.clone());
+        })
+    }
+
+    fn remove_level(&mut self, name: &str) -> Result<(), ()> {
+        self.write(|rows| {
+            rows.levels.remove(&named(name));
+        })
+    }
+}
+
+impl Disk {
+    fn write(&self, change: impl FnOnce(&mut Rows)) -> Result<(), ()> {
+        let mut rows = self.0.borrow_mut();
+        if rows.is_broken {
+            return Err(());
+        }
+        rows.writes += 1;
+        change(&mut rows);
+        Ok(())
+    }
+}
+
+pub(crate) fn named(name: &str) -> EventName {
+    EventName::new(name).unwrap()
+}
+
+/// A request for a subscription with this number, to an endpoint of its own that is allowed.
+pub(crate) fn subscribe(number: u32) -> Subscribe {
+    Subscribe {
+        id: format!("sub_{number:032x}").into(),
+        principal: "ann".into(),
+        groups: Vec::new(),
+        name: named("order.paid"),
+        arguments: "{}".into(),
+        url: format!("https://h{number}.example.com/hook").into(),
+        host: format!("h{number}.example.com").into(),
+        is_allowed: true,
+        secret: "sealed one".into(),
+        secret_digest: "1".into(),
+        codes: CodeSet::Sep,
+        cursor: None,
+        max_age_ms: None,
+        ttl: Wish::Default,
+        challenge: "challenge".into(),
+        total: 0,
+    }
+}
+
+pub(crate) fn response(status: u16) -> Outcome {
+    Outcome::Response(Response {
+        status,
+        retry_after_ms: None,
+        body: "".into(),
+    })
+}
+
+pub(crate) fn echo(body: &str) -> Outcome {
+    Outcome::Response(Response {
+        status: 200,
+        retry_after_ms: None,
+        body: body.into(),
+    })
+}
+
+pub(crate) fn failure() -> Outcome {
+    Outcome::Failure(Failure::ConnectionRefused)
+}
+
+pub(crate) fn kinds(posts: &[Post]) -> Vec<MessageKind> {
+    posts.iter().map(|post| post.kind).collect()
+}

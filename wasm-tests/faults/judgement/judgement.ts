@@ -1,0 +1,85 @@
+import type { Allowance, Result, Scenario } from '../scenario.ts';
+import type { Spread } from './heal.ts';
+
+/** The measurements of a run. */
+export type Measured = Omit<Result, 'violations'>;
+
+/** The violations of a run, as texts. */
+export function violationsOf(scenario: Scenario, result: Measured): string[] {
+  const { early, foreign, hibernates, inversions, left, missing, refusedLater } = result;
+  const { refused, ...rest } = {
+    ...left,
+    missing,
+    early,
+    foreign,
+    inversions,
+    refused: refusedLater,
+  };
+  const counts = { ...rest, 'publishes refused after the fault': refused };
+  return [
+    ...Object.entries(counts).flatMap(([what, count]) =>
+      count === 0 ? [] : [`${what}: ${count}`],
+    ),
+    ...streamsOf(scenario, result),
+    ...publishesOf(scenario, result),
+    ...timesOf(scenario, result),
+    ...(hibernates === false ? ['does not hibernate'] : []),
+  ];
+}
+
+/**
+ * The bounds of the median and the 99th percentile: those of P1, plus the documented ceiling, plus
+ * the time without the fault and without a processor.
+ */
+export function boundOf(
+  { ceiling }: Scenario,
+  calm: Spread,
+  machineMs: number,
+): { median: number; p99: number } {
+  const more = machineMs + (ceiling?.ms ?? 0);
+  return { median: MEDIAN_MS + more + calm.median, p99: P99_MS + more + calm.p99 };
+}
+
+/** The reasons of the allowances of a scenario. */
+export function reasonsOf({ ceiling, ends, losesPublishes, refusals }: Scenario): string[] {
+  return [
+    ceiling === undefined ? [] : [`bound ${ceiling.ms} ms later: ${ceiling.why}`],
+    ends === undefined ? [] : [`ends: ${ends.why}`],
+    losesPublishes === undefined ? [] : [`publishes refused: ${losesPublishes}`],
+    refusals === undefined ? [] : [`streams refused: ${refusals.why}`],
+  ].flat();
+}
+
+function streamsOf(scenario: Scenario, { asked, ended, refusals, streams }: Measured): string[] {
+  const { ends, refusals: refusable } = scenario;
+  const refused = Object.values(refusals).reduce((all, count) => all + count, 0);
+  const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
+  return [
+    ...(streams < asked ? [`acknowledged: ${streams} of ${asked}`] : []),
+    ...(refused > allowed(refusable, asked) ? [`refused streams: ${statuses.join(', ')}`] : []),
+    ...(ended > allowed(ends, asked) ? [`ended without cause: ${ended}`] : []),
+  ];
+}
+
+function publishesOf({ losesPublishes }: Scenario, { refused }: Measured): string[] {
+  return refused > 0 && losesPublishes === undefined ? [`refused publishes: ${refused}`] : [];
+}
+
+function timesOf(scenario: Scenario, { calm, heal, machineMs }: Measured): string[] {
+  if (heal === undefined) return [];
+  if (calm === undefined) return ['times not judged: no measurement without the fault'];
+  const bound = boundOf(scenario, calm, machineMs);
+  return (['median', 'p99'] as const).flatMap((which) =>
+    heal[which] > bound[which]
+      ? [`${which} back after ${Math.round(heal[which])} ms, bound ${Math.round(bound[which])} ms`]
+      : [],
+  );
+}
+
+function allowed(allowance: Allowance | undefined, asked: number): number {
+  return allowance?.most(asked) ?? 0;
+}
+
+/** Bounds of the milliseconds from the return of the bus to a cue (P1). */
+const MEDIAN_MS = 2_000;
+const P99_MS = 4_000;

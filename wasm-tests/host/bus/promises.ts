@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { settled } from '../../../dist/testing/promises.js';
+import type { BusPromiseOn, BusRig } from '../../../dist/testing/rig.js';
+
+/** Declares a test for each promise of a bus, all on one rig. */
+export function testBusPromises<In extends BusRig>(
+  name: string,
+  start: () => Promise<In>,
+  promises: BusPromiseOn<NoInfer<In>>[],
+): void {
+  describe(name, () => {
+    let rig: In;
+
+    beforeAll(async () => {
+      rig = await start();
+    });
+
+    afterAll(() => rig?.stop());
+
+    test.each(promises)('$name', async ({ keeps }) => {
+      await settled(rig);
+      await keeps(rig);
+    });
+  });
+}

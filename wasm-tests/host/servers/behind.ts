@@ -1,0 +1,29 @@
+/** A handler behind that answers `initialize` with `text`, and any other request as `echo` does. */
+export function behind(text: string): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const body = await request.clone().text();
+    return body.includes('"initialize"') && !body.includes('io.modelcontextprotocol/')
+      ? initialized(text)
+      : echo(request);
+  };
+}
+
+/** Answers a request with its method, header fields and body. */
+export async function echo(request: Request): Promise<Response> {
+  const { headers, method } = request;
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  const passed = {
+    method,
+    headers: Object.fromEntries(headers),
+    body: new TextDecoder().decode(bytes),
+  };
+  return Response.json({
+    ...passed,
+    base64: btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), '')),
+  });
+}
+
+function initialized(text: string): Response {
+  const type = text.startsWith('{') ? 'application/json' : 'text/event-stream';
+  return new Response(text, { headers: { 'content-type': type } });
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { environment } from '../../../scripts/process/command.mjs';
+import { root } from '../../../scripts/process/project.mjs';
+
+/** A running `npm start`. */
+export interface Started {
+  /** The MCP endpoint. */
+  url: string;
+  /** The address of the console, with the secret of publishers. */
+  console: string;
+  /** Stops it with SIGTERM. */
+  stop(): Promise<void>;
+}
+
+/** Runs `npm start` on a free port; resolves once it prints that it serves. */
+export async function npmStart(): Promise<Started> {
+  const child = spawn('npm', ['start'], { cwd: root, env: { ...environment, PORT: '0' } });
+  let output = '';
+  const serving = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+        if (output.includes('Ctrl-C')) resolve();
+      });
+    }
+  });
+  const ended = once(child, 'exit');
+  await Promise.race([
+    serving,
+    ended.then(() => Promise.reject(new Error(`npm start ended\n${output}`))),
+  ]);
+  return {
+    url: output.match(/http:\S+\/mcp/)?.[0] ?? '',
+    console: output.match(/http:\S+\/#publish=\S+/)?.[0] ?? '',
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,104 @@
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+use mcp_listen::{
+    clock::Millis,
+    events::{
+        EventName,
+        webhook::{Level, Store, Subscription},
+    },
+};
+
+use crate::seed::Seed;
+
+/// What survives a crash. Each write may be the last one before a crash.
+#[derive(Clone, Debug)]
+pub(super) struct Disk(Rc<RefCell<Rows>>);
+
+#[derive(Debug)]
+struct Rows {
+    subscriptions: BTreeMap<Box<str>, String>,
+    levels: BTreeMap<EventName, Level>,
+    alarm: Option<Millis>,
+    choices: Seed,
+    crashes: u64,
+}
+
+/// The host has crashed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crash;
+
+impl Disk {
+    pub(super) fn new(seed: u64, crashes: u64) -> Self {
+        Self(Rc::new(RefCell::new(Rows {
+            subscriptions: BTreeMap::new(),
+            levels: BTreeMap::new(),
+            alarm: None,
+            choices: Seed::new(seed ^ 0xD15C),
+            crashes,
+        })))
+    }
+
+    /// Lets no more writes fail.
+    pub(super) fn calm(&self) {
+        self.0.borrow_mut().crashes = 0;
+    }
+
+    pub(super) fn alarm(&self) -> Option<Millis> {
+        self.0.borrow().alarm
+    }
+
+    pub(super) fn set_alarm(&self, at: Option<Millis>) {
+        self.0.borrow_mut().alarm = at;
+    }
+
+    /// Writes, or crashes before or after that.
+    fn write(&self, change: impl FnOnce(&mut Rows)) -> Result<(), Crash> {
+        let mut rows = self.0.borrow_mut();
+        let choice = rows.choices.next() % 2_000;
+        let crashes = choice < rows.crashes;
+        if crashes && choice % 2 == 0 {
+            return Err(Crash);
+        }
+        change(&mut rows);
+        if crashes { Err(Crash) } else { Ok(()) }
+    }
+}
+
+impl Store for Disk {
+    type Error = Crash;
+
+    fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, Crash> {
+        let rows = self.0.borrow();
+        let subscriptions = rows.subscriptions.iter();
+        let read = |(id, text): (&Box<str>, &String)| {
+            (id.clone(), Subscription::from_json(text).expect("a row"))
+        };
+        Ok(subscriptions.map(read).collect())
+    }
+
+    fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), Crash> {
+        self.write(|rows| {
+            rows.subscriptions.insert(id.into(), subscription.to_json());
+        })
+    }
+
+    fn remove(&mut self, id: &str) -> Result<(), Crash> {
+        self.write(|rows| {
+            rows.subscriptions.remove(id);
+        })
+    }
+
+    fn levels(&self) -> Result<Vec<Level>, Crash> {
+        Ok(self.0.borrow().levels.values().cloned().collect())
+    }
+
+    fn put_level(&mut self, level: &Level) -> Result<(), Crash> {
+        self.write(|rows| {
+            rows.levels.insert(level.name.clone(), level.clone());
+        })
+    }
+
+    fn remove_level(&mut self, name: &str) -> Result<(), Crash> {
+        self.write(|rows| rows.levels.retain(|own, _| **own != *name))
+    }
+}

@@ -1,0 +1,222 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_listen::{
+    clock::Millis,
+    events::{
+        cursor,
+        webhook::{MessageKind, Post},
+    },
+};
+
+use super::{log::Log, subscriber::Subscriber};
+
+/// Knows what was sent and accepted, and panics if a promise is broken.
+#[derive(Debug, Default)]
+pub(super) struct Judge {
+    subscriptions: BTreeMap<Box<str>, Judged>,
+    consents: BTreeSet<Box<str>>,
+    /// The messages that are being sent, with subscription and host.
+    flights: BTreeMap<u32, (Box<str>, usize)>,
+    pub(super) told: Told,
+}
+
+#[derive(Debug, Default)]
+struct Judged {
+    /// The position after which it began, by its first answer.
+    begun: Option<u64>,
+    answered_at: Option<Millis>,
+    /// The first and the last occurrence that was ever sent.
+    first: u64,
+    last: u64,
+    accepted: BTreeSet<u64>,
+    attempts: BTreeMap<u64, u32>,
+    /// Up to where the watermark was found right.
+    checked: u64,
+    /// The cursors of the gaps that endpoint or subscriber know of.
+    gaps: BTreeSet<u64>,
+}
+
+/// What came to pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub(super) seed: u64,
+    pub(super) published: u64,
+    pub(super) accepted: u64,
+    pub(super) failures: u64,
+    pub(super) crashes: u64,
+    /// The occurrences that an endpoint did not accept, but knows of.
+    pub(super) abandoned: u64,
+    /// Those that it knows nothing of.
+    pub(super) lost: u64,
+}
+
+impl Judge {
+    /// Handles that a subscription was granted up to a watermark.
+    pub(super) fn granted(&mut self, own: &Subscriber, reply: &str, log: &Log, now: Millis) {
+        let watermark = position_after(reply, "\"cursor\":\"");
+        let judged = self.subscriptions.entry(own.id()).or_default();
+        let begun = *judged.begun.get_or_insert(watermark);
+        judged.answered_at = Some(now);
+        if reply.contains("\"truncated\":true") {
+            judged.gaps.insert(begun);
+        }
+        judged.check_watermark(watermark, own, log);
+    }
+
+    /// Handles that a message is being sent.
+    pub(super) fn sent(
+        &mut self,
+        (post, own): (&Post, &Subscriber),
+        log: &Log,
+        alarm: Option<Millis>,
+        now: Millis,
+    ) {
+        let guard = alarm.expect("no message without an alarm");
+        assert!(guard <= now + Millis(30_000), "an alarm that is near");
+        assert!(!post.secrets.is_empty());
+        assert_eq!(post.url, own.url());
+        self.board(post, own);
+        if post.kind == MessageKind::Verification {
+            return;
+        }
+        assert!(
+            self.consents.contains(&own.url()),
+            "no message without consent"
+        );
+        let judged = self.subscriptions.entry(own.id()).or_default();
+        let pause = judged
+            .answered_at
+            .is_none_or(|at| at + Millis(1_000) <= now);
+        assert!(pause, "no message right after the answer");
+        if post.kind == MessageKind::Event {
+            judged.check_event(post, own, log);
+        }
+    }
+
+    /// Counts a message to the limits of object, host and subscription.
+    fn board(&mut self, post: &Post, own: &Subscriber) {
+        let flight = (own.id(), own.host());
+        self.flights.insert(post.post, flight);
+        if post.kind == MessageKind::Verification {
+            return;
+        }
+        let count = |is_one: &dyn Fn(&(Box<str>, usize)) -> bool| {
+            self.flights
+                .values()
+                .filter(|flight| is_one(flight))
+                .count()
+        };
+        assert!(self.flights.len() <= 6);
+        assert!(count(&|(_, host)| *host == own.host()) <= 2);
+        assert!(count(&|(id, _)| *id == own.id()) <= 4);
+    }
+
+    /// Handles what an endpoint did with a message.
+    pub(super) fn handled(&mut self, post: &Post, own: &Subscriber, is_done: bool) {
+        let judged = self.subscriptions.entry(own.id()).or_default();
+        match post.kind {
+            MessageKind::Verification if is_done => drop(self.consents.insert(own.url())),
+            MessageKind::Event if is_done => {
+                judged.accepted.insert(id_of(post));
+                self.told.accepted += 1;
+            }
+            MessageKind::Gap if is_done => {
+                judged
+                    .gaps
+                    .insert(position_after(&post.body, "\"cursor\":\""));
+            }
+            _ => self.told.failures += 1,
+        }
+    }
+
+    /// Handles that the deliverer knows what became of a message.
+    pub(super) fn settled(&mut self, post: u32) {
+        self.flights.remove(&post);
+    }
+
+    pub(super) fn crashed(&mut self) {
+        self.flights.clear();
+        self.told.crashes += 1;
+    }
+
+    /// Counts what each subscriber did not receive.
+    pub(super) fn end(&mut self, subscribers: &[Subscriber], log: &Log) {
+        for own in subscribers {
+            let judged = self.subscriptions.entry(own.id()).or_default();
+            let begun = judged.begun.expect("a subscription");
+            for position in owed(own, log, begun, log.head().position.0) {
+                if judged.accepted.contains(&position) {
+                    continue;
+                }
+                let is_known = judged.gaps.iter().any(|gap| *gap < position);
+                let attempts = judged.attempts.get(&position).copied();
+                let is_tried = attempts.is_some_and(|count| count >= 5);
+                assert!(
+                    is_tried,
+                    "{position} was given up after {attempts:?}: {judged:?}"
+                );
+                self.told.abandoned += u64::from(is_known);
+                self.told.lost += u64::from(!is_known);
+            }
+        }
+    }
+}
+
+impl Judged {
+    fn check_event(&mut self, post: &Post, own: &Subscriber, log: &Log) {
+        let position = id_of(post);
+        if self.first == 0 {
+            self.first = position;
+            self.last = position - 1;
+        }
+        let is_own = owed(own, log, position - 1, position).next().is_some();
+        assert!(is_own, "only what the subscription receives");
+        if position > self.last {
+            let skipped = owed(own, log, self.last, position - 1).next();
+            assert_eq!(skipped, None, "first attempts are in order");
+            self.last = position;
+        }
+        *self.attempts.entry(position).or_default() += 1;
+        let watermark = position_after(&post.body, "\"cursor\":\"");
+        assert!(
+            watermark < position,
+            "the watermark is before what is being sent"
+        );
+        self.check_watermark(watermark, own, log);
+    }
+
+    fn check_watermark(&mut self, watermark: u64, own: &Subscriber, log: &Log) {
+        let begun = self.begun.unwrap_or(watermark).max(self.checked);
+        self.checked = begun.max(watermark);
+        for position in owed(own, log, begun, watermark) {
+            let attempts = self.attempts.get(&position).copied().unwrap_or_default();
+            let is_done = self.accepted.contains(&position) || attempts >= 5;
+            assert!(is_done, "the watermark {watermark} has passed {position}");
+        }
+    }
+}
+
+/// Returns the positions of what a subscriber receives after one position and up to another.
+fn owed<'l>(
+    own: &'l Subscriber,
+    log: &'l Log,
+    after: u64,
+    to: u64,
+) -> impl Iterator<Item = u64> + 'l {
+    let between = log.between(after, to);
+    let owed = between.filter(|(_, one)| own.receives(&one.name, one.group.as_ref()));
+    owed.map(|(position, _)| position)
+}
+
+/// Returns the position of the occurrence that a message is about.
+fn id_of(post: &Post) -> u64 {
+    let digits = post.message.rsplit('_').next().unwrap();
+    digits.parse().unwrap()
+}
+
+/// Returns the position of the cursor that follows a text.
+fn position_after(text: &str, begin: &str) -> u64 {
+    let rest = text.split(begin).nth(1).unwrap();
+    let cursor = rest.split('"').next().unwrap();
+    cursor::from_text(cursor).unwrap().position.0
+}

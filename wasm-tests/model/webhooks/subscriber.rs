@@ -1,0 +1,76 @@
+use mcp_listen::{
+    events::{
+        EventName,
+        error::CodeSet,
+        webhook::{Subscribe, Wish},
+    },
+    scope::Label,
+};
+
+/// A subscriber, with one subscription.
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    number: usize,
+    /// How often it has replaced its secret.
+    pub(super) secret: u32,
+    /// Its last call, until that is answered.
+    pub(super) call: Option<u32>,
+}
+
+impl Subscriber {
+    pub(super) fn new(number: usize) -> Self {
+        Self {
+            number,
+            secret: 0,
+            call: None,
+        }
+    }
+
+    pub(super) fn id(&self) -> Box<str> {
+        format!("sub_{:032x}", self.number).into()
+    }
+
+    /// Two subscribers share a url, and so the consent of its endpoint, if they are one principal.
+    pub(super) fn subscribe(&self) -> Subscribe {
+        let secret = format!("secret {}", self.secret);
+        Subscribe {
+            id: self.id(),
+            principal: format!("p{}", self.number / 4).into(),
+            groups: (self.number % 3 > 0).then(group).into_iter().collect(),
+            name: name(self.number),
+            arguments: "{}".into(),
+            url: self.url(),
+            host: format!("h{}.example.com", self.number / 2).into(),
+            is_allowed: false,
+            secret: secret.clone().into(),
+            secret_digest: secret.into(),
+            codes: CodeSet::Sep,
+            cursor: None,
+            max_age_ms: None,
+            ttl: Wish::Endless,
+            challenge: format!("challenge {}", self.number).into(),
+            total: 0,
+        }
+    }
+
+    pub(super) fn url(&self) -> Box<str> {
+        format!("https://h{0}.example.com/{0}", self.number / 2).into()
+    }
+
+    pub(super) fn host(&self) -> usize {
+        self.number / 2
+    }
+
+    pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Label>) -> bool {
+        *name_of == name(self.number) && (group_of.is_none() || self.number % 3 > 0)
+    }
+}
+
+/// One of two names.
+pub(super) fn name(number: usize) -> EventName {
+    EventName::new(["order.paid", "order.sent"][number % 2]).unwrap()
+}
+
+pub(super) fn group() -> Label {
+    Label::new("tenant").unwrap()
+}

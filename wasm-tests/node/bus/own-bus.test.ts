@@ -1,0 +1,75 @@
+import {
+  type Broker,
+  type BrokerListener,
+  brokerBus,
+  type ListenBus,
+  type ServerEvent,
+} from 'mcp-listen';
+import { expect, test, vi } from 'vitest';
+import { acknowledged, listChanged, updated } from '../../host/listen.ts';
+import { open, serving, TOOLS } from '../serving.ts';
+
+/** A broker within one process, as a user would write it. */
+class LoopBroker implements Broker {
+  listener: BrokerListener | undefined;
+  lose: (error: Error) => void = () => {};
+  isWhole = true;
+
+  async publish(events: string): Promise<void> {
+    this.listener?.onEvents(events);
+  }
+
+  follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
+    this.listener = listener;
+    listener.onReady(this.isWhole);
+    return new Promise((resolve, reject) => {
+      this.lose = reject;
+      signal.addEventListener('abort', () => resolve());
+    });
+  }
+
+  async close(): Promise<void> {}
+}
+
+test('brokerBus reports a loss once, reconnects, and cues its streams after a gap', async () => {
+  const broker = new LoopBroker();
+  const onError = vi.fn();
+  const bus = brokerBus(broker, { onError });
+  const stream = await open(serving({ bus }), TOOLS);
+  expect(await stream.message()).toBe(acknowledged('1', TOOLS));
+  broker.isWhole = false;
+  broker.lose(new Error('gone'));
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(bus.stats()).toEqual({ isLive: true, outages: 1, gaps: 1, dropped: 0 });
+  expect(onError.mock.calls).toEqual([[expect.objectContaining({ code: 'bus-lost' })]]);
+  broker.listener?.onGap();
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  await bus.close();
+  expect(await stream.message()).toBeUndefined();
+});
+
+test('a bus with only the public methods serves streams', async () => {
+  const listeners = new Set<(event: ServerEvent) => void>();
+  const publishAll = vi.fn(async (events: ServerEvent[]) => {
+    for (const event of events) for (const listener of listeners) listener(event);
+  });
+  const bus: ListenBus = {
+    publish: (event) => publishAll([event]),
+    publishAll,
+    subscribe(listener) {
+      listeners.add(listener as (event: ServerEvent) => void);
+      return () => void listeners.delete(listener as (event: ServerEvent) => void);
+    },
+  };
+  const server = serving({ bus });
+  const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
+  await stream.message();
+  const events: ServerEvent[] = [
+    { kind: 'tools_list_changed' },
+    { kind: 'resource_updated', uri: 'note://a' },
+  ];
+  await server.bus.publishAll(events);
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  expect(await stream.message()).toBe(updated('1', 'note://a'));
+  expect(publishAll.mock.calls).toEqual([[events]]);
+});

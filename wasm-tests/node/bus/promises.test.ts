@@ -1,0 +1,62 @@
+import { type Broker, type BrokerListener, brokerBus } from 'mcp-listen';
+import { busPromises } from 'mcp-listen/testing';
+import { expect, test } from 'vitest';
+
+/** How a hub breaks the promises of a bus. */
+interface Flaw {
+  /** Returns what is delivered of the events of a publish. */
+  carry?: (events: string) => string[];
+  /** Whether a closed bus stays open. */
+  neverCloses?: boolean;
+}
+
+/** The brokers of processes that share a hub. */
+function hub({ carry = (events) => [events], neverCloses = false }: Flaw = {}) {
+  const listeners = new Set<BrokerListener>();
+  const publish = async (events: string) => {
+    for (const carried of carry(events))
+      for (const listener of listeners) listener.onEvents(carried);
+  };
+  const broker = (): Broker => ({
+    publish,
+    async follow(listener, signal) {
+      listeners.add(listener);
+      listener.onReady(true);
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      listeners.delete(listener);
+    },
+    close: async () => {},
+  });
+  const makeBus = () => {
+    const bus = brokerBus(broker(), { onError: () => {} });
+    return neverCloses ? Object.assign(bus, { close: async () => {} }) : bus;
+  };
+  return { makeBus, publish };
+}
+
+const sound = hub();
+const promises = busPromises('a hub', sound.makeBus, { garbage: sound.publish });
+
+test('every promise is a sentence about the bus', () => {
+  expect(promises).toHaveLength(7);
+  for (const { name } of promises) expect(name).toMatch(/^a hub [a-z]/);
+});
+
+test.each(promises)('$name', ({ run }) => run());
+
+test.each<[string, Flaw]>([
+  [
+    'delivers what was published',
+    { carry: (events) => (events.includes('note://a') ? [] : [events]) },
+  ],
+  ['keeps the order', { carry: (events) => [events.split('\n').reverse().join('\n')] }],
+  ['ends its streams', { neverCloses: true }],
+])('a bus that breaks "%s" fails', async (promise, flaw) => {
+  const found = busPromises('a hub', hub(flaw).makeBus).find(({ name }) => name.includes(promise));
+  const late = new Promise((resolve) => setTimeout(resolve, 500, 'still waiting'));
+  const kept = found?.run().then(
+    () => 'kept',
+    () => 'broken',
+  );
+  expect(['broken', 'still waiting']).toContain(await Promise.race([kept, late]));
+});

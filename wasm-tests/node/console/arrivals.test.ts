@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Arrival, Arrivals } from '../../../console/arrivals/arrivals.ts';
+import { median, roundedUp } from '../../../console/arrivals/scale.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('a change is measured for each subscription, from the publish to its first cue', () => {
+  const { arrivals, measured } = measuring();
+  const publication = arrivals.begin(1_000, ['note://a']);
+  arrivals.cue('A', 'note://a', 1_012);
+  arrivals.cue('A', 'note://b', 1_013);
+  arrivals.cue('B', 'note://a', 1_020);
+  arrivals.cue('A', 'note://a', 1_030);
+  publication.settle();
+  expect(measured).toEqual([
+    { publication: 1, subscription: 'A', topic: 'note://a', ms: 12 },
+    { publication: 1, subscription: 'B', topic: 'note://a', ms: 20 },
+  ]);
+});
+
+test('the subjects of a tool call come with its answer, and earlier cues count', () => {
+  const { arrivals, measured } = measuring();
+  const publication = arrivals.begin(0);
+  arrivals.cue('A', 'note://a', 5);
+  arrivals.cue('A', 'tools', 6);
+  expect(measured).toEqual([]);
+  publication.settle(['note://a']);
+  arrivals.cue('B', 'note://a', 9);
+  expect(measured.map(({ subscription, ms }) => [subscription, ms])).toEqual([
+    ['A', 5],
+    ['B', 9],
+  ]);
+});
+
+test('a publish is not measured while another one of its subject is on its way', () => {
+  const { arrivals, measured } = measuring();
+  arrivals.begin(0, ['note://a']);
+  arrivals.begin(1, ['note://a']);
+  arrivals.begin(2, ['note://b']);
+  arrivals.cue('A', 'note://a', 10);
+  arrivals.cue('A', 'note://b', 10);
+  expect(measured.map(({ topic, ms }) => [topic, ms])).toEqual([
+    ['note://a', 10],
+    ['note://b', 8],
+  ]);
+});
+
+test('a publish has arrived when all subscriptions have received it, or after a timeout', async () => {
+  const { arrivals } = measuring();
+  const all = arrivals.begin(0, ['note://a']);
+  const arrived = vi.fn();
+  void all.arrived.then(arrived);
+  all.settle();
+  arrivals.cue('A', 'note://a', 1);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(arrived).not.toHaveBeenCalled();
+  arrivals.cue('B', 'note://a', 2);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(arrived).toHaveBeenCalled();
+  const lost = arrivals.begin(0, ['note://a']);
+  lost.settle();
+  await vi.advanceTimersByTimeAsync(2_000);
+  await lost.arrived;
+});
+
+test('the scale ends at a round number, and the median is a measured value', () => {
+  expect([0, 1, 1.2, 3, 7, 10, 11, 99, 101].map(roundedUp)).toEqual([
+    1, 1, 2, 5, 10, 10, 20, 100, 200,
+  ]);
+  expect(median([9, 1, 5])).toBe(5);
+});
+
+function measuring() {
+  const measured: Arrival[] = [];
+  const arrivals = new Arrivals(
+    () => ['A', 'B'],
+    (arrival) => measured.push(arrival),
+  );
+  return { arrivals, measured };
+}

@@ -1,0 +1,228 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { checks, sourceFiles } from '../../../scripts/lint/borders.mjs';
+import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
+import { rules, unneeded } from '../../../scripts/lint/prose.mjs';
+import { rooms } from '../../../scripts/lint/rooms.mjs';
+
+// Put together here, so that this file itself names no machine.
+const elsewhere = ['', 'home', 'me', 'clone'].join('/');
+const WORDS = 'prose contains no words that hide an actor';
+const LINKS = 'every link in Markdown refers to an existing file and heading';
+
+test.each([
+  ['src/ uses no bindings of JavaScript', 'src/vocabulary/uri.rs', 'use js_sys::Date;'],
+  [
+    'src/ reads no clock and no random source',
+    'src/vocabulary/uri.rs',
+    'use std::time::{Duration, Instant};',
+  ],
+  [
+    'src/ reads no clock and no random source',
+    'src/vocabulary/uri.rs',
+    'let seed = rand::random();',
+  ],
+  [
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
+    'js/listen-handler.ts',
+    "import { readFile } from 'node:fs';",
+  ],
+  [
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
+    'js/wasm/modules/workerd.ts',
+    "import 'node:fs';",
+  ],
+  [
+    'in js/ only cli/, node/ and the node.ts of wasm/modules/ import node:',
+    'js/listen-handler.ts',
+    "const fs = await import('node:fs');",
+  ],
+  [
+    'in js/ only cloudflare/ imports cloudflare:',
+    'js/listen-handler.ts',
+    "import { env } from 'cloudflare:workers';",
+  ],
+  [
+    'only js/adapters imports the SDK and the frameworks that it adapts to',
+    'js/sdk/own.ts',
+    "import { McpServer } from '@modelcontextprotocol/server';",
+  ],
+  ['no file of js/wasm/modules has more than 15 lines', 'js/wasm/modules/deno.ts', '\n'.repeat(15)],
+  [
+    'the rooms of js/ import what their table allows',
+    'js/bus/own.ts',
+    "import { open } from '../streams/manager.js';",
+  ],
+  [
+    'the rooms of js/ import what their table allows',
+    'js/model/own.ts',
+    "export type { Bus } from '../bus/bus.js';",
+  ],
+  ['the rooms of js/ import what their table allows', 'js/corner/own.ts', ''],
+  [
+    'the rooms of src/ import what their table allows',
+    'src/vocabulary/topic/own.rs',
+    'use crate::bus::Bus;',
+  ],
+  [
+    'the rooms of src/ import what their table allows',
+    'src/vocabulary/uri.rs',
+    'use crate::{\n    name, wire::{self, Follow},\n};',
+  ],
+  ['no source file has more than 400 lines', 'wasm-tests/all.test.ts', '\n'.repeat(400)],
+  ['no file contains a path of one machine', 'README.md', `cd ${elsewhere}`],
+  [WORDS, 'docs/page.md', 'Whoever publishes waits.'],
+  [WORDS, 'docs/page.md', 'Nobody waits.'],
+  [WORDS, 'docs/page.md', 'It asks somebody.'],
+  [WORDS, 'docs/page.md', 'It begins anew.'],
+  [WORDS, 'docs/page.md', 'It stays for\never.'],
+  [WORDS, 'docs/page.md', 'It has a socket of its own.'],
+  [WORDS, 'docs/page.md', 'The bus is told.'],
+  [WORDS, 'docs/page.md', 'The streams\nare told.'],
+  [WORDS, 'docs/page.md', 'A client hears of it.'],
+  [WORDS, 'src/own.md', '```sh\nls\n```\nNobody waits.'],
+  [WORDS, 'console/dom.ts', ['const a = 1;', '// For whoever calls.'].join(' ')],
+  [WORDS, 'scripts/lanes/own.mjs', '/**\n * Stays for\n * ever.\n */'],
+  [WORDS, 'examples/own.rs', '//! For whoever calls.'],
+  ['no line of Markdown has more than 120 columns', 'docs/page.md', `${'word '.repeat(24)}w`],
+  ['no line of code has more than 100 columns', 'examples/own.rs', `// ${'é'.repeat(98)}`],
+  [LINKS, 'docs/page.md', 'See [the other](other.md).'],
+  [LINKS, 'docs/page.md', 'See [below](#below).'],
+  [LINKS, 'docs/page.md', '# A page\n## A page\nSee [itself](page.md#a-page-2).'],
+])('"%s" finds %s: %s', async (name, path, text) => {
+  expect(await crossings(path, text)).toEqual([name]);
+});
+
+test.each([
+  ['browser/src/host.rs', 'use js_sys::Date;'],
+  ['src/clock.rs', '// An Instant would panic on wasm32.'],
+  ['src/clock.rs', 'use std::time::Duration;'],
+  ['js/wasm/modules/node.ts', "import { readFileSync } from 'node:fs';"],
+  ['js/node/http.ts', "import { createServer } from 'node:http';"],
+  ['js/adapters/own.ts', "import type { Context } from 'hono';"],
+  ['js/cloudflare/index.ts', "import { DurableObject } from 'cloudflare:workers';"],
+  ['examples/notebook/worker.ts', "import { env } from 'cloudflare:workers';"],
+  ['wasm-tests/all.test.ts', '\n'.repeat(399)],
+  ['package-lock.json', '\n'.repeat(5000)],
+  ['README.md', 'see https://example.org/home/me'],
+  ['docs/page.md', '```sh\nwhoever\n```\n`nobody`, and the test "is told".'],
+  ['docs/page.md', `| ${'cell '.repeat(30)}|`],
+  ['docs/page.md', `\`\`\`\n${'a'.repeat(121)}\n\`\`\`\n${'a'.repeat(120)}`],
+  [
+    'docs/page.md',
+    '# What `it` is\n# A page\n# A page\n[up](#what-it-is) [again](page.md#a-page-1) [far](https://a.b/c)',
+  ],
+  ['console/dom.ts', "const text = 'nobody'; // A caller."],
+  ['examples/own.rs', `// ${'é'.repeat(97)}`],
+])('nothing is wrong with %s: %s', async (path, text) => {
+  expect(await crossings(path, text)).toEqual([]);
+});
+
+describe('package-lock.json', async () => {
+  const lock = (await readFile('package-lock.json', 'utf8')).split('\n');
+
+  test('verifies every package', () => expect(unverified(lock)).toEqual([]));
+
+  test('names no host', async () => {
+    const text = [...lock, '"resolved": "https://example.org/a.tgz",'].join('\n');
+    expect(await crossings('package-lock.json', text)).toEqual(['package-lock.json names no host']);
+  });
+
+  test('is refused where a digest is missing or of another kind', async () => {
+    const places = lock.flatMap((line, index) => (line.includes('"integrity":') ? [index] : []));
+    expect(places.length).toBeGreaterThan(400);
+    for (const place of [places[0] ?? 0, places.at(-1) ?? 0]) {
+      for (const line of [
+        [],
+        ['      "integrity": "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=",'],
+        ['      "integrity": "",'],
+      ]) {
+        const text = lock.toSpliced(place, 1, ...line).join('\n');
+        expect(await crossings('package-lock.json', text)).toEqual([
+          'package-lock.json verifies every package',
+        ]);
+      }
+    }
+  });
+
+  test('is refused where a listed exception has a digest', () => {
+    const [listed = ''] = unserved;
+    const start = lock.indexOf(`    "${listed}": {`);
+    const digest = `      "integrity": "sha512-${'a'.repeat(86)}==",`;
+    expect(unverified(lock.toSpliced(start + 1, 0, digest))).toEqual([
+      `${listed} is listed unnecessarily`,
+    ]);
+  });
+});
+
+test.each(Object.entries(rooms))(
+  'each room of %s/ comes after the rooms that it may import',
+  (_, table) => {
+    const order = Object.keys(table);
+    const forward = Object.entries(table).flatMap(([room, allowed]) =>
+      words(allowed).filter(
+        (other) => order.indexOf(other) < 0 || order.indexOf(other) >= order.indexOf(room),
+      ),
+    );
+    expect(forward).toEqual([]);
+  },
+);
+
+test('each exception to a rule of prose is needed', async () => {
+  const files = await sourceFiles();
+  expect(rules.flatMap((rule) => unneeded(rule, files))).toEqual([]);
+});
+
+test.each(rules)('an unneeded exception is found: $name', (rule) => {
+  const files = [{ path: 'docs/clean.md', lines: ['A sentence.'] }];
+  expect(unneeded({ ...rule, except: ['docs/clean.md', 'js/'] }, files)).toEqual([
+    'docs/clean.md',
+    'js/',
+  ]);
+});
+
+test('a page of the book without a link to the next one is found', async () => {
+  const contents =
+    '| [One](one.md) | |\n| [Two](two.md) | |\n| [Three](three.md) | |\n\nNext: [one](one.md).';
+  const found = async (one: string) => {
+    const texts = {
+      README: contents,
+      one,
+      two: '# Two\n\nNext: [three](three.md), the last.',
+      three: '# Three',
+    };
+    const files = Object.entries(texts).map(([name, text]) => ({
+      path: `docs/${name}.md`,
+      lines: text.split('\n'),
+    }));
+    return (await Promise.all(checks.map(([, find]) => find(files)))).flat();
+  };
+  expect(await found('# One\n\nNext: [two](two.md).')).toEqual([]);
+  const missing = ['docs/one.md does not end with a link to two.md'];
+  expect(await found('# One')).toEqual(missing);
+  expect(await found('# One\n\nNext: [three](three.md).')).toEqual(missing);
+  expect(await found('# One\n\nNext: [two](two.md).\n\nMore.')).toEqual(missing);
+});
+
+test('a folder with too many files is found', async () => {
+  const files = Array.from({ length: 13 }, (_, place) => ({
+    path: `js/web/file-${place}.ts`,
+    lines: [],
+  }));
+  const found = await Promise.all(checks.map(([, find]) => find(files)));
+  expect(checks.filter((_, place) => found[place]?.length).map(([name]) => name)).toEqual([
+    'no folder of js/, src/, console/ or scripts/ has more than 12 files',
+  ]);
+});
+
+/** The checks that fail for a repository of this one file and the built core. */
+async function crossings(path: string, text: string): Promise<string[]> {
+  const found = await Promise.all(
+    checks.map(([, find]) => find([{ path, lines: text.split('\n') }])),
+  );
+  return checks.flatMap(([name], index) => (found[index]?.length ? [name] : []));
+}
+
+function words(text: string): string[] {
+  return text.split(' ').filter((word) => word !== '');
+}

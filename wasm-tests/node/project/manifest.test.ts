@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  checks,
+  type Evidence,
+  type Part,
+  parts,
+  type Row,
+  rowsOf,
+  type SuiteRun,
+} from '../../../scripts/lint/manifest.mjs';
+import { documentOf } from '../../../scripts/lint/requirements.mjs';
+import { root } from '../../../scripts/process/project.mjs';
+
+const ROW: Row = {
+  id: 'A01',
+  level: 'MUST',
+  spec: 'Base',
+  text: 'It works.',
+  by: 'ours',
+  tests: ['rust id::works'],
+};
+const RUNS: SuiteRun[] = [
+  {
+    subject: 'worker-2025-11-25',
+    scenarios: { passed: 3, failed: ['a', 'b'] },
+    checks: { passed: 7, failed: 2 },
+  },
+];
+const ATTRIBUTED = 'every requirement with tests says who shows it';
+const UNTESTED: Row = { id: 'A01', level: 'MUST', spec: 'Base', text: 'It works.' };
+
+test.each<[string, Row[], string]>([
+  [
+    'neither tests nor a reason',
+    [UNTESTED],
+    'every requirement is proven by tests or says why it is not',
+  ],
+  [
+    'no test',
+    [{ ...UNTESTED, tests: [] }],
+    'every requirement is proven by tests or says why it is not',
+  ],
+  [
+    'tests and a reason',
+    [{ ...ROW, notYet: 'soon' }],
+    'every requirement is proven by tests or says why it is not',
+  ],
+  [
+    'an empty reason',
+    [{ ...UNTESTED, notOurs: '' }],
+    'every requirement is proven by tests or says why it is not',
+  ],
+  ['tests and no share', [{ ...UNTESTED, tests: ROW.tests ?? [] }], ATTRIBUTED],
+  ['an unknown share', [{ ...ROW, by: 'proven' as 'ours' }], ATTRIBUTED],
+  ['a partial share and no reservation', [{ ...ROW, by: 'partly' }], ATTRIBUTED],
+  [
+    'the share of a server behind and no reservation',
+    [{ ...ROW, by: 'behind', but: '' }],
+    ATTRIBUTED,
+  ],
+  ['a reservation on a share of ours', [{ ...ROW, but: 'not all' }], ATTRIBUTED],
+  ['a share, but no tests', [{ ...UNTESTED, by: 'ours', notYet: 'soon' }], ATTRIBUTED],
+  ['nothing but the official suite', [{ ...ROW, tests: ['suite r s c'] }], ATTRIBUTED],
+  [
+    'an unknown field',
+    [{ ...ROW, note: 'x' } as Row],
+    'every requirement has one id, a level, a source and a wording',
+  ],
+  ['a duplicate id', [ROW, ROW], 'every requirement has one id, a level, a source and a wording'],
+  [
+    'no source',
+    [{ ...ROW, spec: '' }],
+    'every requirement has one id, a level, a source and a wording',
+  ],
+  [
+    'an unknown test',
+    [{ ...ROW, tests: ['rust id::work'] }],
+    'every test that the manifest names exists',
+  ],
+])('a row with %s is found', (_name, rows, check) => {
+  expect(failing(evidence(rows))).toEqual([check]);
+});
+
+test('a row with a reason needs no test', () => {
+  expect(failing(evidence([ROW, { ...UNTESTED, id: 'A02', notYet: 'soon' }]))).toEqual([]);
+});
+
+test('the tables count each share separately, and show its reservation', () => {
+  const rows: Row[] = [
+    { ...ROW, by: 'partly', but: 'one half' },
+    { ...ROW, id: 'A02', by: 'behind', but: 'all' },
+  ];
+  const { document } = evidence([...rows, { ...ROW, id: 'A03' }]);
+  expect(document).toContain('| **All** | 1 | 1 | 1 | 0 | 0 |');
+  expect(document).toContain('| *partly*: one half<br>`rust id::works` |');
+  expect(document).toContain('| *by the server behind*: all<br>`rust id::works` |');
+  expect(document).toContain('| Base | `rust id::works` |');
+  expect(document).toContain(
+    '| 2025-11-25, a Worker of two isolates | 3 of 5 | 7 of 9 | `a`, `b` |',
+  );
+});
+
+test('an outdated page is found', () => {
+  const fresh = evidence([ROW]);
+  expect(failing({ ...fresh, document: `${fresh.document} ` })).toEqual([
+    'docs/requirements.md matches the manifest',
+  ]);
+});
+
+test('every requirement that was gathered is in the manifest', async ({ skip }) => {
+  const gathered = join(root, '..', 'shared', 'PROTOCOL.md');
+  skip(!existsSync(gathered), 'the gathered requirements are not beside this clone');
+  const ids = [...(await readFile(gathered, 'utf8')).matchAll(/^\| ([A-F]\d\d|G\d+\w?) \|/gm)].map(
+    ([, id]) => id,
+  );
+  expect(ids.length).toBeGreaterThan(100);
+  const known = rowsOf(await parts()).map(({ id }) => id);
+  const further = known.filter((id) => !ids.includes(id));
+  // What this project promises beyond them is its own.
+  for (const id of further) expect(id).toMatch(/^G/);
+  expect(new Set(known)).toEqual(new Set([...ids, ...further]));
+});
+
+function evidence(rows: Row[]): Evidence {
+  const all: Part[] = [{ part: 'A', title: 'All', rows }];
+  return {
+    parts: all,
+    runs: RUNS,
+    known: new Set(['rust id::works', 'suite r s c']),
+    document: documentOf(all, RUNS),
+  };
+}
+
+function failing(given: Evidence): string[] {
+  return checks.filter(([, find]) => find(given).length > 0).map(([name]) => name);
+}

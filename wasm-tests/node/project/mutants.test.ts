@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parts, rowsOf } from '../../../scripts/lint/manifest.mjs';
+import { judged, namedOutcomes, partOf } from '../../../scripts/mutants/core.mjs';
+import { folder, mutants, parsed, rules, survivors } from '../../../scripts/mutants/mutants.mjs';
+import { pageOf } from '../../../scripts/mutants/page.mjs';
+import { root } from '../../../scripts/process/project.mjs';
+
+const PATCH = 'Breaks: it\nShows: invariant 4, P6\nRed: vitest run\n\ndiff --git a/a b/a\n';
+
+describe('the mutations', async () => {
+  const all = await mutants();
+
+  test.each(all)('$name applies to this tree', ({ file }) => {
+    const { status, stderr } = spawnSync('git', ['apply', '--check', file], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+  });
+
+  test('show every rule that has no reason to be missing', async () => {
+    const shown = new Set(all.flatMap(({ shows }) => shows));
+    const known = await rules();
+    const missing = known.filter(({ rule, notYet = '' }) => !shown.has(rule) && notYet === '');
+    expect(missing).toEqual([]);
+    const requirements = rowsOf(await parts()).map(({ id }) => `requirement ${id}`);
+    const names = [...known.map(({ rule }) => rule), ...requirements];
+    const unknown = [...shown].filter((rule) => !names.includes(rule));
+    expect(unknown).toEqual([]);
+  });
+
+  test('are patches, and each survivor has a reason', async () => {
+    const data = ['core.json', 'rules.json', 'survivors.json'];
+    const others = (await readdir(folder)).filter(
+      (file) => !file.endsWith('.patch') && !data.includes(file),
+    );
+    expect(others).toEqual([]);
+    const { core, patches } = await survivors();
+    const names = all.map(({ name }) => name);
+    expect(Object.keys(patches).filter((name) => !names.includes(name))).toEqual([]);
+    for (const reason of Object.values({ ...core, ...patches })) expect(reason).toMatch(/\w+/);
+  });
+});
+
+describe('a patch', () => {
+  test('states what it breaks, the rules that it shows and the command that fails', () => {
+    expect(parsed('a.patch', PATCH)).toEqual({
+      name: 'a',
+      file: join(folder, 'a.patch'),
+      breaks: 'it',
+      shows: ['invariant 4', 'P6'],
+      red: 'vitest run',
+    });
+  });
+
+  test.each([
+    ['no diff', PATCH.replace('diff', 'patch')],
+    ['no command', PATCH.replace('Red', 'Run')],
+    ['two commands', `Red: true\n${PATCH}`],
+    ['an unknown rule', PATCH.replace('P6', 'promise 6')],
+  ])('with %s is refused', (_name, text) => {
+    expect(() => parsed('a.patch', text)).toThrow('a.patch');
+  });
+});
+
+describe('mutants of the core', () => {
+  const outcome = (name: string, summary: string) => ({
+    scenario: { Mutant: { name, file: 'src/a.rs' } },
+    summary,
+  });
+
+  test('keep their names when lines move, and equal names get a number', () => {
+    const names = ['src/a.rs:1:2: replace a with ()', 'src/a.rs:3:4: replace a with ()'];
+    const outcomes = [
+      { scenario: 'Baseline' as const, summary: 'Success' },
+      outcome('src/a.rs:3:4: replace a with ()', 'MissedMutant'),
+    ];
+    expect(namedOutcomes(outcomes, names)).toEqual([
+      { name: 'src/a.rs: replace a with () (2)', summary: 'MissedMutant' },
+    ]);
+  });
+
+  const ran = { digest: '', commit: '', mutants: 2, run: 2, caught: 1, timedOut: 0, unviable: 0 };
+
+  test('need a reason to survive, and each reason needs a survivor', () => {
+    const reasons = { 'src/a.rs: one': 'equivalent', 'src/b.rs: one': 'equivalent' };
+    expect(judged('src/a.rs', { ...ran, missed: ['src/a.rs: one'] }, reasons)).toEqual([]);
+    expect(judged('src/a.rs', { ...ran, missed: ['src/a.rs: two'] }, reasons)).toEqual([
+      'survives, and no reason is listed: src/a.rs: two',
+      'is listed, and does not survive: src/a.rs: one',
+    ]);
+  });
+
+  test('are split by files', () => {
+    const files = ['a', 'b', 'c'];
+    expect([partOf(files, '0/2'), partOf(files, '1/2'), partOf(files)]).toEqual([
+      ['a', 'c'],
+      ['b'],
+      files,
+    ]);
+    for (const shard of ['2/2', '1', 'a/b', '0/0'])
+      expect(() => partOf(files, shard)).toThrow('--shard');
+  });
+});
+
+test('the page names what each mutation breaks, and the test that fails', () => {
+  const page = 'a\n<!-- npm run check:mutants writes from here -->\nold\n<!-- to here -->\nb';
+  const mutant = { name: 'm', file: '', breaks: 'a | b', shows: ['P6'], red: 'vitest run' };
+  const run = {
+    results: [{ mutant, tests: ['x.test.ts > works'] }],
+    reasons: {},
+    rules: [
+      { rule: 'P6', text: 'It stays.' },
+      { rule: 'P7', text: 'It sleeps.', notYet: 'soon' },
+    ],
+    commit: 'abc',
+    at: new Date('2026-11-01'),
+  };
+  const written = pageOf(page, run);
+  expect(written).toContain('on 2026-11-01, at abc: 1 of 1 mutants killed.');
+  expect(written).toContain('| `m` | a \\| b | P6 | `x.test.ts > works` |');
+  expect(written).toContain('| P6 | It stays. | `m` |\n| P7 | It sleeps. | none yet: soon |');
+  expect(written).not.toContain('old');
+  expect(pageOf(written, run)).toBe(written);
+});

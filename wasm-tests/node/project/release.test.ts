@@ -1,0 +1,197 @@
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { run } from '../../../scripts/process/command.mjs';
+import { root } from '../../../scripts/process/project.mjs';
+import { prepare, problems } from '../../../scripts/release/checks.mjs';
+
+const STATING = [
+  ...['package.json', 'package-lock.json', 'Cargo.toml', 'Cargo.lock'],
+  ...['browser/Cargo.toml', 'tower/Cargo.toml', 'tower/Cargo.lock', 'examples/axum/Cargo.lock'],
+  ...['rmcp/Cargo.toml', 'rmcp/Cargo.lock', 'js/client/client-info.ts'],
+];
+
+let folder: string;
+
+// A repository with the files that state a version, prepared for 1.2.0 and committed on main.
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mcp-listen-releasable-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  for (const path of STATING) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await cp(join(root, path), join(folder, path));
+  }
+  await cp(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  await write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something new.\n');
+  await prepare(folder, '1.2.0', '2026-11-30');
+  await replace(
+    'package.json',
+    /^{/,
+    '{ "repository": { "url": "git+https://example.com/mcp-listen.git" },',
+  );
+  await replace(
+    'Cargo.toml',
+    '[package]',
+    '[package]\nrepository = "https://example.com/mcp-listen"',
+  );
+  await git('init', '--quiet', '--initial-branch', 'main');
+  await commit();
+});
+
+describe('a version that is prepared and committed on main', () => {
+  test('can be released', async () => {
+    expect(await problems(folder, '1.2.0')).toEqual([]);
+  });
+
+  test('is in every manifest and lock, and titles the section that was Unreleased', async () => {
+    const [npm, crate] = [JSON.parse(await read('package.json')), await read('Cargo.toml')];
+    const lock = JSON.parse(await read('package-lock.json'));
+    expect([npm.version, lock.version, lock.packages[''].version]).toEqual([
+      '1.2.0',
+      '1.2.0',
+      '1.2.0',
+    ]);
+    expect(crate).toContain('version = "1.2.0"');
+    expect(await read('CHANGELOG.md')).toBe(
+      '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-30\n\n- Something new.\n',
+    );
+  });
+
+  test('is not changed by preparing it again', async () => {
+    await prepare(folder, '1.2.0', '2026-12-01');
+    expect(await git('status', '--porcelain')).toBe('');
+  });
+});
+
+describe('a release is refused', () => {
+  test.each(STATING)('where %s has another version', async (path) => {
+    await replace(path, /(?<=["'])1\.2\.0(?=["'])/, '1.1.9');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual([`${path} has the version 1.1.9, not 1.2.0`]);
+  });
+
+  test('where the changelog has no section for it', async () => {
+    await replace('CHANGELOG.md', '## 1.2.0 - 2026-11-30\n', '');
+    await commit();
+    const [problem, ...others] = await problems(folder, '1.2.0');
+    expect(problem).toBe(
+      'CHANGELOG.md has no section for 1.2.0, only "Unreleased": --prepare gives it that title',
+    );
+    expect(others).toEqual([]);
+  });
+
+  test('where its section is empty', async () => {
+    await replace('CHANGELOG.md', '- Something new.', '');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual([
+      'the section for 1.2.0 in CHANGELOG.md is empty',
+    ]);
+  });
+
+  test('where entries were added after its section was created', async () => {
+    await replace('CHANGELOG.md', '## Unreleased\n', '## Unreleased\n\n- Another.\n');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual([
+      expect.stringContaining('entries under "Unreleased"'),
+    ]);
+  });
+
+  test('where a change is not committed', async () => {
+    await write('new.txt', '');
+    expect(await problems(folder, '1.2.0')).toEqual([
+      expect.stringMatching(/not committed:\n\?\? new\.txt/),
+    ]);
+  });
+
+  test('on another branch than main', async () => {
+    await git('checkout', '--quiet', '-b', 'topic');
+    expect(await problems(folder, '1.2.0')).toEqual(['the branch is topic, not main']);
+  });
+
+  test('where package.json names no repository', async () => {
+    await replace('package.json', '"repository"', '"home"');
+    await commit();
+    expect(await problems(folder, '1.2.0')).toEqual([
+      expect.stringContaining('package.json names no repository'),
+    ]);
+  });
+
+  test.each(['1.2', 'v1.2.0', '1.2.0; rm', '01.2.0'])(
+    'of %j, which is not a version',
+    async (version) => {
+      expect(await problems(folder, version)).toEqual([
+        expect.stringContaining('is not a version'),
+      ]);
+    },
+  );
+});
+
+describe('npm run release', () => {
+  test('names every problem, and publishes nothing', async () => {
+    await git('checkout', '--quiet', '-b', 'topic');
+    await replace('Cargo.toml', '"1.2.0"', '"1.1.9"');
+    const refused = expect(release('1.2.0')).rejects;
+    const problem = [
+      '1\\.2\\.0 cannot be released:',
+      '- the branch is topic.*',
+      '- there are changes[^-]*',
+      '- Cargo\\.toml',
+    ];
+    await refused.toThrow(new RegExp(problem.join('\n')));
+  });
+
+  test('prints what it would run, and asks for confirmation', async () => {
+    await expect(release('1.2.0')).rejects.toThrow(
+      /nothing was published\. .*--confirm 1\.2\.0.*npm publish .*--provenance/s,
+    );
+    await expect(release('1.2.0', '--confirm', '1.2.1')).rejects.toThrow('nothing was published');
+  });
+
+  test('publishes nothing where provenance cannot be signed', async () => {
+    await expect(release('1.2.0', '--confirm', '1.2.0')).rejects.toThrow(
+      'this process has no identity from a CI',
+    );
+  });
+
+  test('writes the version with --prepare', async () => {
+    await release('1.3.0', '--prepare');
+    expect(JSON.parse(await read('package.json')).version).toBe('1.3.0');
+    expect(await problems(folder, '1.3.0')).toContainEqual(
+      expect.stringContaining('section for 1.3.0'),
+    );
+  });
+});
+
+/**
+ * Runs the release script of the repository, without the variables that identify a process in CI.
+ */
+function release(...args: string[]): Promise<string> {
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: _, SIGSTORE_ID_TOKEN: __, ...env } = process.env;
+  return run(process.execPath, ['scripts/release/release.mjs', ...args], { cwd: folder, env });
+}
+
+function git(...args: string[]): Promise<string> {
+  const who = ['-c', 'user.name=test', '-c', 'user.email=test@localhost'];
+  return run('git', [...who, ...args], { cwd: folder });
+}
+
+async function commit(): Promise<void> {
+  await git('add', '--all');
+  await git('commit', '--quiet', '--message', 'State');
+}
+
+function read(path: string): Promise<string> {
+  return readFile(join(folder, path), 'utf8');
+}
+
+function write(path: string, text: string): Promise<void> {
+  return writeFile(join(folder, path), text);
+}
+
+async function replace(path: string, pattern: string | RegExp, text: string): Promise<void> {
+  const before = await read(path);
+  const after = before.replace(pattern, text);
+  expect(after).not.toBe(before);
+  await write(path, after);
+}

@@ -1,0 +1,44 @@
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import {
+  createListenHandler,
+  InMemoryBus,
+  type ListenHandler,
+  type ListenHandlerOptions,
+} from 'mcp-listen';
+import type { Send } from '../../host/legacy.ts';
+import { URL } from '../serving.ts';
+
+/** A server of the official SDK that notifies about all but prompts, behind sessions. */
+export function sessionServer(options: ListenHandlerOptions = {}) {
+  const bus = new InMemoryBus();
+  const server = createListenHandler(
+    createMcpHandler(() => sdkServer()),
+    { bus, legacy: 'sessions', ...options },
+  );
+  return { bus, server, send: sendTo(server) };
+}
+
+/** Sends requests to a server in this process. */
+export function sendTo({ fetch }: ListenHandler): Send {
+  return (init) => fetch(new Request(URL, init));
+}
+
+/** The server behind, of the official SDK. */
+export function sdkServer(): McpServer {
+  const server = new McpServer(
+    { name: 'behind', version: '1.2.3' },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
+        logging: {},
+      },
+      instructions: 'Ask me.',
+    },
+  );
+  server.registerResource('a', 'note://a', {}, () => ({
+    contents: [{ uri: 'note://a', text: 'A' }],
+  }));
+  server.registerTool('hello', {}, () => ({ content: [{ type: 'text', text: 'Hello.' }] }));
+  return server;
+}

@@ -1,0 +1,156 @@
+import type { StdioListenOptions } from 'mcp-listen/node';
+import { expect, test, vi } from 'vitest';
+import { initialize } from '../../host/legacy.ts';
+import { declaring } from '../../host/options.ts';
+import { LineReader } from '../../host/stdio.ts';
+import { fed } from '../bus/fed-bus.ts';
+import { PlainBus } from '../bus/plain-bus.ts';
+import { connected } from './serving.ts';
+
+test('a client of 2025 receives its lists and its resources, without a subscription id', async () => {
+  const { client, server } = await begun();
+  expect(await client.subscribe('note://a')).toBe(EMPTY);
+  await server.notify.promptsChanged();
+  await server.notify.resourceUpdated('note://b');
+  await server.notify.resourceUpdated('note://a');
+  await server.notify.toolsChanged();
+  expect(await client.lines.next()).toBe(updated('note://a'));
+  expect(await client.lines.next()).toBe(LIST);
+  expect(await client.unsubscribe('note://a')).toBe(EMPTY);
+  await server.notify.resourceUpdated('note://a');
+  await server.notify.toolsChanged();
+  expect(await client.lines.next()).toBe(LIST);
+});
+
+test('a client of 2025 receives events that others publish on the bus', async () => {
+  const bus = new PlainBus();
+  const { client } = await begun({ bus });
+  await client.subscribe('note://a');
+  bus.publish({ kind: 'resource_updated', uri: 'note://a' });
+  expect(await client.lines.next()).toBe(updated('note://a'));
+});
+
+test('notifications of the server behind pass, and so does its answer to a subscribe', async () => {
+  const { behind, client, replies } = await begun();
+  client.send('resources/subscribe', { uri: 'note://a' });
+  expect(await behind.next()).toContain('resources/subscribe');
+  const own = '{"jsonrpc":"2.0", "id":7,"result":{"_meta":{"own":true}}}';
+  replies.write(`${updated('note://z')}\n${own}\n${LIST}\n`);
+  const lines = [await client.lines.next(), await client.lines.next(), await client.lines.next()];
+  expect(lines.sort()).toEqual([own, updated('note://z'), LIST].sort());
+});
+
+test('given capabilities are in the answer to initialize, which keeps its place among lines', async () => {
+  const connection = connected({ server: declaring({ prompts: { listChanged: true } }) });
+  const behind = new LineReader(connection.received);
+  connection.send(JSON.stringify(initialize('2025-06-18')));
+  await behind.next();
+  connection.replies.write(`{"before":1}\n${AGREED}\n{"after":1}\n`);
+  expect(await connection.lines.next()).toBe('{"before":1}');
+  const { result } = JSON.parse((await connection.lines.next()) ?? '');
+  expect(result).toMatchObject({
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {}, prompts: { listChanged: true } },
+  });
+  expect(await connection.lines.next()).toBe('{"after":1}');
+  connection.send(INITIALIZED);
+  await connection.server.notify.toolsChanged();
+  await connection.server.notify.promptsChanged();
+  expect(await connection.lines.next()).toBe(LIST.replace('tools', 'prompts'));
+});
+
+test('capabilities come from the answer to initialize, without server/discover', async () => {
+  const { behind, client } = await begun();
+  client.send('tools/list');
+  expect(await behind.next()).toContain('tools/list');
+});
+
+test('after a gap of the bus everything is cued', async () => {
+  const { bus, feeds } = fed();
+  const { client, server } = await begun({ bus });
+  await client.subscribe('note://a');
+  for (const feed of feeds) feed.gap();
+  expect([await client.lines.next(), await client.lines.next()].sort()).toEqual([
+    updated('note://a'),
+    LIST,
+  ]);
+  await server.notify.resourceUpdated('note://a');
+  expect(await client.lines.next()).toBe(updated('note://a'));
+  expect(bus.attached).toBe(2);
+});
+
+test('authorize is called for the lists, and for each resource', async () => {
+  const asked = vi.fn();
+  const authorize: StdioListenOptions['authorize'] = ({ requested }) => {
+    asked(requested);
+    if (requested.resourceSubscriptions?.includes('note://denied')) return { denied: 403 };
+    return { resourceSubscriptions: ['note://mine'] };
+  };
+  const { client, server } = await begun({ authorize });
+  expect(await client.subscribe('note://yours')).toBe(EMPTY);
+  expect(await client.subscribe('note://mine')).toBe(EMPTY);
+  expect(await client.subscribe('note://denied')).toContain('"id":7,"error":{"code":-32600');
+  await server.notify.toolsChanged();
+  await server.notify.resourceUpdated('note://yours');
+  await server.notify.resourceUpdated('note://mine');
+  expect(await client.lines.next()).toBe(updated('note://mine'));
+  expect(asked.mock.calls.flat()).toEqual([
+    { toolsListChanged: true },
+    ...['note://yours', 'note://mine', 'note://denied'].map((uri) => ({
+      resourceSubscriptions: [uri],
+    })),
+  ]);
+});
+
+test('close writes pending cues, and leaves the bus', async () => {
+  const { bus, client, server } = await begun();
+  await client.subscribe('note://a');
+  expect(bus.attached).toBe(2);
+  await server.notify.resourceUpdated('note://a');
+  await server.close();
+  expect(await client.lines.next()).toBe(updated('note://a'));
+  expect(bus.attached).toBe(0);
+});
+
+/**
+ * A session up to `notifications/initialized`. The test is the server behind too, which supports no
+ * subscriptions.
+ */
+async function begun(options: StdioListenOptions = {}) {
+  const connection = connected(options, {});
+  const behind = new LineReader(connection.received);
+  const { lines, replies } = connection;
+  connection.send(JSON.stringify(initialize('2025-06-18')));
+  await behind.next();
+  replies.write(`${AGREED}\n`);
+  expect(await lines.next()).toBe(AGREED);
+  connection.send(INITIALIZED);
+  await behind.next();
+  const send = (method: string, params: object = {}) =>
+    connection.send(JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }));
+  const ask = (method: string) => async (uri: string) => {
+    send(method, { uri });
+    await behind.next();
+    replies.write(
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}}\n',
+    );
+    return lines.next();
+  };
+  const client = {
+    lines,
+    send,
+    subscribe: ask('resources/subscribe'),
+    unsubscribe: ask('resources/unsubscribe'),
+  };
+  return { ...connection, behind, client };
+}
+
+function updated(uri: string): string {
+  return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"${uri}"}}`;
+}
+
+const AGREED =
+  '{"jsonrpc":"2.0","id":1, "result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"n","version":"1"}}}';
+const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+const EMPTY = '{"jsonrpc":"2.0","id":7,"result":{}}';
+const LIST = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';

@@ -1,0 +1,268 @@
+import {
+  InMemoryBus,
+  type ListenError,
+  type ListenHandlerOptions,
+  type ServerEvent,
+} from 'mcp-listen';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { answersQuestion, Tally } from '../../../dist/wasm/server/bindings.js';
+import { generation } from '../../../dist/wasm/server/guard.js';
+import { acknowledged, listChanged, WireStream } from '../../host/listen.ts';
+import { poison } from '../../host/poison.ts';
+import { BreakableBus } from '../bus/breakable-bus.ts';
+import { listenRequest, open, RESULT, refusal, serving, TOOLS } from '../serving.ts';
+
+const CHANGED: ServerEvent = { kind: 'tools_list_changed' };
+const BOTH = { toolsListChanged: true, resourceSubscriptions: ['note://1'] };
+const CUE = listChanged('1', 'tools');
+
+/** The error of an engine without memory for another instance. */
+class NoMemory {
+  constructor() {
+    throw new RangeError('out of memory');
+  }
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function acknowledgedStream(
+  server: ReturnType<typeof serving>,
+  filter: object = TOOLS,
+): Promise<WireStream> {
+  const stream = await open(server, filter);
+  expect(await stream.message()).toBe(acknowledged('1', filter));
+  return stream;
+}
+
+/** A trap in the middle of a publish. */
+async function trap(publish: (event: ServerEvent) => Promise<void>): Promise<void> {
+  poison();
+  await expect(publish(CHANGED)).rejects.toMatchObject({ code: 'core-trapped' });
+}
+
+function codesOf(errors: Error[]): string[] {
+  return errors.map((error) => (error as ListenError).code);
+}
+
+function server(bus: InMemoryBus | BreakableBus, options: ListenHandlerOptions = {}) {
+  const errors: Error[] = [];
+  return {
+    bus,
+    errors,
+    server: serving({ bus, onError: (error) => errors.push(error), ...options }),
+  };
+}
+
+const BUSES = [
+  ['fanned', () => new InMemoryBus({ onError: () => {} })],
+  ['attached', () => new BreakableBus()],
+] as const;
+
+describe.each(BUSES)('%s streams', (_, newBus) => {
+  test('end without a result after a trap, and later ones receive events', async () => {
+    const { bus, errors, server: listening } = server(newBus());
+    const former = [
+      await acknowledgedStream(listening, BOTH),
+      await acknowledgedStream(listening, BOTH),
+    ];
+    await trap((event) => bus.publish(event));
+    expect(listening.stats()).toMatchObject({ open: 2 });
+    const next = await acknowledgedStream(listening);
+    for (const stream of former) expect(await stream.message()).toBeUndefined();
+    await bus.publish(CHANGED);
+    expect(await next.message()).toBe(CUE);
+    expect(codesOf(errors)).toEqual(['core-trapped']);
+    expect(listening.stats()).toMatchObject({ open: 1, opened: 3, ended: { trapped: 2 } });
+    await Promise.all([
+      listening.close(),
+      next.message().then((message) => expect(message).toBe(RESULT)),
+    ]);
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { closed: 1 } });
+  });
+
+  test('end one after the other, so that their clients do not return all at once', async () => {
+    const { bus, server: listening } = server(newBus());
+    const streams = await Promise.all(
+      Array.from({ length: 40 }, () => acknowledgedStream(listening)),
+    );
+    await trap((event) => bus.publish(event));
+    const ends = await Promise.all(
+      streams.map(async (stream) => {
+        expect(await stream.message()).toBeUndefined();
+        return performance.now();
+      }),
+    );
+    expect(Math.max(...ends) - Math.min(...ends)).toBeGreaterThan(1_000);
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { trapped: 40 } });
+  });
+
+  test('that are not read yet end too', async () => {
+    const { bus, server: listening } = server(newBus());
+    const response = await listening.fetch(listenRequest(TOOLS));
+    await trap((event) => bus.publish(event));
+    const stream = new WireStream(response, new AbortController());
+    // What was in the body before the trap is read.
+    expect([acknowledged('1', TOOLS), undefined]).toContain(await stream.message());
+    expect(await stream.message()).toBeUndefined();
+    expect(listening.stats()).toMatchObject({ open: 0 });
+  });
+
+  test('whose clients leave first end at once, and affect no other stream', async () => {
+    const { bus, server: listening } = server(newBus());
+    const former = await acknowledgedStream(listening);
+    await trap((event) => bus.publish(event));
+    const next = await acknowledgedStream(listening);
+    former.drop();
+    await expect.poll(() => listening.stats().ended.left, { interval: 10 }).toBe(1);
+    await bus.publish(CHANGED);
+    expect(await next.message()).toBe(CUE);
+    await listening.close();
+  });
+});
+
+describe.each(BUSES)('%s streams, beside other calls of the core,', (_, newBus) => {
+  test('that close while it traps end, with nothing after their result', async () => {
+    const { bus, server: listening } = server(newBus());
+    const stream = await acknowledgedStream(listening);
+    poison();
+    await listening.close();
+    expect([RESULT, undefined]).toContain(await stream.message());
+    expect(await stream.message()).toBeUndefined();
+    expect(bus).toBeDefined();
+    expect(listening.stats().open).toBe(0);
+  });
+
+  test('that close after it has trapped end at once', async () => {
+    const { bus, server: listening } = server(newBus());
+    const stream = await acknowledgedStream(listening);
+    await trap((event) => bus.publish(event));
+    await listening.close();
+    expect(listening.stats()).toMatchObject({ open: 0, ended: { trapped: 1 } });
+    expect(await stream.message()).toBeUndefined();
+  });
+
+  test('end when it traps in a timer, and later ones send keep-alives', async () => {
+    const { errors, server: listening } = server(newBus(), { keepAliveMs: 200 });
+    const stream = await acknowledgedStream(listening);
+    poison();
+    expect(await stream.message()).toBeUndefined();
+    expect(codesOf(errors)).toEqual(['core-trapped']);
+    const next = await acknowledgedStream(listening);
+    expect(await next.block()).toMatch(/^:/);
+    await listening.close();
+  });
+
+  test('end when the core cannot restart, and the next call tries again', async () => {
+    const { bus, errors, server: listening } = server(newBus());
+    const stream = await acknowledgedStream(listening);
+    const instance = vi.spyOn(WebAssembly, 'Instance').mockImplementation(NoMemory as never);
+    await trap((event) => bus.publish(event));
+    expect(await stream.message()).toBeUndefined();
+    expect(errors[0]).toMatchObject({
+      code: 'core-trapped',
+      message: 'the core has trapped and could not be reset',
+    });
+    await expect(listening.fetch(listenRequest(TOOLS))).rejects.toMatchObject({
+      code: 'core-trapped',
+    });
+    instance.mockRestore();
+    const next = await acknowledgedStream(listening);
+    await bus.publish(CHANGED);
+    expect(await next.message()).toBe(CUE);
+    await listening.close();
+  });
+});
+
+test('a trap is reported once per server, however many streams it has', async () => {
+  const { bus, errors, server: listening } = server(new BreakableBus());
+  await Promise.all([
+    acknowledgedStream(listening),
+    acknowledgedStream(listening),
+    acknowledgedStream(listening),
+  ]);
+  await trap((event) => bus.publish(event));
+  expect(codesOf(errors)).toEqual(['core-trapped']);
+});
+
+test('a request in which the core traps gets 503, and the next one is served', async () => {
+  const { errors, server: listening } = server(new InMemoryBus({ onError: () => {} }));
+  poison();
+  const answer = await listening.fetch(listenRequest(TOOLS));
+  expect(await refusal(answer)).toMatchObject({
+    status: 503,
+    retryAfter: expect.stringMatching(/^\d+$/),
+  });
+  expect(codesOf(errors)).toEqual(['core-trapped']);
+  await acknowledgedStream(listening);
+  await listening.close();
+});
+
+test('a request that waits while the core restarts gets 503', async () => {
+  const waiting = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const authorize = async () => {
+    asked.resolve();
+    await waiting.promise;
+    return TOOLS;
+  };
+  const { bus, server: listening } = server(new InMemoryBus({ onError: () => {} }), { authorize });
+  const answer = listening.fetch(listenRequest(TOOLS));
+  await asked.promise;
+  await trap((event) => bus.publish(event));
+  waiting.resolve();
+  expect((await answer).status).toBe(503);
+});
+
+test('listeners of a bus receive every list after a trap, and later events', async () => {
+  const bus = new InMemoryBus({ onError: () => {} });
+  const received: string[] = [];
+  const leave = bus.subscribe(() => received.push('left'));
+  bus.subscribe(({ kind }) => received.push(kind));
+  await trap((event) => bus.publish(event));
+  leave();
+  await bus.publish(CHANGED);
+  const lists = ['tools_list_changed', 'prompts_list_changed', 'resources_list_changed'];
+  expect(received.filter((kind) => kind !== 'left')).toEqual([...lists, 'tools_list_changed']);
+  expect(received.at(-1)).not.toBe('left');
+  expect(bus.attached).toBe(1);
+});
+
+test('objects from before a trap throw after it, and freeing them frees nothing else', async () => {
+  const bus = new InMemoryBus({ onError: () => {} });
+  const former = new Tally();
+  await trap((event) => bus.publish(event));
+  expect(() => former.counts).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  const places = Array.from({ length: 3 }, () => new Tally());
+  former.free();
+  const held = new Set(
+    [...places, new Tally(), new Tally()].map((tally) => Reflect.get(tally, '__wbg_ptr')),
+  );
+  expect(held.size).toBe(5);
+});
+
+test('the arguments of a call that trapped are not freed in the new core', () => {
+  const poisonous = {
+    get length() {
+      poison();
+      return 1;
+    },
+  };
+  const before = generation();
+  // The first text lies in the core's memory, where a new one has none yet, when the second asks
+  // for room there.
+  const call = () => answersQuestion('x'.repeat(32 << 20), poisonous as unknown as Uint8Array);
+  expect(call).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  expect(generation()).toBe(before + 1);
+});
+
+test('a trap in a constructor throws, and one in free is harmless', () => {
+  poison();
+  expect(() => new Tally()).toThrow(expect.objectContaining({ code: 'core-trapped' }));
+  const tally = new Tally();
+  poison();
+  tally.free();
+  expect(new Tally()).toBeInstanceOf(Tally);
+});

@@ -1,0 +1,34 @@
+import type { BusStats } from 'mcp-listen/cloudflare';
+import { expect, test } from 'vitest';
+import { useFixture } from '../../host/fixture/fixture.ts';
+import { openWhilePublishing } from '../../host/fixture/publishing.ts';
+import { acknowledged, listChanged } from '../../host/listen.ts';
+
+const fixture = useFixture();
+
+test('the acknowledgment waits for the bus, and what is published after it is delivered', async () => {
+  await fixture().post(1, '/bus/delay?ms=1000');
+  const opening = fixture().subscribe(0, { toolsListChanged: true });
+  await expect
+    .poll(() => fixture().bus<BusStats>('stats'))
+    .toMatchObject({ attached: 0, sockets: 1 });
+  const stream = await opening;
+  expect(await stream.message()).toBe(acknowledged('1', { toolsListChanged: true }));
+  expect(await fixture().bus<BusStats>('stats')).toMatchObject({ attached: 1 });
+  await fixture().publish(1, { kind: 'tools_list_changed' });
+  expect(await stream.message()).toBe(listChanged('1', 'tools'));
+  await fixture().post(1, '/bus/delay?ms=0');
+});
+
+test('a stream whose bus does not confirm in time is a 503, and leaves nothing registered', async () => {
+  await fixture().post(1, '/bus/delay?ms=4000');
+  const { response } = await fixture().subscribe(0, { toolsListChanged: true });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('2');
+  await fixture().post(1, '/bus/delay?ms=0');
+  await fixture().untilAttached(0);
+});
+
+test('streams that open during publishes receive everything after the acknowledgment', async () => {
+  await openWhilePublishing(fixture(), (round) => round % 2);
+});
