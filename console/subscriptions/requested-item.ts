@@ -26,7 +26,7 @@ export class RequestedItem {
   /** Shows whether the topic is honored; `tasks` are the latest states by task id. */
   paint(honored: SubscriptionFilter | undefined, tasks: ReadonlyMap<string, TaskState>): void {
     const outcome =
-      honored === undefined ? 'asked' : this.#requested.isIn(honored) ? 'honored' : 'refused';
+      honored === undefined ? 'pending' : this.#requested.isIn(honored) ? 'honored' : 'refused';
     this.item.dataset['outcome'] = outcome;
     setText(this.#outcome, OUTCOME_TEXTS[outcome]);
     this.item.title = TITLES[outcome];
@@ -45,12 +45,12 @@ export class RequestedItem {
 }
 
 const OUTCOME_TEXTS = {
-  asked: ', not yet answered',
+  pending: ', not yet answered',
   honored: ', honored',
   refused: ', not honored',
 };
 const TITLES = {
-  asked: 'Requested',
+  pending: 'Requested',
   honored: 'Requested and honored',
   refused: 'Requested, not honored',
 };

@@ -1,6 +1,6 @@
 /**
- * Lets the bus object subscribe to an MCP server behind a gateway. This module includes the core of
- * the client, which Workers that do not need it should not load.
+ * Lets the bus object subscribe to the upstream server of a gateway. This module includes the core
+ * of the client, which Workers that do not need it should not load.
  *
  * @packageDocumentation
  */

@@ -2,7 +2,7 @@
  * @typedef {{ median: number, p99: number, max: number }} Spread
  * @typedef {{ commit: string, isDirty: boolean }} Tree
  *
- * @typedef {object} Told
+ * @typedef {object} ScenarioResult
  * @property {string} name
  * @property {string} promise
  * @property {string} sockets
@@ -31,7 +31,7 @@
 
 /**
  * Returns why the table of these results must not be written; empty if it may.
- * @param {Told[]} results
+ * @param {ScenarioResult[]} results
  * @param {Tree} before
  * @param {Tree} after
  * @returns {string[]}
@@ -52,7 +52,7 @@ export function obstacles(results, before, after) {
 
 /**
  * Returns the rows of a full run, in Markdown.
- * @param {Told[]} results
+ * @param {ScenarioResult[]} results
  */
 export function faultTable(results) {
   const rule = `|${HEAD.map(() => '---').join('|')}|`;
@@ -63,7 +63,7 @@ export function faultTable(results) {
   ].join('\n');
 }
 
-/** @param {Told} result */
+/** @param {ScenarioResult} result */
 function cells(result) {
   const {
     name,
@@ -101,7 +101,7 @@ function cells(result) {
 }
 
 /**
- * @param {Told} result
+ * @param {ScenarioResult} result
  * @returns {string[]}
  */
 function times({ bound, calm, heal, machineMs }) {

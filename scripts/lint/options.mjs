@@ -65,8 +65,8 @@ function fail(name, why) {
 
 /**
  * Returns the page with each table between `<!-- options of NAME -->` and `<!-- end -->` written
- * from the type of that name: an interface, or a `Pick` of one. `<!-- own options of NAME -->` omits
- * the members that an interface inherits.
+ * from the type of that name: an interface, or a `Pick` of one. `<!-- own options of NAME -->`
+ * omits the members that an interface inherits.
  * @param {string} text
  * @param {Reflection} project
  */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { run } from '../../scripts/process/command.mjs';
 import { root } from '../../scripts/process/project.mjs';
 
-/** Copies the repository as a clone with its uncommitted changes, its dependencies, and no build. */
+/** Copies the repository with its uncommitted changes and its dependencies, without a build. */
 export async function clone(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'mcp-listen-clone-'));
   const files = await run('git', [

@@ -8,7 +8,7 @@ export class Backoff {
   /** Returns the next wait. */
   next(): number {
     const wait = Math.random() * this.#ceiling;
-    this.#ceiling = Math.min(this.#ceiling * 2, LONGEST_MS);
+    this.#ceiling = Math.min(this.#ceiling * 2, MAX_MS);
     return wait;
   }
 
@@ -19,4 +19,4 @@ export class Backoff {
 }
 
 const FIRST_MS = 500;
-const LONGEST_MS = 30_000;
+const MAX_MS = 30_000;

@@ -32,5 +32,5 @@ async function deliveryOf(requests: EventRequests, name: string): Promise<unknow
 }
 
 const MODES: readonly EventMode[] = ['push', 'poll'];
-/** A server whose list never ends is not asked for more. */
+/** Maximum number of pages to read of a list. */
 const MAX_PAGES = 1_000;

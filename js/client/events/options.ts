@@ -56,7 +56,7 @@ export interface EventWatchOptions
   /**
    * Called with each event, one at a time and in order. The cursor moves on once the returned
    * promise has resolved. If it rejects, `onError` is called, and the event is passed on again
-   * after a while. An event may come more than once: `eventId` tells.
+   * after a while. An event may be delivered more than once, with the same `eventId`.
    */
   onEvent: (event: EventOccurrence) => unknown;
   /**

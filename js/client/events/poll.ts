@@ -4,7 +4,7 @@ import type { Followed } from './followed.js';
 import { pause } from './pause.js';
 
 /**
- * Asks for events again and again.
+ * Polls for events until a request fails.
  *
  * @throws ListenError when a request fails. The abort reason of the signal.
  */
@@ -17,7 +17,7 @@ export async function pollEvents(followed: Followed): Promise<never> {
     if (page.isTruncated) await delivery.gap(page.cursor);
     for (const event of page.events) await delivery.event(event);
     await delivery.reached(page.cursor);
-    // A server that has more, but whose cursor stands still, is asked no faster than others.
+    // If a server has more but its cursor does not move, polls are not faster than usual.
     if (!page.hasMore || page.cursor === cursor) await pause(page.waitMs, signal);
   }
 }
@@ -35,11 +35,11 @@ function pageOf(result: Record<string, unknown>): Page {
   const { cursor = null, events, hasMore, nextPollMs, truncated } = result;
   if (!Array.isArray(events) || !isCursor(cursor))
     throw new SubscriptionLost('invalid-answer', 'the server sent no page of events');
-  const wish = typeof nextPollMs === 'number' ? nextPollMs : DEFAULT_WAIT_MS;
-  const waitMs = Math.min(Math.max(wish, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+  const suggested = typeof nextPollMs === 'number' ? nextPollMs : DEFAULT_WAIT_MS;
+  const waitMs = Math.min(Math.max(suggested, MIN_WAIT_MS), MAX_WAIT_MS);
   return { events, cursor, isTruncated: truncated === true, hasMore: hasMore === true, waitMs };
 }
 
 const DEFAULT_WAIT_MS = 30_000;
-const SHORTEST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 3_600_000;
+const MIN_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 3_600_000;

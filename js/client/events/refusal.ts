@@ -21,7 +21,7 @@ export class EventsRefused extends SubscriptionRefused {
 /** Returns how a response refuses a request; `reason` is the error in its body. */
 export function refusalOf({ headers, status }: Response, reason?: EventError): EventsRefused {
   const seconds = /^\d+$/.exec(headers.get('retry-after') ?? '')?.[0];
-  const retryAfterMs = Math.min(Number(seconds) * 1_000, LONGEST_WAIT_MS);
+  const retryAfterMs = Math.min(Number(seconds) * 1_000, MAX_WAIT_MS);
   return new EventsRefused({ status, ...(seconds !== undefined && { retryAfterMs }) }, reason);
 }
 
@@ -40,7 +40,7 @@ export function notSupported(message: string): ListenError {
 }
 
 const METHOD_NOT_FOUND = -32_601;
-const LONGEST_WAIT_MS = 3_600_000;
+const MAX_WAIT_MS = 3_600_000;
 const FINAL: ReadonlySet<string> = new Set([
   'invalid-params',
   'not-found',

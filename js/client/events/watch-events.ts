@@ -175,9 +175,9 @@ class EventWatcher implements EventWatch {
     this.error = error;
     this.state = 'waiting';
     if (error !== undefined) this.#delivery.report(error);
-    const asked = error instanceof SubscriptionRefused ? (error.retryAfterMs ?? 0) : 0;
+    const retryAfterMs = error instanceof SubscriptionRefused ? (error.retryAfterMs ?? 0) : 0;
     // Rejects only when the watch is closed.
-    await pause(asked + this.#backoff.next(), this.#stop.signal).catch(() => {});
+    await pause(retryAfterMs + this.#backoff.next(), this.#stop.signal).catch(() => {});
   }
 
   readonly #abort = (): void => {

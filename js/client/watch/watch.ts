@@ -15,7 +15,7 @@ export interface WatchOptions extends ClientListenOptions {
   /**
    * Whether the tabs of this origin share one stream, if the browser supports it. Of all watches
    * with the same target and filter, one keeps the stream open. A string names the group: use
-   * different names for the tabs of different users. A target that is no URL needs a string.
+   * different names for the tabs of different users. A target other than a URL needs a string.
    *
    * @default false
    */

@@ -2,7 +2,7 @@ import { ListenError } from '../../model/error.js';
 import { areRepeatable } from '../../wasm/server/bindings.js';
 
 /**
- * Runs `action`, which has to use a fresh stub, at most `attempts` times, as long as its error says
+ * Runs `action`, which must use a fresh stub, at most `attempts` times, as long as its error says
  * that a retry may help. An overloaded object is never called again.
  */
 export async function retrying<T>(attempts: number, action: () => Promise<T>): Promise<T> {

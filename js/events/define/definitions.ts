@@ -32,9 +32,9 @@ export interface EventDefinition<
    */
   delivery?: readonly EventMode[];
   /**
-   * Which occurrences a subscription receives. An object names, for each argument, the place in the
-   * payload that has to equal it, as a JSON pointer; an argument that a subscription leaves out
-   * requires nothing. A function decides for each occurrence.
+   * Which occurrences a subscription receives. An object has, for each argument, a JSON pointer to
+   * the value in the payload that must equal it; an argument that a subscription omits is not
+   * compared. A function decides for each occurrence.
    *
    * @default every occurrence
    */

@@ -35,7 +35,7 @@ export class ServedEvents implements EventServer {
 
   advertising(handler: FetchHandler): FetchHandler {
     return async (request, ...rest) => {
-      // The body of the request is the handler's, so its header fields have to tell.
+      // The handler reads the body of the request, so only its header fields can be checked.
       const isDiscover = request.headers.get('mcp-method') === DISCOVER;
       const answer = await handler(request, ...rest);
       return isDiscover && answer.ok ? this.#advertised(request, answer) : answer;

@@ -60,7 +60,7 @@ export interface NodeHandler {
  * buffered for a slow client. A client that disconnects aborts its request and cancels the
  * response. The body reaches `server` byte for byte, even after `express.json()`, except for
  * numbers that `express.json()` has rounded. `auth` of the request is passed as `{ authInfo }` to
- * the handler behind, to `principal` and to `authorize`.
+ * the wrapped handler, to `principal` and to `authorize`.
  *
  * @example
  * ```ts

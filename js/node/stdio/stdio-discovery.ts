@@ -5,7 +5,7 @@ import { answersQuestion, Discovered, Question, questionOf } from '../../wasm/se
 import { eachLine } from './lines.js';
 
 /**
- * Discovers the capabilities of the server behind. It sends `server/discover` between the lines of
+ * Discovers the capabilities of the MCP server. It sends `server/discover` between the lines of
  * the client, and again once the response has expired.
  */
 export class StdioDiscovery {
@@ -14,7 +14,7 @@ export class StdioDiscovery {
   #pending: { token: string; askedAt: number; answer: Deferred<Discovered> } | undefined;
 
   /**
-   * @param server - the stream to the server behind.
+   * @param server - the stream to the MCP server.
    * @param known - the declared server, for which no request is sent.
    */
   constructor(server: Writable, known: Discovered | undefined) {
@@ -23,7 +23,7 @@ export class StdioDiscovery {
   }
 
   /**
-   * Returns what the server behind has declared about itself. The caller must not store the result.
+   * Returns what the MCP server has declared about itself. The caller must not store the result.
    *
    * @throws ListenError `discover-failed`, also if no response arrives within `ms` milliseconds.
    */
@@ -45,7 +45,7 @@ export class StdioDiscovery {
   }
 
   /**
-   * Returns lines of the server behind, without the response to our request; undefined if no line
+   * Returns lines of the MCP server, without the response to our request; undefined if no line
    * remains.
    */
   withoutAnswer(lines: Buffer): Buffer | undefined {

@@ -95,9 +95,9 @@ export interface StdioListenServer {
   /** Publishes changes. */
   notify: Notifier;
   /**
-   * Ends all subscriptions gracefully, then ends the input of the server behind, so that the
-   * process can exit. Resolves when the pending cues and the results were passed to `stdout`:
-   * within about a second, whether the client reads or not.
+   * Ends all subscriptions gracefully, then ends the input of the MCP server, so that the process
+   * can exit. Resolves when the pending cues and the results were passed to `stdout`: within about
+   * a second, whether the client reads or not.
    */
   close: () => Promise<void>;
   /**
@@ -117,9 +117,9 @@ export interface StdioListenServer {
  *
  * A client of an earlier revision, which begins with `initialize`, receives the notifications of
  * that revision: for the lists, and for the resources that it subscribes to. Two responses of the
- * server behind are changed for it: the response to `initialize` announces the capabilities of
- * `server` if these are given, and the response to `resources/subscribe` is replaced if the server
- * behind has no such method.
+ * MCP server are changed for it: the response to `initialize` announces the capabilities of
+ * `server` if these are given, and the response to `resources/subscribe` is replaced if the MCP
+ * server has no such method.
  *
  * @throws ListenError `invalid-options`, and whatever `serve` throws.
  *
@@ -148,7 +148,7 @@ export function serveListenStdio(
 type FrontOptions = StdioListenOptions & { bus: AttachableBus; onError: (error: Error) => void };
 
 /**
- * Connects the streams of the client with those of the server behind, and interleaves the lines of
+ * Connects the streams of the client with those of the MCP server, and interleaves the lines of
  * both writers on stdout.
  */
 class StdioConnection {
@@ -289,8 +289,8 @@ class StdioConnection {
   }
 
   /**
-   * Stops reading from the client while the server behind has no room, or while responses of ours
-   * are pending.
+   * Stops reading from the client while the MCP server has no room, or while responses of ours are
+   * pending.
    */
   readonly #applyBackpressure = (): void => {
     const mustWait = this.#toServer.writableNeedDrain || this.#subscriptions.hasAnswers;
@@ -300,7 +300,7 @@ class StdioConnection {
 
   /**
    * Handles the end of the client's input: ends the subscriptions without a result, and the input
-   * of the server behind.
+   * of the MCP server.
    */
   readonly #endInput = (): void => {
     this.#removeResetListener();
@@ -324,7 +324,7 @@ class StdioConnection {
 
   /**
    * Handles a trap of the core: the position in the current line and the subscriptions are lost.
-   * The connection ends: the remaining output of the server behind passes through, and the client
+   * The connection ends: the remaining output of the MCP server passes through, and the client
    * sees that this process has ended and can restart it.
    */
   readonly #handleTrap = (error: Error): void => {

@@ -20,9 +20,9 @@ import type { StdioAuthorizeContext } from './stdio-handler.js';
 export interface SubscriptionsOptions {
   authorize: Authorize<StdioAuthorizeContext> | undefined;
   bus: AttachableBus;
-  /** The capabilities that the server behind has declared, if these need not be discovered. */
+  /** The capabilities that the MCP server has declared, if these need not be discovered. */
   capabilities: ListenCapabilities | undefined;
-  /** Returns the capabilities of the server behind. May reject with a `ListenError`. */
+  /** Returns the capabilities of the MCP server. May reject with a `ListenError`. */
   discover: () => Promise<Discovered>;
   limits: Required<ListenLimits> & { lineBytes: number };
   timeouts: Required<ListenTimeouts>;
@@ -52,13 +52,13 @@ export class Subscriptions implements FanoutSink {
     this.#channel = calling(() => new Channel(coreLimits(limits), bytes, max, known));
   }
 
-  /** Handles bytes of the client. Returns the bytes to forward to the server behind. */
+  /** Handles bytes of the client. Returns the bytes to forward to the MCP server. */
   receive(bytes: Uint8Array): Uint8Array[] {
     this.#channel?.receive(bytes);
     return this.#handleInputs();
   }
 
-  /** Handles complete lines of the server behind. Returns the lines to pass to the client now. */
+  /** Handles complete lines of the MCP server. Returns the lines to pass to the client now. */
   pass(lines: Buffer): Uint8Array | undefined {
     if (this.#channel?.state().awaitsAnswers !== true) return lines;
     const kept = [...eachLine(lines)]
@@ -121,8 +121,8 @@ export class Subscriptions implements FanoutSink {
   }
 
   /**
-   * Ends all subscriptions without a result. Returns the bytes of an unfinished line, for the
-   * server behind.
+   * Ends all subscriptions without a result. Returns the bytes of an unfinished line, for the MCP
+   * server.
    */
   end(): Uint8Array {
     const unfinished = this.#channel?.receive() ?? new Uint8Array();

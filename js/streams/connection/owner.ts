@@ -73,12 +73,8 @@ export class ConnectionOwner {
   /** Opens a socket in place of the current one and sends `frame` first. */
   open(frame: string): void {
     this.close();
-    const { onFrame: receive, onLost: lost, onRedirected: sentOn } = this.#listener;
-    this.#socket = this.#options.connect(frame, {
-      onFrame: receive,
-      onLost: lost,
-      onRedirected: sentOn,
-    });
+    const { onFrame, onLost, onRedirected } = this.#listener;
+    this.#socket = this.#options.connect(frame, { onFrame, onLost, onRedirected });
   }
 
   /** Sends a frame. */

@@ -23,7 +23,7 @@ describe('the client of the benchmarks', () => {
   });
 });
 
-describe('an audience over the network', () => {
+describe('readers over the network', () => {
   test.each(['\n', '\r\n'])(
     'counts events and skips comments where lines end with %j',
     async (end) => {

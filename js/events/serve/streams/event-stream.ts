@@ -22,15 +22,15 @@ export class EventStream {
   id = -1;
   /** Whether it reads its own pages, because it had no room for one that was read for all. */
   isBehind = false;
-  /** Whether it is reading a page alone. */
+  /** Whether it is reading a page. */
   isReading = false;
   /** The stream that the bus feeds. */
   listen: ServerStream | undefined;
-  /** The group in which it is; undefined before it has begun and after it has ended. */
+  /** Its group; undefined before it has begun and after it has ended. */
   group: StreamGroup | undefined;
   readonly body: ResponseBody;
   readonly #options: EventStreamOptions;
-  /** Whether the acknowledgment of the listen stream has come. */
+  /** Whether the listen stream was acknowledged. */
   #isAcknowledged = false;
   /** Since when the body has had no room; undefined if it has room. */
   #fullSince: number | undefined;
