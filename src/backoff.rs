@@ -9,9 +9,9 @@ use crate::clock::Millis;
 /// spread their return, whenever each of them noticed the outage.
 pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> Millis {
     let ceiling = if is_overloaded {
-        LONGEST
+        MAX_CEILING
     } else {
-        (away.0 / SHARE).clamp(SHORT, LONGEST)
+        (away.0 / SHARE).clamp(MIN_CEILING, MAX_CEILING)
     };
     within(ceiling, random)
 }
@@ -22,8 +22,15 @@ pub(crate) fn after_absence(away: Millis, is_overloaded: bool, random: f64) -> M
 /// An overloaded peer gets a longer pause. Any other wait is half as long as a stream waits to be
 /// attached: a stream that is opened at a shard meanwhile is still there when the root is reached.
 pub(crate) fn after_failures(failures: u32, is_overloaded: bool, random: f64) -> Millis {
-    let doubled = SHORTEST << failures.min(MAX_DOUBLINGS);
-    within(if is_overloaded { OVERLOADED } else { doubled }, random)
+    let doubled = MIN << failures.min(MAX_DOUBLINGS);
+    within(
+        if is_overloaded {
+            OVERLOADED_CEILING
+        } else {
+            doubled
+        },
+        random,
+    )
 }
 
 #[expect(
@@ -33,17 +40,17 @@ pub(crate) fn after_failures(failures: u32, is_overloaded: bool, random: f64) ->
     reason = "spans are far below 2^53, and the cast saturates"
 )]
 fn within(ceiling: u64, random: f64) -> Millis {
-    let span = (ceiling - SHORTEST) as f64;
-    Millis(SHORTEST + (span * random.clamp(0.0, 1.0)) as u64)
+    let span = (ceiling - MIN) as f64;
+    Millis(MIN + (span * random.clamp(0.0, 1.0)) as u64)
 }
 
-const SHORTEST: u64 = 100;
+const MIN: u64 = 100;
 /// The wait is at most this fraction (1/n) of the time that the bus has been away.
 const SHARE: u64 = 20;
 /// With this ceiling, a bus that was away for up to half a minute is found within two seconds of
 /// its return.
-const SHORT: u64 = 1_800;
-const LONGEST: u64 = 30_000;
+const MIN_CEILING: u64 = 1_800;
+const MAX_CEILING: u64 = 30_000;
 /// Up to 1.6 s: a stream is refused that is not attached within 3 s.
 const MAX_DOUBLINGS: u32 = 4;
-const OVERLOADED: u64 = 6_400;
+const OVERLOADED_CEILING: u64 = 6_400;

@@ -22,9 +22,11 @@
 //! - [`bus`]: the log's replay, the edge-bus protocol
 //! - [`session`]: the sessions of 2025-11-25 and earlier, apart from their store
 //! - [`upstream`]: following the log of a bus, over one connection after another
+//! - [`metrics`]: counters that streams share
 //! - [`fanout`]: many streams of one process, written to at once
 //! - [`lease`]: which request owns the socket that the streams of an isolate share
 //! - [`isolate`]: streams that share one connection to the bus: an upstream, a fan-out and a lease
+//! - [`off`]: servers that hold no streams
 //! - [`stdio`]: many subscriptions on one channel, on the server and on the client side
 //! - [`client`]: the client side over HTTP: one subscription, a watch that reopens it, and the
 //!   detection of the server's revision
@@ -75,6 +77,7 @@ pub mod lease;
 pub mod legacy;
 pub mod listen;
 pub mod message;
+pub mod metrics;
 pub mod off;
 pub mod offer;
 pub mod probe;
@@ -83,7 +86,6 @@ pub mod session;
 mod sorted;
 pub mod sse;
 pub mod stdio;
-pub mod tally;
 pub mod upstream;
 mod vocabulary;
 pub mod wire;

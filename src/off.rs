@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The judgment on a request while no streams are held.
+/// The outcome for a request while no streams are held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A listen request. It is answered with the status of the rejection, 404.
@@ -23,20 +23,20 @@ pub enum Verdict {
     /// answered with status 200: such a client takes a 404 for the end of its session.
     Watch(Rejection),
     /// `server/discover` or `initialize`: the MCP server's answer is adjusted by
-    /// [`crate::offer::withheld`].
+    /// [`crate::offer::withhold_changes`].
     Capabilities,
     /// Anything else: pass it on to the MCP server.
-    NotOurs,
+    PassThrough,
 }
 
-/// Judges a request while no streams are held; a body longer than `limits.body_bytes` may be
+/// Classifies a request while no streams are held; a body longer than `limits.body_bytes` may be
 /// truncated anywhere beyond that.
 ///
 /// A listen is rejected as an unknown method, whatever else is wrong with it: this matches the
 /// advertised capabilities, and no official client retries it.
-pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     if !may_be_listen(method, headers, limits) {
-        return Verdict::NotOurs;
+        return Verdict::PassThrough;
     }
     let is_whole = body.len() <= limits.body_bytes;
     let document = is_whole
@@ -46,7 +46,7 @@ pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
     if is_listen(headers, document.as_ref()) {
         return Verdict::Listen(Rejection::new(Reason::MethodNotFound, id));
     }
-    document.map_or(Verdict::NotOurs, |document| {
+    document.map_or(Verdict::PassThrough, |document| {
         of_message(&document, id, limits)
     })
 }
@@ -58,12 +58,12 @@ fn of_message(document: &Document<'_>, id: Option<RequestId>, limits: &Limits) -
         return Verdict::Capabilities;
     }
     if version_of(root).is_some() {
-        return Verdict::NotOurs;
+        return Verdict::PassThrough;
     }
     match legacy::message_of(document, id.as_ref(), limits) {
         Ok(Call::Subscribe(_) | Call::Unsubscribe(_) | Call::Invalid(_)) => {
             Verdict::Watch(Rejection::new(Reason::MethodNotFound, id))
         }
-        _ => Verdict::NotOurs,
+        _ => Verdict::PassThrough,
     }
 }

@@ -11,13 +11,13 @@ use crate::{
 /// Returns the answer to `server/discover` or `initialize`, a JSON body or an event stream, as one
 /// message that advertises change notifications for every feature it offers. `None` if it contains
 /// no result with capabilities.
-pub fn raised(body: &[u8]) -> Option<String> {
-    changed(body, Capabilities::offered)
+pub fn advertise_changes(body: &[u8]) -> Option<String> {
+    changed(body, Capabilities::assume_all)
 }
 
 /// Returns the same message for a server that holds no streams: it advertises no change
 /// notifications and no resource subscriptions. All other members stay as they are.
-pub fn withheld(body: &[u8]) -> Option<String> {
+pub fn withhold_changes(body: &[u8]) -> Option<String> {
     changed(body, |offered| {
         offered.as_object().map(|_| Capabilities::default())
     })

@@ -9,7 +9,7 @@ use crate::{
     vocabulary::{
         event::{EventError, ServerEvent},
         limits::Limits,
-        scope::Label,
+        scope::Name,
         task,
     },
 };
@@ -36,7 +36,7 @@ pub enum PublishError {
 
 /// Reads the body of a publish: an event, or a non-empty array of events. An event is written as a
 /// [`ServerEvent`], as its notification, or with the name of its class in the official Python SDK.
-/// Either may have an `group` member. A disconnect is refused: the right to publish changes does
+/// Either may have a `group` member. A disconnect is refused: the right to publish changes does
 /// not include the right to end the streams of callers.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub(crate) fn event(node: &Node<'_>) -> Result<ServerEvent, EventError> {
         (ServerEvent::Disconnect { .. }, _) => Err(EventError::Disconnect),
         (event @ ServerEvent::ForGroup { .. }, _) | (event, None) => Ok(event),
         (change, Some(group)) => Ok(ServerEvent::ForGroup {
-            group: Label::from_node(group).ok_or(EventError::Group)?,
+            group: Name::from_node(group).ok_or(EventError::Group)?,
             event: Box::new(change),
         }),
     }
@@ -115,7 +115,7 @@ impl PublishError {
     }
 
     /// Returns the index of the invalid event, counted from 0.
-    pub fn place(self) -> Option<usize> {
+    pub fn index(self) -> Option<usize> {
         match self {
             Self::Event(place, _) => Some(place),
             Self::Malformed | Self::Empty => None,

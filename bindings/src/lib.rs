@@ -21,11 +21,11 @@ mod edge;
 mod error;
 #[cfg(feature = "events")]
 mod events;
-#[cfg(any(feature = "edge", feature = "events"))]
-mod fan;
 mod number;
 mod object;
 #[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(any(feature = "edge", feature = "bus"))]
 mod text;
+#[cfg(any(feature = "edge", feature = "events"))]
+mod write_batch;

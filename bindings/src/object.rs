@@ -9,7 +9,12 @@ pub(crate) fn object(value: &impl Serialize) -> JsValue {
 }
 
 /// As [`object`], for a value that may be absent.
-#[cfg(any(feature = "bus", feature = "client", feature = "edge"))]
+#[cfg(any(
+    feature = "bus",
+    feature = "client",
+    feature = "edge",
+    feature = "events"
+))]
 pub(crate) fn optional(value: Option<impl Serialize>) -> JsValue {
     value.map_or(JsValue::UNDEFINED, |value| object(&value))
 }

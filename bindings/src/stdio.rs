@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    stdio::{self, Bounds, Input, Number},
+    stdio::{self, ChannelLimits, Input, SubscriptionHandle},
 };
 
 use crate::{
@@ -79,7 +79,7 @@ impl Channel {
         capabilities: Option<String>,
     ) -> Result<Self, JsValue> {
         let known = capabilities.as_deref().map(Capabilities::from_json);
-        let bounds = Bounds {
+        let bounds = ChannelLimits {
             line_bytes,
             subscriptions,
         };
@@ -112,8 +112,11 @@ impl Channel {
         authorized: Option<String>,
     ) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        self.0
-            .open(Number(number), &discovered.0, authorized.as_ref());
+        self.0.open(
+            SubscriptionHandle(number),
+            &discovered.0,
+            authorized.as_ref(),
+        );
         Ok(())
     }
 
@@ -121,7 +124,8 @@ impl Channel {
     /// `open`.
     pub fn watch(&mut self, number: u32, authorized: Option<String>) -> Result<(), JsValue> {
         let authorized = authorized.as_deref().map(filter_of).transpose()?;
-        self.0.watch(Number(number), authorized.as_ref());
+        self.0
+            .watch(SubscriptionHandle(number), authorized.as_ref());
         Ok(())
     }
 
@@ -134,7 +138,7 @@ impl Channel {
 
     /// Rejects the request, if it is still pending.
     pub fn refuse(&mut self, number: u32, refusal: Refusal) {
-        self.0.refuse(Number(number), refusal.reason());
+        self.0.refuse(SubscriptionHandle(number), refusal.reason());
     }
 
     /// Publishes events, each a line of JSON text.
@@ -148,7 +152,7 @@ impl Channel {
     /// close.
     pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         if is_closing {
-            self.0.handle_last_doubt();
+            self.0.handle_loss_at_close();
         } else {
             self.0.handle_gap();
         }
@@ -193,11 +197,17 @@ impl From<Input> for ChannelInput {
             Input::Forward(bytes) => Self::Forward {
                 bytes: bytes.as_slice().into(),
             },
-            Input::Listen { number, requested } => Self::Listen {
+            Input::Listen {
+                handle: number,
+                requested,
+            } => Self::Listen {
                 number: number.0,
                 requested: requested.to_json(),
             },
-            Input::Watch { number, requested } => Self::Watch {
+            Input::Watch {
+                handle: number,
+                requested,
+            } => Self::Watch {
                 number: number.0,
                 requested: requested.to_json(),
             },

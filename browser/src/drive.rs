@@ -4,7 +4,7 @@ use std::{
 };
 
 use mcp_listen::{
-    client::{Call, State, Transfer, Watch, WatchOutput},
+    client::{HttpAction, RequestHandle, State, Watch, WatchOutput},
     http::Headers,
 };
 
@@ -21,7 +21,7 @@ use super::{
 pub(super) struct Drive {
     machine: Watch,
     target: Rc<Target>,
-    exchanges: Vec<(Call, Exchange)>,
+    exchanges: Vec<(RequestHandle, Exchange)>,
     alarm: Alarm,
 }
 
@@ -70,14 +70,14 @@ impl Drive {
         if is_ended {
             self.exchanges.clear();
         }
-        while let Some(transfer) = self.machine.poll_transfer() {
+        while let Some(transfer) = self.machine.poll_action() {
             match transfer {
-                Transfer::Send(_, request) if is_ended => self.target.send_final(&request),
-                Transfer::Send(call, request) => {
+                HttpAction::Send(_, request) if is_ended => self.target.send_final(&request),
+                HttpAction::Send(call, request) => {
                     let exchange = Exchange::new(&self.target, request);
                     self.exchanges.push((call, exchange));
                 }
-                Transfer::Close(call) => self.forget(call),
+                HttpAction::Close(call) => self.forget(call),
             }
         }
     }
@@ -99,7 +99,7 @@ impl Drive {
     }
 
     /// Handles an arrival; `None` means that the request cannot be sent, and that no other will be.
-    fn handle(&mut self, call: Call, arrival: Option<Arrival>) -> Result<(), ListenError> {
+    fn handle(&mut self, call: RequestHandle, arrival: Option<Arrival>) -> Result<(), ListenError> {
         let now = host::now();
         match arrival {
             Some(Arrival::Head(status, lines)) => {
@@ -119,7 +119,7 @@ impl Drive {
         Ok(())
     }
 
-    fn forget(&mut self, call: Call) {
+    fn forget(&mut self, call: RequestHandle) {
         self.exchanges.retain(|(other, _)| *other != call);
     }
 }

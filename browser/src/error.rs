@@ -1,7 +1,7 @@
 use std::fmt;
 
 use mcp_listen::{
-    client::{End, Loss, Refusal},
+    client::{CloseReason, Loss, Refusal},
     clock::Millis,
 };
 
@@ -26,11 +26,11 @@ pub enum ListenError {
 impl ListenError {
     /// Converts an end to an error; `None` if the server closed the subscription and nothing was
     /// lost.
-    pub(super) fn of(end: End, retry_after: Option<Millis>) -> Option<Self> {
+    pub(super) fn of(end: CloseReason, retry_after: Option<Millis>) -> Option<Self> {
         match end {
-            End::Graceful => None,
-            End::Lost(loss) => Some(Self::Lost(loss)),
-            End::Refused(refusal) => Some(Self::Refused {
+            CloseReason::Graceful => None,
+            CloseReason::Lost(loss) => Some(Self::Lost(loss)),
+            CloseReason::Refused(refusal) => Some(Self::Refused {
                 refusal,
                 retry_after,
             }),

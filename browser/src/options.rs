@@ -1,4 +1,4 @@
-use mcp_listen::client::{self, Approach};
+use mcp_listen::client::{self, ServerHint};
 
 use super::token::Token;
 
@@ -25,10 +25,10 @@ pub struct ListenOptions {
     /// protocol. With any of them, redirects are not followed either.
     pub headers: Vec<(String, String)>,
     /// How to contact the server; `None` sends `server/discover`.
-    pub approach: Option<Approach>,
+    pub server_hint: Option<ServerHint>,
     /// Options of the core's client: its info, timeouts and limits.
     pub client: client::Options,
 }
 
 /// The default contact with a server.
-pub(super) const FROM_PAGE: Approach = Approach::Discover { is_page: true };
+pub(super) const FROM_PAGE: ServerHint = ServerHint::Discover { is_page: true };

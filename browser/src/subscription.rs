@@ -7,7 +7,7 @@ use std::{
 use futures_core::Stream;
 
 use mcp_listen::{
-    client::{End, Watch, WatchOutput},
+    client::{CloseReason, Watch, WatchOutput},
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
@@ -47,9 +47,9 @@ pub async fn listen(
     filter: SubscriptionFilter,
     options: ListenOptions,
 ) -> Result<Subscription, ListenError> {
-    let approach = options.approach.unwrap_or(FROM_PAGE);
+    let server_hint = options.server_hint.unwrap_or(FROM_PAGE);
     let client = options.client.clone();
-    let watch = Watch::new(filter, client, approach, host::random(), host::now());
+    let watch = Watch::new(filter, client, server_hint, host::random(), host::now());
     let mut subscription = Subscription {
         drive: Drive::new(watch.once(), Target::new(url, options)),
         honored: SubscriptionFilter::default(),
@@ -97,7 +97,7 @@ impl Subscription {
         }
     }
 
-    fn error_of(&self, end: End) -> Option<ListenError> {
+    fn error_of(&self, end: CloseReason) -> Option<ListenError> {
         ListenError::of(end, self.drive.machine().retry_after())
     }
 }

@@ -56,9 +56,9 @@ pub enum WatchEvent {
 /// Watches what `filter` names at the MCP endpoint `url`; each attempt begins like
 /// [`listen`](super::listen).
 pub fn watch(url: &str, filter: SubscriptionFilter, options: ListenOptions) -> Watch {
-    let approach = options.approach.unwrap_or(FROM_PAGE);
+    let server_hint = options.server_hint.unwrap_or(FROM_PAGE);
     let client = options.client.clone();
-    let watch = client::Watch::new(filter, client, approach, host::random(), host::now());
+    let watch = client::Watch::new(filter, client, server_hint, host::random(), host::now());
     Watch {
         drive: Drive::new(watch, Target::new(url, options)),
     }

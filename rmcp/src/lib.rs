@@ -48,5 +48,5 @@ mod filter;
 mod pending;
 mod subscriptions;
 
-pub use mcp_listen_tower::{Bus, Label, Scope, ServerEvent, Uri};
+pub use mcp_listen_tower::{Bus, Name, Scope, ServerEvent, Uri};
 pub use subscriptions::Subscriptions;

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::Request;
 use http_body_util::{BodyExt, Full};
-use mcp_listen_rmcp::{Bus, Label, Scope, ServerEvent, Subscriptions, Uri};
+use mcp_listen_rmcp::{Bus, Name, Scope, ServerEvent, Subscriptions, Uri};
 use rmcp::{
     ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient, ServerHandler, ServiceExt,
     model::{
@@ -209,7 +209,7 @@ async fn the_number_of_subscriptions_is_limited() {
 #[tokio::test]
 async fn a_caller_receives_its_events_and_nothing_after_a_disconnect() {
     let bus = Bus::new();
-    let ann = Label::new("ann").unwrap();
+    let ann = Name::new("ann").unwrap();
     let mut scope = Scope::default();
     scope.principals.push(ann.clone());
     let client = connected(Notes {
@@ -220,7 +220,7 @@ async fn a_caller_receives_its_events_and_nothing_after_a_disconnect() {
     let mut subscription = client.listen(everything()).await.unwrap();
     bus.publish(ServerEvent::ToolsListChanged);
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
-    bus.disconnect(Label::new("bob").unwrap());
+    bus.disconnect(Name::new("bob").unwrap());
     bus.publish(ServerEvent::ToolsListChanged);
     assert_eq!(next(&mut subscription).await.unwrap(), "tools");
     bus.disconnect(ann);

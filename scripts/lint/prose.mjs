@@ -114,7 +114,9 @@ function longCode({ path, lines }) {
  */
 function isUnbreakable(line) {
   if (/^\s*(\/\/|\/?\*)/.test(line)) return false;
-  const unquoted = line.slice(0, 100).replace(/(["'`])(?:\\.|(?!\1)[^\\])*\1/g, '');
+  const head = line.slice(0, 100).replace(/r#".*?"#/g, '');
+  if (head.includes('r#"')) return true;
+  const unquoted = head.replace(/(["'`])(?:\\.|(?!\1)[^\\])*\1/g, '');
   return /["'`]/.test(unquoted) || /^\s*(test|describe)(\.\w+)*\(/.test(line);
 }
 

@@ -3,10 +3,10 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::{Delta, Topic},
     },
-    wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, Watched},
+    wire::{Claim, Follow, FollowAnswer, Followed, ProtocolError, SessionInterest},
 };
 
 use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
@@ -16,17 +16,17 @@ use super::{Bus, placement::ShardId, registry::EdgeId, replay::Replay};
 #[derive(Debug)]
 pub struct FollowReply {
     from: Follower,
-    keeps: Keeps,
+    persist: Persist,
     outcome: Outcome,
 }
 
 /// What has to be stored so that an edge can be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keeps {
+pub enum Persist {
     /// Nothing has changed.
     Nothing,
-    /// Everything that [`Registry::kept`](super::Registry::kept) returns.
-    Anew,
+    /// Everything that [`Registry::stored_topics`](super::Registry::stored_topics) returns.
+    All,
     /// This change, in addition to what is stored.
     Delta(Delta),
 }
@@ -49,16 +49,16 @@ enum Outcome {
 #[derive(Debug)]
 struct Accepted {
     seq: u64,
-    mark: Mark,
+    cursor: Cursor,
     is_fresh: bool,
     is_settled: bool,
     joined: Vec<Claim>,
     left: Vec<Claim>,
     replay: Option<Replay>,
-    watches: Vec<Watched>,
+    interests: Vec<SessionInterest>,
 }
 
-impl Keeps {
+impl Persist {
     pub(super) fn of(delta: Delta) -> Self {
         if delta.is_empty() {
             Self::Nothing
@@ -90,7 +90,7 @@ impl Bus {
         };
         Ok(FollowReply {
             from: Follower::Shard(shard),
-            keeps: Keeps::Nothing,
+            persist: Persist::Nothing,
             outcome,
         })
     }
@@ -98,25 +98,25 @@ impl Bus {
     fn accept(&mut self, shard: ShardId, follow: Follow) -> Accepted {
         self.apply(shard, &follow);
         let since = follow.since;
-        let after = since.map(|since| since.max(self.floor).min(self.mark.position));
+        let after = since.map(|since| since.max(self.floor).min(self.cursor.position));
         Accepted {
-            is_settled: self.has_taken_everything(shard),
-            ..Accepted::new(follow, self.mark.clone(), after)
+            is_settled: self.has_confirmed_everything(shard),
+            ..Accepted::new(follow, self.cursor.clone(), after)
         }
     }
 }
 
 impl Accepted {
-    fn new(follow: Follow, mark: Mark, after: Option<Position>) -> Self {
+    fn new(follow: Follow, cursor: Cursor, after: Option<Position>) -> Self {
         Self {
             seq: follow.seq,
-            mark,
+            cursor,
             is_fresh: follow.is_fresh,
             is_settled: false,
             joined: follow.joined,
             left: follow.left,
             replay: after.map(Replay::new),
-            watches: Vec::new(),
+            interests: Vec::new(),
         }
     }
 }
@@ -125,21 +125,21 @@ impl FollowReply {
     pub(super) fn to_edge(
         edge: EdgeId,
         follow: Follow,
-        mark: Mark,
+        cursor: Cursor,
         after: Option<Position>,
-        keeps: Keeps,
+        persist: Persist,
     ) -> Self {
         Self {
             from: Follower::Edge(edge),
-            keeps,
-            outcome: Outcome::Accepted(Accepted::new(follow, mark, after)),
+            persist,
+            outcome: Outcome::Accepted(Accepted::new(follow, cursor, after)),
         }
     }
 
-    pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, keeps: Keeps) -> Self {
+    pub(super) fn refused_to_edge(edge: EdgeId, answer: FollowAnswer, persist: Persist) -> Self {
         Self {
             from: Follower::Edge(edge),
-            keeps,
+            persist,
             outcome: Outcome::Refused(answer),
         }
     }
@@ -150,8 +150,8 @@ impl FollowReply {
     }
 
     /// Returns what has to be stored for the edge.
-    pub fn keeps(&self) -> &Keeps {
-        &self.keeps
+    pub fn persist(&self) -> &Persist {
+        &self.persist
     }
 
     /// Returns the sessions whose streams have joined. Push the subscriptions of each before any
@@ -171,19 +171,19 @@ impl FollowReply {
     }
 
     /// Adds the subscriptions of a session that has joined; a session that is not pushed has ended.
-    pub fn push_watch(&mut self, bus: &mut Bus, watched: Watched) {
+    pub fn push_interest(&mut self, bus: &mut Bus, interest: SessionInterest) {
         let from = self.from;
         if let Outcome::Accepted(accepted) = &mut self.outcome {
             match from {
                 Follower::Shard(shard) => {
-                    let topics = watched.uris.iter().cloned().map(Topic::Resource);
+                    let topics = interest.uris.iter().cloned().map(Topic::Resource);
                     bus.add(shard, topics.collect());
                 }
                 Follower::Edge(edge) => {
-                    bus.edges.watch(edge, &watched.uris);
+                    bus.edges.set_resources(edge, &interest.uris);
                 }
             }
-            accepted.watches.push(watched);
+            accepted.interests.push(interest);
         }
     }
 
@@ -192,7 +192,7 @@ impl FollowReply {
     pub fn replay_after(&self) -> Option<Position> {
         let accepted = self.accepted()?;
         let after = accepted.replay.as_ref()?.after();
-        (after < accepted.mark.position).then_some(after)
+        (after < accepted.cursor.position).then_some(after)
     }
 
     /// Adds the next event of the log.
@@ -222,27 +222,27 @@ impl FollowReply {
         };
         let Accepted {
             seq,
-            mark,
+            cursor,
             is_settled,
             replay,
-            watches,
+            interests,
             ..
         } = accepted;
         let (shard, replay) = match (self.from, replay) {
             (Follower::Edge(edge), Some(replay)) => {
-                return bus.edges.begun(edge, seq, mark, replay, watches);
+                return bus.edges.begun(edge, seq, cursor, replay, interests);
             }
             (Follower::Edge(edge), None) => {
-                return vec![bus.edges.confirmed(edge, seq, mark).to_json()];
+                return vec![bus.edges.confirmed(edge, seq, cursor).to_json()];
             }
             (Follower::Shard(shard), replay) => (shard, replay),
         };
         let answer = FollowAnswer::Followed(Followed {
             seq,
-            mark,
+            cursor,
             missed: replay.map(Replay::missed),
             is_settled,
-            watches,
+            interests,
             room: Some(bus.room_of(shard)).filter(|room| *room < usize::MAX),
         });
         vec![answer.to_json()]

@@ -2,7 +2,7 @@ use alloc::{boxed::Box, string::String};
 
 use crate::{
     vocabulary::{
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::{Delta, Topics},
         uri::Uri,
     },
@@ -11,7 +11,7 @@ use crate::{
 
 use super::{
     Bus,
-    follow_reply::{FollowReply, Keeps},
+    follow_reply::{FollowReply, Persist},
     registry::{EdgeId, Frame},
 };
 
@@ -61,16 +61,16 @@ impl Bus {
     }
 
     /// Sets the resources that the session of an edge is subscribed to, and returns the frame for
-    /// the edge. While it `is_held`, its client must receive no notifications.
-    pub fn watch(&mut self, edge: EdgeId, uris: &[Uri], is_held: bool) -> Option<String> {
-        self.edges.watch(edge, uris)?;
-        Some(BusMessage::watched(uris, is_held))
+    /// the edge. While it `is_paused`, its client must receive no notifications.
+    pub fn set_interest(&mut self, edge: EdgeId, uris: &[Uri], is_paused: bool) -> Option<String> {
+        self.edges.set_resources(edge, uris)?;
+        Some(BusMessage::session_interest(uris, is_paused))
     }
 
     /// Replaces all topics of an edge, regardless of what it was sent before.
     fn begin(&mut self, edge: EdgeId, follow: Follow) -> Received {
         let topics: Topics = follow.add.iter().cloned().collect();
-        let since = follow.heard();
+        let since = follow.received();
         let since = since.filter(|since| self.reaches(since));
         let is_admitted = self.edges.admits(edge, &topics)
             || (since.is_some() && self.edges.admits_back(edge, &topics));
@@ -78,15 +78,15 @@ impl Bus {
             self.disconnect(edge);
             return Received::Full;
         }
-        let after = since.map_or(self.mark.position, |since| since.position);
+        let after = since.map_or(self.cursor.position, |since| since.position);
         self.edges
             .enter(edge, &topics, follow.seq, Some(after), false);
         Received::Followed(Box::new(FollowReply::to_edge(
             edge,
             follow,
-            self.mark.clone(),
+            self.cursor.clone(),
             Some(after),
-            Keeps::Anew,
+            Persist::All,
         )))
     }
 
@@ -104,17 +104,17 @@ impl Bus {
             let answer = self.edges.refused(edge, follow.seq);
             return Ok(refused(edge, answer, delta));
         }
-        let mark = self.mark.clone();
-        let keeps = Keeps::of(delta);
+        let cursor = self.cursor.clone();
+        let persist = Persist::of(delta);
         Ok(Received::Followed(Box::new(FollowReply::to_edge(
-            edge, follow, mark, None, keeps,
+            edge, follow, cursor, None, persist,
         ))))
     }
 
     /// Whether the log still holds every event after `since`.
-    pub(super) fn reaches(&self, since: &Mark) -> bool {
-        since.epoch == self.mark.epoch
-            && (self.floor..=self.mark.position).contains(&since.position)
+    pub(super) fn reaches(&self, since: &Cursor) -> bool {
+        since.epoch == self.cursor.epoch
+            && (self.floor..=self.cursor.position).contains(&since.position)
     }
 }
 
@@ -122,6 +122,6 @@ fn refused(edge: EdgeId, answer: FollowAnswer, delta: Delta) -> Received {
     Received::Followed(Box::new(FollowReply::refused_to_edge(
         edge,
         answer,
-        Keeps::of(delta),
+        Persist::of(delta),
     )))
 }

@@ -16,18 +16,18 @@ use super::placement::ShardId;
 pub(super) struct Follows {
     index: Index<ShardId>,
     by_shard: Map<ShardId, Topics>,
-    names: usize,
+    name_bytes: usize,
 }
 
 impl Follows {
-    /// The bytes of the names, counted once for each shard that follows them.
-    pub(super) fn names(&self) -> usize {
-        self.names
+    /// Returns the bytes of the names, counted once for each shard that follows them.
+    pub(super) fn name_bytes(&self) -> usize {
+        self.name_bytes
     }
 
-    /// The bytes of the names of one shard.
-    pub(super) fn names_of(&self, shard: ShardId) -> usize {
-        self.by_shard.get(&shard).map_or(0, Topics::bytes)
+    /// Returns the bytes of the names of one shard.
+    pub(super) fn name_bytes_of(&self, shard: ShardId) -> usize {
+        self.by_shard.get(&shard).map_or(0, Topics::name_bytes)
     }
 
     /// The union of the topics of all shards.
@@ -51,14 +51,14 @@ impl Follows {
         let held = self.by_shard.get(&shard);
         let has = |topic: &&Topic| held.is_some_and(|held| held.contains(topic));
         let gone: usize = if follow.is_fresh {
-            self.names_of(shard)
+            self.name_bytes_of(shard)
         } else {
-            follow.drop.iter().filter(has).map(Topic::names).sum()
+            follow.drop.iter().filter(has).map(Topic::name_bytes).sum()
         };
         let new = follow.add.iter();
         let new = new.filter(|topic| follow.is_fresh || !has(topic));
-        let added: usize = new.map(Topic::names).sum();
-        (added > gone).then(|| self.names - gone + added)
+        let added: usize = new.map(Topic::name_bytes).sum();
+        (added > gone).then(|| self.name_bytes - gone + added)
     }
 
     /// Adds a topic of a shard. Returns whether it is new.
@@ -66,7 +66,7 @@ impl Follows {
         if self.index.has(shard, &topic) {
             return false;
         }
-        self.names += topic.names();
+        self.name_bytes += topic.name_bytes();
         let topic = self.index.insert(shard, topic);
         if let Some(topics) = self.by_shard.or_default(shard) {
             topics.insert(topic);
@@ -91,7 +91,7 @@ impl Follows {
     }
 
     fn release(&mut self, shard: ShardId, topic: &Topic) {
-        self.names -= topic.names();
+        self.name_bytes -= topic.name_bytes();
         self.index.remove(shard, topic);
     }
 }

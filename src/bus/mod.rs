@@ -1,15 +1,15 @@
 //! The bus: gives published events their positions and delivers them to the edges and shards that
 //! follow their topics.
 
-mod change;
+mod dispatcher;
 mod follow_reply;
 mod following;
 mod follows;
-mod low;
+mod journal;
+mod latest_by_topic;
+mod low_watermark;
 mod outbox;
 mod placement;
-mod post;
-mod recent;
 mod registry;
 mod replay;
 mod shard;
@@ -17,13 +17,13 @@ mod shards;
 
 use alloc::vec::Vec;
 
-pub use crate::vocabulary::position::{Mark, Position};
-pub use change::{BatchCall, Change};
-pub use follow_reply::{FollowReply, Follower, Keeps};
+pub use crate::vocabulary::position::{Cursor, Position};
+pub use follow_reply::{FollowReply, Follower, Persist};
 pub use following::Received;
-pub use placement::{Home, ShardId};
+pub use journal::{BatchCall, JournalEntry};
+pub use placement::{Route, ShardId};
 pub use registry::{Delivery, EdgeId, Registry, Room};
-pub use shard::{FollowCall, Parting, Shard, ShardOutput, ShardReceived};
+pub use shard::{CloseReason, FollowCall, Shard, ShardOutput, ShardReceived};
 
 use crate::{
     clock::Millis,
@@ -34,23 +34,23 @@ use crate::{
         topic::{Topic, Topics},
     },
 };
-use recent::Recent;
+use latest_by_topic::LatestByTopic;
 use shards::Shards;
 
 /// A bus without I/O: gives each published event a position, and determines the edges and shards
 /// that receive it.
 ///
-/// The host writes an event to the log before it sends it. It stores what [`Bus::poll_change`]
+/// The host writes an event to the log before it sends it. It stores what [`Bus::poll_entry`]
 /// returns before it replies to any request, and makes the calls that [`Bus::poll_batch`] returns.
 /// After a restart, [`Bus::new`] and the `restore` functions restore what was stored.
 #[derive(Debug)]
 pub struct Bus {
-    mark: Mark,
+    cursor: Cursor,
     floor: Position,
     edges: Registry,
     /// The latest event of each topic in the log, from the first request for missed events until
     /// the log is trimmed.
-    recent: Option<Recent>,
+    latest: Option<LatestByTopic>,
     shards: Shards,
 }
 
@@ -64,13 +64,13 @@ pub struct Publication {
 }
 
 impl Bus {
-    /// Creates a bus whose log ends at `mark` and that can replay nothing. It opens no shards.
-    pub fn new(mark: Mark) -> Self {
+    /// Creates a bus whose log ends at `cursor` and that can replay nothing. It opens no shards.
+    pub fn new(cursor: Cursor) -> Self {
         Self {
-            floor: mark.position,
-            mark,
+            floor: cursor.position,
+            cursor,
             edges: Registry::default(),
-            recent: None,
+            latest: None,
             shards: Shards::default(),
         }
     }
@@ -82,10 +82,10 @@ impl Bus {
         self
     }
 
-    /// Limits the names of all edges together to `most` bytes, for at most `edges` edges; the names
-    /// that shards follow count too. Call it before the first edge connects.
-    pub fn set_room(&mut self, most: usize, edges: usize) {
-        self.edges.set_room(Room::new(most, edges));
+    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges; the
+    /// names that shards follow count too. Call it before the first edge connects.
+    pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
+        self.edges.set_room(Room::new(max_bytes, edges));
         self.count_follows();
     }
 
@@ -97,7 +97,7 @@ impl Bus {
     /// Handles the trimming of the log, which now holds every event after `floor`.
     pub fn handle_trimmed(&mut self, floor: Position) {
         if floor > self.floor {
-            self.recent = None;
+            self.latest = None;
         }
         self.floor = floor;
     }
@@ -105,12 +105,12 @@ impl Bus {
     /// Publishes an event, `at` milliseconds after 1970, from which streams measure the delay of
     /// its delivery.
     pub fn publish_at(&mut self, event: &ServerEvent, at: Option<Millis>) -> Publication {
-        self.mark.position = self.mark.position.next();
-        let position = self.mark.position;
-        if let Some(recent) = &mut self.recent {
-            recent.push(position, event);
+        self.cursor.position = self.cursor.position.next();
+        let position = self.cursor.position;
+        if let Some(latest) = &mut self.latest {
+            latest.push(position, event);
         }
-        self.owe(position, at, event);
+        self.enqueue(position, at, event);
         Publication {
             position,
             deliveries: self.edges.deliveries(position, at, event),
@@ -118,8 +118,8 @@ impl Bus {
     }
 
     /// Returns the end of the log.
-    pub fn mark(&self) -> &Mark {
-        &self.mark
+    pub fn cursor(&self) -> &Cursor {
+        &self.cursor
     }
 
     /// Returns the union of the filters of all streams, at edges and at shards, regardless of who

@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     backoff,
     clock::Millis,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
     wire::Batch,
 };
 
@@ -19,7 +19,7 @@ pub(super) struct Outbox {
     oldest: Option<Millis>,
     flight: Option<Flight>,
     /// Whether a batch is due even without an event.
-    is_owed: bool,
+    has_control: bool,
     is_last: bool,
     failures: u32,
     not_before: Millis,
@@ -29,7 +29,7 @@ pub(super) struct Outbox {
 struct Flight {
     call: u32,
     through: Position,
-    was_owed: bool,
+    had_control: bool,
     deadline: Millis,
 }
 
@@ -49,19 +49,19 @@ impl Outbox {
     /// Records that the log no longer holds events up to `position` that the shard may have missed.
     pub(super) fn leave_out(&mut self, position: Position) {
         self.previous = Some(position);
-        self.is_owed = true;
+        self.has_control = true;
     }
 
     /// Schedules a batch even without events, so that the shard learns of this bus and reports its
     /// number of edges.
     pub(super) fn ask(&mut self) {
-        self.is_owed = true;
+        self.has_control = true;
     }
 
     /// Makes the next batch the last one.
     pub(super) fn end(&mut self) {
         self.is_last = true;
-        self.is_owed = true;
+        self.has_control = true;
     }
 
     /// Drops all waiting events: the shard has restarted and needs nothing published before.
@@ -72,24 +72,24 @@ impl Outbox {
     }
 
     /// Returns the next batch as text if one is due; `call` is its number.
-    pub(super) fn poll(&mut self, mark: &Mark, call: u32, now: Millis) -> Option<String> {
-        let is_idle = self.waiting.is_empty() && !self.is_owed;
+    pub(super) fn poll(&mut self, cursor: &Cursor, call: u32, now: Millis) -> Option<String> {
+        let is_idle = self.waiting.is_empty() && !self.has_control;
         if self.flight.is_some() || is_idle || now < self.not_before {
             return None;
         }
         let events = self.next_events();
         let is_whole = events.len() == self.waiting.len();
         let last = events.last().filter(|_| !is_whole);
-        let through = last.map_or(mark.position, |(position, _)| *position);
-        let deadline = now + PATIENCE;
+        let through = last.map_or(cursor.position, |(position, _)| *position);
+        let deadline = now + CALL_TIMEOUT;
         self.flight = Some(Flight {
             call,
             through,
-            was_owed: core::mem::take(&mut self.is_owed),
+            had_control: core::mem::take(&mut self.has_control),
             deadline,
         });
-        let epoch = mark.epoch.clone();
-        let end = Mark {
+        let epoch = cursor.epoch.clone();
+        let end = Cursor {
             epoch,
             position: through,
         };
@@ -108,14 +108,14 @@ impl Outbox {
     }
 
     /// Handles the reply to a call; returns `false` if it is not the pending one.
-    pub(super) fn handle_taken(&mut self, call: u32) -> bool {
+    pub(super) fn handle_ack(&mut self, call: u32) -> bool {
         let Some(flight) = self.flight.take_if(|flight| flight.call == call) else {
             return false;
         };
-        let taken = self
+        let count = self
             .waiting
             .partition_point(|(position, _)| *position <= flight.through);
-        self.waiting.drain(..taken);
+        self.waiting.drain(..count);
         self.previous = self.previous.max(Some(flight.through));
         self.failures = 0;
         true
@@ -130,7 +130,7 @@ impl Outbox {
         random: f64,
     ) {
         if let Some(flight) = self.flight.take_if(|flight| flight.call == call) {
-            self.is_owed |= flight.was_owed;
+            self.has_control |= flight.had_control;
             self.failures = self.failures.saturating_add(1);
             self.not_before = now + backoff::after_failures(self.failures, is_overloaded, random);
         }
@@ -156,7 +156,7 @@ impl Outbox {
 
     /// Whether the shard has confirmed everything.
     pub(super) fn is_settled(&self) -> bool {
-        self.waiting.is_empty() && self.flight.is_none() && !self.is_owed
+        self.waiting.is_empty() && self.flight.is_none() && !self.has_control
     }
 
     fn next_events(&self) -> Vec<(Position, Arc<str>)> {
@@ -176,4 +176,4 @@ const MAX_WAITING: usize = 1_000;
 const MAX_BYTES: usize = 1 << 20;
 /// Bytes of the position and members around an event.
 const WRAPPING: usize = 48;
-const PATIENCE: Millis = Millis(10_000);
+const CALL_TIMEOUT: Millis = Millis(10_000);

@@ -6,7 +6,7 @@ pub struct ShardId(pub u32);
 
 /// Where an edge has to attach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum Route {
     /// The root itself.
     Root,
     /// This shard.
@@ -17,12 +17,12 @@ pub enum Home {
 #[derive(Debug)]
 pub(super) struct Placement {
     per_shard: u32,
-    seats: Vec<Seat>,
+    shards: Vec<ShardInfo>,
     last: u32,
 }
 
 #[derive(Debug)]
-struct Seat {
+struct ShardInfo {
     shard: ShardId,
     /// The number of the shard's last call.
     seq: u64,
@@ -37,14 +37,14 @@ impl Placement {
     pub(super) fn new(per_shard: u32, last: u32) -> Self {
         Self {
             per_shard,
-            seats: Vec::new(),
+            shards: Vec::new(),
             last,
         }
     }
 
     pub(super) fn restore(&mut self, shard: ShardId, continent: &str, seq: u64, is_leaving: bool) {
         self.last = self.last.max(shard.0);
-        self.seats.push(Seat {
+        self.shards.push(ShardInfo {
             shard,
             seq,
             continent: continent.into(),
@@ -55,18 +55,18 @@ impl Placement {
 
     /// Finds a place for one more edge while the root holds `own` edges; `None` if a shard has to
     /// be opened with [`Placement::open`].
-    pub(super) fn find(&mut self, continent: &str, own: u32) -> Option<Home> {
-        if own < self.per_shard && self.open_seats().next().is_none() {
-            return Some(Home::Root);
+    pub(super) fn find(&mut self, continent: &str, own: u32) -> Option<Route> {
+        if own < self.per_shard && self.open_shards().next().is_none() {
+            return Some(Route::Root);
         }
         let per_shard = self.per_shard;
-        let seats = self.seats.iter_mut();
-        let seat = seats
-            .filter(|seat| !seat.is_leaving && *seat.continent == *continent)
-            .filter(|seat| seat.taken() < per_shard)
-            .min_by_key(|seat| seat.taken())?;
-        seat.edges = seat.edges.map(|edges| edges + 1);
-        Some(Home::Shard(seat.shard))
+        let shards = self.shards.iter_mut();
+        let info = shards
+            .filter(|info| !info.is_leaving && *info.continent == *continent)
+            .filter(|info| info.known_edges() < per_shard)
+            .min_by_key(|info| info.known_edges())?;
+        info.edges = info.edges.map(|edges| edges + 1);
+        Some(Route::Shard(info.shard))
     }
 
     /// Opens a shard for its first edge.
@@ -80,8 +80,8 @@ impl Placement {
 
     /// Records the number of edges that a shard holds.
     pub(super) fn report(&mut self, shard: ShardId, edges: u32) {
-        if let Some(seat) = self.seat_mut(shard) {
-            seat.edges = Some(edges);
+        if let Some(info) = self.info_mut(shard) {
+            info.edges = Some(edges);
         }
     }
 
@@ -94,55 +94,56 @@ impl Placement {
     /// edges and stay half empty.
     pub(super) fn surplus(&self) -> Vec<ShardId> {
         let half = u64::from(self.per_shard / 2);
-        let total: u64 = self.open_seats().map(|seat| self.known(seat)).sum();
-        let is_surplus =
-            |seat: &&Seat| total <= half || seat.edges == Some(0) || self.is_mergeable(seat, half);
-        let surplus = self.open_seats().filter(is_surplus);
-        surplus.map(|seat| seat.shard).collect()
+        let total: u64 = self.open_shards().map(|info| self.known(info)).sum();
+        let is_surplus = |info: &&ShardInfo| {
+            total <= half || info.edges == Some(0) || self.is_mergeable(info, half)
+        };
+        let surplus = self.open_shards().filter(is_surplus);
+        surplus.map(|info| info.shard).collect()
     }
 
     pub(super) fn leave(&mut self, shard: ShardId) {
-        if let Some(seat) = self.seat_mut(shard) {
-            seat.is_leaving = true;
+        if let Some(info) = self.info_mut(shard) {
+            info.is_leaving = true;
         }
     }
 
     pub(super) fn close(&mut self, shard: ShardId) {
-        self.seats.retain(|seat| seat.shard != shard);
+        self.shards.retain(|info| info.shard != shard);
     }
 
     pub(super) fn is_leaving(&self, shard: ShardId) -> bool {
-        self.seat(shard).is_some_and(|seat| seat.is_leaving)
+        self.info(shard).is_some_and(|info| info.is_leaving)
     }
 
     /// Returns the number of a shard's last call; `None` if there is no such shard.
     pub(super) fn seq(&self, shard: ShardId) -> Option<u64> {
-        self.seat(shard).map(|seat| seat.seq)
+        self.info(shard).map(|info| info.seq)
     }
 
     pub(super) fn count(&mut self, shard: ShardId, seq: u64) {
-        if let Some(seat) = self.seat_mut(shard) {
-            seat.seq = seq;
+        if let Some(info) = self.info_mut(shard) {
+            info.seq = seq;
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.seats.is_empty()
+        self.shards.is_empty()
     }
 
     pub(super) fn shards(&self) -> impl Iterator<Item = (ShardId, &str, Option<u32>)> {
-        let seats = self.seats.iter();
-        seats.map(|seat| (seat.shard, &*seat.continent, seat.edges))
+        let shards = self.shards.iter();
+        shards.map(|info| (info.shard, &*info.continent, info.edges))
     }
 
     /// Whether a shard has the fewest edges of its continent and the others have room for them.
-    fn is_mergeable(&self, seat: &Seat, half: u64) -> bool {
-        let (mut others, mut total) = (0, self.known(seat));
-        for near in self.open_seats() {
-            if near.shard == seat.shard || near.continent != seat.continent {
+    fn is_mergeable(&self, info: &ShardInfo, half: u64) -> bool {
+        let (mut others, mut total) = (0, self.known(info));
+        for near in self.open_shards() {
+            if near.shard == info.shard || near.continent != info.continent {
                 continue;
             }
-            if (self.known(near), near.shard) < (self.known(seat), seat.shard) {
+            if (self.known(near), near.shard) < (self.known(info), info.shard) {
                 return false;
             }
             others += 1;
@@ -151,29 +152,29 @@ impl Placement {
         others > 0 && total <= others * half
     }
 
-    fn open_seats(&self) -> impl Iterator<Item = &Seat> {
-        self.seats.iter().filter(|seat| !seat.is_leaving)
+    fn open_shards(&self) -> impl Iterator<Item = &ShardInfo> {
+        self.shards.iter().filter(|info| !info.is_leaving)
     }
 
-    fn seat(&self, shard: ShardId) -> Option<&Seat> {
-        self.seats.iter().find(|seat| seat.shard == shard)
+    fn info(&self, shard: ShardId) -> Option<&ShardInfo> {
+        self.shards.iter().find(|info| info.shard == shard)
     }
 
-    fn seat_mut(&mut self, shard: ShardId) -> Option<&mut Seat> {
-        self.seats.iter_mut().find(|seat| seat.shard == shard)
+    fn info_mut(&mut self, shard: ShardId) -> Option<&mut ShardInfo> {
+        self.shards.iter_mut().find(|info| info.shard == shard)
     }
 
     /// Returns the number of edges of a shard. One that has not reported counts as full, so that no
     /// shard is closed on its account.
-    fn known(&self, seat: &Seat) -> u64 {
-        seat.edges.unwrap_or(self.per_shard).into()
+    fn known(&self, info: &ShardInfo) -> u64 {
+        info.edges.unwrap_or(self.per_shard).into()
     }
 }
 
-impl Seat {
+impl ShardInfo {
     /// Returns the number of edges. A shard that has not reported counts as empty and is tried; if
     /// it is full, it refuses.
-    fn taken(&self) -> u32 {
+    fn known_edges(&self) -> u32 {
         self.edges.unwrap_or_default()
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         position::Position,
         topic::{Subject, Topic},
     },
-    wire::{Batch, Missed},
+    wire::{Backlog, Batch},
 };
 
 use super::{Bus, registry::EdgeId};
@@ -42,7 +42,7 @@ impl Replay {
     /// Returns the batches for an edge, of bounded size, and the position that it has reached after
     /// them.
     pub(super) fn batches(self) -> (Vec<String>, Position) {
-        let mut heard = self.after;
+        let mut reached = self.after;
         let mut batches = Vec::new();
         let mut events = in_order(self.last).into_iter().peekable();
         while events.peek().is_some() {
@@ -53,25 +53,25 @@ impl Replay {
                 bytes += text.len();
                 batch.push((position, text));
             }
-            let through = batch.last().map_or(heard, |(position, _)| *position);
-            let previous = core::mem::replace(&mut heard, through);
+            let through = batch.last().map_or(reached, |(position, _)| *position);
+            let previous = core::mem::replace(&mut reached, through);
             let batch = batch.into_iter();
             batches.push(Batch::for_edge(Some(previous), through, None, batch));
         }
-        (batches, heard)
+        (batches, reached)
     }
 
     /// Returns the events for one reply: as many of the latest as fit.
-    pub(super) fn missed(self) -> Missed {
+    pub(super) fn missed(self) -> Backlog {
         let mut events = in_order(self.last);
         let mut bytes = 0;
         let is_beyond = |(_, event): &(Position, ServerEvent)| {
             bytes += event.to_json().len();
-            bytes > ANSWER_BYTES
+            bytes > MAX_ANSWER_BYTES
         };
         let beyond = events.iter().rposition(is_beyond);
         let left_out = beyond.and_then(|place| events.drain(..=place).next_back());
-        Missed {
+        Backlog {
             after: left_out.map_or(self.after, |(position, _)| position),
             events,
         }
@@ -80,21 +80,22 @@ impl Replay {
 
 /// The events of the log that an edge has missed.
 impl Bus {
-    /// Whether the log was read; if not, call [`Bus::recall`] before [`Bus::missed`].
-    pub fn recalls(&self) -> bool {
-        self.recent.is_some()
+    /// Whether the events of the log were indexed; if not, pass all of them to [`Bus::index_event`]
+    /// before [`Bus::missed`].
+    pub fn is_log_indexed(&self) -> bool {
+        self.latest.is_some()
     }
 
     /// Adds the next event of the log; every event has to be added in order.
-    pub fn recall(&mut self, position: Position, event: &ServerEvent) {
-        let recent = self.recent.get_or_insert_default();
-        recent.push(position, event);
+    pub fn index_event(&mut self, position: Position, event: &ServerEvent) {
+        let latest = self.latest.get_or_insert_default();
+        latest.push(position, event);
     }
 
     /// Returns the positions after `after` of the events that an edge has to receive, in order.
     pub fn missed(&self, edge: EdgeId, after: Position) -> Vec<Position> {
-        let recent = self.recent.as_ref().zip(self.edges.topics(edge));
-        recent.map_or_else(Vec::new, |(recent, topics)| recent.missed(topics, after))
+        let latest = self.latest.as_ref().zip(self.edges.topics(edge));
+        latest.map_or_else(Vec::new, |(latest, topics)| latest.missed(topics, after))
     }
 }
 
@@ -108,4 +109,4 @@ fn in_order(last: Map<Subject, (Position, ServerEvent)>) -> Vec<(Position, Serve
 /// Bytes of events after which a batch takes no further one.
 const BATCH_BYTES: usize = 65_536;
 /// Maximum bytes of events in one reply, below the limit of a call (32 MiB).
-const ANSWER_BYTES: usize = 8 << 20;
+const MAX_ANSWER_BYTES: usize = 8 << 20;

@@ -4,16 +4,16 @@ use alloc::{collections::VecDeque, sync::Arc};
 use crate::{
     clock::Millis,
     vocabulary::{event::ServerEvent, position::Position, topic::Topic},
-    wire::{Follow, ProtocolError, Taken},
+    wire::{BatchAck, Follow, ProtocolError},
 };
 
 use super::{
     Bus,
-    change::{BatchCall, Change},
+    dispatcher::Dispatcher,
     follows::Follows,
+    journal::{BatchCall, JournalEntry},
     outbox::Outbox,
-    placement::{Home, Placement, ShardId},
-    post::Post,
+    placement::{Placement, Route, ShardId},
 };
 
 /// The shards of a bus: the topics of each, and the events that it has not confirmed.
@@ -22,8 +22,8 @@ pub(super) struct Shards {
     settled: Position,
     pub(super) placement: Placement,
     pub(super) follows: Follows,
-    post: Post,
-    changes: VecDeque<Change>,
+    dispatcher: Dispatcher,
+    journal: VecDeque<JournalEntry>,
 }
 
 /// The shards of a bus: where edges go, the topics of each shard, and the events that it has not
@@ -45,9 +45,9 @@ impl Bus {
         self.shards
             .placement
             .restore(shard, continent, seq, is_leaving);
-        self.shards.post.insert(shard);
+        self.shards.dispatcher.insert(shard);
         if is_leaving {
-            self.shards.post.owe(shard, Outbox::end);
+            self.shards.dispatcher.enqueue(shard, Outbox::end);
         }
     }
 
@@ -65,36 +65,36 @@ impl Bus {
             return None;
         }
         if self.shards.settled < self.floor {
-            self.shards.post.leave_out(self.floor);
+            self.shards.dispatcher.leave_out(self.floor);
         }
         Some(self.shards.settled.max(self.floor))
     }
 
     /// Restores the next event of the log that shards may not have received.
     pub fn restore_event(&mut self, position: Position, event: &ServerEvent) {
-        self.owe(position, None, event);
+        self.enqueue(position, None, event);
     }
 
     /// Returns where the next edge of a continent goes. The root holds `own` edges; the shard
     /// `full` has refused this edge. Opens a shard if needed.
-    pub fn place(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Home {
+    pub fn route(&mut self, continent: &str, own: u32, full: Option<ShardId>) -> Route {
         if let Some(full) = full {
             self.shards.placement.fill(full);
         }
         let place = self.shards.placement.find(continent, own);
-        place.unwrap_or_else(|| Home::Shard(self.open(continent)))
+        place.unwrap_or_else(|| Route::Shard(self.open(continent)))
     }
 
     /// Returns the next call if one is due.
     pub fn poll_batch(&mut self, now: Millis) -> Option<BatchCall> {
-        self.shards.post.poll(&self.mark, now)
+        self.shards.dispatcher.poll(&self.cursor, now)
     }
 
     /// Handles the reply of a shard to a call.
     ///
     /// # Errors
     /// A [`ProtocolError`]; the call then counts as failed.
-    pub fn handle_taken(
+    pub fn handle_ack(
         &mut self,
         shard: ShardId,
         call: u32,
@@ -102,11 +102,11 @@ impl Bus {
         now: Millis,
         random: f64,
     ) -> Result<(), ProtocolError> {
-        let taken = Taken::from_json(answer);
-        let taken = taken.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
-        self.shards.placement.report(shard, taken.edges);
-        if self.shards.post.handle_taken(shard, call)
-            && taken.is_retired
+        let ack = BatchAck::from_json(answer);
+        let ack = ack.inspect_err(|_| self.handle_failure(shard, call, false, now, random))?;
+        self.shards.placement.report(shard, ack.edges);
+        if self.shards.dispatcher.handle_ack(shard, call)
+            && ack.is_retired
             && self.shards.placement.is_leaving(shard)
         {
             self.close(shard);
@@ -123,35 +123,35 @@ impl Bus {
         now: Millis,
         random: f64,
     ) {
-        let post = &mut self.shards.post;
-        post.handle_failure(shard, call, is_overloaded, now, random);
+        let dispatcher = &mut self.shards.dispatcher;
+        dispatcher.handle_failure(shard, call, is_overloaded, now, random);
     }
 
     /// Returns when to call [`Bus::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Millis> {
-        self.shards.post.poll_timeout()
+        self.shards.dispatcher.poll_timeout()
     }
 
     /// Handles the timeouts that are due.
     pub fn handle_timeout(&mut self, now: Millis, random: f64) {
-        self.shards.post.handle_timeout(now, random);
+        self.shards.dispatcher.handle_timeout(now, random);
     }
 
     /// Whether every shard has confirmed everything.
     pub fn is_settled(&self) -> bool {
-        self.shards.post.is_settled()
+        self.shards.dispatcher.is_settled()
     }
 
     /// Records the end of a burst: if everything is confirmed, a change is due that stores this.
     pub fn settle(&mut self) {
-        if self.is_settled() && self.shards.settled < self.mark.position && self.has_shards() {
+        if self.is_settled() && self.shards.settled < self.cursor.position && self.has_shards() {
             self.set_settled();
         }
     }
 
     /// Returns the next change to store.
-    pub fn poll_change(&mut self) -> Option<Change> {
-        self.shards.changes.pop_front()
+    pub fn poll_entry(&mut self) -> Option<JournalEntry> {
+        self.shards.journal.pop_front()
     }
 
     /// Whether there is any shard.
@@ -170,8 +170,8 @@ impl Bus {
         self.shards.follows.matching(event)
     }
 
-    pub(super) fn has_taken_everything(&self, shard: ShardId) -> bool {
-        self.shards.post.has_settled(shard)
+    pub(super) fn has_confirmed_everything(&self, shard: ShardId) -> bool {
+        self.shards.dispatcher.has_settled(shard)
     }
 
     /// Applies a call of a shard: changes its topics and records its number of edges.
@@ -187,9 +187,9 @@ impl Bus {
         let add = add.cloned().collect();
         self.shards.placement.count(shard, follow.seq);
         if follow.is_fresh {
-            self.shards.post.clear(shard);
+            self.shards.dispatcher.clear(shard);
         }
-        self.shards.changes.push_back(Change::Follows {
+        self.shards.journal.push_back(JournalEntry::Follows {
             shard,
             seq: follow.seq,
             is_fresh: follow.is_fresh,
@@ -212,7 +212,7 @@ impl Bus {
         self.count_follows();
         let seq = self.shards.placement.seq(shard);
         if let Some(seq) = seq.filter(|_| !add.is_empty()) {
-            self.shards.changes.push_back(Change::Follows {
+            self.shards.journal.push_back(JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh: false,
@@ -227,10 +227,10 @@ impl Bus {
             self.set_settled();
         }
         let shard = self.shards.placement.open(continent);
-        self.shards.post.insert(shard);
+        self.shards.dispatcher.insert(shard);
         // The edge may never connect. A shard that knows of its bus reports that it is empty.
-        self.shards.post.owe(shard, Outbox::ask);
-        self.shards.changes.push_back(Change::Opened {
+        self.shards.dispatcher.enqueue(shard, Outbox::ask);
+        self.shards.journal.push_back(JournalEntry::Opened {
             shard,
             continent: continent.into(),
         });
@@ -240,36 +240,36 @@ impl Bus {
     fn shrink(&mut self) {
         for shard in self.shards.placement.surplus() {
             self.shards.placement.leave(shard);
-            self.shards.post.owe(shard, Outbox::end);
-            self.shards.changes.push_back(Change::Leaving(shard));
+            self.shards.dispatcher.enqueue(shard, Outbox::end);
+            self.shards.journal.push_back(JournalEntry::Leaving(shard));
         }
     }
 
     fn close(&mut self, shard: ShardId) {
         self.shards.follows.forget(shard);
         self.count_follows();
-        self.shards.post.remove(shard);
+        self.shards.dispatcher.remove(shard);
         self.shards.placement.close(shard);
-        self.shards.changes.push_back(Change::Closed(shard));
+        self.shards.journal.push_back(JournalEntry::Closed(shard));
     }
 
     fn set_settled(&mut self) {
-        self.shards.settled = self.mark.position;
+        self.shards.settled = self.cursor.position;
         self.shards
-            .changes
-            .push_back(Change::Settled(self.shards.settled));
+            .journal
+            .push_back(JournalEntry::Settled(self.shards.settled));
     }
 
     /// Adds an event to the outboxes of the shards that follow its topics.
-    pub(super) fn owe(&mut self, position: Position, at: Option<Millis>, event: &ServerEvent) {
+    pub(super) fn enqueue(&mut self, position: Position, at: Option<Millis>, event: &ServerEvent) {
         let interested = self.interested(event);
         if interested.is_empty() {
             return;
         }
         let text: Arc<str> = event.to_json().into();
         for shard in interested {
-            let post = &mut self.shards.post;
-            post.owe(shard, |outbox| outbox.push(position, at, text.clone()));
+            let dispatcher = &mut self.shards.dispatcher;
+            dispatcher.enqueue(shard, |outbox| outbox.push(position, at, text.clone()));
         }
     }
 
@@ -285,13 +285,13 @@ impl Bus {
         let follows = &self.shards.follows;
         match self.edges.room().spare() {
             usize::MAX => usize::MAX,
-            spare => follows.names_of(shard) + spare.saturating_sub(follows.names()) / 2,
+            spare => follows.name_bytes_of(shard) + spare.saturating_sub(follows.name_bytes()) / 2,
         }
     }
 
     /// Counts the names that the shards follow in the room of the edges.
     pub(super) fn count_follows(&mut self) {
-        let names = self.shards.follows.names();
+        let names = self.shards.follows.name_bytes();
         self.edges.room_mut().set_elsewhere(names);
     }
 }
@@ -303,8 +303,8 @@ impl Default for Shards {
             settled: Position::default(),
             placement: Placement::new(u32::MAX, 0),
             follows: Follows::default(),
-            post: Post::default(),
-            changes: VecDeque::new(),
+            dispatcher: Dispatcher::default(),
+            journal: VecDeque::new(),
         }
     }
 }

@@ -7,13 +7,13 @@ use crate::{
 };
 
 use super::{
-    approach::Approach,
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     http::request::HttpRequest,
     listener::{Carrier, Listener, Step},
     options::Options,
     question::{Answer, Question},
-    session::{self, Heard},
+    server_hint::ServerHint,
+    session::{self, SessionMessage},
 };
 
 /// A listener on a message channel, such as stdio.
@@ -23,13 +23,13 @@ impl Listener {
     pub fn on_channel(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         ids: Ids,
         now: Millis,
     ) -> Self {
         let mut listener = Self::idle_on_channel(requested, options);
-        listener.wire.ids = ids;
-        listener.begin(approach, now);
+        listener.queue.ids = ids;
+        listener.begin(hint, now);
         listener
     }
 
@@ -47,37 +47,37 @@ impl Listener {
     pub fn handle_message(&mut self, message: &[u8], now: Millis) -> bool {
         match &mut self.step {
             Step::Asking { id: own, .. } => {
-                let heard = session::heard(message, &self.options.limits);
-                let is_answer = matches!(heard, Heard::Answer { id, .. } if id == *own);
+                let read = session::read_message(message, &self.options.limits);
+                let is_answer = matches!(read, SessionMessage::Answer { id, .. } if id == *own);
                 if is_answer {
-                    self.judge_line(Some(message), now);
+                    self.handle_channel_answer(Some(message), now);
                 }
                 is_answer
             }
             Step::Modern { subscription, .. } => {
                 let is_ours = subscription.handle_line(message);
-                self.part();
+                self.send_cancellation();
                 is_ours
             }
-            Step::Session(session) => session.handle_line(message, &mut self.wire),
+            Step::Session(session) => session.handle_line(message, &mut self.queue),
             Step::Ended(_) => false,
         }
     }
 
     /// Handles the loss of a message on the channel: it may have been any change.
     pub fn handle_gap(&mut self) {
-        self.tell_all();
+        self.report_all();
     }
 
     /// Handles the end of the channel: nothing more can be sent on it.
     pub fn handle_exit(&mut self) {
-        self.break_off(End::Lost(Loss::Disconnected));
-        self.wire.clear();
+        self.break_off(CloseReason::Lost(Loss::Disconnected));
+        self.queue.clear();
     }
 
     /// Handles the channel's refusal of a message, with this HTTP status.
     pub fn handle_refusal(&mut self, status: u16) {
-        self.break_off(End::refused(status, None, String::new()));
+        self.break_off(CloseReason::refused(status, None, String::new()));
     }
 
     /// Whether the answer to `server/discover` is pending on a channel, where a server of an
@@ -89,23 +89,23 @@ impl Listener {
         self.carrier == Carrier::Channel && matches!(question, Question::Discover { .. })
     }
 
-    /// Judges the answer to the pending question; `None` if none came in time.
-    pub(super) fn judge_line(&mut self, line: Option<&[u8]>, now: Millis) {
+    /// Evaluates the answer to the pending question; `None` if none came in time.
+    pub(super) fn handle_channel_answer(&mut self, line: Option<&[u8]>, now: Millis) {
         if let Some((question, _)) = self.take_question() {
-            self.follow(question.judge(Answer::Message(line)), now);
+            self.follow(question.next(Answer::Message(line)), now);
         }
     }
 
     /// Ends the subscription. A session that continues without it unsubscribes from its resources.
-    fn break_off(&mut self, end: End) {
+    fn break_off(&mut self, end: CloseReason) {
         match &mut self.step {
             Step::Asking { .. } => self.end(end, None),
             Step::Modern { subscription, .. } => {
                 subscription.settle(end);
-                subscription.poll_farewell();
+                subscription.poll_cancellation();
             }
             Step::Session(session) if !session.is_ended() => {
-                session.leave(&mut self.wire);
+                session.leave(&mut self.queue);
                 session.settle(end);
             }
             Step::Session(_) | Step::Ended(_) => {}
@@ -113,23 +113,23 @@ impl Listener {
     }
 
     /// Sends the server a cancellation on a channel if the subscription was given up.
-    pub(super) fn part(&mut self) {
+    pub(super) fn send_cancellation(&mut self) {
         if let Step::Modern { subscription, .. } = &mut self.step
             && self.carrier == Carrier::Channel
-            && let Some(farewell) = subscription.poll_farewell()
+            && let Some(cancellation) = subscription.poll_cancellation()
         {
-            self.wire.send(HttpRequest::post(farewell));
+            self.queue.send(HttpRequest::post(cancellation));
         }
     }
 }
 
 /// Returns how long to wait for the answer to `server/discover` on a channel.
-pub(super) fn probe_limit(acknowledgment: Duration) -> Duration {
+pub(super) fn max_probe(acknowledgment: Duration) -> Duration {
     if acknowledgment.is_zero() {
-        LONGEST_PROBE
+        MAX_PROBE
     } else {
-        LONGEST_PROBE.min(acknowledgment / 2)
+        MAX_PROBE.min(acknowledgment / 2)
     }
 }
 
-const LONGEST_PROBE: Duration = Duration::from_secs(5);
+const MAX_PROBE: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use crate::sse::DecodeError;
 
 /// How a subscription ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CloseReason {
     /// The server closed it, and nothing was lost.
     Graceful,
     /// It broke off, or the server sent something invalid: changes may have been missed.
@@ -49,7 +49,7 @@ pub struct Refusal {
     pub text: String,
 }
 
-impl End {
+impl CloseReason {
     pub(super) fn refused(status: u16, code: Option<i32>, text: String) -> Self {
         Self::Refused(Refusal { status, code, text })
     }

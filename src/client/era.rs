@@ -55,7 +55,7 @@ pub fn probe(id: &RequestId, version: &str, client_info: Option<&str>) -> HttpRe
     HttpRequest::modern(version, DISCOVER, body)
 }
 
-/// Judges the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
+/// Evaluates the answer over HTTP. `tried` holds the versions asked for so far, the latest attempt
 /// last (2026-07-28, Streamable HTTP: Backward Compatibility).
 ///
 /// A failure of the server or of its gateway, and a refused caller, say nothing about the era. Only
@@ -67,7 +67,7 @@ pub fn of_response(
     tried: &[&str],
     spoken: Versions<'_>,
 ) -> Verdict {
-    let is_refusal = (400..500).contains(&status) && !is_passing(status);
+    let is_refusal = (400..500).contains(&status) && !is_transient(status);
     if !is_success(status) && !is_refusal {
         return Verdict::Unknown;
     }
@@ -81,8 +81,9 @@ pub fn of_response(
     verdicts.next().unwrap_or(Verdict::Settled(Era::Legacy))
 }
 
-/// Judges the absence of any answer. In a page, the server may be one of an earlier revision whose
-/// CORS policy does not allow the header fields of this one, so the client tries `initialize`.
+/// Evaluates the absence of any answer. In a page, the server may be one of an earlier revision
+/// whose CORS policy does not allow the header fields of this one, so the client tries
+/// `initialize`.
 pub fn of_no_response(is_page: bool) -> Verdict {
     if is_page {
         Verdict::Settled(Era::Legacy)
@@ -91,8 +92,8 @@ pub fn of_no_response(is_page: bool) -> Verdict {
     }
 }
 
-/// Judges the answer over stdio; `None` if none came in time, or the server has exited (2026-07-28,
-/// stdio: Backward Compatibility).
+/// Evaluates the answer over stdio; `None` if none came in time, or the server has exited
+/// (2026-07-28, stdio: Backward Compatibility).
 pub fn of_line(answer: Option<&[u8]>, tried: &[&str], spoken: Versions<'_>) -> Verdict {
     answer
         .and_then(|line| {
@@ -110,7 +111,7 @@ impl Versions<'static> {
 }
 
 /// Whether a refusal concerns the caller, or is transient, and so says nothing about the era.
-pub(super) fn is_passing(status: u16) -> bool {
+pub(super) fn is_transient(status: u16) -> bool {
     matches!(status, 401 | 403 | 408 | 429 | 500..)
 }
 
@@ -130,8 +131,8 @@ fn of_result(message: &[u8], tried: &[&str], spoken: Versions<'_>) -> Option<Ver
     Some(negotiate(supported, tried, spoken))
 }
 
-/// Judges the errors that only a server of this revision sends. Method-not-found is one of them if
-/// the HTTP status is 404 too, which no server with sessions sends.
+/// Evaluates the errors that only a server of this revision sends. Method-not-found is one of them
+/// if the HTTP status is 404 too, which no server with sessions sends.
 fn of_error(
     message: &[u8],
     status: Option<u16>,

@@ -11,15 +11,15 @@ use crate::{
 };
 
 use super::{
-    approach::Approach,
-    channel::probe_limit,
-    end::{End, Loss},
+    channel::max_probe,
+    end::{CloseReason, Loss},
     http::{
         reply::Reply,
-        wire::{Call, Transfer, Wire},
+        request_queue::{HttpAction, RequestHandle, RequestQueue},
     },
     options::Options,
     question::{Answer, Next, Question},
+    server_hint::ServerHint,
     session::{Session, listener::SessionListener},
     subscription::{Output, Subscription},
 };
@@ -31,7 +31,7 @@ use super::{
 /// response to [`Listener::handle_head`], [`Listener::handle_bytes`] and [`Listener::handle_end`].
 /// On a channel, the bodies of the requests are the messages to send, and each message from the
 /// server goes to [`Listener::handle_message`]. After each `handle_*` call, poll
-/// [`Listener::poll_transfer`] until it returns `None`, then [`Listener::poll_output`] when the
+/// [`Listener::poll_action`] until it returns `None`, then [`Listener::poll_output`] when the
 /// owner is ready for more: pending changes collapse. Once [`Listener::is_ended`], close every
 /// response and send what is still pending.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct Listener {
     pub(super) options: Options,
     pub(super) carrier: Carrier,
     seed: u64,
-    pub(super) wire: Wire,
+    pub(super) queue: RequestQueue,
     pub(super) step: Step,
     retry_after: Option<Millis>,
 }
@@ -55,19 +55,19 @@ pub(super) enum Carrier {
 pub(super) enum Step {
     /// A question to the server is pending.
     Asking {
-        call: Call,
+        call: RequestHandle,
         id: RequestId,
         question: Question,
         reply: Reply,
         since: Millis,
     },
     Modern {
-        call: Call,
+        call: RequestHandle,
         subscription: Box<Subscription>,
     },
     Session(Box<SessionListener>),
     /// The end, until it is polled.
-    Ended(Option<End>),
+    Ended(Option<CloseReason>),
 }
 
 impl Listener {
@@ -76,12 +76,12 @@ impl Listener {
     pub fn new(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         ids: (Ids, u64),
         now: Millis,
     ) -> Self {
         let mut listener = Self::idle(Carrier::Http, requested, options, ids);
-        listener.begin(approach, now);
+        listener.begin(hint, now);
         listener
     }
 
@@ -97,20 +97,20 @@ impl Listener {
             options,
             carrier,
             seed,
-            wire: Wire::new(ids),
+            queue: RequestQueue::new(ids),
             step: Step::Ended(None),
             retry_after: None,
         }
     }
 
     /// Contacts the server, with new ids and call numbers.
-    pub(super) fn begin(&mut self, approach: Approach, now: Millis) {
+    pub(super) fn begin(&mut self, hint: ServerHint, now: Millis) {
         self.retry_after = None;
-        match approach {
-            Approach::Discover { is_page } => self.ask(Question::discover(is_page), now),
-            Approach::Modern => self.listen(now),
-            Approach::Legacy => self.ask(Question::Initialize, now),
-            Approach::Joined(capabilities) => {
+        match hint {
+            ServerHint::Discover { is_page } => self.ask(Question::discover(is_page), now),
+            ServerHint::Modern => self.listen(now),
+            ServerHint::Legacy => self.ask(Question::Initialize, now),
+            ServerHint::Joined(capabilities) => {
                 self.enter(Session::joined(capabilities), false, now);
             }
         }
@@ -120,9 +120,15 @@ impl Listener {
     ///
     /// A redirect that was not followed (browsers report status 0) ends the subscription: a client
     /// with credentials follows none.
-    pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
+    pub fn handle_head(
+        &mut self,
+        call: RequestHandle,
+        status: u16,
+        headers: &Headers<'_>,
+        now: Millis,
+    ) {
         if is_redirect(status) && !self.is_ended() {
-            return self.end(End::Lost(Loss::Redirected), None);
+            return self.end(CloseReason::Lost(Loss::Redirected), None);
         }
         match &mut self.step {
             Step::Asking {
@@ -133,42 +139,42 @@ impl Listener {
                 subscription,
             } if *own == call => subscription.handle_head(status, headers, now),
             Step::Session(session) => {
-                session.handle_head(call, (status, headers), &mut self.wire, now);
+                session.handle_head(call, (status, headers), &mut self.queue, now);
             }
             _ => {}
         }
     }
 
     /// Handles a piece of the response body of `call`.
-    pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
+    pub fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], now: Millis) {
         match &mut self.step {
             Step::Asking {
                 call: own, reply, ..
             } if *own == call => {
                 reply.push(bytes, self.options.bounds.event_bytes);
                 if reply.is_too_large() {
-                    self.end(End::Lost(Loss::AnswerTooLarge), None);
+                    self.end(CloseReason::Lost(Loss::AnswerTooLarge), None);
                 }
             }
             Step::Modern {
                 call: own,
                 subscription,
             } if *own == call => subscription.handle_bytes(bytes, now),
-            Step::Session(session) => session.handle_bytes(call, bytes, &mut self.wire, now),
+            Step::Session(session) => session.handle_bytes(call, bytes, &mut self.queue, now),
             _ => {}
         }
     }
 
     /// Handles the end of the response to `call`: the body is complete, broke off, or no response
     /// came.
-    pub fn handle_end(&mut self, call: Call, now: Millis) {
+    pub fn handle_end(&mut self, call: RequestHandle, now: Millis) {
         match &mut self.step {
-            Step::Asking { call: own, .. } if *own == call => self.judge(now),
+            Step::Asking { call: own, .. } if *own == call => self.handle_answer(now),
             Step::Modern {
                 call: own,
                 subscription,
             } if *own == call => subscription.handle_end(),
-            Step::Session(session) => session.handle_end(call, &mut self.wire, now),
+            Step::Session(session) => session.handle_end(call, &mut self.queue, now),
             _ => {}
         }
     }
@@ -180,13 +186,13 @@ impl Listener {
         }
         let is_probing = self.is_probing();
         match &mut self.step {
-            Step::Asking { .. } if is_probing => self.judge_line(None, now),
-            Step::Asking { .. } => self.end(End::Lost(Loss::NotAcknowledged), None),
+            Step::Asking { .. } if is_probing => self.handle_channel_answer(None, now),
+            Step::Asking { .. } => self.end(CloseReason::Lost(Loss::NotAcknowledged), None),
             Step::Modern { subscription, .. } => {
                 subscription.handle_timeout(now);
-                self.part();
+                self.send_cancellation();
             }
-            Step::Session(session) => session.handle_timeout(&mut self.wire, now),
+            Step::Session(session) => session.handle_timeout(&mut self.queue, now),
             Step::Ended(_) => {}
         }
     }
@@ -194,31 +200,31 @@ impl Listener {
     /// Cancels the subscription: no output follows.
     pub fn cancel(&mut self) {
         if !self.is_ended() && self.carrier == Carrier::Http {
-            self.wire.clear();
+            self.queue.clear();
         }
         match &mut self.step {
             Step::Modern { subscription, .. } => {
                 subscription.cancel();
-                self.part();
+                self.send_cancellation();
             }
-            Step::Session(session) => session.leave(&mut self.wire),
+            Step::Session(session) => session.leave(&mut self.queue),
             Step::Asking { .. } | Step::Ended(_) => {}
         }
         self.step = Step::Ended(None);
     }
 
     /// Reports every honored list and resource once, since a change may have been missed.
-    pub(super) fn tell_all(&mut self) {
+    pub(super) fn report_all(&mut self) {
         match &mut self.step {
-            Step::Modern { subscription, .. } => subscription.tell_all(),
-            Step::Session(session) => session.tell_all(),
+            Step::Modern { subscription, .. } => subscription.report_all(),
+            Step::Session(session) => session.report_all(),
             Step::Asking { .. } | Step::Ended(_) => {}
         }
     }
 
     /// Returns the next network operation, or `None` until the next `handle_*` call.
-    pub fn poll_transfer(&mut self) -> Option<Transfer> {
-        self.wire.pop()
+    pub fn poll_action(&mut self) -> Option<HttpAction> {
+        self.queue.pop()
     }
 
     /// Returns the next output, or `None` until the next `handle_*` call.
@@ -235,7 +241,7 @@ impl Listener {
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.step {
             Step::Asking { since, .. } if self.is_probing() => {
-                let limit = probe_limit(self.options.acknowledgment);
+                let limit = max_probe(self.options.acknowledgment);
                 Some(*since + limit.into())
             }
             Step::Asking { since, .. } => self.options.late_after(*since),
@@ -283,10 +289,10 @@ impl Listener {
     }
 
     fn ask(&mut self, question: Question, now: Millis) {
-        let id = self.wire.ids.mint();
+        let id = self.queue.ids.mint();
         let request = question.request(&id, self.options.client_info.as_deref());
         self.step = Step::Asking {
-            call: self.wire.send(request),
+            call: self.queue.send(request),
             id,
             question,
             reply: Reply::default(),
@@ -295,10 +301,10 @@ impl Listener {
     }
 
     fn listen(&mut self, now: Millis) {
-        let id = self.wire.ids.mint();
+        let id = self.queue.ids.mint();
         let requested = self.requested.clone();
         let subscription = Subscription::new(id, requested, self.options.clone(), now);
-        let call = self.wire.send(subscription.request());
+        let call = self.queue.send(subscription.request());
         self.step = Step::Modern {
             call,
             subscription: Box::new(subscription),
@@ -309,15 +315,15 @@ impl Listener {
         let options = self.options.clone();
         let listener = SessionListener::new(session, &self.requested, options, self.seed, now);
         self.step = Step::Session(Box::new(match self.carrier {
-            Carrier::Http => listener.started(&mut self.wire),
-            Carrier::Channel => listener.started_on_channel(has_begun, &mut self.wire),
+            Carrier::Http => listener.started(&mut self.queue),
+            Carrier::Channel => listener.started_on_channel(has_begun, &mut self.queue),
         }));
     }
 
-    /// Judges the complete answer to the pending question.
-    fn judge(&mut self, now: Millis) {
+    /// Evaluates the complete answer to the pending question.
+    fn handle_answer(&mut self, now: Millis) {
         if let Some((question, reply)) = self.take_question() {
-            self.follow(question.judge(Answer::Reply(&reply)), now);
+            self.follow(question.next(Answer::Reply(&reply)), now);
         }
     }
 
@@ -342,7 +348,7 @@ impl Listener {
         }
     }
 
-    pub(super) fn end(&mut self, end: End, retry_after: Option<Millis>) {
+    pub(super) fn end(&mut self, end: CloseReason, retry_after: Option<Millis>) {
         self.retry_after = retry_after;
         self.step = Step::Ended(Some(end));
     }

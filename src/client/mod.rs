@@ -5,26 +5,26 @@
 //! [`Listener`] combines these: one subscription to a server of any revision, over HTTP or a
 //! channel such as stdio. [`Watch`] opens a new subscription when one ends.
 
-mod approach;
 mod channel;
 mod end;
 pub mod era;
 mod http;
 mod listener;
 mod options;
+mod pending_output;
 mod question;
+mod server_hint;
 pub mod session;
 mod subscription;
-mod told;
 mod watch;
 
-pub use approach::Approach;
-pub use end::{End, Loss, Refusal};
+pub use end::{CloseReason, Loss, Refusal};
 pub use http::answer::{Media, RpcError, media_of};
+pub use http::message_tap::MessageTap;
 pub use http::request::HttpRequest;
-pub use http::tap::Tap;
-pub use http::wire::{Call, Transfer};
+pub use http::request_queue::{HttpAction, RequestHandle};
 pub use listener::Listener;
 pub use options::Options;
+pub use server_hint::ServerHint;
 pub use subscription::{Output, Subscription};
 pub use watch::{State, Watch, WatchOutput};

@@ -42,9 +42,9 @@ impl Options {
         after(since, self.acknowledgment)
     }
 
-    /// Returns when to give up on a stream that last sent something at `heard`.
-    pub(super) fn silent_after(&self, heard: Millis) -> Option<Millis> {
-        after(heard, self.silence)
+    /// Returns when to give up on a stream that last sent something at `last`.
+    pub(super) fn silent_after(&self, last: Millis) -> Option<Millis> {
+        after(last, self.silence)
     }
 }
 

@@ -3,7 +3,7 @@ use alloc::{borrow::ToOwned, boxed::Box, vec::Vec};
 use crate::{clock::Millis, http::Headers, message::PROTOCOL_VERSION, vocabulary::id::RequestId};
 
 use super::{
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     era::{self, Era, Verdict, Versions},
     http::{reply::Reply, request::HttpRequest},
     session::{self, Session, SessionError},
@@ -40,7 +40,7 @@ pub(super) enum Next {
     /// A session has begun.
     Enter(Session),
     /// Listening is not possible; the server may have said when to retry.
-    End(End, Option<Millis>),
+    End(CloseReason, Option<Millis>),
 }
 
 impl Question {
@@ -60,7 +60,7 @@ impl Question {
         }
     }
 
-    pub(super) fn judge(self, answer: Answer<'_>) -> Next {
+    pub(super) fn next(self, answer: Answer<'_>) -> Next {
         match self {
             Self::Discover { is_page, tried } => choose(answer, is_page, tried),
             Self::Initialize => enter(answer),
@@ -106,11 +106,11 @@ fn enter(answer: Answer<'_>) -> Next {
     match read {
         Ok(session) => Next::Enter(session),
         Err(SessionError::Refused(refusal)) => {
-            let end = End::refused(answer.status(), refusal.code, refusal.text);
+            let end = CloseReason::refused(answer.status(), refusal.code, refusal.text);
             Next::End(end, answer.retry_after())
         }
         Err(SessionError::UnsupportedVersion) => answer.no_common_version(),
-        Err(_) => Next::End(End::Lost(Loss::InvalidAnswer), None),
+        Err(_) => Next::End(CloseReason::Lost(Loss::InvalidAnswer), None),
     }
 }
 
@@ -119,7 +119,7 @@ impl Answer<'_> {
     fn no_common_version(self) -> Next {
         let text = "no version in common".to_owned();
         Next::End(
-            End::refused(self.status(), Some(UNSUPPORTED_VERSION), text),
+            CloseReason::refused(self.status(), Some(UNSUPPORTED_VERSION), text),
             None,
         )
     }
@@ -127,7 +127,7 @@ impl Answer<'_> {
     fn unknown(self) -> Next {
         match self {
             Self::Reply(reply) => Next::End(reply.end(), self.retry_after()),
-            Self::Message(_) => Next::End(End::Lost(Loss::InvalidAnswer), None),
+            Self::Message(_) => Next::End(CloseReason::Lost(Loss::InvalidAnswer), None),
         }
     }
 

@@ -4,20 +4,20 @@ use crate::{
     clock::Millis,
     http::Headers,
     json,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
     message::{LISTEN, PROTOCOL_VERSION},
     sse::{Decoder, Event, Item},
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter, id::RequestId},
 };
 
 use super::{
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     http::{
         answer::{Media, RpcError, bounded, is_success, media_of, retry_after},
         request::HttpRequest,
     },
     options::Options,
-    told::Told,
+    pending_output::PendingOutput,
 };
 
 /// One subscription over HTTP, from its request to its end (2026-07-28, Subscriptions, Streamable
@@ -35,11 +35,11 @@ pub struct Subscription {
     options: Options,
     status: u16,
     body: Body,
-    told: Told,
+    pending: PendingOutput,
     /// The cancellation to send on carriers that require one.
-    farewell: Option<String>,
+    cancellation: Option<String>,
     /// When the request was sent, or the server last sent something.
-    heard_at: Millis,
+    received_at: Millis,
     opened_at: Millis,
     retry_after: Option<Millis>,
 }
@@ -53,7 +53,7 @@ pub enum Output {
     /// Something changed: read it again.
     Changed(ServerEvent),
     /// The subscription has ended; nothing follows.
-    Ended(End),
+    Ended(CloseReason),
 }
 
 #[derive(Debug)]
@@ -78,9 +78,9 @@ impl Subscription {
             stream: ClientStream::new(id, requested),
             status: 0,
             body: Body::Awaited,
-            told: Told::new(SubscriptionFilter::default(), options.limits.uris),
-            farewell: None,
-            heard_at: now,
+            pending: PendingOutput::new(SubscriptionFilter::default(), options.limits.uris),
+            cancellation: None,
+            received_at: now,
             opened_at: now,
             retry_after: None,
             options,
@@ -103,7 +103,7 @@ impl Subscription {
         if !matches!(self.body, Body::Awaited) {
             return;
         }
-        self.heard_at = now;
+        self.received_at = now;
         self.status = status;
         self.retry_after = retry_after(headers).filter(|_| !is_success(status));
         match media_of(headers) {
@@ -117,7 +117,7 @@ impl Subscription {
 
     /// Handles a piece of the response body.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Millis) {
-        self.heard_at = now;
+        self.received_at = now;
         match &mut self.body {
             Body::Events(decoder) => {
                 decoder.handle_bytes(bytes);
@@ -127,7 +127,7 @@ impl Subscription {
                 read.extend_from_slice(bytes);
             }
             Body::Json(_) if is_success(self.status) => {
-                self.settle(End::Lost(Loss::AnswerTooLarge));
+                self.settle(CloseReason::Lost(Loss::AnswerTooLarge));
             }
             Body::Json(_) => self.settle(self.unread()),
             Body::Awaited | Body::Ignored => {}
@@ -138,7 +138,7 @@ impl Subscription {
     pub fn handle_end(&mut self) {
         match core::mem::replace(&mut self.body, Body::Ignored) {
             Body::Json(bytes) => self.read_json(&bytes),
-            Body::Awaited | Body::Events(_) => self.settle(End::Lost(Loss::Disconnected)),
+            Body::Awaited | Body::Events(_) => self.settle(CloseReason::Lost(Loss::Disconnected)),
             Body::Ignored => {}
         }
     }
@@ -151,20 +151,20 @@ impl Subscription {
             } else {
                 Loss::Silence
             };
-            self.settle(End::Lost(loss));
+            self.settle(CloseReason::Lost(loss));
         }
     }
 
     /// Cancels the subscription: no output follows. Closing the response is the only signal to the
     /// server.
     pub fn cancel(&mut self) {
-        self.settle(End::Lost(Loss::Disconnected));
-        self.told.clear();
+        self.settle(CloseReason::Lost(Loss::Disconnected));
+        self.pending.clear();
     }
 
     /// Returns the next output, or `None` until the next `handle_*` call.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.told.poll()
+        self.pending.poll()
     }
 
     /// Returns when to call [`Subscription::handle_timeout`]; `None` if no deadline is set.
@@ -175,7 +175,7 @@ impl Subscription {
         if self.stream.is_opening() {
             self.options.late_after(self.opened_at)
         } else {
-            self.options.silent_after(self.heard_at)
+            self.options.silent_after(self.received_at)
         }
     }
 
@@ -190,8 +190,8 @@ impl Subscription {
     }
 
     /// Reports every honored list and resource once, since a change may have been missed.
-    pub(super) fn tell_all(&mut self) {
-        self.told.push_all();
+    pub(super) fn report_all(&mut self) {
+        self.pending.push_all();
     }
 
     /// Handles a message on a channel. Returns whether it names this subscription.
@@ -206,8 +206,8 @@ impl Subscription {
     }
 
     /// Returns the message that cancels the subscription on a channel, once.
-    pub(super) fn poll_farewell(&mut self) -> Option<String> {
-        self.farewell.take()
+    pub(super) fn poll_cancellation(&mut self) -> Option<String> {
+        self.cancellation.take()
     }
 
     fn read_events(&mut self) {
@@ -217,7 +217,7 @@ impl Subscription {
                 Ok(Some(Item::Retry(wait))) => self.retry_after = Some(bounded(wait)),
                 Ok(Some(Item::Comment)) => {}
                 Ok(None) => return,
-                Err(error) => self.settle(End::Lost(Loss::Stream(error))),
+                Err(error) => self.settle(CloseReason::Lost(Loss::Stream(error))),
             }
         }
     }
@@ -254,27 +254,29 @@ impl Subscription {
         };
         match self.stream.handle_message(incoming) {
             None => {}
-            Some(Notice::Acknowledged(honored)) => self.told.open(honored),
-            Some(Notice::Changed(event)) => self.told.push(&event),
+            Some(Notice::Acknowledged(honored)) => self.pending.open(honored),
+            Some(Notice::Changed(event)) => self.pending.push(&event),
             Some(Notice::Malformed) if was_opening => {
-                self.settle(End::Lost(Loss::MalformedAcknowledgment));
+                self.settle(CloseReason::Lost(Loss::MalformedAcknowledgment));
             }
-            Some(Notice::Malformed) => self.told.push_all(),
+            Some(Notice::Malformed) => self.pending.push_all(),
             Some(Notice::Ended(end)) => self.finish(end, loss, was_opening),
         }
     }
 
     /// Ends the subscription on the server's message. A result in place of the acknowledgment opens
     /// it with nothing honored first.
-    fn finish(&mut self, end: ClientEnd, loss: Loss, was_opening: bool) {
+    fn finish(&mut self, end: ClientEndReason, loss: Loss, was_opening: bool) {
         self.body = Body::Ignored;
-        if was_opening && end == ClientEnd::Graceful {
-            self.told.open(SubscriptionFilter::default());
+        if was_opening && end == ClientEndReason::Graceful {
+            self.pending.open(SubscriptionFilter::default());
         }
-        self.told.end(match end {
-            ClientEnd::Graceful => End::Graceful,
-            ClientEnd::Lost => End::Lost(loss),
-            ClientEnd::Refused { code, text } => End::refused(self.status, Some(code), text),
+        self.pending.end(match end {
+            ClientEndReason::Graceful => CloseReason::Graceful,
+            ClientEndReason::Lost => CloseReason::Lost(loss),
+            ClientEndReason::Refused { code, text } => {
+                CloseReason::refused(self.status, Some(code), text)
+            }
         });
     }
 
@@ -285,7 +287,7 @@ impl Subscription {
         let own_id = self.stream.id().raw();
         let error = error.filter(|error| error.id.as_deref().is_none_or(|id| id == own_id));
         if let Some(RpcError { code, text, .. }) = error {
-            return self.settle(End::refused(self.status, Some(code), text));
+            return self.settle(CloseReason::refused(self.status, Some(code), text));
         }
         let read = Incoming::read(bytes, &self.options.limits);
         let is_own = read
@@ -298,19 +300,19 @@ impl Subscription {
     }
 
     /// Ends the subscription, regardless of what the server still sends.
-    pub(super) fn settle(&mut self, end: End) {
+    pub(super) fn settle(&mut self, end: CloseReason) {
         self.body = Body::Ignored;
-        if let Some(farewell) = self.stream.cancel() {
-            self.farewell = Some(farewell);
-            self.told.end(end);
+        if let Some(cancellation) = self.stream.cancel() {
+            self.cancellation = Some(cancellation);
+            self.pending.end(end);
         }
     }
 
     /// Returns the end for an answer whose body says nothing.
-    fn unread(&self) -> End {
+    fn unread(&self) -> CloseReason {
         if is_success(self.status) {
-            return End::Lost(Loss::InvalidAnswer);
+            return CloseReason::Lost(Loss::InvalidAnswer);
         }
-        End::refused(self.status, None, String::new())
+        CloseReason::refused(self.status, None, String::new())
     }
 }

@@ -4,19 +4,19 @@ use alloc::{string::String, vec::Vec};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use crate::vocabulary::position::{Mark, Position};
+use crate::vocabulary::position::{Cursor, Position};
 
-/// Returns the cursor of a reader that has everything up to `mark`.
-pub fn to_text(mark: &Mark) -> String {
-    let mut bytes = Vec::with_capacity(9 + mark.epoch.len());
+/// Returns the cursor of a reader that has everything up to `cursor`.
+pub fn to_text(cursor: &Cursor) -> String {
+    let mut bytes = Vec::with_capacity(9 + cursor.epoch.len());
     bytes.push(VERSION);
-    bytes.extend_from_slice(&mark.position.0.to_be_bytes());
-    bytes.extend_from_slice(mark.epoch.as_bytes());
+    bytes.extend_from_slice(&cursor.position.0.to_be_bytes());
+    bytes.extend_from_slice(cursor.epoch.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
 /// Reads a cursor; `None` if this version has not written it.
-pub fn from_text(text: &str) -> Option<Mark> {
+pub fn from_text(text: &str) -> Option<Cursor> {
     if text.len() > MAX_CHARACTERS {
         return None;
     }
@@ -28,7 +28,7 @@ pub fn from_text(text: &str) -> Option<Mark> {
         return None;
     }
     let epoch = core::str::from_utf8(epoch).ok()?.into();
-    Some(Mark { epoch, position })
+    Some(Cursor { epoch, position })
 }
 
 /// Maximum characters of a cursor.

@@ -1,7 +1,7 @@
 //! The identity of a webhook subscription: who subscribed which url to what.
 
 use alloc::{boxed::Box, string::String};
-use core::fmt::Write as _;
+use core::fmt::{self, Write as _};
 
 use crate::json;
 
@@ -20,6 +20,29 @@ pub enum ArgumentsError {
     /// Their canonical text has more than [`MAX_ARGUMENT_BYTES`].
     TooLarge,
 }
+
+impl ArgumentsError {
+    /// A stable name for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Malformed => "invalid-arguments",
+            Self::TooLarge => "arguments-too-large",
+        }
+    }
+}
+
+impl fmt::Display for ArgumentsError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Malformed => {
+                "the arguments are not an object of I-JSON that nests at most 32 deep"
+            }
+            Self::TooLarge => "the arguments have more than 4,096 bytes",
+        })
+    }
+}
+
+impl core::error::Error for ArgumentsError {}
 
 /// Returns the canonical text of the arguments of a subscription, a JSON object.
 ///

@@ -31,7 +31,7 @@ pub use streams::{EventStreams, Opening};
 
 use alloc::{boxed::Box, string::String};
 
-use crate::vocabulary::{event::ServerEvent, limits::Limits, scope::Label, uri::Uri};
+use crate::vocabulary::{event::ServerEvent, limits::Limits, scope::Name, uri::Uri};
 
 /// The extension's name in the capabilities of clients and servers.
 pub const EXTENSION: &str = "io.modelcontextprotocol/events";
@@ -42,7 +42,7 @@ pub const EXTENSION: &str = "io.modelcontextprotocol/events";
 pub const GROUP_PREFIX: &str = "mcp-events:";
 
 /// Returns the cue that tells readers of `name` that the log has a new occurrence.
-pub fn cue(name: &EventName, group: Option<&Label>) -> Option<ServerEvent> {
+pub fn cue(name: &EventName, group: Option<&Name>) -> Option<ServerEvent> {
     Some(ServerEvent::ForGroup {
         group: cue_group(group.map_or("", |group| group))?,
         event: Box::new(ServerEvent::ResourceUpdated { uri: topic(name)? }),
@@ -51,10 +51,10 @@ pub fn cue(name: &EventName, group: Option<&Label>) -> Option<ServerEvent> {
 
 /// Returns the group that a reader of occurrences for `group` follows; `""` stands for those of
 /// every caller. `None` if the name of the group is too long.
-pub fn cue_group(group: &str) -> Option<Label> {
+pub fn cue_group(group: &str) -> Option<Name> {
     let mut text = String::from(GROUP_PREFIX);
     text.push_str(group);
-    Label::new(&text).ok()
+    Name::new(&text).ok()
 }
 
 /// Returns the URI that a reader of `name` follows.

@@ -4,7 +4,7 @@ use core::fmt;
 use crate::{
     clock::Millis,
     json::{self, Node},
-    vocabulary::{position::Mark, scope::Label},
+    vocabulary::{position::Cursor, scope::Name},
 };
 
 use super::{
@@ -25,7 +25,7 @@ pub struct Draft {
     /// When it happened, by ISO 8601 with an offset; without it: when it was published.
     pub timestamp: Option<Box<str>>,
     /// Only callers of this group receive it; `None`: every caller.
-    pub group: Option<Label>,
+    pub group: Option<Name>,
 }
 
 /// Why a text is not an occurrence.
@@ -105,12 +105,12 @@ impl Draft {
         out
     }
 
-    /// Returns the id of the occurrence at `mark`.
-    pub(super) fn id_at(&self, mark: &Mark) -> String {
-        let position = mark.position.0;
+    /// Returns the id of the occurrence at `cursor`.
+    pub(super) fn id_at(&self, cursor: &Cursor) -> String {
+        let position = cursor.position.0;
         self.event_id
             .as_deref()
-            .map_or_else(|| format!("evt_{}_{position}", mark.epoch), Into::into)
+            .map_or_else(|| format!("evt_{}_{position}", cursor.epoch), Into::into)
     }
 
     /// Returns the members `eventId`, `timestamp` and `data` as compact JSON, without the braces.
@@ -138,11 +138,11 @@ fn data_of(node: Option<&Node<'_>>) -> Result<Box<str>, OccurrenceError> {
     Ok(data.into_boxed_str())
 }
 
-fn group_of(node: Option<&Node<'_>>) -> Result<Option<Label>, OccurrenceError> {
+fn group_of(node: Option<&Node<'_>>) -> Result<Option<Name>, OccurrenceError> {
     let Some(node) = node else {
         return Ok(None);
     };
-    let group = Label::from_node(node).filter(|group| !group.starts_with(GROUP_PREFIX));
+    let group = Name::from_node(node).filter(|group| !group.starts_with(GROUP_PREFIX));
     group.map(Some).ok_or(OccurrenceError::Group)
 }
 

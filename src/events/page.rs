@@ -8,8 +8,8 @@ use crate::{
     clock::Millis,
     json::{self, Node, Raw},
     vocabulary::{
-        position::{Mark, Position},
-        scope::Label,
+        position::{Cursor, Position},
+        scope::Name,
     },
 };
 
@@ -29,7 +29,7 @@ pub struct Question {
     pub max_age_ms: Option<Millis>,
     /// The groups of the caller: occurrences of other groups are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// Maximum number of occurrences in the page.
     pub max_events: usize,
     /// Maximum bytes of occurrences in the page, except that one is always included.
@@ -68,7 +68,7 @@ pub struct PageEvent {
     /// When it was published, in milliseconds since 1970.
     pub at: Millis,
     /// Its group; `None` if every caller may receive it.
-    pub group: Option<Label>,
+    pub group: Option<Name>,
     /// Its id.
     pub event_id: Box<str>,
     /// When it happened, as ISO 8601 text.
@@ -96,7 +96,7 @@ impl Question {
 
 impl Page {
     /// Returns an empty page at the end of a log.
-    pub fn at_end(head: &Mark) -> Self {
+    pub fn at_end(head: &Cursor) -> Self {
         Self {
             epoch: head.epoch.clone(),
             head: head.position,
@@ -110,13 +110,13 @@ impl Page {
     }
 
     /// Returns the cursor position of a reader that has taken the page.
-    pub fn mark(&self) -> Mark {
-        self.mark_at(self.through)
+    pub fn cursor(&self) -> Cursor {
+        self.cursor_at(self.through)
     }
 
     /// Returns a position of the page's log.
-    pub fn mark_at(&self, position: Position) -> Mark {
-        Mark {
+    pub fn cursor_at(&self, position: Position) -> Cursor {
+        Cursor {
             epoch: self.epoch.clone(),
             position,
         }
@@ -185,7 +185,7 @@ impl PageEvent {
             position: Position(node.get("position")?.as_u53()?),
             at: Millis(node.get("at")?.as_u53()?),
             group: match node.get("group") {
-                Some(group) => Some(Label::from_node(group)?),
+                Some(group) => Some(Name::from_node(group)?),
                 None => None,
             },
             event_id: text("eventId")?.into(),

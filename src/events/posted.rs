@@ -64,10 +64,10 @@ impl PostedError {
     }
 
     /// Returns the index of the invalid event, counted from 0.
-    pub fn place(self) -> Option<usize> {
+    pub fn index(self) -> Option<usize> {
         match self {
-            Self::Publish(error) => error.place(),
-            Self::Occurrence(place, _) => Some(place),
+            Self::Publish(error) => error.index(),
+            Self::Occurrence(index, _) => Some(index),
         }
     }
 }

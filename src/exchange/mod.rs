@@ -13,7 +13,7 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use crate::{
     clock::Millis,
     http::{Field, Headers},
-    isolate::Joining,
+    isolate::SessionStart,
     legacy::{self, Call, LegacyRequest},
     listen::{self, ServerStream},
     off,
@@ -159,7 +159,11 @@ impl Exchange {
 
     /// After [`Step::OpenSession`]: returns the stream, with a keep-alive at this interval (zero:
     /// none).
-    pub fn open_session(&self, keep_alive: Millis, now: Millis) -> Option<(ServerStream, Joining)> {
+    pub fn open_session(
+        &self,
+        keep_alive: Millis,
+        now: Millis,
+    ) -> Option<(ServerStream, SessionStart)> {
         match &self.stage {
             Stage::Visit(visit) => visit.stream(keep_alive, now),
             _ => None,
@@ -213,7 +217,7 @@ impl Exchange {
         if !self.service.holds_streams() {
             return Stage::Off;
         }
-        if listen::claims_by_header(&headers) {
+        if listen::is_listen_by_header(&headers) {
             return Stage::ByHeader;
         }
         Stage::ByBody
@@ -224,7 +228,7 @@ impl Exchange {
             return Some(self.body_step());
         };
         let limits = self.service.limits();
-        match off::judge(&self.method, &self.headers(), body, limits) {
+        match off::classify(&self.method, &self.headers(), body, limits) {
             off::Verdict::Listen(rejection) => return self.reject(rejection),
             off::Verdict::Watch(rejection) => {
                 self.stage = Stage::Answered(Answer::in_band(rejection));
@@ -233,7 +237,7 @@ impl Exchange {
                 self.withholds = true;
                 self.stage = Stage::Other;
             }
-            off::Verdict::NotOurs => self.stage = Stage::Other,
+            off::Verdict::PassThrough => self.stage = Stage::Other,
         }
         None
     }
@@ -241,8 +245,8 @@ impl Exchange {
     fn by_header(&mut self) -> Option<Step> {
         let body = self.body.as_deref().unwrap_or_default();
         let (headers, limits) = (self.headers(), self.service.limits());
-        if let listen::Claim::Rejected(rejection) =
-            listen::claim(&self.method, &headers, body, limits)
+        if let listen::Classified::Rejected(rejection) =
+            listen::classify(&self.method, &headers, body, limits)
         {
             let is_unread = self.body.is_none();
             self.stage = Stage::Answered(if is_unread {
@@ -258,7 +262,7 @@ impl Exchange {
         if self.body.is_none() {
             return Some(self.body_step());
         }
-        self.stage = Stage::Listen(listen::judge(&headers, body, limits));
+        self.stage = Stage::Listen(listen::validate(&headers, body, limits));
         None
     }
 
@@ -267,11 +271,11 @@ impl Exchange {
             return Some(self.body_step());
         };
         let (headers, limits) = (self.headers(), self.service.limits());
-        self.stage = match listen::claim(&self.method, &headers, body, limits) {
-            listen::Claim::Read(verdict) => Stage::Listen(verdict),
-            listen::Claim::Unread => Stage::Listen(listen::judge(&headers, body, limits)),
-            listen::Claim::Rejected(rejection) => Stage::Answered(Answer::refused(rejection)),
-            listen::Claim::NotOurs => Stage::Other,
+        self.stage = match listen::classify(&self.method, &headers, body, limits) {
+            listen::Classified::Read(verdict) => Stage::Listen(verdict),
+            listen::Classified::Unread => Stage::Listen(listen::validate(&headers, body, limits)),
+            listen::Classified::Rejected(rejection) => Stage::Answered(Answer::refused(rejection)),
+            listen::Classified::PassThrough => Stage::Other,
         };
         None
     }
@@ -282,11 +286,13 @@ impl Exchange {
         }
         let body = self.body.as_deref().unwrap_or_default();
         let limits = self.service.limits();
-        let verdict = legacy::judge(&self.method, &self.headers(), body, limits);
+        let verdict = legacy::classify(&self.method, &self.headers(), body, limits);
         let is_kept = matches!(self.service.earlier(), Earlier::Sessions(_));
         match verdict {
-            legacy::Verdict::NotOurs => Some(self.pass()),
-            legacy::Verdict::Rejected(rejection) if !is_kept || rejection.reason.is_of_http() => {
+            legacy::Verdict::PassThrough => Some(self.pass()),
+            legacy::Verdict::Rejected(rejection)
+                if !is_kept || rejection.reason.is_transport_level() =>
+            {
                 self.reject(rejection)
             }
             legacy::Verdict::Legacy(request) if !is_kept => {
@@ -321,9 +327,9 @@ impl Exchange {
             _ => None,
         };
         // A denied caller learns nothing about its request.
-        let is_told = step != Some(Step::Caller);
+        let reveals_id = step != Some(Step::Caller);
         self.id = request
-            .filter(|_| is_told)
+            .filter(|_| reveals_id)
             .and_then(|request| request.id.clone());
         if step.is_some() {
             return step;
@@ -331,7 +337,7 @@ impl Exchange {
         match verdict.clone() {
             legacy::Verdict::Legacy(request) => self.visit(request),
             legacy::Verdict::Rejected(rejection) => self.reject(rejection),
-            legacy::Verdict::NotOurs => Some(self.pass()),
+            legacy::Verdict::PassThrough => Some(self.pass()),
         }
     }
 
@@ -358,7 +364,7 @@ impl Exchange {
 
     fn body_step(&self) -> Step {
         Step::Body {
-            most: self.service.limits().body_bytes,
+            max_bytes: self.service.limits().body_bytes,
         }
     }
 

@@ -22,7 +22,7 @@ pub enum Step {
     /// [`Exchange::handle_body`](super::Exchange::handle_body).
     Body {
         /// The maximum size of a body that is parsed.
-        most: usize,
+        max_bytes: usize,
     },
     /// Name the caller, then call [`Exchange::handle_caller`](super::Exchange::handle_caller), or
     /// refuse the request.
@@ -140,8 +140,8 @@ impl Answer {
         }
         let rejection = self.rejection.as_ref();
         // The response to HEAD has no body.
-        let told = rejection.filter(|told| told.reason != Reason::MethodNotAllowed);
-        told.map(message::error)
+        let rejection = rejection.filter(|rejection| rejection.reason != Reason::MethodNotAllowed);
+        rejection.map(message::error)
     }
 
     /// Returns the seconds for `Retry-After`, if a later attempt makes sense.

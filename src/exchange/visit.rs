@@ -2,11 +2,11 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     clock::Millis,
-    isolate::Joining,
+    isolate::SessionStart,
     legacy::{Call, LegacyRequest, event_id},
-    listen::{ServerStream, Stamp},
+    listen::{ServerStream, StreamKind},
     session::{Ask, Claim, Excess, Question, Reply},
-    upstream::Past,
+    upstream::ResumePoint,
     vocabulary::{
         capabilities::Capabilities,
         error::{Reason, Rejection},
@@ -38,10 +38,11 @@ enum Stage {
     /// Waits for the host to decide which part of the subscription, or of the opening stream, the
     /// caller may receive.
     Authorize(Option<Opening>),
-    /// Forwards to the upstream server; `tells`: because the session has to be updated there first.
+    /// Forwards to the upstream server; `updates_session`: because the session has to be updated
+    /// there first.
     Send {
         behind: Option<Box<str>>,
-        tells: bool,
+        updates_session: bool,
     },
     Open(Opening),
     Forward,
@@ -54,7 +55,7 @@ struct Opening {
     capabilities: Capabilities,
     stream: u64,
     since: Box<str>,
-    watched: Vec<Uri>,
+    subscriptions: Vec<Uri>,
     permit: Option<SubscriptionFilter>,
 }
 
@@ -68,7 +69,9 @@ impl Visit {
     ) -> Self {
         let ask = match &request.call {
             Call::Initialize | Call::Ping => Ask::Use,
-            Call::Initialized => Ask::Initialized { is_told: false },
+            Call::Initialized => Ask::Initialized {
+                is_forwarded: false,
+            },
             Call::Subscribe(uri) if !rules.authorizes => Ask::Watch {
                 uri: uri.clone(),
                 limits: rules.limits,
@@ -80,7 +83,9 @@ impl Visit {
             Call::Open { last_event_id } => Ask::Open {
                 resumes: last_event_id.is_some(),
             },
-            Call::End => Ask::End { is_told: false },
+            Call::End => Ask::End {
+                is_forwarded: false,
+            },
             Call::Other => Ask::Behind,
         };
         Self {
@@ -126,27 +131,27 @@ impl Visit {
             Reply::Full(excess) => self.in_band(reason_of(excess)),
             Reply::Behind(behind) => Stage::Send {
                 behind,
-                tells: false,
+                updates_session: false,
             },
-            Reply::Tell(behind) if ask.is_untold() => Stage::Send {
+            Reply::ForwardFirst(behind) if ask.needs_forward() => Stage::Send {
                 behind: Some(behind),
-                tells: true,
+                updates_session: true,
             },
             Reply::Open {
                 capabilities,
                 stream,
                 since,
-                watched,
+                subscriptions,
             } => self.opening(Opening {
                 capabilities: Capabilities::from_json(&capabilities),
                 stream,
                 since,
-                watched,
+                subscriptions,
                 permit: None,
             }),
             Reply::Done => self.done(ask),
             // The upstream server has received it already.
-            Reply::Tell(_) => self.refused(Reason::Unavailable),
+            Reply::ForwardFirst(_) => self.refused(Reason::Unavailable),
         };
     }
 
@@ -179,23 +184,27 @@ impl Visit {
 
     /// Handles the status of the upstream server's response.
     pub(super) fn handle_status(&mut self, status: u16) {
-        let Stage::Send { behind, tells } = &self.stage else {
+        let Stage::Send {
+            behind,
+            updates_session,
+        } = &self.stage
+        else {
             return;
         };
         let is_end = self.request.call == Call::End;
         // A server that no longer has the session, or does not let clients end one, must not keep
         // ours alive.
-        let is_told = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
-        self.stage = if *tells && is_told {
+        let is_forwarded = matches!(status, 200..300) || is_end && matches!(status, 404 | 405);
+        self.stage = if *updates_session && is_forwarded {
             Self::asking(if is_end {
-                Ask::End { is_told: true }
+                Ask::End { is_forwarded: true }
             } else {
-                Ask::Initialized { is_told: true }
+                Ask::Initialized { is_forwarded: true }
             })
         } else if status == 404 && behind.is_some() {
             // For the client this status means that the session has ended, so it ends here too.
             Stage::Ask {
-                ask: Ask::End { is_told: true },
+                ask: Ask::End { is_forwarded: true },
                 is_answered: true,
             }
         } else {
@@ -208,14 +217,14 @@ impl Visit {
         &self,
         keep_alive: Millis,
         now: Millis,
-    ) -> Option<(ServerStream, Joining)> {
+    ) -> Option<(ServerStream, SessionStart)> {
         let Stage::Open(opening) = &self.stage else {
             return None;
         };
         let permit = opening.permit.as_ref();
         let lists = SubscriptionFilter::lists(opening.capabilities);
         let honored = lists.honored(opening.capabilities, permit);
-        let stream = ServerStream::with_stamp(Stamp::None, honored, keep_alive, now);
+        let stream = ServerStream::with_kind(StreamKind::Session, honored, keep_alive, now);
         let is_denied =
             |uri: &&Uri| permit.is_some_and(|permit| !permit.resource_subscriptions.contains(*uri));
         // A client without an event id may have received nothing since the session began.
@@ -225,16 +234,21 @@ impl Visit {
             } => id,
             _ => &opening.since,
         };
-        let joining = Joining {
+        let start = SessionStart {
             session: Claim {
                 session: self.session.clone(),
                 stream: opening.stream,
                 principal: self.principal.clone(),
             },
-            past: event_id::read(since).map_or(Past::Unknown, Past::Since),
-            denied: opening.watched.iter().filter(is_denied).cloned().collect(),
+            past: event_id::read(since).map_or(ResumePoint::Unknown, ResumePoint::Since),
+            denied: opening
+                .subscriptions
+                .iter()
+                .filter(is_denied)
+                .cloned()
+                .collect(),
         };
-        Some((stream, joining))
+        Some((stream, start))
     }
 
     fn opening(&self, opening: Opening) -> Stage {
@@ -249,7 +263,7 @@ impl Visit {
         let (filter, uris) = match (opening, &self.request.call) {
             (Some(opening), _) => (
                 SubscriptionFilter::lists(opening.capabilities),
-                opening.watched.clone(),
+                opening.subscriptions.clone(),
             ),
             (None, Call::Subscribe(uri)) => (SubscriptionFilter::default(), vec![uri.clone()]),
             (None, _) => Default::default(),

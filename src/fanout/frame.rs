@@ -1,6 +1,6 @@
 use alloc::{string::String, vec::Vec};
 
-use crate::{listen::Stamp, message, sse, vocabulary::event::ServerEvent};
+use crate::{listen::StreamKind, message, sse, vocabulary::event::ServerEvent};
 
 /// The frames of one event, which differ only in their ids: the rest is encoded once.
 #[derive(Debug)]
@@ -17,10 +17,10 @@ impl<'e> Frame<'e> {
         }
     }
 
-    /// Appends the frame for a stream with this stamp.
-    pub(super) fn push(&mut self, bytes: &mut Vec<u8>, stamp: &Stamp) {
-        let Stamp::Subscription(id) = stamp else {
-            bytes.extend(sse::event(&stamp.notification(self.event)));
+    /// Appends the frame for a stream with this kind.
+    pub(super) fn push(&mut self, bytes: &mut Vec<u8>, kind: &StreamKind) {
+        let StreamKind::Listen(id) = kind else {
+            bytes.extend(sse::event(&kind.notification(self.event)));
             return;
         };
         let event = self.event;

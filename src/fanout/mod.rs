@@ -1,23 +1,23 @@
 //! Fan-out within one process: takes one event, returns the bytes for every stream that wants it.
 
-mod bundles;
-mod chunks;
-mod fan;
+mod batch_tree;
+mod chunk_cache;
 mod frame;
-mod numbers;
+mod interner;
 mod published;
 mod publishing;
 mod resume;
-mod slots;
-mod tended;
+mod slab;
+mod stream_mut;
+mod write_batch;
 
 use alloc::vec::Vec;
 use alloc::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    bus::Mark,
+    bus::Cursor,
     clock::Millis,
-    listen::{Ending, Next, Output, ServerStream, Stamp},
+    listen::{EndReason, Next, Output, ServerStream, StreamKind},
     vocabulary::{
         filter::SubscriptionFilter,
         position::Position,
@@ -26,14 +26,14 @@ use crate::{
     },
 };
 
-use chunks::Chunks;
-use slots::Slots;
+use chunk_cache::ChunkCache;
+use slab::Slab;
 
-pub use fan::Fan;
-pub(crate) use numbers::Numbers;
+pub(crate) use interner::Interner;
 pub use published::Published;
-pub use slots::StreamId;
-pub use tended::Tended;
+pub use slab::StreamId;
+pub use stream_mut::StreamMut;
+pub use write_batch::WriteBatch;
 
 /// All subscriptions that one process holds over HTTP on one bus.
 ///
@@ -47,13 +47,13 @@ pub use tended::Tended;
 /// stream while there is room.
 #[derive(Debug, Default)]
 pub struct Fanout {
-    slots: Slots,
-    stamps: Numbers<Stamp>,
+    slab: Slab,
+    kinds: Interner<StreamKind>,
     /// Equal filters are stored once.
-    filters: Numbers<Arc<SubscriptionFilter>>,
+    filters: Interner<Arc<SubscriptionFilter>>,
     /// The slots of the streams, by the topics that they honor.
     index: Index<u32>,
-    chunks: Chunks,
+    chunks: ChunkCache,
     /// Deadlines with the slots of their streams.
     deadlines: BTreeSet<(Millis, u32)>,
     /// Streams to poll because of the last publish.
@@ -63,14 +63,14 @@ pub struct Fanout {
 }
 
 impl Fanout {
-    /// Adds a stream. Events that are published from now on are held for it until
+    /// Adds a stream. Events that are published from now on are queued for it until
     /// [`Fanout::handle_attached`]. A stream that honors nothing ends at once.
     pub fn open(&mut self, mut stream: ServerStream, now: Millis) -> StreamId {
         if stream.honored().is_empty() {
             stream.handle_attached(now);
             stream.close();
         }
-        self.hold(stream, Position::default())
+        self.insert(stream, Position::default())
     }
 
     /// As [`Fanout::open`], for a driver that writes another format than server-sent events: the
@@ -78,8 +78,8 @@ impl Fanout {
     /// an event, and [`Fanout::poll_output`] returns its output.
     pub fn open_polled(&mut self, stream: ServerStream, now: Millis) -> StreamId {
         let id = self.open(stream, now);
-        if let Some(held) = self.slots.get_mut(id) {
-            held.is_polled = true;
+        if let Some(entry) = self.slab.get_mut(id) {
+            entry.is_polled = true;
         }
         id
     }
@@ -87,16 +87,16 @@ impl Fanout {
     /// Adds a stream that receives no events until [`Fanout::handle_attached_from`], except
     /// disconnects.
     pub(crate) fn open_waiting(&mut self, stream: ServerStream) -> StreamId {
-        self.hold(stream, NEVER)
+        self.insert(stream, NEVER)
     }
 
-    fn hold(&mut self, mut stream: ServerStream, from: Position) -> StreamId {
-        let group = self.stamps.enter(stream.stamp());
-        let honored = self.keep(stream.shared_honored());
-        stream.share(self.stamps.kept(&stream.stamp().clone()), &honored);
-        let id = self.slots.insert(stream, group, from);
+    fn insert(&mut self, mut stream: ServerStream, from: Position) -> StreamId {
+        let kind_number = self.kinds.intern(stream.kind());
+        let honored = self.intern(stream.shared_honored());
+        stream.intern(self.kinds.interned(&stream.kind().clone()), &honored);
+        let id = self.slab.insert(stream, kind_number, from);
         self.enter(id, &honored);
-        self.plan(id);
+        self.reschedule(id);
         id
     }
 
@@ -119,39 +119,39 @@ impl Fanout {
     /// As [`Fanout::handle_attached`], with the position of the log at the registration: the stream
     /// receives the events after it.
     pub(crate) fn handle_attached_from(&mut self, id: StreamId, from: Position, now: Millis) {
-        if let Some(held) = self.slots.get_mut(id) {
-            held.from = from;
+        if let Some(entry) = self.slab.get_mut(id) {
+            entry.from = from;
         }
         self.handle_attached(id, now);
     }
 
     /// Removes a stream. Returns why it ended; `None` if it had not.
-    pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
-        self.take(id)?.ending()
+    pub fn remove(&mut self, id: StreamId) -> Option<EndReason> {
+        self.take(id)?.end_reason()
     }
 
     /// Removes a stream, for another holder.
     pub(crate) fn take(&mut self, id: StreamId) -> Option<ServerStream> {
-        let held = self.slots.remove(id)?;
-        if let Some(at) = held.planned {
+        let entry = self.slab.remove(id)?;
+        if let Some(at) = entry.scheduled {
             self.deadlines.remove(&(at, id.slot()));
         }
-        self.stamps.leave(held.stream.stamp());
-        let honored = held.stream.shared_honored().clone();
+        self.kinds.release(entry.stream.kind());
+        let honored = entry.stream.shared_honored().clone();
         self.leave(id, &honored, &SubscriptionFilter::default());
-        self.filters.leave(&honored);
-        Some(held.stream)
+        self.filters.release(&honored);
+        Some(entry.stream)
     }
 
     /// Handles the loss of events: cues once everything that each stream honors. The state of a
     /// task cannot be reconstructed, so a stream that honors tasks ends without a result, and its
     /// client comes back and reads it. Poll all streams afterwards.
     pub fn handle_gap(&mut self) {
-        for held in self.slots.iter_mut() {
+        for entry in self.slab.iter_mut() {
             // A stream that is not registered yet has missed nothing.
-            if !held.stream.is_opening() {
-                held.from = Position::default();
-                held.stream.handle_loss();
+            if !entry.stream.is_opening() {
+                entry.from = Position::default();
+                entry.stream.handle_loss();
             }
         }
     }
@@ -159,60 +159,60 @@ impl Fanout {
     /// As [`Fanout::handle_gap`], for one stream that may have missed events before it was
     /// registered.
     pub(crate) fn handle_loss(&mut self, id: StreamId) {
-        if let Some(held) = self.slots.get_mut(id) {
-            held.from = Position::default();
+        if let Some(entry) = self.slab.get_mut(id) {
+            entry.from = Position::default();
         }
         self.touch(id, ServerStream::handle_loss);
     }
 
-    /// Records the mark up to which the stream of a session was given every event. Its event ids
-    /// tell the client this mark.
-    pub(crate) fn handle_given(&mut self, id: StreamId, mark: Option<Mark>) {
-        if let Some(held) = self.slots.get_mut(id) {
+    /// Records the cursor up to which every event was delivered to the stream of a session. The ids
+    /// of its events contain this cursor.
+    pub(crate) fn handle_delivered(&mut self, id: StreamId, cursor: Option<Cursor>) {
+        if let Some(entry) = self.slab.get_mut(id) {
             // A stream that ends accepts no more events, so its ids must not claim that it did.
-            let takes = held.stream.is_opening() || held.stream.is_open();
-            held.is_polled = true;
-            let resume = held.resume.get_or_insert_default();
+            let takes = entry.stream.is_opening() || entry.stream.is_open();
+            entry.is_polled = true;
+            let resume = entry.resume.get_or_insert_default();
             if takes {
-                resume.handle_given(mark);
+                resume.handle_delivered(cursor);
             }
         }
     }
 
     /// As [`Fanout::handle_gap`], for streams that are about to close: those of named callers end
     /// at once.
-    pub fn handle_last_doubt(&mut self) {
-        let streams = self.slots.iter_mut();
-        streams.for_each(|held| held.stream.handle_last_doubt());
+    pub fn handle_loss_at_close(&mut self) {
+        let streams = self.slab.iter_mut();
+        streams.for_each(|entry| entry.stream.handle_loss_at_close());
     }
 
     /// Returns the next bytes of a stream, with several frames at once if several are pending;
     /// `None` until another `handle_*` call or publish.
     pub fn poll(&mut self, id: StreamId, now: Millis) -> Option<Vec<u8>> {
-        let held = self.slots.get_mut(id)?;
+        let entry = self.slab.get_mut(id)?;
         let mut bytes = Vec::new();
         while bytes.len() < CHUNK_BYTES {
-            let output = held.stream.poll_output(now);
-            let frame = output.and_then(|output| match &mut held.resume {
-                Some(resume) => resume.frame(&held.stream, output),
+            let output = entry.stream.poll_output(now);
+            let frame = output.and_then(|output| match &mut entry.resume {
+                Some(resume) => resume.frame(&entry.stream, output),
                 None => resume::frame(output),
             });
             let Some(frame) = frame else { break };
             bytes.extend(frame);
         }
-        held.stream.rest();
-        self.plan(id);
+        entry.stream.release_queue();
+        self.reschedule(id);
         (!bytes.is_empty()).then_some(bytes)
     }
 
     /// As [`ServerStream::poll_output`], for one of the streams.
     pub fn poll_output(&mut self, id: StreamId, now: Millis) -> Option<Output> {
-        self.slots.get_mut(id)?.stream.poll_output(now)
+        self.slab.get_mut(id)?.stream.poll_output(now)
     }
 
     /// As [`ServerStream::poll_next`], for one of the streams.
     pub fn poll_next(&mut self, id: StreamId, now: Millis) -> Option<Next> {
-        self.slots.get_mut(id)?.stream.poll_next(now)
+        self.slab.get_mut(id)?.stream.poll_next(now)
     }
 
     /// Handles the deadline of [`Fanout::poll_timeout`]. Returns the streams to poll.
@@ -223,16 +223,16 @@ impl Fanout {
                 self.deadlines.insert((at, slot));
                 break;
             }
-            let Some(held) = self.slots.at_mut(slot) else {
+            let Some(entry) = self.slab.at_mut(slot) else {
                 continue;
             };
-            let id = held.id;
-            held.planned = None;
-            if held.stream.poll_timeout().is_some_and(|at| at <= now) {
-                held.stream.handle_timeout(now);
+            let id = entry.id;
+            entry.scheduled = None;
+            if entry.stream.poll_timeout().is_some_and(|at| at <= now) {
+                entry.stream.handle_timeout(now);
                 due.push(id);
             }
-            self.plan(id);
+            self.reschedule(id);
         }
         due
     }
@@ -244,23 +244,23 @@ impl Fanout {
 
     /// Applies an action to a stream, such as ending it; poll it afterwards. Does nothing if the
     /// stream is gone.
-    pub fn tend(&mut self, id: StreamId, action: impl FnOnce(&mut Tended<'_>)) {
-        self.touch(id, |stream| action(&mut Tended::new(stream)));
+    pub fn with_stream(&mut self, id: StreamId, action: impl FnOnce(&mut StreamMut<'_>)) {
+        self.touch(id, |stream| action(&mut StreamMut::new(stream)));
     }
 
     /// Returns one of the streams.
     pub fn stream(&self, id: StreamId) -> Option<&ServerStream> {
-        Some(&self.slots.get(id)?.stream)
+        Some(&self.slab.get(id)?.stream)
     }
 
     /// Returns the id of the stream that currently has a slot.
     pub fn id_at(&self, slot: u32) -> Option<StreamId> {
-        Some(self.slots.at(slot)?.id)
+        Some(self.slab.at(slot)?.id)
     }
 
     /// As [`ServerStream::poll_question`], for one of the streams.
     pub fn poll_question(&mut self, id: StreamId) -> Option<Arc<SubscriptionFilter>> {
-        self.slots.get_mut(id)?.stream.poll_question()
+        self.slab.get_mut(id)?.stream.poll_question()
     }
 
     /// Returns the index of topics to slots.
@@ -270,15 +270,15 @@ impl Fanout {
 
     /// Returns the ids of all streams.
     pub(crate) fn ids(&self) -> Vec<StreamId> {
-        self.slots.iter().map(|held| held.id).collect()
+        self.slab.iter().map(|entry| entry.id).collect()
     }
 
-    /// Returns the number of streams held.
+    /// Returns the number of streams.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.slab.len()
     }
 
-    /// Whether no stream is held.
+    /// Whether there are no streams.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -286,9 +286,9 @@ impl Fanout {
     /// Applies an action that may move a deadline of a stream. It must not change what the stream
     /// honors, which would leave the index stale.
     pub(crate) fn touch(&mut self, id: StreamId, action: impl FnOnce(&mut ServerStream)) {
-        if let Some(held) = self.slots.get_mut(id) {
-            action(&mut held.stream);
-            self.plan(id);
+        if let Some(entry) = self.slab.get_mut(id) {
+            action(&mut entry.stream);
+            self.reschedule(id);
         }
     }
 
@@ -309,45 +309,45 @@ impl Fanout {
         }
     }
 
-    /// Returns the shared copy of a filter; call [`Numbers::leave`] once the stream has another
+    /// Returns the shared copy of a filter; call [`Interner::release`] once the stream has another
     /// one.
-    fn keep(&mut self, honored: &Arc<SubscriptionFilter>) -> Arc<SubscriptionFilter> {
-        self.filters.enter(honored);
-        self.filters.kept(honored).clone()
+    fn intern(&mut self, honored: &Arc<SubscriptionFilter>) -> Arc<SubscriptionFilter> {
+        self.filters.intern(honored);
+        self.filters.interned(honored).clone()
     }
 
     /// Changes what a stream honors, and updates the index.
     fn change(&mut self, id: StreamId, change: impl FnOnce(&mut ServerStream)) {
-        let Some(held) = self.slots.get_mut(id) else {
+        let Some(entry) = self.slab.get_mut(id) else {
             return;
         };
-        let former = held.stream.shared_honored().clone();
-        change(&mut held.stream);
-        let stamp = held.stream.stamp().clone();
-        let honored = held.stream.shared_honored().clone();
-        let kept = self.keep(&honored);
-        if let Some(held) = self.slots.get_mut(id) {
-            held.stream.share(self.stamps.kept(&stamp), &kept);
+        let former = entry.stream.shared_honored().clone();
+        change(&mut entry.stream);
+        let kind = entry.stream.kind().clone();
+        let honored = entry.stream.shared_honored().clone();
+        let interned = self.intern(&honored);
+        if let Some(entry) = self.slab.get_mut(id) {
+            entry.stream.intern(self.kinds.interned(&kind), &interned);
         }
-        self.leave(id, &former, &kept);
-        self.enter(id, &kept);
-        self.filters.leave(&former);
-        self.plan(id);
+        self.leave(id, &former, &interned);
+        self.enter(id, &interned);
+        self.filters.release(&former);
+        self.reschedule(id);
     }
 
     /// Schedules the deadline of a stream. Deadlines mostly move later, so an entry that fires
     /// early is rescheduled instead.
-    fn plan(&mut self, id: StreamId) {
-        let Some(held) = self.slots.get_mut(id) else {
+    fn reschedule(&mut self, id: StreamId) {
+        let Some(entry) = self.slab.get_mut(id) else {
             return;
         };
-        let Some(at) = held.stream.poll_timeout() else {
+        let Some(at) = entry.stream.poll_timeout() else {
             return;
         };
-        if held.planned.is_some_and(|planned| planned <= at) {
+        if entry.scheduled.is_some_and(|scheduled| scheduled <= at) {
             return;
         }
-        if let Some(former) = held.planned.replace(at) {
+        if let Some(former) = entry.scheduled.replace(at) {
             self.deadlines.remove(&(former, id.slot()));
         }
         self.deadlines.insert((at, id.slot()));

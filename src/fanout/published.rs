@@ -3,8 +3,8 @@ use alloc::vec::Vec;
 
 use crate::{
     clock::Millis,
+    metrics::Metrics,
     sorted::Map,
-    tally::Tally,
     vocabulary::{event::ServerEvent, position::Position, topic::Topic},
 };
 
@@ -53,33 +53,33 @@ pub(super) fn collapsed(events: Vec<Published>) -> Vec<(Published, usize)> {
 }
 
 /// Counts the streams that get an event at once, with one addition for each run of streams with the
-/// same tally.
+/// same metrics.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct DeliveryCount {
     wait: Option<Millis>,
-    tally: Option<Arc<Tally>>,
+    metrics: Option<Arc<Metrics>>,
     streams: u64,
 }
 
-impl Told {
+impl DeliveryCount {
     /// Starts counting; `wait` is the time since the publish.
     pub(super) fn new(wait: Option<Millis>) -> Self {
         Self {
             wait,
-            tally: None,
+            metrics: None,
             streams: 0,
         }
     }
 
-    pub(super) fn count(&mut self, tally: Option<&Arc<Tally>>) {
-        let is_same = match (&self.tally, tally) {
-            (Some(former), Some(tally)) => Arc::ptr_eq(former, tally),
+    pub(super) fn count(&mut self, metrics: Option<&Arc<Metrics>>) {
+        let is_same = match (&self.metrics, metrics) {
+            (Some(former), Some(metrics)) => Arc::ptr_eq(former, metrics),
             (None, None) => true,
             _ => false,
         };
         if !is_same {
             self.flush();
-            self.tally = tally.cloned();
+            self.metrics = metrics.cloned();
         }
         self.streams += 1;
     }
@@ -90,8 +90,8 @@ impl Told {
 
     fn flush(&mut self) {
         let streams = core::mem::take(&mut self.streams);
-        if let Some(tally) = &self.tally {
-            tally.count_told(streams, self.wait);
+        if let Some(metrics) = &self.metrics {
+            metrics.count_written(streams, self.wait);
         }
     }
 }

@@ -1,12 +1,12 @@
 use alloc::vec::Vec;
 
-use crate::{clock::Millis, listen::Stamp, vocabulary::event::ServerEvent};
+use crate::{clock::Millis, listen::StreamKind, vocabulary::event::ServerEvent};
 
 use super::{
-    Fan, Fanout, Published, StreamId,
-    bundles::Bundles,
+    Fanout, Published, StreamId, WriteBatch,
+    batch_tree::BatchTree,
     frame::Frame,
-    published::{Told, collapsed},
+    published::{DeliveryCount, collapsed},
 };
 
 /// Publishing: takes one event, returns the bytes for every stream that wants it.
@@ -14,15 +14,20 @@ impl Fanout {
     /// Publishes an event; `published` and `now` are times of the same clock. Write the returned
     /// chunks at once; for streams without room, call [`Fanout::handle_missed`] before any other
     /// method.
-    pub fn publish(&mut self, event: ServerEvent, published: Millis, now: Millis) -> Fan {
+    pub fn publish(&mut self, event: ServerEvent, published: Millis, now: Millis) -> WriteBatch {
         self.publish_one(Published::at(event, published), now)
     }
 
     /// Publishes several events, in this order: as [`Fanout::publish`], but each stream gets all
     /// its frames in one chunk, one for each subject.
-    pub fn publish_all(&mut self, events: Vec<ServerEvent>, published: Millis, now: Millis) -> Fan {
+    pub fn publish_all(
+        &mut self,
+        events: Vec<ServerEvent>,
+        published: Millis,
+        now: Millis,
+    ) -> WriteBatch {
         let events = events.into_iter();
-        self.publish_heard(
+        self.publish_received(
             events
                 .map(|event| Published::at(event, published))
                 .collect(),
@@ -31,9 +36,13 @@ impl Fanout {
     }
 
     /// As [`Fanout::publish_all`], for events whose times and positions may differ.
-    pub(crate) fn publish_heard(&mut self, mut events: Vec<Published>, now: Millis) -> Fan {
+    pub(crate) fn publish_received(
+        &mut self,
+        mut events: Vec<Published>,
+        now: Millis,
+    ) -> WriteBatch {
         match events.pop() {
-            None => Fan::default(),
+            None => WriteBatch::default(),
             Some(event) if events.is_empty() => self.publish_one(event, now),
             Some(last) => {
                 events.push(last);
@@ -42,35 +51,37 @@ impl Fanout {
         }
     }
 
-    fn publish_one(&mut self, published: Published, now: Millis) -> Fan {
-        let mut fan = Fan::default();
+    fn publish_one(&mut self, published: Published, now: Millis) -> WriteBatch {
+        let mut batch = WriteBatch::default();
         let mut chunks = core::mem::take(&mut self.chunks);
         let mut frame = Frame::new(&published.event);
         chunks.forget();
-        self.each_hearer((&published, 0), now, &mut |group, id, stamp| {
-            let chunk = chunks.get(group).unwrap_or_else(|| {
-                chunks.push(group);
-                frame.push(&mut fan.bytes, stamp);
-                fan.end_chunk()
+        self.each_receiver((&published, 0), now, &mut |kind_number, id, kind| {
+            let chunk = chunks.get(kind_number).unwrap_or_else(|| {
+                chunks.push(kind_number);
+                frame.push(&mut batch.bytes, kind);
+                batch.end_chunk()
             });
-            fan.writes.push((id, chunk));
+            batch.writes.push((id, chunk));
         });
         self.chunks = chunks;
         self.last = vec![published];
-        fan
+        batch
     }
 
-    fn publish_many(&mut self, events: Vec<Published>, now: Millis) -> Fan {
+    fn publish_many(&mut self, events: Vec<Published>, now: Millis) -> WriteBatch {
         let events = collapsed(events);
-        let mut bundles = Bundles::new(self.slots.most());
+        let mut tree = BatchTree::new(self.slab.slot_count());
         for (number, (published, repeats)) in events.iter().enumerate() {
             let mut frame = Frame::new(&published.event);
-            self.each_hearer((published, *repeats), now, &mut |group, id, stamp| {
-                bundles.push(id.slot(), group, number, |bytes| frame.push(bytes, stamp));
+            self.each_receiver((published, *repeats), now, &mut |kind_number, id, kind| {
+                tree.push(id.slot(), kind_number, number, |bytes| {
+                    frame.push(bytes, kind);
+                });
             });
         }
         self.last = events.into_iter().map(|(event, _)| event).collect();
-        bundles.fan(|slot| self.id_at(slot))
+        tree.into_batch(|slot| self.id_at(slot))
     }
 
     /// Handles streams that had no room for the chunks of the last publish: their cues become
@@ -78,17 +89,18 @@ impl Fanout {
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>, now: Millis) {
         let events = core::mem::take(&mut self.last);
         for id in streams {
-            let Some(held) = self.slots.get_mut(id) else {
+            let Some(entry) = self.slab.get_mut(id) else {
                 continue;
             };
             for published in &events {
-                if held.hears(published.position) {
-                    held.stream
+                if entry.receives(published.position) {
+                    entry
+                        .stream
                         .handle_unwritten(&published.event, published.at, now);
                 }
             }
-            held.stream.handle_blocked(now);
-            self.plan(id);
+            entry.stream.handle_blocked(now);
+            self.reschedule(id);
         }
         self.last = events;
     }
@@ -105,13 +117,13 @@ impl Fanout {
         core::mem::take(&mut self.due)
     }
 
-    /// Calls `hear` for each stream that receives the event and can be written to; for every other
-    /// stream that receives it the cue becomes pending.
-    fn each_hearer(
+    /// Calls `deliver` for each stream that receives the event and can be written to; for every
+    /// other stream that receives it the cue becomes pending.
+    fn each_receiver(
         &mut self,
         (published, repeats): (&Published, usize),
         now: Millis,
-        hear: &mut dyn FnMut(u32, StreamId, &Stamp),
+        deliver: &mut dyn FnMut(u32, StreamId, &StreamKind),
     ) {
         let Published {
             event,
@@ -120,49 +132,49 @@ impl Fanout {
         } = published;
         let is_end = matches!(event, ServerEvent::Disconnect { .. });
         let mut waiting = Vec::new();
-        let mut told = Told::new(at.map(|at| now - at));
+        let mut count = DeliveryCount::new(at.map(|at| now - at));
         for slot in self.index.matching(event) {
-            let Some(held) = self.slots.at_mut(slot) else {
+            let Some(entry) = self.slab.at_mut(slot) else {
                 continue;
             };
-            let id = held.id;
+            let id = entry.id;
             // A stream was authorized before it was acknowledged: a disconnect since then concerns
             // it, whatever its position.
             if is_end {
-                held.stream.handle_event_of(event, *at);
-                self.due.extend(held.stream.is_ending().then_some(id));
+                entry.stream.handle_event_of(event, *at);
+                self.due.extend(entry.stream.is_ending().then_some(id));
                 continue;
             }
-            if !held.hears(*position) {
+            if !entry.receives(*position) {
                 continue;
             }
-            held.stream.count_repeats(repeats);
-            if held.is_polled {
+            entry.stream.count_repeats(repeats);
+            if entry.is_polled {
                 match position {
-                    Some(position) => held.stream.handle_event_at(event, *position, *at),
-                    None => held.stream.handle_event_of(event, *at),
+                    Some(position) => entry.stream.handle_event_at(event, *position, *at),
+                    None => entry.stream.handle_event_of(event, *at),
                 }
                 self.due.push(id);
                 continue;
             }
-            if held.stream.handle_written(now) {
-                told.count(held.stream.tally());
-                hear(held.group, id, held.stream.stamp());
+            if entry.stream.handle_written(now) {
+                count.count(entry.stream.metrics());
+                deliver(entry.kind_number, id, entry.stream.kind());
                 continue;
             }
-            let was_idle = held.stream.pending_cues() == 0;
-            held.stream.handle_event_of(event, *at);
+            let was_idle = entry.stream.pending_cues() == 0;
+            entry.stream.handle_event_of(event, *at);
             // The stream may have room: poll it so that its caller is authorized again.
-            if held.stream.is_withheld(now) && was_idle {
+            if entry.stream.is_withheld(now) && was_idle {
                 self.due.push(id);
             } else {
-                held.stream.handle_blocked(now);
+                entry.stream.handle_blocked(now);
             }
             waiting.push(id);
         }
-        told.end();
+        count.end();
         for id in waiting {
-            self.plan(id);
+            self.reschedule(id);
         }
     }
 }

@@ -1,7 +1,7 @@
 use alloc::{string::String, vec::Vec};
 
 use crate::{
-    bus::Mark,
+    bus::Cursor,
     legacy::event_id,
     listen::{Output, ServerStream},
     sse,
@@ -11,16 +11,16 @@ use crate::{
 /// Resumability and Redelivery).
 #[derive(Debug, Default)]
 pub(super) struct Resume {
-    /// The mark in the log of the bus up to which the stream was given every event.
-    given: Option<Mark>,
+    /// The cursor in the log of the bus up to which every event was delivered to the stream.
+    delivered: Option<Cursor>,
     /// The id that the client received last.
     last_id: Option<String>,
 }
 
 impl Resume {
-    /// Records the mark up to which the stream was given every event.
-    pub(super) fn handle_given(&mut self, mark: Option<Mark>) {
-        self.given = mark;
+    /// Records the cursor up to which every event was delivered to the stream.
+    pub(super) fn handle_delivered(&mut self, cursor: Option<Cursor>) {
+        self.delivered = cursor;
     }
 
     /// Encodes an output; `None` for an end.
@@ -45,10 +45,10 @@ impl Resume {
 
     /// Returns the id up to which the client has missed nothing, once it has read what was polled.
     fn next_id(&mut self, stream: &ServerStream) -> String {
-        let covered = self.given.as_ref().and_then(|given| {
-            Some(Mark {
-                position: stream.covered(given.position)?,
-                epoch: given.epoch.clone(),
+        let covered = self.delivered.as_ref().and_then(|delivered| {
+            Some(Cursor {
+                position: stream.covered(delivered.position)?,
+                epoch: delivered.epoch.clone(),
             })
         });
         let id = event_id::write(covered.as_ref());

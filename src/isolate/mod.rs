@@ -13,12 +13,12 @@ use crate::{
     clock::Millis,
     fanout::{Fanout, Published, StreamId},
     lease::{Budget, Lease},
-    listen::{Ending, ServerStream},
-    upstream::{Counts, News, Patience, Upstream, UpstreamCall},
+    listen::{EndReason, ServerStream},
+    upstream::{Counts, Timeouts, Update, Upstream, UpstreamCall},
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Topic,
     },
     wire::ProtocolError,
@@ -27,8 +27,8 @@ use crate::{
 use output::{Batch, Step};
 use session::Session;
 
-pub use output::{IsolateOutput, Parted};
-pub use session::Joining;
+pub use output::{IsolateOutput, MovedStream};
+pub use session::SessionStart;
 
 /// The streams of one isolate on one connection to their bus. The isolate subscribes to the union
 /// of their topics, receives each event once and fans it out. Its lease decides which request owns
@@ -60,9 +60,9 @@ pub struct Isolate {
 impl Isolate {
     /// Creates an isolate without streams. `epoch` is the offset of the Unix clock from the clock
     /// of the other calls.
-    pub fn new(patience: Patience, epoch: Millis) -> Self {
+    pub fn new(timeouts: Timeouts, epoch: Millis) -> Self {
         Self {
-            upstream: Upstream::new(patience),
+            upstream: Upstream::new(timeouts),
             fanout: Fanout::default(),
             lease: Lease::new(Budget::default()),
             waiting: Vec::new(),
@@ -72,7 +72,7 @@ impl Isolate {
         }
     }
 
-    /// Returns the streams, to be driven. Change their filters and whether they are held through
+    /// Returns the streams, to be driven. Change their filters and whether they are paused through
     /// the isolate.
     pub fn fanout(&mut self) -> &mut Fanout {
         &mut self.fanout
@@ -89,8 +89,8 @@ impl Isolate {
     }
 
     /// Sets the timeouts for its bus.
-    pub fn set_patience(&mut self, patience: Patience) {
-        self.upstream.set_patience(patience);
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.upstream.set_timeouts(timeouts);
     }
 
     /// Ends a stream gracefully. Events that may have been missed while the bus is away count as
@@ -99,14 +99,14 @@ impl Isolate {
         let is_certain = is_settled || self.upstream.is_certain();
         self.fanout.touch(id, |stream| {
             if stream.is_open() && !is_certain {
-                stream.handle_last_doubt();
+                stream.handle_loss_at_close();
             }
             stream.close();
         });
     }
 
     /// Removes a stream; returns why it ended, if it did.
-    pub fn remove(&mut self, id: StreamId) -> Option<Ending> {
+    pub fn remove(&mut self, id: StreamId) -> Option<EndReason> {
         self.waiting.retain(|waiting| *waiting != id);
         let honored = self.honored(id)?;
         let ending = self.fanout.remove(id);
@@ -124,10 +124,10 @@ impl Isolate {
         let index = self.fanout.index();
         let handled = self.upstream.handle_message(text, now, index);
         match handled? {
-            News::Nothing => {}
-            News::Confirmed { is_whole, watched } => {
-                if let Some(watching) = watched {
-                    self.watch(watching);
+            Update::Nothing => {}
+            Update::Confirmed { is_whole, filter } => {
+                if let Some(filter) = filter {
+                    self.set_session_filter(filter);
                 }
                 if self.confirm_session(is_whole) {
                     return Ok(());
@@ -137,12 +137,12 @@ impl Isolate {
                 }
                 self.serve_waiting();
             }
-            News::Refused(topics) => self.lack(&topics),
-            News::Watched(watching) => self.watch(watching),
-            News::Events { at, events } => {
+            Update::Refused(topics) => self.remove_refused(&topics),
+            Update::SessionInterest(filter) => self.set_session_filter(filter),
+            Update::Events { at, events } => {
                 for (position, event) in events {
-                    if self.tells(&event, at, now) {
-                        self.hear(position, at, event);
+                    if self.delivers(&event, at, now) {
+                        self.receive(position, at, event);
                     }
                 }
             }
@@ -162,8 +162,8 @@ impl Isolate {
     }
 
     /// Handles a move: a shard holds the streams from now on. Waiting streams keep waiting.
-    pub fn handle_sent_on(&mut self, now: Millis, random: f64) {
-        self.upstream.handle_sent_on(now, random);
+    pub fn handle_redirected(&mut self, now: Millis, random: f64) {
+        self.upstream.handle_redirected(now, random);
     }
 
     /// Handles the end of a connection together with the request that owned it: calls for another
@@ -171,7 +171,7 @@ impl Isolate {
     pub fn handle_moved(&mut self, now: Millis) {
         self.upstream.handle_moved(now);
         if !self.waiting.is_empty() {
-            self.upstream.handle_wish(now);
+            self.upstream.retry_now(now);
         }
     }
 
@@ -181,7 +181,7 @@ impl Isolate {
     pub fn handle_full(&mut self) {
         if self.upstream.handle_full() && self.fanout.len() > 1 {
             for id in self.open_streams() {
-                self.part(id);
+                self.move_out(id);
             }
         }
     }
@@ -228,10 +228,10 @@ impl Isolate {
         self.upstream.is_away()
     }
 
-    /// Returns the mark up to which the streams have received every event; `None` before the bus
+    /// Returns the cursor up to which the streams have received every event; `None` before the bus
     /// has confirmed.
-    pub fn mark(&self) -> Option<&Mark> {
-        self.upstream.mark()
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.upstream.cursor()
     }
 
     /// Returns the counters of outages and gaps.
@@ -241,8 +241,8 @@ impl Isolate {
 
     /// Returns the bytes of the names of all its topics, each counted once, which the bus stores
     /// for it.
-    pub fn names(&self) -> usize {
-        self.fanout.index().names()
+    pub fn name_bytes(&self) -> usize {
+        self.fanout.index().name_bytes()
     }
 
     /// Handles an unrecoverable gap: each open stream cues everything that it honors.
@@ -250,30 +250,30 @@ impl Isolate {
         self.steps.push_back(Step::Gap);
     }
 
-    fn hear(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
+    fn receive(&mut self, position: Position, at: Option<Millis>, event: ServerEvent) {
         let published = Published {
             event,
             at: at.map(|at| at - self.epoch),
             position: Some(position),
         };
-        let bytes = Topic::of(&published.event).names();
-        let given = self.given();
+        let bytes = Topic::of(&published.event).name_bytes();
+        let delivered = self.delivered();
         match self.steps.back_mut() {
             Some(Step::Events(batch)) if batch.bytes + bytes <= MAX_BYTES => {
                 batch.bytes += bytes;
                 batch.events.push(published);
-                batch.given = given;
+                batch.delivered = delivered;
             }
             _ => self.steps.push_back(Step::Events(Batch {
                 events: vec![published],
                 bytes,
-                given,
+                delivered,
             })),
         }
     }
 
     /// Removes the streams that want a refused topic; the others stay.
-    fn lack(&mut self, refused: &[Topic]) {
+    fn remove_refused(&mut self, refused: &[Topic]) {
         let lacks = |honored: &SubscriptionFilter| {
             let topics = honored.topics();
             let mut topics = topics.iter().map(Topic::followed);
@@ -284,7 +284,7 @@ impl Isolate {
                 if self.waiting.contains(&id) {
                     self.refuse(id, true);
                 } else {
-                    self.part(id);
+                    self.move_out(id);
                 }
             }
         }

@@ -1,5 +1,5 @@
 use crate::{
-    bus::Mark, clock::Millis, fanout::StreamId, listen::ServerStream,
+    bus::Cursor, clock::Millis, fanout::StreamId, listen::ServerStream,
     vocabulary::filter::SubscriptionFilter,
 };
 
@@ -26,7 +26,7 @@ impl Isolate {
         self.upstream.want(&topics);
         if !self.serve(id) {
             self.waiting.push(id);
-            self.upstream.handle_wish(now);
+            self.upstream.retry_now(now);
         }
         id
     }
@@ -37,7 +37,7 @@ impl Isolate {
     pub fn adopt(
         &mut self,
         stream: ServerStream,
-        since: Option<Mark>,
+        since: Option<Cursor>,
         now: Millis,
         random: f64,
     ) -> StreamId {

@@ -1,9 +1,9 @@
 use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
-    fanout::{Fan, Published, StreamId},
+    fanout::{Published, StreamId, WriteBatch},
     listen::ServerStream,
     vocabulary::{filter::SubscriptionFilter, scope::Scope},
 };
@@ -16,7 +16,7 @@ pub enum IsolateOutput {
     /// Write fanned-out events at once. For streams that have no room for them, call
     /// [`Fanout::handle_missed`](crate::fanout::Fanout::handle_missed) before anything else, then
     /// poll the streams of [`Fanout::take_due`](crate::fanout::Fanout::take_due).
-    Write(Fan),
+    Write(WriteBatch),
     /// Poll these streams: the bus has confirmed all of their topics, so that they can be
     /// acknowledged, or they may have missed something.
     Poll(Vec<StreamId>),
@@ -28,7 +28,7 @@ pub enum IsolateOutput {
         is_full: bool,
     },
     /// An open stream was removed and continues elsewhere: see [`Isolate::adopt`].
-    Parted(Box<Parted>),
+    Moved(Box<MovedStream>),
 }
 
 impl IsolateOutput {
@@ -37,20 +37,20 @@ impl IsolateOutput {
         match self {
             Self::Write(fan) => fan.writes.len(),
             Self::Poll(ids) => ids.len(),
-            Self::Refused { .. } | Self::Parted(_) => 1,
+            Self::Refused { .. } | Self::Moved(_) => 1,
         }
     }
 }
 
 /// A stream that moves from one isolate to another.
 #[derive(Debug)]
-pub struct Parted {
+pub struct MovedStream {
     /// Its id in the former isolate.
     pub id: StreamId,
     /// The stream.
     pub stream: ServerStream,
-    /// The mark up to which it has received every event.
-    pub since: Option<Mark>,
+    /// The cursor up to which it has received every event.
+    pub since: Option<Cursor>,
 }
 
 /// A pending output. Streams receive events and change state in this order.
@@ -62,26 +62,26 @@ pub(super) enum Step {
     Attached(StreamId, Position),
     /// The stream has nothing to wait for.
     Finished(StreamId),
-    /// The stream of a session has received every event up to this mark.
-    Given {
+    /// The stream of a session has received every event up to this cursor.
+    Delivered {
         id: StreamId,
-        mark: Option<Mark>,
+        cursor: Option<Cursor>,
     },
     /// The stream of a session may have missed something.
     Lost(StreamId),
     /// The subscriptions of a stream's session have changed, or its client is ready.
-    Watched {
+    SessionInterest {
         id: StreamId,
         filter: SubscriptionFilter,
-        is_held: bool,
+        is_paused: bool,
     },
     Refused {
         id: StreamId,
         is_full: bool,
     },
-    Part {
+    MoveOut {
         id: StreamId,
-        since: Option<Mark>,
+        since: Option<Cursor>,
         scope: Option<Scope>,
     },
 }
@@ -92,8 +92,8 @@ pub(super) struct Batch {
     pub(super) events: Vec<Published>,
     /// The bytes of their names.
     pub(super) bytes: usize,
-    /// The mark up to which the stream of a session has received every event after these.
-    pub(super) given: Option<Mark>,
+    /// The cursor up to which the stream of a session has received every event after these.
+    pub(super) delivered: Option<Cursor>,
 }
 
 impl Isolate {
@@ -128,10 +128,10 @@ impl Isolate {
     fn take(&mut self, step: Step, now: Millis) -> Option<IsolateOutput> {
         match step {
             Step::Events(batch) => {
-                if let (Some(id), Some(given)) = (self.session_of(), batch.given) {
-                    self.fanout.handle_given(id, Some(given));
+                if let (Some(id), Some(delivered)) = (self.session_of(), batch.delivered) {
+                    self.fanout.handle_delivered(id, Some(delivered));
                 }
-                let fan = self.fanout.publish_heard(batch.events, now);
+                let fan = self.fanout.publish_received(batch.events, now);
                 Some(IsolateOutput::Write(fan))
             }
             Step::Gap => {
@@ -139,8 +139,8 @@ impl Isolate {
                 Some(IsolateOutput::Poll(self.fanout.ids()))
             }
             Step::Attached(..) | Step::Finished(_) => self.attach(step, now),
-            Step::Given { id, mark } => {
-                self.fanout.handle_given(id, mark);
+            Step::Delivered { id, cursor } => {
+                self.fanout.handle_delivered(id, cursor);
                 None
             }
             Step::Lost(id) => {
@@ -148,22 +148,22 @@ impl Isolate {
                 let is_open = self.stream(id).is_some_and(|stream| !stream.is_opening());
                 is_open.then(|| IsolateOutput::Poll(vec![id]))
             }
-            Step::Watched {
+            Step::SessionInterest {
                 id,
                 mut filter,
-                is_held,
+                is_paused,
             } => {
                 filter.scope = self.honored(id)?.scope.clone();
                 self.fanout.handle_filter(id, filter);
-                self.fanout.touch(id, |stream| stream.handle_hold(is_held));
+                self.fanout.touch(id, |stream| stream.set_paused(is_paused));
                 let is_open = self.stream(id).is_some_and(|stream| !stream.is_opening());
                 is_open.then(|| IsolateOutput::Poll(vec![id]))
             }
             Step::Refused { id, is_full } => {
-                let is_held = self.stream(id).is_some();
-                is_held.then_some(IsolateOutput::Refused { id, is_full })
+                let is_open = self.stream(id).is_some();
+                is_open.then_some(IsolateOutput::Refused { id, is_full })
             }
-            Step::Part { id, since, scope } => {
+            Step::MoveOut { id, since, scope } => {
                 let honored = self.honored(id)?;
                 let mut stream = self.fanout.take(id)?;
                 self.lease.leave(id);
@@ -171,7 +171,7 @@ impl Isolate {
                 if let Some(scope) = scope {
                     stream.scope_to(scope);
                 }
-                Some(IsolateOutput::Parted(Box::new(Parted {
+                Some(IsolateOutput::Moved(Box::new(MovedStream {
                     id,
                     stream,
                     since,

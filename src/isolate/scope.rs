@@ -22,7 +22,7 @@ impl Isolate {
         let is_shared = self.fanout.len() > 1;
         if is_shared && !self.has_room_for(&wanted, now) {
             let since = self.upstream.resume();
-            self.steps.push_back(Step::Part {
+            self.steps.push_back(Step::MoveOut {
                 id,
                 since,
                 scope: Some(scope),
@@ -41,10 +41,10 @@ impl Isolate {
     }
 
     /// Moves a stream to its own connection, where it continues from here.
-    pub(super) fn part(&mut self, id: StreamId) {
+    pub(super) fn move_out(&mut self, id: StreamId) {
         let since = self.upstream.resume();
         let scope = None;
-        self.steps.push_back(Step::Part { id, since, scope });
+        self.steps.push_back(Step::MoveOut { id, since, scope });
     }
 }
 

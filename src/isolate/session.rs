@@ -4,8 +4,8 @@ use crate::{
     clock::Millis,
     fanout::StreamId,
     listen::ServerStream,
-    upstream::{Past, Watching},
-    vocabulary::{event::ServerEvent, position::Mark, uri::Uri},
+    upstream::{ResumePoint, SessionFilter},
+    vocabulary::{event::ServerEvent, position::Cursor, uri::Uri},
     wire::Claim,
 };
 
@@ -14,13 +14,13 @@ use super::{Isolate, output::Step};
 /// The state of a session's stream beside the stream itself (2025-11-25). It is the only stream of
 /// its isolate.
 #[derive(Clone, Debug)]
-pub struct Joining {
+pub struct SessionStart {
     /// The session and the number of the stream. The bus adds the session's subscriptions and
-    /// reports them as [`Watched`](crate::wire::Watched).
+    /// reports them as [`SessionInterest`](crate::wire::SessionInterest).
     pub session: Claim,
     /// What the client has received already. If the bus cannot replay later events, the stream cues
     /// everything that it honors.
-    pub past: Past,
+    pub past: ResumePoint,
     /// Resources that the client may no longer receive, although the session is subscribed to them.
     pub denied: Vec<Uri>,
 }
@@ -31,10 +31,10 @@ pub(super) struct Session {
     id: StreamId,
     denied: Vec<Uri>,
     /// Whether the client has not reported yet that it is ready.
-    is_held: bool,
+    is_paused: bool,
     /// Whether the bus replays events from before the stream was opened and its caller
     /// authenticated.
-    tells_past: bool,
+    replays_past: bool,
 }
 
 impl Isolate {
@@ -43,58 +43,58 @@ impl Isolate {
     pub fn open_session(
         &mut self,
         stream: ServerStream,
-        joining: Joining,
+        start: SessionStart,
         now: Millis,
     ) -> StreamId {
-        let Joining {
+        let SessionStart {
             session,
             past,
             denied,
-        } = joining;
-        let tells_past = past != Past::None;
+        } = start;
+        let replays_past = past != ResumePoint::None;
         let topics = stream.honored().topics();
         self.upstream.begin_session(session, past, stream.honored());
         let id = self.fanout.open_waiting(stream);
         self.lease.enter(id);
-        self.fanout.handle_given(id, None);
+        self.fanout.handle_delivered(id, None);
         self.upstream.want(&topics);
         self.session = Some(Session {
             id,
             denied,
-            is_held: false,
-            tells_past,
+            is_paused: false,
+            replays_past,
         });
         self.waiting.push(id);
-        self.upstream.handle_wish(now);
+        self.upstream.retry_now(now);
         id
     }
 
     /// Handles the subscriptions of the session, and whether its client is ready.
-    pub(super) fn watch(&mut self, watching: Watching) {
-        let Watching {
+    pub(super) fn set_session_filter(&mut self, new: SessionFilter) {
+        let SessionFilter {
             mut filter,
-            is_held,
-        } = watching;
+            is_paused,
+        } = new;
         let Some(session) = &mut self.session else {
             return;
         };
-        session.is_held = is_held;
+        session.is_paused = is_paused;
         // A resource that is unsubscribed is no longer denied: a new subscription to it is
         // authorized again.
         let watched = &mut filter.resource_subscriptions;
         session.denied.retain(|uri| watched.contains(uri));
         watched.retain(|uri| !session.denied.contains(uri));
         let id = session.id;
-        self.steps.push_back(Step::Watched {
+        self.steps.push_back(Step::SessionInterest {
             id,
             filter,
-            is_held,
+            is_paused,
         });
     }
 
     /// Whether the stream of a session receives an event. If the client is not ready, asks the bus,
     /// because the message that it is may be lost.
-    pub(super) fn tells(
+    pub(super) fn delivers(
         &mut self,
         event: &ServerEvent,
         published: Option<Millis>,
@@ -103,13 +103,13 @@ impl Isolate {
         let Some(session) = &self.session else {
             return true;
         };
-        if session.is_held {
-            self.upstream.doubt(now);
+        if session.is_paused {
+            self.upstream.report_gap(now);
         }
         // Replayed events have no time. A caller disconnected before this stream was opened was
         // admitted again.
         let is_disconnect = matches!(event, ServerEvent::Disconnect { .. });
-        !(is_disconnect && published.is_none() && session.tells_past)
+        !(is_disconnect && published.is_none() && session.replays_past)
     }
 
     /// Handles the confirmation of a session's stream. What may have been missed before is cued
@@ -119,9 +119,9 @@ impl Isolate {
             return false;
         };
         let id = session.id;
-        let mark = self.upstream.mark().cloned();
-        let from = mark.as_ref().map(|mark| mark.position);
-        self.steps.push_back(Step::Given { id, mark });
+        let cursor = self.upstream.cursor().cloned();
+        let from = cursor.as_ref().map(|cursor| cursor.position);
+        self.steps.push_back(Step::Delivered { id, cursor });
         if !is_whole {
             self.steps.push_back(Step::Lost(id));
         }
@@ -133,20 +133,20 @@ impl Isolate {
         true
     }
 
-    /// Returns the mark up to which the stream of a session has every event after the last received
-    /// one.
-    pub(super) fn given(&self) -> Option<Mark> {
+    /// Returns the cursor up to which the stream of a session has every event after the last
+    /// received one.
+    pub(super) fn delivered(&self) -> Option<Cursor> {
         self.session
             .as_ref()
-            .and_then(|_| self.upstream.mark().cloned())
+            .and_then(|_| self.upstream.cursor().cloned())
     }
 
     /// Records that later replays concern only events published while the stream was open.
     pub(super) fn handle_asked(&mut self) {
-        if self.upstream.mark().is_some()
+        if self.upstream.cursor().is_some()
             && let Some(session) = &mut self.session
         {
-            session.tells_past = false;
+            session.replays_past = false;
         }
     }
 

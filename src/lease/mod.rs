@@ -4,18 +4,18 @@
 mod budget;
 mod members;
 mod output;
-mod seat;
+mod ownership;
 
 use alloc::collections::VecDeque;
 
 use crate::clock::Millis;
 
-use members::{Members, Watch};
-use seat::Seat;
+use members::{Check, Members};
+use ownership::Ownership;
 
 pub use budget::Budget;
 pub use output::LeaseOutput;
-pub use seat::Term;
+pub use ownership::Term;
 
 /// Decides which member owns the shared socket. A member is a stream with its request. The request
 /// of the owner opens the socket, writes for all members, and closes the socket.
@@ -30,7 +30,7 @@ pub use seat::Term;
 pub struct Lease<Id> {
     budget: Budget,
     members: Members<Id>,
-    seat: Seat<Id>,
+    ownership: Ownership<Id>,
     /// The number of times that a member took the socket.
     terms: u32,
     /// Whether a socket was given up that [`Lease::take_moved`] has not reported yet.
@@ -46,7 +46,7 @@ impl<Id: Copy + Ord> Lease<Id> {
         Self {
             budget,
             members: Members::default(),
-            seat: Seat::Vacant,
+            ownership: Ownership::Vacant,
             terms: 0,
             has_moved: false,
             sheds_at: None,
@@ -57,12 +57,12 @@ impl<Id: Copy + Ord> Lease<Id> {
     /// Sets how much a request may write for others.
     pub fn set_budget(&mut self, budget: Budget) {
         self.budget = budget;
-        self.members.judge(budget.writes);
+        self.members.apply_limit(budget.writes);
     }
 
     /// Returns the member that owns the socket.
-    pub fn holder(&self) -> Option<Id> {
-        self.seat.holder()
+    pub fn owner(&self) -> Option<Id> {
+        self.ownership.owner()
     }
 
     /// Adds a member. Its request then calls [`Lease::take`] and [`Lease::handle_timeout_of`].
@@ -74,7 +74,7 @@ impl<Id: Copy + Ord> Lease<Id> {
     pub fn leave(&mut self, id: Id) {
         let is_member = self.members.leave(id);
         // Without an owner, this may be the member that was appointed.
-        if is_member && self.holder().is_none_or(|holder| holder == id) {
+        if is_member && self.owner().is_none_or(|owner| owner == id) {
             self.vacate();
         }
     }
@@ -82,44 +82,47 @@ impl<Id: Copy + Ord> Lease<Id> {
     /// Gives the socket to a member whose request runs now. Returns `None` if another member owns
     /// it or the request is spent.
     pub fn take(&mut self, id: Id) -> Option<Term> {
-        if self.holder().is_some() || !self.members.may_hold(id) {
+        if self.owner().is_some() || !self.members.may_own(id) {
             return None;
         }
         self.terms = self.terms.wrapping_add(1);
-        self.members.watch(id, Watch::Nothing);
+        self.members.check(id, Check::Nothing);
         let term = Term(self.terms);
-        self.seat = Seat::held(id, term);
+        self.ownership = Ownership::held(id, term);
         Some(term)
     }
 
     /// Counts writes to streams as work of the owner's request.
     pub fn handle_writes(&mut self, writes: usize) {
-        if let Some(holder) = self.holder() {
-            self.members.count(holder, writes, self.budget.writes);
+        if let Some(owner) = self.owner() {
+            self.members.count(owner, writes, self.budget.writes);
         }
     }
 
     /// Handles a proof that the owner's request ran in this term.
     pub fn handle_proof(&mut self, term: Term) {
-        self.seat.handle_proof(term);
+        self.ownership.handle_proof(term);
     }
 
     /// Handles the timer of a member: see [`Lease::poll_timeout_of`]. `random` is drawn from [0,
     /// 1).
     pub fn handle_timeout_of(&mut self, id: Id, now: Millis, random: f64) {
-        if self.holder() == Some(id) {
+        if self.owner() == Some(id) {
             return;
         }
-        let (look, sign) = (now + self.members.turn(random), self.seat.sign(self.terms));
-        match self.members.watch_of(id) {
-            Some(Watch::Nothing) => self.members.watch(id, Watch::Look(look)),
-            Some(Watch::Look(at)) if at <= now => {
+        let (look, sign) = (
+            now + self.members.turn(random),
+            self.ownership.sign(self.terms),
+        );
+        match self.members.check_of(id) {
+            Some(Check::Nothing) => self.members.check(id, Check::Look(look)),
+            Some(Check::Look(at)) if at <= now => {
                 let (at, asked) = (now + PROOF, sign);
-                self.members.watch(id, Watch::Proof { at, asked });
+                self.members.check(id, Check::Proof { at, asked });
                 self.outputs.extend(sign.term().map(LeaseOutput::Prove));
             }
-            Some(Watch::Proof { at, asked }) if at <= now => {
-                self.members.watch(id, Watch::Look(look));
+            Some(Check::Proof { at, asked }) if at <= now => {
+                self.members.check(id, Check::Look(look));
                 if asked == sign {
                     let times = self.members.count_silence(id, sign);
                     self.take_over(id, times, now);
@@ -132,9 +135,9 @@ impl<Id: Copy + Ord> Lease<Id> {
     /// Returns when the request of a member calls [`Lease::handle_timeout_of`]; `None` for the
     /// owner, and before the first call.
     pub fn poll_timeout_of(&self, id: Id) -> Option<Millis> {
-        match self.members.watch_of(id)? {
-            Watch::Nothing => None,
-            Watch::Look(at) | Watch::Proof { at, .. } => Some(at),
+        match self.members.check_of(id)? {
+            Check::Nothing => None,
+            Check::Look(at) | Check::Proof { at, .. } => Some(at),
         }
     }
 
@@ -149,7 +152,7 @@ impl<Id: Copy + Ord> Lease<Id> {
     /// Whether the owner's request is spent and a fresh one can continue: write nothing more until
     /// that owns the socket.
     pub fn must_yield(&self) -> bool {
-        self.is_held_by_spent() && self.members.has_fresh()
+        self.is_owner_spent() && self.members.has_fresh()
     }
 
     /// Whether the socket was given up since the last call.
@@ -160,10 +163,10 @@ impl<Id: Copy + Ord> Lease<Id> {
     fn decide(&mut self, now: Millis, random: f64) {
         if self.must_yield() {
             self.release();
-        } else if self.is_held_by_spent() {
+        } else if self.is_owner_spent() {
             self.shed(now);
-        } else if self.seat.is_vacated() {
-            self.seat = Seat::Vacant;
+        } else if self.ownership.is_vacated() {
+            self.ownership = Ownership::Vacant;
             match self.members.choose(random) {
                 Some(next) => self.outputs.push_back(LeaseOutput::Appoint(next)),
                 None => self.shed(now),
@@ -174,9 +177,9 @@ impl<Id: Copy + Ord> Lease<Id> {
     /// Handles a silent owner or appointee, which member `id` has found silent `times` times in a
     /// row.
     fn take_over(&mut self, id: Id, times: u32, now: Millis) {
-        if self.members.may_hold(id) {
+        if self.members.may_own(id) {
             self.release();
-            self.seat = Seat::Vacant;
+            self.ownership = Ownership::Vacant;
             self.outputs.push_back(LeaseOutput::Appoint(id));
         } else if !self.members.has_fresh() || times >= MAX_SILENT {
             // A fresh request that still runs would own the socket by now.
@@ -194,25 +197,25 @@ impl<Id: Copy + Ord> Lease<Id> {
         self.sheds_at = Some(now + self.budget.shed);
         let count = self.members.len().div_ceil(self.budget.shed_share.max(1));
         let oldest = self.members.oldest();
-        let others = oldest.filter(|id| Some(*id) != self.holder());
+        let others = oldest.filter(|id| Some(*id) != self.owner());
         let shed = others.take(count).collect();
         self.outputs.push_back(LeaseOutput::Shed(shed));
     }
 
     fn release(&mut self) {
-        if let Some(holder) = self.holder() {
-            self.outputs.push_back(LeaseOutput::Release(holder));
+        if let Some(owner) = self.owner() {
+            self.outputs.push_back(LeaseOutput::Release(owner));
         }
         self.vacate();
     }
 
     fn vacate(&mut self) {
-        self.has_moved |= self.holder().is_some();
-        self.seat = Seat::Vacated;
+        self.has_moved |= self.owner().is_some();
+        self.ownership = Ownership::Vacated;
     }
 
-    fn is_held_by_spent(&self) -> bool {
-        self.holder().is_some_and(|id| !self.members.is_fresh(id))
+    fn is_owner_spent(&self) -> bool {
+        self.owner().is_some_and(|id| !self.members.is_fresh(id))
     }
 }
 

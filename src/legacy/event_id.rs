@@ -2,26 +2,28 @@
 
 use alloc::{borrow::ToOwned, string::String};
 
-use crate::vocabulary::position::{Mark, Position};
+use crate::vocabulary::position::{Cursor, Position};
 
-/// Returns the id for "everything up to `mark`": opaque visible ASCII. Without a usable mark,
+/// Returns the id for "everything up to `cursor`": opaque visible ASCII. Without a usable cursor,
 /// returns an id that [`read`] rejects, so that a client that resumes from it gets every cue.
-pub fn write(mark: Option<&Mark>) -> String {
-    mark.filter(|mark| is_visible(&mark.epoch)).map_or_else(
-        || UNKNOWN.to_owned(),
-        |mark| format!("{}-{}", mark.position.0, mark.epoch),
-    )
+pub fn write(cursor: Option<&Cursor>) -> String {
+    cursor
+        .filter(|cursor| is_visible(&cursor.epoch))
+        .map_or_else(
+            || UNKNOWN.to_owned(),
+            |cursor| format!("{}-{}", cursor.position.0, cursor.epoch),
+        )
 }
 
-/// Reads the mark from an id; `None` if it contains none.
-pub fn read(id: &str) -> Option<Mark> {
+/// Reads the cursor from an id; `None` if it contains none.
+pub fn read(id: &str) -> Option<Cursor> {
     let (position, epoch) = id.split_once('-')?;
     let is_number = position.bytes().all(|byte| byte.is_ascii_digit());
     let position = position
         .parse()
         .ok()
         .filter(|position| is_number && *position < 1 << 53)?;
-    is_visible(epoch).then(|| Mark {
+    is_visible(epoch).then(|| Cursor {
         epoch: epoch.into(),
         position: Position(position),
     })

@@ -16,16 +16,16 @@ use crate::{
 
 use super::VERSIONS;
 
-/// The judgment on a request where sessions are kept.
+/// The outcome for a request where sessions are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A request of an earlier revision.
     Legacy(LegacyRequest),
-    /// A request that no session can answer. Unless [`Reason::is_of_http`], the rejection is sent
-    /// once the caller has been authenticated.
+    /// A request that no session can answer. Unless [`Reason::is_transport_level`], the rejection
+    /// is sent once the caller has been authenticated.
     Rejected(Rejection),
     /// Anything else: pass it on to the MCP server.
-    NotOurs,
+    PassThrough,
 }
 
 /// A request of an earlier revision.
@@ -90,16 +90,18 @@ impl Call {
     }
 }
 
-/// Judges a request that is not a listen; a body longer than `limits.body_bytes` may be truncated.
+/// Classifies a request that is not a listen; a body longer than `limits.body_bytes` may be
+/// truncated.
 ///
 /// A request with the envelope of 2026-07-28, or with its version in the header and no session, is
-/// not ours, whatever its method. Every other request that names a session is ours, whatever its
-/// method and media type: only we know whether that session belongs to its caller.
-pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+/// passed on, whatever its method. Every other request that names a session is handled here,
+/// whatever its method and media type: only this server knows whether that session belongs to its
+/// caller.
+pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     let session: Option<Box<str>> = headers.get(SESSION).map(Into::into);
     let is_message = method == "POST" && headers.declare_json();
     if session.is_none() && !is_message {
-        return Verdict::NotOurs;
+        return Verdict::PassThrough;
     }
     let document = (is_message && body.len() <= limits.body_bytes)
         .then(|| json::read(body, limits.depth).ok())
@@ -108,7 +110,7 @@ pub fn judge(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) 
     let is_enveloped = root.and_then(envelope).is_some();
     let header = headers.get(VERSION_HEADER);
     if is_enveloped || (session.is_none() && header == Some(PROTOCOL_VERSION)) {
-        return Verdict::NotOurs;
+        return Verdict::PassThrough;
     }
     let id = document
         .as_ref()

@@ -14,7 +14,7 @@ use crate::{
 use super::{request, stream::ServerStream};
 use crate::http::Headers;
 
-/// The judgment on a listen request.
+/// The outcome for a listen request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// A request that can be served.
@@ -23,18 +23,18 @@ pub enum Verdict {
     Rejected(Rejection),
 }
 
-/// The judgment on a request before its caller is authenticated.
+/// The outcome for a request before its caller is authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
-    /// A listen request by its header fields: [`judge`] continues with the body, which has not been
-    /// read.
+pub enum Classified {
+    /// A listen request by its header fields: [`validate`] continues with the body, which has not
+    /// been read.
     Unread,
     /// A listen request by its body, which had to be read to know, with its verdict.
     Read(Verdict),
     /// A listen request that is refused by its HTTP headers and size alone, for any caller.
     Rejected(Rejection),
     /// Anything else: pass it on to the MCP server.
-    NotOurs,
+    PassThrough,
 }
 
 /// A well-formed listen request.
@@ -52,71 +52,71 @@ impl Accepted {
     /// [`ServerStream::new`].
     pub fn open(
         &self,
-        told: &Discovered,
+        discovered: &Discovered,
         authorized: Option<&SubscriptionFilter>,
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> ServerStream {
-        let honored = self.requested.honored(told.capabilities, authorized);
+        let honored = self.requested.honored(discovered.capabilities, authorized);
         ServerStream::new(self.id.clone(), honored, keep_alive, now)
-            .with_server_info(told.server_info.clone())
+            .with_server_info(discovered.server_info.clone())
     }
 }
 
-/// Whether the request may be a listen; every other request is [`Claim::NotOurs`], without
+/// Whether the request may be a listen; every other request is [`Classified::PassThrough`], without
 /// reading its body.
 pub fn may_be_listen(method: &str, headers: &Headers<'_>, limits: &Limits) -> bool {
     let is_readable = headers.declare_json() && !headers.declare_more_than(limits.body_bytes);
-    method == "POST" && (claims_by_header(headers) || is_readable)
+    method == "POST" && (is_listen_by_header(headers) || is_readable)
 }
 
-/// Judges an HTTP request as far as HTTP alone decides it (content type, accept, size): the
+/// Classifies an HTTP request as far as HTTP alone decides it (content type, accept, size): the
 /// remaining checks follow once the caller is authenticated. A body longer than `limits.body_bytes`
 /// may be truncated anywhere beyond that, or omitted if `Content-Length` declares it. If
-/// [`claims_by_header`], only the length of the body matters: pass an empty body if it has not been
-/// read yet.
+/// [`is_listen_by_header`], only the length of the body matters: pass an empty body if it has not
+/// been read yet.
 ///
-/// A listen of an earlier revision, without any sign of 2026-07-28, is not ours.
-pub fn claim(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Claim {
+/// A listen of an earlier revision, without any sign of 2026-07-28, is passed on.
+pub fn classify(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Classified {
     if !may_be_listen(method, headers, limits) {
-        return Claim::NotOurs;
+        return Classified::PassThrough;
     }
     let is_whole = body.len() <= limits.body_bytes && !headers.declare_more_than(limits.body_bytes);
     let checked = check_http(headers, is_whole);
-    if claims_by_header(headers) {
+    if is_listen_by_header(headers) {
         return match checked {
-            Ok(()) => Claim::Unread,
-            Err(reason) => Claim::Rejected(Rejection::new(reason, None)),
+            Ok(()) => Classified::Unread,
+            Err(reason) => Classified::Rejected(Rejection::new(reason, None)),
         };
     }
     let document = is_whole
         .then(|| json::read(body, limits.depth).ok())
         .flatten();
     let read = document.as_ref();
-    if !read.is_some_and(|read| claims_by_body(headers, read)) {
-        return Claim::NotOurs;
+    if !read.is_some_and(|read| is_listen_by_body(headers, read)) {
+        return Classified::PassThrough;
     }
     match (checked, read) {
-        (Ok(()), Some(read)) => Claim::Read(judge_document(headers, read, limits)),
-        (Ok(()), None) => Claim::NotOurs,
+        (Ok(()), Some(read)) => Classified::Read(validate_document(headers, read, limits)),
+        (Ok(()), None) => Classified::PassThrough,
         (Err(reason), _) => {
             let id = read.and_then(|read| request::id_of(read, limits));
-            Claim::Rejected(Rejection::new(reason, id))
+            Classified::Rejected(Rejection::new(reason, id))
         }
     }
 }
 
-/// Judges the body of a request that is [`Claim::Unread`]. The checks run in a fixed order (JSON,
-/// shape, headers against body, `_meta`, version, filter, extensions), and the first failure is
-/// returned.
-pub fn judge(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
+/// Validates the body of a request that is [`Classified::Unread`]. The checks run in a fixed order
+/// (JSON, shape, headers against body, `_meta`, version, filter, extensions), and the first failure
+/// is returned.
+pub fn validate(headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Verdict {
     match json::read(body, limits.depth) {
-        Ok(document) => judge_document(headers, &document, limits),
+        Ok(document) => validate_document(headers, &document, limits),
         Err(_) => Verdict::Rejected(Rejection::new(Reason::ParseError, None)),
     }
 }
 
-/// Judges a listen request on a transport without headers. `is_whole` is false if the request is
+/// Validates a listen request on a transport without headers. `is_whole` is false if the request is
 /// larger than allowed.
 pub(crate) fn accept_message(document: &Document<'_>, is_whole: bool, limits: &Limits) -> Verdict {
     let id = request::id_of(document, limits);
@@ -140,7 +140,7 @@ fn check_http(headers: &Headers<'_>, is_whole: bool) -> Result<(), Reason> {
     }
 }
 
-fn judge_document(headers: &Headers<'_>, document: &Document<'_>, limits: &Limits) -> Verdict {
+fn validate_document(headers: &Headers<'_>, document: &Document<'_>, limits: &Limits) -> Verdict {
     let id = request::id_of(document, limits);
     let checked = check_message(document, id.as_ref(), limits, |root| {
         request::check_headers(headers, root)
@@ -171,20 +171,20 @@ fn check_message(
     Ok(Accepted { id, requested })
 }
 
-/// Whether the header fields alone identify a listen request, so that [`claim`] does not need its
-/// body.
-pub fn claims_by_header(headers: &Headers<'_>) -> bool {
+/// Whether the header fields alone identify a listen request, so that [`classify`] does not need
+/// its body.
+pub fn is_listen_by_header(headers: &Headers<'_>) -> bool {
     headers.get("mcp-method") == Some(LISTEN)
 }
 
 /// Whether the header fields or the body identify a listen request.
 pub(crate) fn is_listen(headers: &Headers<'_>, document: Option<&Document<'_>>) -> bool {
-    claims_by_header(headers) || document.is_some_and(|read| claims_by_body(headers, read))
+    is_listen_by_header(headers) || document.is_some_and(|read| is_listen_by_body(headers, read))
 }
 
 /// Whether the body identifies a listen request of this revision or later. Revisions are dates, so
 /// later ones sort after earlier ones.
-fn claims_by_body(headers: &Headers<'_>, document: &Document<'_>) -> bool {
+fn is_listen_by_body(headers: &Headers<'_>, document: &Document<'_>) -> bool {
     let is_modern = request::version_of(&document.root).is_some()
         || headers.get("mcp-method").is_some()
         || headers

@@ -44,13 +44,13 @@ pub enum Notice {
     /// cancels it.
     Malformed,
     /// The subscription has ended; nothing follows.
-    Ended(ClientEnd),
+    Ended(ClientEndReason),
 }
 
 /// How a subscription ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ClientEnd {
+pub enum ClientEndReason {
     /// The server closed it, and nothing was lost.
     Graceful,
     /// It broke off, or the server cancelled it: changes may have been missed.
@@ -83,9 +83,11 @@ impl ClientStream {
     pub fn handle_message(&mut self, incoming: Incoming) -> Option<Notice> {
         let notice = match (&self.state, incoming) {
             (State::Ended, _) => return None,
-            (_, Incoming::Result) => self.end(ClientEnd::Graceful),
-            (_, Incoming::Cancelled | Incoming::Invalid) => self.end(ClientEnd::Lost),
-            (_, Incoming::Refused { code, text }) => self.end(ClientEnd::Refused { code, text }),
+            (_, Incoming::Result) => self.end(ClientEndReason::Graceful),
+            (_, Incoming::Cancelled | Incoming::Invalid) => self.end(ClientEndReason::Lost),
+            (_, Incoming::Refused { code, text }) => {
+                self.end(ClientEndReason::Refused { code, text })
+            }
             (State::Opening, Incoming::Acknowledged(filter)) => self.acknowledge(&filter),
             (State::Opening, Incoming::MalformedAcknowledgment)
             | (State::Open { .. }, Incoming::Malformed) => Notice::Malformed,
@@ -128,7 +130,7 @@ impl ClientStream {
         Notice::Acknowledged(honored)
     }
 
-    fn end(&mut self, end: ClientEnd) -> Notice {
+    fn end(&mut self, end: ClientEndReason) -> Notice {
         self.state = State::Ended;
         Notice::Ended(end)
     }

@@ -6,11 +6,13 @@ mod incoming;
 mod request;
 mod stream;
 
-pub use accept::{Accepted, Claim, Verdict, claim, claims_by_header, judge, may_be_listen};
+pub use accept::{
+    Accepted, Classified, Verdict, classify, is_listen_by_header, may_be_listen, validate,
+};
 pub(crate) use accept::{accept_message, is_listen};
 pub(crate) use client::concerns;
-pub use client::{ClientEnd, ClientStream, Notice};
+pub use client::{ClientEndReason, ClientStream, Notice};
 pub use incoming::Incoming;
 pub(crate) use request::{check_headers, check_meta, check_shape, id_of, names_method, version_of};
 pub(crate) use stream::{Cues, Since};
-pub use stream::{Ending, Next, Output, ServerStream, Stamp};
+pub use stream::{EndReason, Next, Output, ServerStream, StreamKind};

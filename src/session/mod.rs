@@ -4,7 +4,7 @@
 //! [`Sessions`] runs next to the [`Store`] that keeps them, in a process or in the bus object. Each
 //! request is one [`Question`] and one [`Reply`].
 
-mod here;
+mod local_streams;
 mod question;
 mod record;
 mod releases;

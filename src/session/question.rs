@@ -29,7 +29,8 @@ pub enum Ask {
     /// Reports that the client is ready.
     Initialized {
         /// Whether the upstream server has received this.
-        is_told: bool,
+        #[serde(rename = "isTold")]
+        is_forwarded: bool,
     },
     /// Asks whether the session may subscribe to resources at all.
     MayWatch,
@@ -50,7 +51,8 @@ pub enum Ask {
     /// Ends the session.
     End {
         /// Whether the upstream server has received this.
-        is_told: bool,
+        #[serde(rename = "isTold")]
+        is_forwarded: bool,
     },
 }
 
@@ -66,7 +68,8 @@ pub enum Reply {
     Behind(Option<Box<str>>),
     /// Forward this to the upstream server first, in the session with this id there, then ask
     /// again.
-    Tell(Box<str>),
+    #[serde(rename = "tell")]
+    ForwardFirst(Box<str>),
     /// The client was not offered subscriptions to resources.
     NotOffered,
     /// The session is at a limit.
@@ -82,7 +85,8 @@ pub enum Reply {
         /// The event id from which the first stream continues.
         since: Box<str>,
         /// The resources that the session is subscribed to.
-        watched: Vec<Uri>,
+        #[serde(rename = "watched")]
+        subscriptions: Vec<Uri>,
     },
 }
 
@@ -98,10 +102,14 @@ pub enum Excess {
 
 impl Ask {
     /// Whether the upstream server may have to receive this first.
-    pub(crate) fn is_untold(&self) -> bool {
+    pub(crate) fn needs_forward(&self) -> bool {
         matches!(
             self,
-            Self::Initialized { is_told: false } | Self::End { is_told: false }
+            Self::Initialized {
+                is_forwarded: false
+            } | Self::End {
+                is_forwarded: false
+            }
         )
     }
 }

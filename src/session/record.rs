@@ -39,7 +39,8 @@ pub struct Session {
     /// When it was last used; may lag by up to a tenth of `idle`.
     pub used_at: Millis,
     /// The client has not reported that it is ready (2025-11-25, Lifecycle: Initialization).
-    pub is_held: bool,
+    #[serde(rename = "isHeld")]
+    pub is_paused: bool,
     /// The number of its subscriptions.
     pub uris: usize,
     /// The bytes that they count, see [`Limits`](super::Limits).
@@ -53,8 +54,12 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<u32>,
     /// That shard may not know its subscriptions, or that the client is ready.
-    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub is_untold: bool,
+    #[serde(
+        rename = "isUntold",
+        default,
+        skip_serializing_if = "core::ops::Not::not"
+    )]
+    pub is_unconfirmed: bool,
 }
 
 impl NewSession {
@@ -116,7 +121,7 @@ impl Session {
     /// Returns when a sweep has to check it: it then ends unless it was used, or its shard needs
     /// another call.
     pub fn ends_at(&self) -> Millis {
-        let span = if self.is_untold {
+        let span = if self.is_unconfirmed {
             self.new.idle.min(AGAIN)
         } else {
             self.new.idle

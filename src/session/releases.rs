@@ -2,16 +2,16 @@
 
 use alloc::vec::Vec;
 
-use crate::{bus::Parting, wire::SessionCall};
+use crate::{bus::CloseReason, wire::SessionCall};
 
 use super::{Claim, Output, Session, Sessions, Store};
 
 impl<S: Store> Sessions<S> {
-    /// Handles the confirmation of a shard that it has carried out an [`Output::Tell`].
+    /// Handles the confirmation of a shard that it has carried out an [`Output::Call`].
     ///
     /// # Errors
     /// The errors of the store.
-    pub fn handle_told(&mut self, shard: u32, call: &SessionCall) -> Result<(), S::Error> {
+    pub fn handle_confirmed(&mut self, shard: u32, call: &SessionCall) -> Result<(), S::Error> {
         match call {
             SessionCall::Release(claim) => self.store.forget_release(shard, claim),
             // The shard joins the session again after this call.
@@ -26,7 +26,7 @@ impl<S: Store> Sessions<S> {
         session: &Session,
         is_awaited: bool,
     ) -> Result<(), S::Error> {
-        self.release_here(id, Parting::Over);
+        self.release_local(id, CloseReason::Over);
         let Some(shard) = session.at_shard() else {
             return Ok(());
         };
@@ -47,20 +47,20 @@ impl<S: Store> Sessions<S> {
         is_awaited: bool,
     ) -> Result<(), S::Error> {
         self.store.keep_release(shard, &claim)?;
-        self.tell_release(shard, claim, is_awaited);
+        self.notify_release(shard, claim, is_awaited);
         Ok(())
     }
 
-    pub(super) fn release_here(&mut self, id: &str, parting: Parting) {
-        if let Some(edge) = self.here.remove(id) {
-            self.outputs.push_back(Output::Close(edge, parting));
+    pub(super) fn release_local(&mut self, id: &str, close_reason: CloseReason) {
+        if let Some(edge) = self.local.remove(id) {
+            self.outputs.push_back(Output::Close(edge, close_reason));
         }
     }
 
     /// Repeats the pending calls to shards, which may have failed.
     pub(super) fn release_again(&mut self) -> Result<(), S::Error> {
         for (shard, claim) in self.store.releases()? {
-            self.tell_release(shard, claim, false);
+            self.notify_release(shard, claim, false);
         }
         Ok(())
     }
@@ -79,8 +79,8 @@ impl<S: Store> Sessions<S> {
         Ok(())
     }
 
-    fn tell_release(&mut self, shard: u32, claim: Claim, is_awaited: bool) {
-        self.outputs.push_back(Output::Tell {
+    fn notify_release(&mut self, shard: u32, claim: Claim, is_awaited: bool) {
+        self.outputs.push_back(Output::Call {
             shard,
             call: SessionCall::Release(claim),
             is_awaited,

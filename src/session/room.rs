@@ -91,7 +91,7 @@ impl Room {
         ];
         let exceeded = checks
             .into_iter()
-            .find(|(held, most)| held.saturating_add(bytes) > *most);
-        exceeded.map(|(_, most)| Excess::Bytes(most))
+            .find(|(held, max)| held.saturating_add(bytes) > *max);
+        exceeded.map(|(_, max)| Excess::Bytes(max))
     }
 }

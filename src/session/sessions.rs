@@ -1,13 +1,16 @@
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{
-    bus::{EdgeId, Parting},
+    bus::{CloseReason, EdgeId},
     clock::Millis,
     sorted::Map,
-    wire::{SessionCall, Watched},
+    wire::{SessionCall, SessionInterest},
 };
 
-use super::{Ask, Limits, NewSession, Question, Reply, Session, Store, here::Here, room::Room};
+use super::{
+    Ask, Limits, NewSession, Question, Reply, Session, Store, local_streams::LocalStreams,
+    room::Room,
+};
 
 /// The sessions of a bus, with their store. [`Sessions::poll_output`] returns what edges and shards
 /// have to learn of a change.
@@ -16,7 +19,7 @@ pub struct Sessions<S> {
     pub(super) store: S,
     /// The totals; `None` before they are counted.
     room: Option<Room>,
-    pub(super) here: Here,
+    pub(super) local: LocalStreams,
     /// When sessions were last used, more exactly than in the store, and the order of uses.
     used: Map<Box<str>, (Millis, u64)>,
     uses: u64,
@@ -28,13 +31,13 @@ pub struct Sessions<S> {
 #[non_exhaustive]
 pub enum Output {
     /// The subscriptions of the stream at this edge are now these: call
-    /// [`Bus::watch`](crate::bus::Bus::watch).
-    Watch(EdgeId, Watched),
+    /// [`Bus::set_interest`](crate::bus::Bus::set_interest).
+    Interest(EdgeId, SessionInterest),
     /// The stream at this edge has ended or is attached elsewhere: close its connection.
-    Close(EdgeId, Parting),
-    /// Call a shard, and [`Sessions::handle_told`] once it has confirmed. Until then
+    Close(EdgeId, CloseReason),
+    /// Call a shard, and [`Sessions::handle_confirmed`] once it has confirmed. Until then
     /// [`Sessions::sweep`] repeats the call.
-    Tell {
+    Call {
         /// The shard.
         shard: u32,
         /// The call.
@@ -52,7 +55,7 @@ impl<S: Store> Sessions<S> {
         Self {
             store,
             room: None,
-            here: Here::default(),
+            local: LocalStreams::default(),
             used: Map::new(),
             uses: 0,
             outputs: VecDeque::new(),
@@ -93,13 +96,13 @@ impl<S: Store> Sessions<S> {
             new,
             since: since.into(),
             used_at: now,
-            is_held: true,
+            is_paused: true,
             uris: 0,
             uri_bytes: 0,
             opened: 0,
             attached: 0,
             shard: None,
-            is_untold: false,
+            is_unconfirmed: false,
         };
         self.room()?.of(&session).sessions += 1;
         self.store.put(id, &session)?;
@@ -125,14 +128,20 @@ impl<S: Store> Sessions<S> {
         let behind = session.new.behind.clone();
         Ok(match (ask, behind) {
             (Ask::Behind, behind) => Reply::Behind(behind),
-            (Ask::Initialized { is_told: false } | Ask::End { is_told: false }, Some(behind)) => {
-                Reply::Tell(behind)
-            }
+            (
+                Ask::Initialized {
+                    is_forwarded: false,
+                }
+                | Ask::End {
+                    is_forwarded: false,
+                },
+                Some(behind),
+            ) => Reply::ForwardFirst(behind),
             (Ask::Initialized { .. }, _) => {
-                if core::mem::take(&mut session.is_held) {
-                    self.tell(&id, &mut session, now)?;
+                if core::mem::take(&mut session.is_paused) {
+                    self.notify(&id, &mut session, now)?;
                 } else {
-                    self.tell_again(&id, &mut session, now)?;
+                    self.notify_again(&id, &mut session, now)?;
                 }
                 Reply::Done
             }
@@ -167,10 +176,10 @@ impl<S: Store> Sessions<S> {
             };
             if self.is_over(&id, &session, now) {
                 self.forget(&id, &session)?;
-            } else if let Some(shard) = session.at_shard().filter(|_| session.is_untold) {
+            } else if let Some(shard) = session.at_shard().filter(|_| session.is_unconfirmed) {
                 session.used_at = now;
                 self.store.put(&id, &session)?;
-                self.tell_shard(shard, &id, &session, false);
+                self.notify_shard(shard, &id, &session, false);
             } else if self.is_streaming(&id, &session) {
                 self.touch(&id, &mut session, now)?;
             } else {
@@ -197,12 +206,12 @@ impl<S: Store> Sessions<S> {
         now: Millis,
     ) -> Result<bool, S::Error> {
         if let Some(caller) = new.caller() {
-            let most = limits.sessions_per_principal;
-            if most < 1 {
+            let max = limits.sessions_per_principal;
+            if max < 1 {
                 return Ok(false);
             }
             let mut own = self.store.of_caller(&caller)?;
-            while own.len() >= most {
+            while own.len() >= max {
                 let Some(id) = self.take_least_used(&mut own)? else {
                     break;
                 };
@@ -246,7 +255,7 @@ impl<S: Store> Sessions<S> {
             capabilities: session.new.capabilities,
             stream: session.opened,
             since: session.since,
-            watched: self.store.watched(id)?,
+            subscriptions: self.store.subscriptions(id)?,
         })
     }
 
@@ -258,8 +267,8 @@ impl<S: Store> Sessions<S> {
         limits: &Limits,
         now: Millis,
     ) -> Result<Reply, S::Error> {
-        if self.store.watches(id, uri)? {
-            self.tell_again(id, &mut session, now)?;
+        if self.store.is_subscribed(id, uri)? {
+            self.notify_again(id, &mut session, now)?;
             return Ok(Reply::Done);
         }
         let bytes = bytes_of(uri);
@@ -270,8 +279,8 @@ impl<S: Store> Sessions<S> {
         room.of(&session).bytes += bytes;
         session.uris += 1;
         session.uri_bytes += bytes;
-        self.store.watch(id, uri)?;
-        self.tell(id, &mut session, now)?;
+        self.store.subscribe(id, uri)?;
+        self.notify(id, &mut session, now)?;
         Ok(Reply::Done)
     }
 
@@ -282,16 +291,16 @@ impl<S: Store> Sessions<S> {
         uri: &str,
         now: Millis,
     ) -> Result<(), S::Error> {
-        if !self.store.watches(id, uri)? {
-            return self.tell_again(id, &mut session, now);
+        if !self.store.is_subscribed(id, uri)? {
+            return self.notify_again(id, &mut session, now);
         }
         let bytes = bytes_of(uri);
         let totals = self.room()?.of(&session);
         totals.bytes = totals.bytes.saturating_sub(bytes);
         session.uris = session.uris.saturating_sub(1);
         session.uri_bytes = session.uri_bytes.saturating_sub(bytes);
-        self.store.unwatch(id, uri)?;
-        self.tell(id, &mut session, now)
+        self.store.unsubscribe(id, uri)?;
+        self.notify(id, &mut session, now)
     }
 
     /// Ends a session and its stream. If `is_awaited`, the request waits until the stream is
@@ -320,7 +329,7 @@ impl<S: Store> Sessions<S> {
     }
 
     fn is_streaming(&self, id: &str, session: &Session) -> bool {
-        session.shard.is_some() || self.here.edge(id).is_some()
+        session.shard.is_some() || self.local.edge(id).is_some()
     }
 
     fn is_over(&self, id: &str, session: &Session, now: Millis) -> bool {

@@ -25,19 +25,19 @@ pub trait Store {
 
     /// Returns the subscriptions of a session.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
-    fn watched(&self, id: &str) -> Result<Vec<Uri>, Self::Error>;
+    fn subscriptions(&self, id: &str) -> Result<Vec<Uri>, Self::Error>;
 
     /// Whether a session is subscribed to a resource.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
-    fn watches(&self, id: &str, uri: &str) -> Result<bool, Self::Error>;
+    fn is_subscribed(&self, id: &str, uri: &str) -> Result<bool, Self::Error>;
 
     /// Adds a subscription that the session does not have yet.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
-    fn watch(&mut self, id: &str, uri: &str) -> Result<(), Self::Error>;
+    fn subscribe(&mut self, id: &str, uri: &str) -> Result<(), Self::Error>;
 
     /// Removes a subscription of a session.
     #[expect(clippy::missing_errors_doc, reason = "as of get")]
-    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), Self::Error>;
+    fn unsubscribe(&mut self, id: &str, uri: &str) -> Result<(), Self::Error>;
 
     /// Returns the ids of the sessions of a [`caller`](super::NewSession::caller), in the order in
     /// which they began.

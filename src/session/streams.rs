@@ -1,9 +1,9 @@
 //! The locations of the streams of sessions.
 
 use crate::{
-    bus::{Bus, EdgeId, FollowReply, Follower, Parting, ShardId},
+    bus::{Bus, CloseReason, EdgeId, FollowReply, Follower, ShardId},
     clock::Millis,
-    wire::{SessionCall, Watched},
+    wire::{SessionCall, SessionInterest},
 };
 
 use super::{Claim, Output, ROOT, Session, Sessions, Store};
@@ -32,12 +32,12 @@ impl<S: Store> Sessions<S> {
         }
         let mut are_all_there = true;
         for claim in reply.joined().to_vec() {
-            let watched = match from {
+            let interest = match from {
                 Follower::Edge(edge) => self.handle_joined(&claim, edge),
                 Follower::Shard(ShardId(shard)) => self.handle_joined_shard(&claim, shard),
             };
-            match watched? {
-                Some(watched) => reply.push_watch(bus, watched),
+            match interest? {
+                Some(interest) => reply.push_interest(bus, interest),
                 None => are_all_there = false,
             }
         }
@@ -49,7 +49,7 @@ impl<S: Store> Sessions<S> {
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_shard_emptied(&mut self, shard: u32, now: Millis) -> Result<(), S::Error> {
         for id in self.store.at_shard(shard)? {
-            if self.here.edge(&id).is_none() {
+            if self.local.edge(&id).is_none() {
                 self.leave(&id, now)?;
             }
         }
@@ -59,7 +59,7 @@ impl<S: Store> Sessions<S> {
     /// Handles the removal of an edge.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
     pub fn handle_left(&mut self, edge: EdgeId, now: Millis) -> Result<(), S::Error> {
-        match self.here.remove_edge(edge) {
+        match self.local.remove_edge(edge) {
             Some(id) => self.leave(&id, now),
             None => Ok(()),
         }
@@ -68,17 +68,21 @@ impl<S: Store> Sessions<S> {
     /// Restores the stream of a session at an edge after a restart. Returns the session's
     /// subscriptions.
     #[expect(clippy::missing_errors_doc, reason = "as of handle_follow")]
-    pub fn restore(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+    pub fn restore(
+        &mut self,
+        claim: &Claim,
+        edge: EdgeId,
+    ) -> Result<Option<SessionInterest>, S::Error> {
         let Some(session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.here.insert(&claim.session, edge);
-        self.watched(claim.clone(), &session).map(Some)
+        self.local.insert(&claim.session, edge);
+        self.interest(claim.clone(), &session).map(Some)
     }
 
     /// Stores a changed session, and reports its subscriptions and whether its client is ready to
     /// the holder of its stream.
-    pub(super) fn tell(
+    pub(super) fn notify(
         &mut self,
         id: &str,
         session: &mut Session,
@@ -86,78 +90,93 @@ impl<S: Store> Sessions<S> {
     ) -> Result<(), S::Error> {
         let shard = session.at_shard();
         if shard.is_some() {
-            session.is_untold = true;
+            session.is_unconfirmed = true;
             session.used_at = now;
         }
         self.store.put(id, session)?;
         if let Some(shard) = shard {
-            self.tell_shard(shard, id, session, true);
-        } else if let Some(edge) = self.here.edge(id) {
-            let watched = self.watched(session.claim(id), session)?;
-            self.outputs.push_back(Output::Watch(edge, watched));
+            self.notify_shard(shard, id, session, true);
+        } else if let Some(edge) = self.local.edge(id) {
+            let interest = self.interest(session.claim(id), session)?;
+            self.outputs.push_back(Output::Interest(edge, interest));
         }
         Ok(())
     }
 
     /// Repeats the report if the shard has not confirmed it.
-    pub(super) fn tell_again(
+    pub(super) fn notify_again(
         &mut self,
         id: &str,
         session: &mut Session,
         now: Millis,
     ) -> Result<(), S::Error> {
-        if session.is_untold {
-            self.tell(id, session, now)?;
+        if session.is_unconfirmed {
+            self.notify(id, session, now)?;
         }
         Ok(())
     }
 
     /// Calls a shard about a changed session. The shard then joins the session again; until it
     /// does, it counts as not informed.
-    pub(super) fn tell_shard(&mut self, shard: u32, id: &str, session: &Session, is_awaited: bool) {
-        self.outputs.push_back(Output::Tell {
+    pub(super) fn notify_shard(
+        &mut self,
+        shard: u32,
+        id: &str,
+        session: &Session,
+        is_awaited: bool,
+    ) {
+        self.outputs.push_back(Output::Call {
             shard,
             call: SessionCall::Changed(session.claim(id)),
             is_awaited,
         });
     }
 
-    fn watched(&self, claim: Claim, session: &Session) -> Result<Watched, S::Error> {
-        Ok(Watched {
-            uris: self.store.watched(&claim.session)?,
+    fn interest(&self, claim: Claim, session: &Session) -> Result<SessionInterest, S::Error> {
+        Ok(SessionInterest {
+            uris: self.store.subscriptions(&claim.session)?,
             session: claim,
-            is_held: session.is_held,
+            is_paused: session.is_paused,
         })
     }
 
-    fn handle_joined(&mut self, claim: &Claim, edge: EdgeId) -> Result<Option<Watched>, S::Error> {
+    fn handle_joined(
+        &mut self,
+        claim: &Claim,
+        edge: EdgeId,
+    ) -> Result<Option<SessionInterest>, S::Error> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        if let Some(former) = self.here.insert(&claim.session, edge) {
-            let parting = parting(&session, claim);
-            self.outputs.push_back(Output::Close(former, parting));
+        if let Some(former) = self.local.insert(&claim.session, edge) {
+            let close_reason = close_reason(&session, claim);
+            self.outputs.push_back(Output::Close(former, close_reason));
         }
-        self.seat(claim, &mut session, ROOT)?;
-        self.watched(claim.clone(), &session).map(Some)
+        self.attach_at(claim, &mut session, ROOT)?;
+        self.interest(claim.clone(), &session).map(Some)
     }
 
     fn handle_joined_shard(
         &mut self,
         claim: &Claim,
         shard: u32,
-    ) -> Result<Option<Watched>, S::Error> {
+    ) -> Result<Option<SessionInterest>, S::Error> {
         let Some(mut session) = self.claimed(claim)? else {
             return Ok(None);
         };
-        self.release_here(&claim.session, parting(&session, claim));
-        self.seat(claim, &mut session, shard)?;
-        self.watched(claim.clone(), &session).map(Some)
+        self.release_local(&claim.session, close_reason(&session, claim));
+        self.attach_at(claim, &mut session, shard)?;
+        self.interest(claim.clone(), &session).map(Some)
     }
 
     /// Records that the stream of a session is at `shard`. If it was at another shard, that one has
     /// to close it.
-    fn seat(&mut self, claim: &Claim, session: &mut Session, shard: u32) -> Result<(), S::Error> {
+    fn attach_at(
+        &mut self,
+        claim: &Claim,
+        session: &mut Session,
+        shard: u32,
+    ) -> Result<(), S::Error> {
         let is_moved = session.shard != Some(shard);
         if let Some(former) = session.at_shard().filter(|_| is_moved) {
             self.release(former, claim.clone(), false)?;
@@ -167,7 +186,7 @@ impl<S: Store> Sessions<S> {
         }
         session.shard = Some(shard);
         let is_new = core::mem::replace(&mut session.attached, claim.stream) != claim.stream;
-        if core::mem::take(&mut session.is_untold) || is_moved || is_new {
+        if core::mem::take(&mut session.is_unconfirmed) || is_moved || is_new {
             self.store.put(&claim.session, session)?;
         }
         Ok(())
@@ -191,7 +210,7 @@ impl<S: Store> Sessions<S> {
             return Ok(());
         };
         session.shard = None;
-        session.is_untold = false;
+        session.is_unconfirmed = false;
         session.used_at = now;
         self.store.put(id, &session)?;
         self.touch(id, &mut session, now)
@@ -207,10 +226,10 @@ impl<S: Store> Sessions<S> {
 
 /// Returns why the edge with the former stream closes it. If it is the same stream, an edge that
 /// still holds it has to reconnect.
-fn parting(session: &Session, claim: &Claim) -> Parting {
+fn close_reason(session: &Session, claim: &Claim) -> CloseReason {
     if session.attached == claim.stream {
-        Parting::Lost
+        CloseReason::Lost
     } else {
-        Parting::Over
+        CloseReason::Over
     }
 }

@@ -39,8 +39,8 @@ impl Order {
             return self.runs.push(vec![number]);
         };
         run.insert(place.at.min(run.len()), number);
-        if run.len() > LONGEST_RUN {
-            let rest = run.split_off(LONGEST_RUN / 2);
+        if run.len() > MAX_RUN {
+            let rest = run.split_off(MAX_RUN / 2);
             self.runs.insert(place.run + 1, rest);
         }
     }
@@ -70,4 +70,4 @@ impl Order {
     }
 }
 
-const LONGEST_RUN: usize = 256;
+const MAX_RUN: usize = 256;

@@ -166,9 +166,9 @@ impl Decoder {
 }
 
 impl Unfinished {
-    fn push(&mut self, line: &[u8], most: usize) -> Result<(), DecodeError> {
+    fn push(&mut self, line: &[u8], max_bytes: usize) -> Result<(), DecodeError> {
         let before = self.data.as_ref().map_or(0, |data| data.len() + 1);
-        if before + line.len() > most {
+        if before + line.len() > max_bytes {
             return Err(DecodeError::EventTooLarge);
         }
         match &mut self.data {

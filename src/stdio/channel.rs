@@ -19,7 +19,7 @@ use super::{
     era::{Era, check_opening},
     lines::{Line, Lines},
     session::Session,
-    subscriptions::{Number, Subscriptions},
+    subscriptions::{SubscriptionHandle, Subscriptions},
 };
 
 /// The server side of one stdio connection: takes the client's bytes, holds its subscriptions and
@@ -32,7 +32,7 @@ use super::{
 #[derive(Debug)]
 pub struct Channel {
     pub(super) limits: Limits,
-    bounds: Bounds,
+    bounds: ChannelLimits,
     lines: Lines,
     era: Era,
     /// The era that the MCP server concludes from the lines forwarded to it: it sees no listen.
@@ -48,7 +48,7 @@ pub struct Channel {
 
 /// Limits of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ChannelLimits {
     /// Bytes of one line, whether ours or forwarded.
     pub line_bytes: usize,
     /// Subscriptions that are open at the same time.
@@ -58,20 +58,20 @@ pub struct Bounds {
 /// What the host has to do with a line from the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Not ours: forward these bytes unchanged to the MCP server.
+    /// Not for this channel: forward these bytes unchanged to the MCP server.
     Forward(Vec<u8>),
     /// A valid listen request: answer it with [`Channel::open`] or [`Channel::refuse`].
     Listen {
-        /// The number of the subscription.
-        number: Number,
+        /// The handle of the subscription.
+        handle: SubscriptionHandle,
         /// The requested filter.
         requested: SubscriptionFilter,
     },
     /// Notifications for a client of an earlier revision: answer with [`Channel::watch`] or
     /// [`Channel::refuse`].
     Watch {
-        /// The number of the subscription.
-        number: Number,
+        /// The handle of the subscription.
+        handle: SubscriptionHandle,
         /// The requested filter.
         requested: SubscriptionFilter,
     },
@@ -79,7 +79,7 @@ pub enum Input {
 
 impl Channel {
     /// Creates a channel for a new connection.
-    pub fn new(limits: Limits, bounds: Bounds) -> Self {
+    pub fn new(limits: Limits, bounds: ChannelLimits) -> Self {
         Self {
             lines: Lines::new(bounds.line_bytes),
             limits,
@@ -104,8 +104,8 @@ impl Channel {
     pub fn handle_end(&mut self) -> Vec<u8> {
         self.is_closing = true;
         self.answers.clear();
-        for number in self.subscriptions.all() {
-            self.drop_subscription(number);
+        for handle in self.subscriptions.all() {
+            self.drop_subscription(handle);
         }
         self.lines.finish()
     }
@@ -114,18 +114,19 @@ impl Channel {
     /// subscription receives what is published.
     pub fn open(
         &mut self,
-        number: Number,
-        told: &Discovered,
+        handle: SubscriptionHandle,
+        discovered: &Discovered,
         authorized: Option<&SubscriptionFilter>,
     ) {
-        self.subscriptions.open(number, Some(told), authorized);
+        self.subscriptions
+            .open(handle, Some(discovered), authorized);
     }
 
     /// Rejects the request. Does nothing if it was answered or cancelled already.
-    pub fn refuse(&mut self, number: Number, reason: Reason) {
-        let subscription = self.subscriptions.change(number);
+    pub fn refuse(&mut self, handle: SubscriptionHandle, reason: Reason) {
+        let subscription = self.subscriptions.change(handle);
         let is_opening = subscription.is_some_and(|it| it.is_opening());
-        if is_opening && let Some(id) = self.drop_subscription(number) {
+        if is_opening && let Some(id) = self.drop_subscription(handle) {
             self.answer(&Rejection::new(reason, Some(id)));
         }
     }
@@ -144,10 +145,10 @@ impl Channel {
     /// client gets a cancellation of each acknowledged subscription, and an error for each other
     /// listen request. A session has no such message.
     pub fn handle_bus_closed(&mut self) {
-        for number in self.subscriptions.all() {
-            let subscription = self.subscriptions.change(number);
+        for handle in self.subscriptions.all() {
+            let subscription = self.subscriptions.change(handle);
             let is_acknowledged = subscription.is_some_and(|it| it.is_acknowledged());
-            let Some(id) = self.drop_subscription(number) else {
+            let Some(id) = self.drop_subscription(handle) else {
                 continue;
             };
             if is_acknowledged {
@@ -162,16 +163,16 @@ impl Channel {
     /// requests that are not accepted yet, and later ones.
     pub fn close(&mut self) {
         self.is_closing = true;
-        for number in self.subscriptions.all() {
-            self.refuse(number, Reason::Closing);
-            self.subscriptions.close(number);
+        for handle in self.subscriptions.all() {
+            self.refuse(handle, Reason::Closing);
+            self.subscriptions.close(handle);
         }
     }
 
     /// Handles a possible loss of events when all subscriptions are about to close: the cues come
     /// before the results, and subscriptions to tasks end without one.
-    pub fn handle_last_doubt(&mut self) {
-        self.subscriptions.handle_last_doubt();
+    pub fn handle_loss_at_close(&mut self) {
+        self.subscriptions.handle_loss_at_close();
     }
 
     /// Returns what to do with the client's next line, or `None` until more bytes arrive.
@@ -198,9 +199,9 @@ impl Channel {
         }
         let is_ready = self.session.is_initialized();
         loop {
-            let (number, message) = self.subscriptions.poll_message(is_ready)?;
-            if self.subscriptions.has_ended(number) {
-                self.drop_subscription(number);
+            let (handle, message) = self.subscriptions.poll_message(is_ready)?;
+            if self.subscriptions.has_ended(handle) {
+                self.drop_subscription(handle);
             }
             if let Some(message) = message {
                 return Some(message + "\n");
@@ -230,8 +231,8 @@ impl Channel {
             let is_whole = line.trim_ascii().len() <= self.limits.body_bytes;
             return self.handle_listen(&document, is_whole);
         }
-        if let Some(number) = self.cancels(&document) {
-            self.drop_subscription(number);
+        if let Some(handle) = self.cancels(&document) {
+            self.drop_subscription(handle);
             return None;
         }
         if self.would_mislead(&document.root) {
@@ -267,8 +268,8 @@ impl Channel {
             return None;
         }
         let requested = accepted.requested.clone();
-        let number = self.subscriptions.insert(accepted);
-        Some(Input::Listen { number, requested })
+        let handle = self.subscriptions.insert(accepted);
+        Some(Input::Listen { handle, requested })
     }
 
     fn problem_of(&self, accepted: &Accepted) -> Option<Reason> {
@@ -286,7 +287,7 @@ impl Channel {
 
     /// Returns the subscription that a well-formed `notifications/cancelled` ends (2026-07-28,
     /// Cancellation).
-    fn cancels(&self, document: &Document<'_>) -> Option<Number> {
+    fn cancels(&self, document: &Document<'_>) -> Option<SubscriptionHandle> {
         let root = &document.root;
         let is_notification = names_method(root, CANCELLED)
             && root.get("id").is_none()
@@ -321,9 +322,9 @@ impl Channel {
         self.answers.push_back(message::error(rejection));
     }
 
-    fn drop_subscription(&mut self, number: Number) -> Option<RequestId> {
-        let subscription = self.subscriptions.remove(number)?;
-        self.session.unwatch_number(number);
+    fn drop_subscription(&mut self, handle: SubscriptionHandle) -> Option<RequestId> {
+        let subscription = self.subscriptions.remove(handle)?;
+        self.session.unwatch_number(handle);
         subscription.id().cloned()
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 use super::{
     channel::{Channel, Input},
     session::{Answered, Awaited, Session},
-    subscriptions::Number,
+    subscriptions::SubscriptionHandle,
 };
 
 /// Clients of earlier revisions: observes what they and the MCP server agree on.
@@ -32,8 +32,8 @@ impl Channel {
 
     /// Accepts the notifications that a client of an earlier revision requested; otherwise as
     /// [`Channel::open`].
-    pub fn watch(&mut self, number: Number, authorized: Option<&SubscriptionFilter>) {
-        self.subscriptions.open(number, None, authorized);
+    pub fn watch(&mut self, handle: SubscriptionHandle, authorized: Option<&SubscriptionFilter>) {
+        self.subscriptions.open(handle, None, authorized);
     }
 
     /// Whether an answer of the MCP server that concerns this channel is pending. Its lines have to
@@ -103,10 +103,10 @@ impl Channel {
     /// Unsubscribes from a resource. A subscribe request whose stream is not open yet is answered
     /// as successful.
     fn unwatch(&mut self, uri: &Uri) {
-        let Some(number) = self.session.unwatch(uri) else {
+        let Some(handle) = self.session.unwatch(uri) else {
             return;
         };
-        if let Some(subscription) = self.subscriptions.remove(number) {
+        if let Some(subscription) = self.subscriptions.remove(handle) {
             self.answers.extend(subscription.into_held());
         }
     }
@@ -129,8 +129,8 @@ impl Channel {
 
     fn watch_lists(&mut self) {
         if let Some(requested) = self.session.lists() {
-            let number = self.subscriptions.insert_unstamped(requested.clone(), None);
-            self.inputs.push_back(Input::Watch { number, requested });
+            let handle = self.subscriptions.insert_session(requested.clone(), None);
+            self.inputs.push_back(Input::Watch { handle, requested });
         }
     }
 
@@ -140,8 +140,8 @@ impl Channel {
             ..SubscriptionFilter::default()
         };
         let held = Some((id, message));
-        let number = self.subscriptions.insert_unstamped(requested.clone(), held);
-        self.session.watch(uri, number);
-        self.inputs.push_back(Input::Watch { number, requested });
+        let handle = self.subscriptions.insert_session(requested.clone(), held);
+        self.session.watch(uri, handle);
+        self.inputs.push_back(Input::Watch { handle, requested });
     }
 }

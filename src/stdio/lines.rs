@@ -53,14 +53,14 @@ impl Lines {
             self.searched += length + 1;
             let line = self.bytes.get(self.start..self.searched);
             let line = line.unwrap_or_default();
-            let taken = if line.len() - 1 > self.max_bytes {
+            let item = if line.len() - 1 > self.max_bytes {
                 Line::TooLong
             } else {
                 Line::Whole(line.to_vec())
             };
             self.start = self.searched;
             if !core::mem::take(&mut self.is_skipping) {
-                return Some(taken);
+                return Some(item);
             }
         }
     }

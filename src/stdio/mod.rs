@@ -8,7 +8,7 @@ mod question;
 mod session;
 mod subscriptions;
 
-pub use channel::{Bounds, Channel, Input};
+pub use channel::{Channel, ChannelLimits, Input};
 pub use lines::{Line, Lines};
 pub use question::Question;
-pub use subscriptions::Number;
+pub use subscriptions::SubscriptionHandle;

@@ -6,7 +6,7 @@ use crate::{
     vocabulary::{capabilities::Capabilities, filter::SubscriptionFilter, id::RequestId, uri::Uri},
 };
 
-use super::subscriptions::Number;
+use super::subscriptions::SubscriptionHandle;
 
 /// The state of a channel for a client of an earlier revision (2025-11-25, Lifecycle; Resources:
 /// Subscriptions).
@@ -15,11 +15,11 @@ pub(super) struct Session {
     /// The notification capabilities that the host has set, if any.
     known: Option<Capabilities>,
     /// The capabilities in the client's answer to `initialize`.
-    told: Option<Capabilities>,
+    agreed: Option<Capabilities>,
     is_initialized: bool,
     has_lists: bool,
     awaited: Map<RequestId, Awaited>,
-    watched: Map<Uri, Number>,
+    watched: Map<Uri, SubscriptionHandle>,
 }
 
 /// A request that the MCP server has not answered yet.
@@ -65,7 +65,7 @@ impl Session {
     }
 
     pub(super) fn offers_subscribe(&self) -> bool {
-        self.told.is_some_and(|told| told.resources_subscribe)
+        self.agreed.is_some_and(|agreed| agreed.resources_subscribe)
     }
 
     /// Whether another resource would exceed the limit, including those not answered yet.
@@ -91,18 +91,18 @@ impl Session {
     /// Returns the filter for the lists, once: when the capabilities are negotiated and the client
     /// has confirmed the session.
     pub(super) fn lists(&mut self) -> Option<SubscriptionFilter> {
-        let told = self.told.filter(|_| self.is_initialized)?;
-        let lists = SubscriptionFilter::lists(told);
+        let agreed = self.agreed.filter(|_| self.is_initialized)?;
+        let lists = SubscriptionFilter::lists(agreed);
         let is_news = !core::mem::replace(&mut self.has_lists, true);
         (is_news && !lists.is_empty()).then_some(lists)
     }
 
-    pub(super) fn watch(&mut self, uri: Uri, number: Number) {
-        self.watched.insert(uri, number);
+    pub(super) fn watch(&mut self, uri: Uri, handle: SubscriptionHandle) {
+        self.watched.insert(uri, handle);
     }
 
     /// Stops watching a resource, and cancels the effect of pending requests to watch it.
-    pub(super) fn unwatch(&mut self, uri: &Uri) -> Option<Number> {
+    pub(super) fn unwatch(&mut self, uri: &Uri) -> Option<SubscriptionHandle> {
         for awaited in self.awaited.values_mut() {
             if matches!(awaited, Awaited::Subscribe(coming) if coming == uri) {
                 *awaited = Awaited::Else;
@@ -111,8 +111,8 @@ impl Session {
         self.watched.remove(uri)
     }
 
-    pub(super) fn unwatch_number(&mut self, number: Number) {
-        self.watched.retain(|_, watching| *watching != number);
+    pub(super) fn unwatch_number(&mut self, handle: SubscriptionHandle) {
+        self.watched.retain(|_, watching| *watching != handle);
     }
 
     /// Handles a line from the MCP server. If that server does not implement a method to subscribe,
@@ -140,7 +140,7 @@ impl Session {
         let Some(agreed) = legacy::agreed(id, line, self.known) else {
             return Answered::AsItIs;
         };
-        self.told = Some(agreed.capabilities);
+        self.agreed = Some(agreed.capabilities);
         match self.known {
             Some(_) => Answered::Instead(agreed.answer),
             None => Answered::AsItIs,

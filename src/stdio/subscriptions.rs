@@ -4,7 +4,7 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     fanout::{Fanout, StreamId},
-    listen::{Accepted, Output, ServerStream, Stamp},
+    listen::{Accepted, Output, ServerStream, StreamKind},
     sorted::Map,
     vocabulary::{
         capabilities::{Capabilities, Discovered},
@@ -14,19 +14,19 @@ use crate::{
     },
 };
 
-/// The number of a subscription within its channel. If the client reuses an id, the number differs.
+/// The handle of a subscription within its channel. If the client reuses an id, the handle differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Number(pub u32);
+pub struct SubscriptionHandle(pub u32);
 
 /// The subscriptions of one channel, which take turns to write.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     /// Their streams.
     fanout: Fanout,
-    by_stream: Map<StreamId, Number>,
-    by_number: Map<Number, Subscription>,
-    numbers: Map<RequestId, Number>,
-    turns: VecDeque<Number>,
+    by_stream: Map<StreamId, SubscriptionHandle>,
+    by_number: Map<SubscriptionHandle, Subscription>,
+    numbers: Map<RequestId, SubscriptionHandle>,
+    turns: VecDeque<SubscriptionHandle>,
     next: u32,
 }
 
@@ -62,33 +62,33 @@ impl Subscriptions {
         self.numbers.contains_key(id)
     }
 
-    pub(super) fn number_of(&self, id: &RequestId) -> Option<Number> {
+    pub(super) fn number_of(&self, id: &RequestId) -> Option<SubscriptionHandle> {
         self.numbers.get(id).copied()
     }
 
-    pub(super) fn all(&self) -> Vec<Number> {
+    pub(super) fn all(&self) -> Vec<SubscriptionHandle> {
         self.by_number.keys().copied().collect()
     }
 
-    pub(super) fn insert(&mut self, accepted: Accepted) -> Number {
+    pub(super) fn insert(&mut self, accepted: Accepted) -> SubscriptionHandle {
         let id = accepted.id.clone();
-        let number = self.insert_of(Origin::Listen(accepted));
-        self.numbers.insert(id, number);
-        number
+        let handle = self.insert_of(Origin::Listen(accepted));
+        self.numbers.insert(id, handle);
+        handle
     }
 
     /// Adds the notifications of a session: those of its lists, or those of a subscribe request
     /// with its answer.
-    pub(super) fn insert_unstamped(
+    pub(super) fn insert_session(
         &mut self,
         requested: SubscriptionFilter,
         held: Option<(RequestId, String)>,
-    ) -> Number {
+    ) -> SubscriptionHandle {
         self.insert_of(Origin::Session { requested, held })
     }
 
-    fn insert_of(&mut self, origin: Origin) -> Number {
-        let number = Number(self.next);
+    fn insert_of(&mut self, origin: Origin) -> SubscriptionHandle {
+        let handle = SubscriptionHandle(self.next);
         self.next = self.next.wrapping_add(1);
         let subscription = Subscription {
             origin,
@@ -96,12 +96,12 @@ impl Subscriptions {
             is_acknowledged: false,
             has_turn: false,
         };
-        self.by_number.insert(number, subscription);
-        number
+        self.by_number.insert(handle, subscription);
+        handle
     }
 
-    pub(super) fn remove(&mut self, number: Number) -> Option<Subscription> {
-        let subscription = self.by_number.remove(&number)?;
+    pub(super) fn remove(&mut self, handle: SubscriptionHandle) -> Option<Subscription> {
+        let subscription = self.by_number.remove(&handle)?;
         if let Origin::Listen(accepted) = &subscription.origin {
             self.numbers.remove(&accepted.id);
         }
@@ -112,24 +112,24 @@ impl Subscriptions {
         Some(subscription)
     }
 
-    /// Opens the subscription's stream, unless it is open. `told` is only used for listens: the
-    /// capabilities of a session were checked before.
+    /// Opens the subscription's stream, unless it is open. `discovered` is only used for listens:
+    /// the capabilities of a session were checked before.
     pub(super) fn open(
         &mut self,
-        number: Number,
-        told: Option<&Discovered>,
+        handle: SubscriptionHandle,
+        discovered: Option<&Discovered>,
         authorized: Option<&SubscriptionFilter>,
     ) {
-        let Some(subscription) = self.change(number) else {
+        let Some(subscription) = self.change(handle) else {
             return;
         };
-        let Some(stream) = subscription.stream_of(told, authorized) else {
+        let Some(stream) = subscription.stream_of(discovered, authorized) else {
             return;
         };
         let id = self.fanout.open_polled(stream, NOW);
         self.fanout.handle_attached(id, NOW);
-        self.by_stream.insert(id, number);
-        if let Some(subscription) = self.by_number.get_mut(&number) {
+        self.by_stream.insert(id, handle);
+        if let Some(subscription) = self.by_number.get_mut(&handle) {
             subscription.stream = Some(id);
         }
     }
@@ -138,8 +138,8 @@ impl Subscriptions {
     pub(super) fn publish(&mut self, events: Vec<ServerEvent>) {
         self.fanout.publish_all(events, NOW, NOW);
         for id in self.fanout.take_due() {
-            if let Some(number) = self.by_stream.get(&id).copied() {
-                self.change(number);
+            if let Some(handle) = self.by_stream.get(&id).copied() {
+                self.change(handle);
             }
         }
     }
@@ -151,15 +151,15 @@ impl Subscriptions {
     }
 
     /// As [`Subscriptions::handle_gap`], before all subscriptions close.
-    pub(super) fn handle_last_doubt(&mut self) {
-        self.fanout.handle_last_doubt();
+    pub(super) fn handle_loss_at_close(&mut self) {
+        self.fanout.handle_loss_at_close();
         self.change_all();
     }
 
     /// Ends a stream gracefully.
-    pub(super) fn close(&mut self, number: Number) {
+    pub(super) fn close(&mut self, handle: SubscriptionHandle) {
         let stream = self
-            .change(number)
+            .change(handle)
             .and_then(|subscription| subscription.stream);
         if let Some(id) = stream {
             self.fanout.touch(id, ServerStream::close);
@@ -168,44 +168,47 @@ impl Subscriptions {
 
     /// Gives each subscription a turn to write.
     pub(super) fn change_all(&mut self) {
-        for number in self.all() {
-            self.change(number);
+        for handle in self.all() {
+            self.change(handle);
         }
     }
 
     /// Returns the subscription to change it, and gives it a turn to write.
-    pub(super) fn change(&mut self, number: Number) -> Option<&mut Subscription> {
-        let subscription = self.by_number.get_mut(&number)?;
+    pub(super) fn change(&mut self, handle: SubscriptionHandle) -> Option<&mut Subscription> {
+        let subscription = self.by_number.get_mut(&handle)?;
         if !core::mem::replace(&mut subscription.has_turn, true) {
-            self.turns.push_back(number);
+            self.turns.push_back(handle);
         }
         Some(subscription)
     }
 
     /// Returns the message of the next subscription with output, or no message if that subscription
     /// ends. They take turns. Sessions send no notification until `is_ready`.
-    pub(super) fn poll_message(&mut self, is_ready: bool) -> Option<(Number, Option<String>)> {
+    pub(super) fn poll_message(
+        &mut self,
+        is_ready: bool,
+    ) -> Option<(SubscriptionHandle, Option<String>)> {
         loop {
-            let number = self.turns.pop_front()?;
-            let Some(subscription) = self.by_number.get_mut(&number) else {
+            let handle = self.turns.pop_front()?;
+            let Some(subscription) = self.by_number.get_mut(&handle) else {
                 continue;
             };
             let message = subscription.poll_message(&mut self.fanout, is_ready);
             if message.is_some() {
-                self.turns.push_back(number);
-                return Some((number, message));
+                self.turns.push_back(handle);
+                return Some((handle, message));
             }
             subscription.has_turn = false;
-            if self.has_ended(number) {
-                return Some((number, None));
+            if self.has_ended(handle) {
+                return Some((handle, None));
             }
         }
     }
 
     /// Whether the subscription has sent all its output: its id is then free, and the client knows
     /// it.
-    pub(super) fn has_ended(&self, number: Number) -> bool {
-        let stream = self.by_number.get(&number).and_then(|it| it.stream);
+    pub(super) fn has_ended(&self, handle: SubscriptionHandle) -> bool {
+        let stream = self.by_number.get(&handle).and_then(|it| it.stream);
         let stream = stream.and_then(|id| self.fanout.stream(id));
         stream.is_some_and(ServerStream::is_ending)
     }
@@ -240,16 +243,16 @@ impl Subscription {
     /// Creates the stream to open; `None` if it is open.
     fn stream_of(
         &self,
-        told: Option<&Discovered>,
+        discovered: Option<&Discovered>,
         authorized: Option<&SubscriptionFilter>,
     ) -> Option<ServerStream> {
         if self.stream.is_some() {
             return None;
         }
         Some(match &self.origin {
-            Origin::Listen(accepted) => accepted.open(told?, authorized, NEVER, NOW),
+            Origin::Listen(accepted) => accepted.open(discovered?, authorized, NEVER, NOW),
             Origin::Session { requested, .. } => {
-                unstamped(requested.honored(Capabilities::ALL, authorized))
+                session_stream(requested.honored(Capabilities::ALL, authorized))
             }
         })
     }
@@ -277,8 +280,8 @@ impl Subscription {
     }
 }
 
-fn unstamped(honored: SubscriptionFilter) -> ServerStream {
-    ServerStream::with_stamp(Stamp::None, honored, NEVER, NOW)
+fn session_stream(honored: SubscriptionFilter) -> ServerStream {
+    ServerStream::with_kind(StreamKind::Session, honored, NEVER, NOW)
 }
 
 /// stdio has no keep-alives, so its streams need no clock.

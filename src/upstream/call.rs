@@ -32,36 +32,36 @@ impl Upstream {
         if let Some(call) = self.follower.poll_call(now) {
             return Some(self.called(call, wanted));
         }
-        let is_idle = !self.wants.is_asking() && self.follower.is_certain();
-        if !is_idle || !self.wants.is_changed() {
+        let is_idle = !self.interest.is_asking() && self.follower.is_certain();
+        if !is_idle || !self.interest.is_changed() {
             return None;
         }
         Some(self.follow_more(now))
     }
 
     /// Handles the end of the current connection.
-    pub(super) fn part(&mut self) {
+    pub(super) fn handle_disconnected(&mut self) {
         self.is_connected = false;
         self.change = None;
-        self.wants.forget();
+        self.interest.forget();
     }
 
     /// Handles the confirmation of the last follow.
     pub(super) fn confirm<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         self.change = None;
-        self.wants.finish(|topic| wanted.contains(topic));
+        self.interest.finish(|topic| wanted.contains(topic));
     }
 
     /// Handles a follow without a reply: whether the bus received it is unknown.
     pub(super) fn undo<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) {
         self.change = None;
-        self.wants.undo(|topic| wanted.contains(topic));
+        self.interest.undo(|topic| wanted.contains(topic));
     }
 
     /// Handles the refusal of the last follow. Returns the topics that it would have added.
     pub(super) fn refuse<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> Vec<Topic> {
         self.change = None;
-        self.wants.refuse(|topic| wanted.contains(topic))
+        self.interest.refuse(|topic| wanted.contains(topic))
     }
 
     /// Whether the follow of this number, which states only changes, waits for its reply.
@@ -76,7 +76,7 @@ impl Upstream {
 
     fn called<Id: Copy + Ord>(&mut self, call: BusCall, wanted: &Index<Id>) -> UpstreamCall {
         if call == BusCall::Leave {
-            self.part();
+            self.handle_disconnected();
             return UpstreamCall::Leave;
         }
         self.is_connected = true;
@@ -89,30 +89,30 @@ impl Upstream {
 
     /// Returns an attach, which states all topics regardless of what the bus received before.
     fn attach_message<Id: Copy + Ord>(&mut self, wanted: &Index<Id>) -> String {
-        let topics: Vec<Topic> = match &self.claim {
-            Some(claim) => claim.asked.topics(),
+        let topics: Vec<Topic> = match &self.joined {
+            Some(joined) => joined.asked.topics(),
             None => wanted.topics().cloned().collect(),
         };
         self.change = None;
-        self.wants.forget();
+        self.interest.forget();
         self.want(&topics);
-        self.wants.begin();
+        self.interest.begin();
         let mut follow = self.follower.follow(topics);
-        let session = self.claim.as_ref().map(|claim| claim.session.clone());
+        let session = self.joined.as_ref().map(|joined| joined.session.clone());
         follow.joined.extend(session);
         follow.to_json()
     }
 
     /// Returns a follow that states only changes.
     fn follow_more(&mut self, now: Millis) -> UpstreamCall {
-        let Delta { add, drop } = self.wants.begin();
+        let Delta { add, drop } = self.interest.begin();
         let follow = Follow {
             seq: self.follower.next_seq(),
             add,
             drop,
             ..Follow::default()
         };
-        self.change = Some((follow.seq, now + self.patience.attach));
+        self.change = Some((follow.seq, now + self.timeouts.attach));
         UpstreamCall::Send(follow.to_json())
     }
 
@@ -121,7 +121,7 @@ impl Upstream {
         if !self.is_connected {
             return None;
         }
-        self.part();
+        self.handle_disconnected();
         Some(UpstreamCall::Leave)
     }
 }

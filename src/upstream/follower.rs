@@ -5,8 +5,7 @@ use crate::{
     vocabulary::{
         event::ServerEvent,
         filter::SubscriptionFilter,
-        position::{Mark, Position},
-        task::TaskId,
+        position::{Cursor, Position},
         topic::Topic,
     },
     wire::{Batch, BusMessage, Follow, FollowAnswer, Followed, ProtocolError},
@@ -14,10 +13,11 @@ use crate::{
 
 use super::{
     counts::Counts,
-    heard::Heard,
-    link::{BusCall, Link, Patience},
-    past::Past,
+    early_states::EarlyStates,
+    link::{BusCall, Link, Timeouts},
+    resume_point::ResumePoint,
     settling::Settling,
+    update::BusFrame,
 };
 
 /// Follows the log of a bus over one connection at a time: tracks the position up to which it has
@@ -28,18 +28,17 @@ use super::{
 #[derive(Debug)]
 pub struct Follower {
     pub(super) link: Link,
-    pub(super) mark: Option<Mark>,
-    /// The past that the pending attach states.
-    past: Past,
-    /// The mark at the time when more was wanted than the bus had confirmed.
-    before: Option<Mark>,
+    pub(super) cursor: Option<Cursor>,
+    /// What the pending attach states as received before.
+    past: ResumePoint,
+    /// The cursor at the time when more was wanted than the bus had confirmed.
+    before: Option<Cursor>,
     /// The number of the last follow, and of the last attach.
     seq: u64,
     asked: u64,
     /// Whether a reply to an attach is ignored unless it names a session.
-    needs_watch: bool,
-    /// The positions of task states that were delivered early: states before them are older.
-    early: Vec<(TaskId, Position)>,
+    needs_session: bool,
+    early: EarlyStates,
     /// The batch for which the bus was last asked because it has an unwanted event.
     unwanted: Option<Position>,
     pub(super) settling: Settling,
@@ -51,13 +50,13 @@ impl Follower {
     pub fn unattached() -> Self {
         Self {
             link: Link::unattached(),
-            mark: None,
-            past: Past::None,
+            cursor: None,
+            past: ResumePoint::None,
             before: None,
             seq: 0,
             asked: 0,
-            needs_watch: false,
-            early: Vec::new(),
+            needs_session: false,
+            early: EarlyStates::default(),
             unwanted: None,
             settling: Settling::Over,
             counts: Counts::default(),
@@ -65,18 +64,18 @@ impl Follower {
     }
 
     /// Sets what its first attach states as received before.
-    pub(crate) fn resuming(self, past: Past) -> Self {
+    pub(crate) fn resuming(self, past: ResumePoint) -> Self {
         Self { past, ..self }
     }
 
     /// Requires the subscriptions of a session in the reply to an attach.
-    pub(crate) fn expect_watch(&mut self) {
-        self.needs_watch = true;
+    pub(crate) fn expect_session(&mut self) {
+        self.needs_session = true;
     }
 
     /// Sets the timeouts.
-    pub fn set_patience(&mut self, patience: Patience) {
-        self.link.set_patience(patience);
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.link.set_timeouts(timeouts);
     }
 
     /// Handles a frame of the bus. `wanted` is the requested filter; `None`: everything.
@@ -88,7 +87,7 @@ impl Follower {
         text: &str,
         wanted: Option<&SubscriptionFilter>,
         now: Millis,
-    ) -> Result<Heard, ProtocolError> {
+    ) -> Result<BusFrame, ProtocolError> {
         if self.link.is_lost() {
             return Err(ProtocolError::OutOfPlace);
         }
@@ -96,14 +95,16 @@ impl Follower {
         let message = message.inspect_err(|error| self.handle_unreadable(*error, now))?;
         match message {
             BusMessage::Answer(answer) => Ok(self.handle_answer(answer, now)),
-            BusMessage::Watched { uris, is_held } => Ok(Heard::Watched(uris, is_held)),
+            BusMessage::SessionInterest { uris, is_paused } => {
+                Ok(BusFrame::SessionInterest(uris, is_paused))
+            }
             BusMessage::Batch(batch) => self.handle_batch(batch, wanted, now),
         }
     }
 
     /// Handles a connection that was lost or could not be opened. `random` is drawn from [0, 1).
     pub fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
-        let is_news = self.mark.is_some() && !self.link.is_away();
+        let is_news = self.cursor.is_some() && !self.link.is_away();
         self.counts.outages += u32::from(is_news);
         self.link.handle_lost(now, random, is_overloaded);
     }
@@ -115,30 +116,30 @@ impl Follower {
 
     /// Handles the move away from another follower's connection, which has delivered every event up
     /// to `since`: calls for a new attach within two seconds. `random` is drawn from [0, 1).
-    pub fn handle_parted(&mut self, since: Mark, now: Millis, random: f64) {
-        self.mark = Some(since);
+    pub fn resume_from(&mut self, since: Cursor, now: Millis, random: f64) {
+        self.cursor = Some(since);
         self.before = None;
-        self.past = Past::None;
+        self.past = ResumePoint::None;
         self.early.clear();
-        self.link.handle_parted(now, random);
+        self.link.reconnect_soon(now, random);
     }
 
     /// Asks the bus at once; if it is lost, tries to reach it at once.
-    pub fn handle_wish(&mut self, now: Millis) {
-        self.link.handle_wish(now);
+    pub fn retry_now(&mut self, now: Millis) {
+        self.link.retry_now(now);
     }
 
     /// Handles a larger filter: the next attach requests every event from now on that it accepts.
     pub fn handle_scope(&mut self, now: Millis) {
         if self.before.is_none() {
-            self.before.clone_from(&self.mark);
+            self.before.clone_from(&self.cursor);
         }
-        self.link.handle_doubt(now);
+        self.link.request_verify(now);
     }
 
     /// Asks the bus soon whether events were missed.
-    pub fn handle_question(&mut self, now: Millis) {
-        self.link.handle_doubt(now);
+    pub fn request_verify(&mut self, now: Millis) {
+        self.link.request_verify(now);
     }
 
     /// Handles the timeouts that are due. `random` is drawn from [0, 1).
@@ -157,15 +158,15 @@ impl Follower {
             self.settling.handle_connecting();
         }
         if call != BusCall::Leave
-            && let Some(mark) = &self.mark
+            && let Some(cursor) = &self.cursor
         {
-            let mark = self.resume().unwrap_or_else(|| mark.clone());
+            let cursor = self.resume().unwrap_or_else(|| cursor.clone());
             self.before = None;
             // A log without an epoch cannot be replayed.
-            self.past = if mark.epoch.is_empty() {
-                Past::Unknown
+            self.past = if cursor.epoch.is_empty() {
+                ResumePoint::Unknown
             } else {
-                Past::Since(mark)
+                ResumePoint::Since(cursor)
             };
         }
         Some(call)
@@ -175,7 +176,7 @@ impl Follower {
     pub fn follow(&self, topics: Vec<Topic>) -> Follow {
         let follow = Follow::fresh(self.asked, topics);
         match self.since() {
-            Some(mark) => follow.since(mark),
+            Some(cursor) => follow.since(cursor),
             None => follow,
         }
     }
@@ -191,27 +192,28 @@ impl Follower {
         self.link.poll_timeout(self.may_verify())
     }
 
-    /// Returns the mark in the pending attach.
-    pub fn since(&self) -> Option<&Mark> {
+    /// Returns the cursor in the pending attach.
+    pub fn since(&self) -> Option<&Cursor> {
         match &self.past {
-            Past::Since(mark) => Some(mark),
-            Past::None | Past::Unknown => None,
+            ResumePoint::Since(cursor) => Some(cursor),
+            ResumePoint::None | ResumePoint::Unknown => None,
         }
     }
 
-    /// Returns the mark from which to follow the log without a gap: the current mark, or an earlier
-    /// one while the bus has not confirmed what was wanted since. `None` before the first mark.
-    pub fn resume(&self) -> Option<Mark> {
-        let mark = self.mark.as_ref()?;
+    /// Returns the cursor from which to follow the log without a gap: the current cursor, or an
+    /// earlier one while the bus has not confirmed what was wanted since. `None` before the first
+    /// cursor.
+    pub fn resume(&self) -> Option<Cursor> {
+        let cursor = self.cursor.as_ref()?;
         let earlier = [self.before.as_ref(), self.since()].into_iter().flatten();
-        let earlier = earlier.filter(|earlier| earlier.epoch == mark.epoch);
-        let resume = earlier.chain([mark]).min_by_key(|mark| mark.position);
+        let earlier = earlier.filter(|earlier| earlier.epoch == cursor.epoch);
+        let resume = earlier.chain([cursor]).min_by_key(|cursor| cursor.position);
         resume.cloned()
     }
 
-    /// Returns the mark up to which every event was received; `None` before the first attach.
-    pub fn mark(&self) -> Option<&Mark> {
-        self.mark.as_ref()
+    /// Returns the cursor up to which every event was received; `None` before the first attach.
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.cursor.as_ref()
     }
 
     /// Whether there is no connection.
@@ -234,62 +236,62 @@ impl Follower {
         self.counts
     }
 
-    fn handle_answer(&mut self, answer: FollowAnswer, now: Millis) -> Heard {
+    fn handle_answer(&mut self, answer: FollowAnswer, now: Millis) -> BusFrame {
         match answer {
             FollowAnswer::Followed(followed) if followed.missed.is_some() => {
                 self.handle_attached(followed, now)
             }
             FollowAnswer::Followed(Followed {
-                seq, mark, room, ..
-            }) => Heard::Followed {
+                seq, cursor, room, ..
+            }) => BusFrame::Followed {
                 seq,
-                head: mark.position,
+                head: cursor.position,
                 room,
             },
-            FollowAnswer::Full { seq, room } => Heard::Refused { seq, room },
+            FollowAnswer::Full { seq, room } => BusFrame::Refused { seq, room },
             // The reply may be lost; the follow is then repeated.
             FollowAnswer::Stale { seq } => {
                 self.seq = self.seq.max(seq);
-                Heard::Nothing
+                BusFrame::Nothing
             }
-            FollowAnswer::Unknown => Heard::Nothing,
+            FollowAnswer::Unknown => BusFrame::Nothing,
         }
     }
 
     /// Handles the confirmation of an attach, from its position or a later one if the log is short.
-    fn handle_attached(&mut self, followed: Followed, now: Millis) -> Heard {
+    fn handle_attached(&mut self, followed: Followed, now: Millis) -> BusFrame {
         // The reply to an earlier attach may arrive twice, or late.
         let is_awaited = self.link.awaits() && followed.seq == self.asked;
         let Some(missed) = followed.missed.filter(|_| is_awaited) else {
-            return Heard::Nothing;
+            return BusFrame::Nothing;
         };
-        let watched = followed.watches.into_iter().next();
-        if self.needs_watch && watched.is_none() {
+        let interest = followed.interests.into_iter().next();
+        if self.needs_session && interest.is_none() {
             self.counts.gaps += 1;
-            return Heard::Nothing;
+            return BusFrame::Nothing;
         }
-        let head = followed.mark.position;
-        let mark = Mark {
+        let head = followed.cursor.position;
+        let cursor = Cursor {
             position: missed.after,
-            ..followed.mark
+            ..followed.cursor
         };
-        let is_whole = match core::mem::replace(&mut self.past, Past::None) {
-            Past::None => true,
-            Past::Since(since) => since == mark,
-            Past::Unknown => false,
+        let is_whole = match core::mem::replace(&mut self.past, ResumePoint::None) {
+            ResumePoint::None => true,
+            ResumePoint::Since(since) => since == cursor,
+            ResumePoint::Unknown => false,
         };
         self.counts.resyncs += u32::from(!is_whole);
         self.counts.healed += u32::from(self.link.handle_attached(now));
-        if self.mark.as_ref().map(|former| &former.epoch) != Some(&mark.epoch) {
+        if self.cursor.as_ref().map(|former| &former.epoch) != Some(&cursor.epoch) {
             self.early.clear();
         }
-        self.mark = Some(mark);
+        self.cursor = Some(cursor);
         self.handle_head(head, now);
-        Heard::Attached {
+        BusFrame::Attached {
             is_whole,
             head,
             room: followed.room,
-            watched: watched.map(|watched| (watched.uris, watched.is_held)),
+            interest: interest.map(|interest| (interest.uris, interest.is_paused)),
         }
     }
 
@@ -299,25 +301,26 @@ impl Follower {
         batch: Batch,
         wanted: Option<&SubscriptionFilter>,
         now: Millis,
-    ) -> Result<Heard, ProtocolError> {
+    ) -> Result<BusFrame, ProtocolError> {
         let is_wanted = |event: &ServerEvent| wanted.is_none_or(|filter| filter.accepts(event));
         let are_wanted = batch.events.iter().all(|(_, event)| is_wanted(event));
-        let reached = self.mark.as_ref().map(|mark| mark.position);
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         let is_meant = self
             .take(batch.previous, batch.through, are_wanted, now)
             .ok_or(ProtocolError::OutOfPlace)?;
         let is_new = |at: Position| batch.previous.is_none() || Some(at) > reached;
         let mut events = batch.events;
         events.retain(|(at, event)| is_new(*at) && (is_meant || is_wanted(event)));
-        events.retain(|(at, event)| self.is_latest(event, *at));
+        let cursor = self.cursor.as_ref().map(|cursor| cursor.position);
+        events.retain(|(at, event)| self.early.is_latest(event, *at, cursor));
         if events.is_empty() {
-            return Ok(Heard::Nothing);
+            return Ok(BusFrame::Nothing);
         }
         let at = batch.at;
-        Ok(Heard::Events { at, events })
+        Ok(BusFrame::Events { at, events })
     }
 
-    /// Moves the mark over a batch if nothing is missing before it. Returns whether all of its
+    /// Moves the cursor over a batch if nothing is missing before it. Returns whether all of its
     /// events are meant for this node; `None` before the first attach is confirmed.
     fn take(
         &mut self,
@@ -326,24 +329,24 @@ impl Follower {
         are_wanted: bool,
         now: Millis,
     ) -> Option<bool> {
-        let Some(mark) = &mut self.mark else {
-            self.doubt(now);
+        let Some(cursor) = &mut self.cursor else {
+            self.report_gap(now);
             return None;
         };
         let Some(previous) = previous else {
-            // While events are in doubt, the mark stays before the doubt.
+            // While events may be missing, the cursor stays before the gap.
             if self.link.is_certain() {
-                mark.position = through;
+                cursor.position = through;
             }
             return Some(true);
         };
-        if through <= mark.position {
+        if through <= cursor.position {
             return Some(true);
         }
-        if previous != mark.position {
+        if previous != cursor.position {
             // If the bus is being asked already, its reply covers this batch.
             if self.link.is_attached() {
-                self.doubt(now);
+                self.report_gap(now);
             }
             return Some(true);
         }
@@ -351,28 +354,12 @@ impl Follower {
         let is_meant = self.unwanted == Some(through) && self.link.is_certain();
         if !are_wanted && !is_meant {
             self.unwanted = Some(through);
-            self.doubt(now);
+            self.report_gap(now);
             return Some(false);
         }
-        mark.position = through;
+        cursor.position = through;
         self.link.handle_certain(now);
         Some(true)
-    }
-
-    /// Whether no later state of the event's task was delivered. An overtaken frame may arrive
-    /// after the reply of the bus, as if it were part of that reply.
-    fn is_latest(&mut self, event: &ServerEvent, position: Position) -> bool {
-        let reached = self.mark.as_ref().map(|mark| mark.position);
-        if let ServerEvent::TaskStatus { task } = event.change() {
-            let is_told = |(id, told): &(TaskId, Position)| id == task.id() && position < *told;
-            if self.early.iter().any(is_told) {
-                return false;
-            }
-            self.early.retain(|(id, _)| id != task.id());
-            self.early.push((task.id().clone(), position));
-        }
-        self.early.retain(|(_, told)| Some(*told) > reached);
-        true
     }
 
     /// Handles an unreadable frame: ignores one of a newer bus; any other may have been an event.
@@ -382,19 +369,19 @@ impl Follower {
             ProtocolError::UnknownVersion | ProtocolError::UnknownType
         );
         if !is_newer {
-            self.doubt(now);
+            self.report_gap(now);
         }
     }
 
     /// Records that events may be missing, so that the bus is asked.
-    pub(crate) fn doubt(&mut self, now: Millis) {
-        self.counts.gaps += u32::from(self.link.handle_doubt(now));
+    pub(crate) fn report_gap(&mut self, now: Millis) {
+        self.counts.gaps += u32::from(self.link.request_verify(now));
     }
 
     /// Whether the bus can be asked for missed events, which needs an epoch.
     pub(super) fn may_verify(&self) -> bool {
-        self.mark
+        self.cursor
             .as_ref()
-            .is_some_and(|mark| !mark.epoch.is_empty())
+            .is_some_and(|cursor| !cursor.epoch.is_empty())
     }
 }

@@ -4,7 +4,7 @@ use crate::{backoff, clock::Millis};
 /// next attempt.
 #[derive(Debug)]
 pub(super) struct Link {
-    patience: Patience,
+    timeouts: Timeouts,
     state: State,
     /// When the bus was lost; `None` once it has confirmed again.
     away_since: Option<Millis>,
@@ -13,7 +13,7 @@ pub(super) struct Link {
     /// When it was last certain that nothing is missing.
     certain_at: Millis,
     /// Something was inconsistent while a reply was pending: ask once more after it.
-    is_doubted: bool,
+    asks_again: bool,
     /// The connection is open but no longer used.
     is_stale: bool,
 }
@@ -30,7 +30,7 @@ enum State {
 
 /// The timeouts of an edge for its bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Milliseconds until an attach without a reply counts as failed. Default 5,000.
     pub attach: Millis,
     /// Milliseconds without certainty after which the bus is asked whether events were missed.
@@ -53,18 +53,18 @@ impl Link {
     /// Creates a link whose first attach is due at once.
     pub(super) fn unattached() -> Self {
         Self {
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
             state: State::Lost { until: Millis(0) },
             away_since: None,
             asked_at: None,
             certain_at: Millis(0),
-            is_doubted: false,
+            asks_again: false,
             is_stale: false,
         }
     }
 
-    pub(super) fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
+    pub(super) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
     }
 
     pub(super) fn is_attached(&self) -> bool {
@@ -91,9 +91,9 @@ impl Link {
 
     /// Handles the confirmation of the bus; returns whether the bus had been away.
     pub(super) fn handle_attached(&mut self, now: Millis) -> bool {
-        let is_doubted = core::mem::take(&mut self.is_doubted);
+        let asks_again = core::mem::take(&mut self.asks_again);
         self.state = State::Attached {
-            ask_at: is_doubted.then(|| self.next_ask(now)),
+            ask_at: asks_again.then(|| self.next_ask(now)),
         };
         self.certain_at = now;
         self.away_since.take().is_some()
@@ -105,7 +105,7 @@ impl Link {
     }
 
     /// Records that events may be missing, so that the bus is asked; returns whether this is news.
-    pub(super) fn handle_doubt(&mut self, now: Millis) -> bool {
+    pub(super) fn request_verify(&mut self, now: Millis) -> bool {
         match self.state {
             State::Attached { ask_at: None } => {
                 self.state = State::Attached {
@@ -113,13 +113,13 @@ impl Link {
                 };
                 true
             }
-            State::Asking { .. } => !core::mem::replace(&mut self.is_doubted, true),
+            State::Asking { .. } => !core::mem::replace(&mut self.asks_again, true),
             State::Attached { .. } | State::Lost { .. } => false,
         }
     }
 
     /// Asks the bus at once, or tries to reach it at once.
-    pub(super) fn handle_wish(&mut self, now: Millis) {
+    pub(super) fn retry_now(&mut self, now: Millis) {
         match &mut self.state {
             State::Attached { ask_at } => *ask_at = Some(now),
             State::Lost { until } => *until = (*until).min(now),
@@ -131,15 +131,15 @@ impl Link {
     /// once.
     pub(super) fn handle_moved(&mut self, now: Millis) {
         if !self.is_lost() {
-            self.is_doubted = false;
+            self.asks_again = false;
             self.state = State::Lost { until: now };
         }
     }
 
     /// Handles the move away from another's connection: a new one is opened soon. Many links may
     /// move at once, so their attempts are spread.
-    pub(super) fn handle_parted(&mut self, now: Millis, random: f64) {
-        self.is_doubted = false;
+    pub(super) fn reconnect_soon(&mut self, now: Millis, random: f64) {
+        self.asks_again = false;
         self.state = State::Lost {
             until: now + backoff::after_absence(Millis(0), false, random),
         };
@@ -150,7 +150,7 @@ impl Link {
             return;
         }
         let away = now - *self.away_since.get_or_insert(now);
-        self.is_doubted = false;
+        self.asks_again = false;
         self.state = State::Lost {
             until: now + backoff::after_absence(away, is_overloaded, random),
         };
@@ -183,7 +183,7 @@ impl Link {
             self.asked_at = Some(now);
         }
         self.state = State::Asking {
-            until: now + self.patience.attach,
+            until: now + self.timeouts.attach,
         };
         Some(call)
     }
@@ -201,8 +201,8 @@ impl Link {
     }
 
     fn verify_at(&self) -> Option<Millis> {
-        let is_wanted = self.patience.verify > Millis(0);
-        is_wanted.then(|| self.certain_at + self.patience.verify)
+        let is_wanted = self.timeouts.verify > Millis(0);
+        is_wanted.then(|| self.certain_at + self.timeouts.verify)
     }
 
     /// Returns when to ask next. The spacing prevents endless questions about a gap that a reply
@@ -213,7 +213,7 @@ impl Link {
     }
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             attach: Millis(5_000),

@@ -1,36 +1,36 @@
 //! Follows the log of a bus, over one connection at a time.
 
 mod call;
-mod claim;
 mod counts;
+mod early_states;
 mod follower;
-mod heard;
+mod interest_tracker;
+mod joined_session;
 mod link;
-mod news;
-mod past;
+mod reported_room;
+mod resume_point;
 mod settling;
-mod told_room;
-mod wants;
+mod update;
 
 use alloc::vec::Vec;
 
 pub use call::UpstreamCall;
 pub use counts::Counts;
 pub use follower::Follower;
-pub use heard::Heard;
-pub use link::{BusCall, Patience};
-pub use past::Past;
+pub use link::{BusCall, Timeouts};
+pub use resume_point::ResumePoint;
+pub use update::BusFrame;
 
-pub(crate) use news::{News, Watching};
-pub(crate) use wants::Wants;
+pub(crate) use interest_tracker::InterestTracker;
+pub(crate) use update::{SessionFilter, Update};
 
-use claim::Claim;
+use joined_session::JoinedSession;
 
 use crate::{
     clock::Millis,
     vocabulary::{
         filter::SubscriptionFilter,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         scope::Scope,
         topic::{Index, Topic},
         uri::Uri,
@@ -47,8 +47,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Upstream {
     follower: Follower,
-    patience: Patience,
-    wants: Wants,
+    timeouts: Timeouts,
+    interest: InterestTracker,
     /// The number of refusals of the connection for lack of room in a row.
     refusals: u32,
     /// The end of the log at the last reply of the bus.
@@ -56,33 +56,33 @@ pub struct Upstream {
     /// The number of the pending follow that states only changes, and when its reply is overdue.
     change: Option<(u64, Millis)>,
     /// The session, if this serves the stream of one.
-    claim: Option<Claim>,
+    joined: Option<JoinedSession>,
     is_connected: bool,
     former: Counts,
 }
 
 impl Upstream {
     /// Creates an upstream that follows nothing.
-    pub(crate) fn new(patience: Patience) -> Self {
+    pub(crate) fn new(timeouts: Timeouts) -> Self {
         let mut follower = Follower::unattached();
-        follower.set_patience(patience);
+        follower.set_timeouts(timeouts);
         Self {
             follower,
-            patience,
-            wants: Wants::new(FIRST_ROOM),
+            timeouts,
+            interest: InterestTracker::new(INITIAL_ROOM),
             refusals: 0,
             head: Position::default(),
             change: None,
-            claim: None,
+            joined: None,
             is_connected: false,
             former: Counts::default(),
         }
     }
 
     /// Sets the timeouts for the bus.
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
-        self.patience = patience;
-        self.follower.set_patience(patience);
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.timeouts = timeouts;
+        self.follower.set_timeouts(timeouts);
     }
 
     /// Starts to follow the bus for the first stream, without a past.
@@ -97,12 +97,12 @@ impl Upstream {
     pub(crate) fn begin_session(
         &mut self,
         session: wire::Claim,
-        past: Past,
+        past: ResumePoint,
         lists: &SubscriptionFilter,
     ) {
         self.follow(Follower::unattached().resuming(past));
-        self.follower.expect_watch();
-        self.claim = Some(Claim {
+        self.follower.expect_session();
+        self.joined = Some(JoinedSession {
             session,
             asked: lists.clone(),
             sent: lists.clone(),
@@ -112,38 +112,38 @@ impl Upstream {
     fn follow(&mut self, follower: Follower) {
         self.former = self.counts();
         self.follower = follower;
-        self.follower.set_patience(self.patience);
+        self.follower.set_timeouts(self.timeouts);
     }
 
     /// Handles the end of the session's stream.
     pub(crate) fn end_session(&mut self) {
-        self.claim = None;
+        self.joined = None;
     }
 
     /// Changes the groups of the session's caller.
     pub(crate) fn scope_session(&mut self, scope: &Scope) {
-        if let Some(claim) = &mut self.claim {
-            claim.asked.scope = scope.clone();
-            claim.sent.scope = scope.clone();
+        if let Some(joined) = &mut self.joined {
+            joined.asked.scope = scope.clone();
+            joined.sent.scope = scope.clone();
         }
     }
 
     /// Whether there is nothing to follow.
     pub(crate) fn is_idle<Id: Copy + Ord>(&self, wanted: &Index<Id>) -> bool {
-        wanted.is_empty() && self.claim.is_none()
+        wanted.is_empty() && self.joined.is_none()
     }
 
     /// As [`Upstream::begin`], for a stream that has received every event up to `since` over
     /// another connection. `random` is drawn from [0, 1).
-    pub(crate) fn begin_since(&mut self, since: Mark, now: Millis, random: f64) {
+    pub(crate) fn begin_since(&mut self, since: Cursor, now: Millis, random: f64) {
         self.begin();
-        self.follower.handle_parted(since, now, random);
+        self.follower.resume_from(since, now, random);
     }
 
     /// Adds topics that a stream wants.
     pub(crate) fn want<'t>(&mut self, topics: impl IntoIterator<Item = &'t Topic>) {
         for topic in topics {
-            self.wants.want(topic.followed());
+            self.interest.want(topic.followed());
         }
     }
 
@@ -156,7 +156,7 @@ impl Upstream {
         for topic in topics {
             let topic = topic.followed();
             if !wanted.contains(&topic) {
-                self.wants.release(topic);
+                self.interest.release(topic);
             }
         }
     }
@@ -164,13 +164,13 @@ impl Upstream {
     /// Whether the events of all these topics are received, as far as is known.
     pub(crate) fn follows<'t>(&self, topics: impl IntoIterator<Item = &'t Topic>) -> bool {
         let mut topics = topics.into_iter();
-        self.is_certain() && topics.all(|topic| self.wants.is_followed(&topic.followed()))
+        self.is_certain() && topics.all(|topic| self.interest.is_followed(&topic.followed()))
     }
 
     /// Returns the position after which a stream that begins now receives events.
     pub(crate) fn reached(&self) -> Position {
-        let heard = self.follower.mark().map(|mark| mark.position);
-        heard.unwrap_or_default().max(self.head)
+        let frame = self.follower.cursor().map(|cursor| cursor.position);
+        frame.unwrap_or_default().max(self.head)
     }
 
     /// Handles a frame of the bus.
@@ -179,70 +179,71 @@ impl Upstream {
         text: &str,
         now: Millis,
         wanted: &Index<Id>,
-    ) -> Result<News, ProtocolError> {
-        let sent = self.claim.as_ref().map(|claim| &claim.sent);
-        let heard = self.follower.handle_message(text, sent, now)?;
-        Ok(match heard {
-            Heard::Nothing => News::Nothing,
-            Heard::Attached {
+    ) -> Result<Update, ProtocolError> {
+        let sent = self.joined.as_ref().map(|joined| &joined.sent);
+        let frame = self.follower.handle_message(text, sent, now)?;
+        Ok(match frame {
+            BusFrame::Nothing => Update::Nothing,
+            BusFrame::Attached {
                 is_whole,
                 head,
                 room,
-                watched,
+                interest,
             } => {
-                self.wants.room().tell(room);
+                self.interest.room().set(room);
                 self.head = head;
                 self.refusals = 0;
                 self.confirm(wanted);
-                let watched = watched.and_then(|(uris, is_held)| self.watch(uris, is_held));
-                News::Confirmed { is_whole, watched }
+                let filter =
+                    interest.and_then(|(uris, is_paused)| self.set_interest(uris, is_paused));
+                Update::Confirmed { is_whole, filter }
             }
-            Heard::Followed { seq, head, room } => {
-                self.wants.room().tell(room);
+            BusFrame::Followed { seq, head, room } => {
+                self.interest.room().set(room);
                 self.head = self.head.max(head);
                 if !self.awaits(seq) {
-                    return Ok(News::Nothing);
+                    return Ok(Update::Nothing);
                 }
                 self.confirm(wanted);
-                News::Confirmed {
+                Update::Confirmed {
                     is_whole: true,
-                    watched: None,
+                    filter: None,
                 }
             }
-            Heard::Refused { seq, room } => {
-                self.wants.room().tell(room);
+            BusFrame::Refused { seq, room } => {
+                self.interest.room().set(room);
                 if !self.awaits(seq) {
-                    return Ok(News::Nothing);
+                    return Ok(Update::Nothing);
                 }
-                News::Refused(self.refuse(wanted))
+                Update::Refused(self.refuse(wanted))
             }
-            Heard::Events { at, events } => {
-                if self.claim.is_none() {
+            BusFrame::Events { at, events } => {
+                if self.joined.is_none() {
                     for (_, event) in &events {
-                        self.wants
+                        self.interest
                             .handle_event(event, |topic| wanted.contains(topic));
                     }
                 }
-                News::Events { at, events }
+                Update::Events { at, events }
             }
-            Heard::Watched(uris, is_held) => {
-                let watching = self.watch(uris, is_held);
-                News::Watched(watching.ok_or(ProtocolError::OutOfPlace)?)
+            BusFrame::SessionInterest(uris, is_paused) => {
+                let filter = self.set_interest(uris, is_paused);
+                Update::SessionInterest(filter.ok_or(ProtocolError::OutOfPlace)?)
             }
         })
     }
 
     /// Sets the subscriptions of the session, which its stream receives in addition to the
     /// requested lists.
-    fn watch(&mut self, uris: Vec<Uri>, is_held: bool) -> Option<Watching> {
-        let claim = self.claim.as_mut()?;
-        claim.sent = SubscriptionFilter {
+    fn set_interest(&mut self, uris: Vec<Uri>, is_paused: bool) -> Option<SessionFilter> {
+        let joined = self.joined.as_mut()?;
+        joined.sent = SubscriptionFilter {
             resource_subscriptions: uris,
-            ..claim.asked.clone()
+            ..joined.asked.clone()
         };
-        Some(Watching {
-            filter: claim.sent.clone(),
-            is_held,
+        Some(SessionFilter {
+            filter: joined.sent.clone(),
+            is_paused,
         })
     }
 
@@ -250,27 +251,27 @@ impl Upstream {
     /// Returns `false` if the bus was already away or is overloaded.
     pub(crate) fn handle_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) -> bool {
         let is_news = !self.follower.is_away() && !is_overloaded;
-        self.part();
+        self.handle_disconnected();
         self.follower.handle_lost(now, random, is_overloaded);
         is_news
     }
 
     /// Handles a move: a shard serves the connection from now on.
-    pub(crate) fn handle_sent_on(&mut self, now: Millis, random: f64) {
-        self.part();
+    pub(crate) fn handle_redirected(&mut self, now: Millis, random: f64) {
+        self.handle_disconnected();
         self.follower.handle_lost(now, random, false);
     }
 
     /// Handles the end of the connection together with the request that owned it: calls for another
     /// one.
     pub(crate) fn handle_moved(&mut self, now: Millis) {
-        self.part();
+        self.handle_disconnected();
         self.follower.handle_moved(now);
     }
 
     /// Handles a refusal of the connection for lack of room. Returns whether the refusals continue.
     pub(crate) fn handle_full(&mut self) -> bool {
-        self.wants.room().tell(Some(0));
+        self.interest.room().set(Some(0));
         self.refusals += 1;
         let goes_on = self.refusals >= MAX_REFUSALS;
         if goes_on {
@@ -280,9 +281,9 @@ impl Upstream {
     }
 
     /// Tries to reach a lost bus at once, because a stream waits for it.
-    pub(crate) fn handle_wish(&mut self, now: Millis) {
+    pub(crate) fn retry_now(&mut self, now: Millis) {
         if self.follower.is_lost() {
-            self.follower.handle_wish(now);
+            self.follower.retry_now(now);
         }
     }
 
@@ -301,7 +302,7 @@ impl Upstream {
     ) {
         if self.waits_until().is_some_and(|until| until <= now) {
             self.undo(wanted);
-            self.follower.handle_question(now);
+            self.follower.request_verify(now);
         }
         self.follower.handle_timeout(now, random);
     }
@@ -321,21 +322,21 @@ impl Upstream {
         wanted: &Index<Id>,
     ) -> bool {
         let new = topics.into_iter().filter(|topic| !wanted.contains(topic));
-        let new = new.map(Topic::followed_names).sum();
-        if self.wants.admits(wanted.names(), new, now) {
+        let new = new.map(Topic::followed_name_bytes).sum();
+        if self.interest.admits(wanted.name_bytes(), new, now) {
             return true;
         }
         // Without topics, only the next attach asks the bus.
-        let asks = wanted.is_empty() && self.wants.room().is_due();
+        let asks = wanted.is_empty() && self.interest.room().is_due();
         if asks {
-            self.wants.room().handle_asked();
+            self.interest.room().handle_asked();
         }
         asks
     }
 
     /// Records that events may be missing, so that the bus is asked.
-    pub(crate) fn doubt(&mut self, now: Millis) {
-        self.follower.doubt(now);
+    pub(crate) fn report_gap(&mut self, now: Millis) {
+        self.follower.report_gap(now);
     }
 
     /// Whether every event is received, as far as is known.
@@ -358,13 +359,14 @@ impl Upstream {
         self.follower.is_away()
     }
 
-    /// Returns the mark up to which every event was received; `None` before the bus has confirmed.
-    pub(crate) fn mark(&self) -> Option<&Mark> {
-        self.follower.mark()
+    /// Returns the cursor up to which every event was received; `None` before the bus has
+    /// confirmed.
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.follower.cursor()
     }
 
-    /// Returns the mark from which to follow the log without a gap.
-    pub(crate) fn resume(&self) -> Option<Mark> {
+    /// Returns the cursor from which to follow the log without a gap.
+    pub(crate) fn resume(&self) -> Option<Cursor> {
         self.follower.resume()
     }
 
@@ -381,6 +383,6 @@ impl Upstream {
 }
 
 /// Maximum bytes of names before the bus has reported its room: an attach is one frame.
-const FIRST_ROOM: usize = 524_288;
+const INITIAL_ROOM: usize = 524_288;
 /// Number of refusals in a row for lack of room after which a connection is given up.
 const MAX_REFUSALS: u32 = 3;

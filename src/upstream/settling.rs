@@ -52,7 +52,7 @@ impl Follower {
     pub fn settle(&mut self, now: Millis) {
         if self.may_verify() {
             self.settling = Settling::begun(self.link.awaits());
-            self.link.handle_wish(now);
+            self.link.retry_now(now);
         }
     }
 
@@ -63,9 +63,9 @@ impl Follower {
 
     /// Handles the head of the log in a reply: what the reply replays is at or before it.
     pub(super) fn handle_head(&mut self, head: Position, now: Millis) {
-        let reached = self.mark.as_ref().map(|mark| mark.position);
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
         if self.settling.handle_answer(Some(head) > reached) {
-            self.link.handle_wish(now);
+            self.link.retry_now(now);
         }
     }
 }

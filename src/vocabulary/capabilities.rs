@@ -71,7 +71,7 @@ impl Discovered {
         Some(Self {
             capabilities: Capabilities::from_node(result.get("capabilities")?),
             server_info: server_info.map(|node| json::to_compact(node).into()),
-            fresh_until: Some(now + Millis(ttl.min(LONGEST_TTL_MS))),
+            fresh_until: Some(now + Millis(ttl.min(MAX_TTL_MS))),
             is_public: result.get("cacheScope").and_then(Node::as_str) == Some("public"),
         })
     }
@@ -116,7 +116,7 @@ impl Capabilities {
 
     /// Returns the notifications that a server with these capabilities could send: one for every
     /// feature that it has. `None` if this is not an object.
-    pub fn offered(node: &Node<'_>) -> Option<Self> {
+    pub fn assume_all(node: &Node<'_>) -> Option<Self> {
         let has = |feature: &str| node.get(feature).and_then(Node::as_object).is_some();
         node.as_object()?;
         Some(Self {
@@ -209,7 +209,7 @@ const FEATURES: [(&str, &[&str]); 3] = [
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Maximum time for which a response is reused: a change of the capabilities may go unnoticed for
 /// an hour.
-const LONGEST_TTL_MS: u64 = 3_600_000;
+const MAX_TTL_MS: u64 = 3_600_000;
 /// Maximum depth of a response of the upstream server, which may nest deeper than a request (JSON
 /// schemas in extensions).
 const MAX_DEPTH: usize = 128;

@@ -111,7 +111,7 @@ impl Reason {
             Self::UnsupportedMediaType => 415,
             Self::TooManyOfCaller => 429,
             Self::HeadersTooLarge => 431,
-            reason if reason.is_passing() => 503,
+            reason if reason.is_transient() => 503,
             _ => 400,
         }
     }
@@ -126,14 +126,14 @@ impl Reason {
             Self::SessionNotFound => -32_001,
             Self::UnsupportedVersion { .. } => -32_022,
             Self::InvalidParams(_) | Self::LimitExceeded { .. } => -32_602,
-            reason if reason.is_passing() => -32_603,
+            reason if reason.is_transient() => -32_603,
             _ => -32_600,
         }
     }
 
     /// Whether HTTP alone decides it: such a request is rejected before its caller is
     /// authenticated, all others after that.
-    pub fn is_of_http(&self) -> bool {
+    pub fn is_transport_level(&self) -> bool {
         matches!(
             self,
             Self::MethodNotAllowed
@@ -146,7 +146,7 @@ impl Reason {
     }
 
     /// Whether the same request may succeed a little later.
-    fn is_passing(&self) -> bool {
+    fn is_transient(&self) -> bool {
         matches!(
             self,
             Self::TooManyStreams
@@ -228,7 +228,7 @@ impl Reason {
     /// Returns the seconds to send as `Retry-After`; `None` if a retry would not help.
     pub fn retry_after(&self) -> Option<u32> {
         match self {
-            reason if reason.is_passing() => Some(RETRY_AFTER_SECONDS),
+            reason if reason.is_transient() => Some(RETRY_AFTER_SECONDS),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     json::{self, Node, Text},
     vocabulary::{
         limits::Limits,
-        scope::Label,
+        scope::Name,
         task::{Task, TaskError},
         uri::{Uri, UriError},
     },
@@ -42,14 +42,14 @@ pub enum ServerEvent {
     /// know groups sees an unknown kind and drops it, rather than delivering it to every stream.
     ForGroup {
         /// The group.
-        group: Label,
+        group: Name,
         /// What changed.
         event: Box<ServerEvent>,
     },
     /// A caller has lost its access: its streams end.
     Disconnect {
         /// The caller's name.
-        principal: Label,
+        principal: Name,
     },
 }
 
@@ -95,15 +95,15 @@ impl ServerEvent {
     /// # Errors
     /// An [`EventError`] that says what is wrong.
     pub fn from_node(node: &Node<'_>) -> Result<Self, EventError> {
-        let label = |name| node.get(name).and_then(Label::from_node);
+        let name = |name| node.get(name).and_then(Name::from_node);
         match node.get("kind").and_then(Node::as_str) {
             Some(FOR_GROUP) => Ok(Self::ForGroup {
-                group: label("group").ok_or(EventError::Group)?,
+                group: name("group").ok_or(EventError::Group)?,
                 event: Box::new(Self::change_in(
                     node.get("event").ok_or(EventError::Malformed)?,
                 )?),
             }),
-            Some(DISCONNECT) => label("principal")
+            Some(DISCONNECT) => name("principal")
                 .map(|principal| Self::Disconnect { principal })
                 .ok_or(EventError::Principal),
             _ => Self::change_in(node),
@@ -173,7 +173,7 @@ impl ServerEvent {
     }
 
     /// Returns the group; `None` if the event is for every stream.
-    pub fn group(&self) -> Option<&Label> {
+    pub fn group(&self) -> Option<&Name> {
         match self {
             Self::ForGroup { group, .. } => Some(group),
             _ => None,

@@ -128,7 +128,7 @@ impl SubscriptionFilter {
         }
     }
 
-    /// Whether the filter names a topic; URIs, task ids and labels match as exact strings.
+    /// Whether the filter names a topic; URIs, task ids and names match as exact strings.
     pub fn names(&self, topic: &Topic) -> bool {
         match topic {
             Topic::Everything => false,
@@ -276,10 +276,10 @@ fn task_ids(node: &Node<'_>, limits: &Limits) -> Result<Bounded<TaskId>, FilterE
     distinct(ids, limits.task_ids, FilterError::TooManyTaskIds)
 }
 
-/// Removes duplicates, keeping the first of each and at most `most` of them.
+/// Removes duplicates, keeping the first of each and at most `max` of them.
 fn distinct<T: Clone + Ord>(
     items: impl Iterator<Item = Result<T, FilterError>>,
-    most: usize,
+    max: usize,
     too_many: FilterError,
 ) -> Result<Bounded<T>, FilterError> {
     let mut known = Set::default();
@@ -292,7 +292,7 @@ fn distinct<T: Clone + Ord>(
             }
             Err(error) => return Err(error),
             Ok(name) if known.contains(&name) => {}
-            Ok(_) if names.len() >= most => beyond = Some(too_many),
+            Ok(_) if names.len() >= max => beyond = Some(too_many),
             Ok(name) => {
                 known.insert(name.clone());
                 names.push(name);

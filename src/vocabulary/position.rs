@@ -26,7 +26,7 @@ impl Position {
 /// A position in the log of one bus. Positions compare only within one epoch; a bus starts a new
 /// epoch when it starts with an empty disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct Cursor {
     /// The epoch of the log.
     pub epoch: Box<str>,
     /// The position in the log.

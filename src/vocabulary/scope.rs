@@ -14,7 +14,7 @@ use crate::{
 
 /// A name that the server gives to a group or a caller. Names are compared by code point.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Label(Arc<str>);
+pub struct Name(Arc<str>);
 
 /// What a stream receives in addition to its filter. Clients cannot request it: the server derives
 /// it from the caller.
@@ -22,16 +22,16 @@ pub struct Label(Arc<str>);
 pub struct Scope {
     /// The groups whose events the stream receives. Events without a group are for all
     /// streams.
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// The names of callers whose disconnects the stream receives.
-    pub principals: Vec<Label>,
+    pub principals: Vec<Name>,
     /// Whether the stream receives the disconnects of every caller, for receivers that pass them
     /// on.
     pub disconnects: bool,
 }
 
-impl Label {
-    /// Creates a label from `text`, unchanged.
+impl Name {
+    /// Creates a name from `text`, unchanged.
     ///
     /// # Errors
     /// A [`NameError`] if `text` is empty, is longer than 2,048 bytes or contains control
@@ -46,9 +46,9 @@ impl Label {
     }
 }
 
-serde_text!(Label, Label::new);
+serde_text!(Name, Name::new);
 
-impl Deref for Label {
+impl Deref for Name {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -60,8 +60,8 @@ impl Scope {
     /// Reads the members of an object; `None` if one of them is not a list of names.
     pub fn from_node(node: &Node<'_>) -> Option<Self> {
         Some(Self {
-            groups: labels(node.get(GROUPS))?,
-            principals: labels(node.get(PRINCIPALS))?,
+            groups: names(node.get(GROUPS))?,
+            principals: names(node.get(PRINCIPALS))?,
             disconnects: node.get(DISCONNECTS).and_then(Node::as_bool) == Some(true),
         })
     }
@@ -83,19 +83,19 @@ impl Scope {
     }
 }
 
-/// Returns each label once, in order.
-fn labels(node: Option<&Node<'_>>) -> Option<Vec<Label>> {
+/// Returns each name once, in order.
+fn names(node: Option<&Node<'_>>) -> Option<Vec<Name>> {
     let Some(node) = node else {
         return Some(Vec::new());
     };
-    let mut labels = Vec::new();
+    let mut names = Vec::new();
     for item in node.as_array()? {
-        let label = Label::from_node(item)?;
-        if !labels.contains(&label) {
-            labels.push(label);
+        let name = Name::from_node(item)?;
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    Some(labels)
+    Some(names)
 }
 
 const GROUPS: &str = "groups";

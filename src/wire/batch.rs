@@ -7,18 +7,18 @@ use crate::{
     json::Node,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
     },
 };
 
 use super::{
+    codec::{Entry, entries, events_in, is_unset},
     envelope::{members, message, read},
     error::ProtocolError,
-    member::{Entry, entries, events_in, is_unset},
 };
 
 /// Published events of the topics that the receiver follows. A shard gets one batch at a time and
-/// replies with [`Taken`].
+/// replies with [`BatchAck`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Batch {
     /// The epoch of the log, for a shard; `None` for an edge, which knows it from its connection.
@@ -42,7 +42,7 @@ pub struct Batch {
 
 /// The reply of a shard to a [`Batch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct BatchAck {
     /// The number of edges that the shard holds.
     #[serde(default)]
     pub edges: u32,
@@ -83,18 +83,18 @@ impl Batch {
         })
     }
 
-    /// Returns a batch for a shard as text. It ends at `mark`; the events are JSON texts already.
+    /// Returns a batch for a shard as text. It ends at `cursor`; the events are JSON texts already.
     pub fn for_shard<T: AsRef<str>>(
-        mark: &Mark,
+        cursor: &Cursor,
         previous: Option<Position>,
         at: Option<Millis>,
         events: impl Iterator<Item = (Position, T)>,
         is_last: bool,
     ) -> String {
         let members = Members {
-            epoch: Some(&mark.epoch),
+            epoch: Some(&cursor.epoch),
             previous,
-            through: mark.position,
+            through: cursor.position,
             at,
             events: entries(events),
             is_last,
@@ -122,20 +122,20 @@ impl Batch {
     }
 }
 
-impl Taken {
+impl BatchAck {
     /// Reads a reply.
     ///
     /// # Errors
     /// A [`ProtocolError`]; the call counts as failed then.
     pub fn from_json(text: &str) -> Result<Self, ProtocolError> {
-        members(&read(text, TAKEN)?.root)
+        members(&read(text, ACK)?.root)
     }
 
     /// Returns the reply as text.
     pub fn to_json(self) -> String {
-        message(TAKEN, &self)
+        message(ACK, &self)
     }
 }
 
 pub(super) const BATCH: &str = "batch";
-const TAKEN: &str = "taken";
+const ACK: &str = "taken";

@@ -10,7 +10,7 @@ use super::error::ProtocolError;
 
 /// Parses any JSON text without duplicate keys.
 pub(super) fn parse_text(text: &str) -> Result<Document<'_>, ProtocolError> {
-    json::read(text.as_bytes(), DEPTH)
+    json::read(text.as_bytes(), MAX_DEPTH)
         .ok()
         .filter(|document| !document.has_duplicate_key)
         .ok_or(ProtocolError::Malformed)
@@ -68,4 +68,4 @@ pub(super) fn bare(kind: &str) -> String {
 
 const VERSION: u64 = 1;
 /// The maximum depth: an event nests up to 64 deep, inside an object, a list and the message.
-const DEPTH: usize = 67;
+const MAX_DEPTH: usize = 67;

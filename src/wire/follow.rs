@@ -3,15 +3,15 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::{
-    position::{Mark, Position},
+    position::{Cursor, Position},
     topic::{Delta, Topic},
 };
 
 use super::{
     claim::Claim,
+    codec::{is_none, is_unset},
     envelope::{members, message, read},
     error::ProtocolError,
-    member::{is_none, is_unset},
 };
 
 /// A request for the events of topics. The reply is a [`FollowAnswer`](super::FollowAnswer).
@@ -61,18 +61,18 @@ impl Follow {
         }
     }
 
-    /// Requests the events after a mark, up to which the sender has received every event.
+    /// Requests the events after a cursor, up to which the sender has received every event.
     #[must_use]
-    pub fn since(mut self, mark: &Mark) -> Self {
-        self.since = Some(mark.position);
-        self.epoch = Some(mark.epoch.clone());
+    pub fn since(mut self, cursor: &Cursor) -> Self {
+        self.since = Some(cursor.position);
+        self.epoch = Some(cursor.epoch.clone());
         self
     }
 
-    /// Returns the mark up to which the sender has received every event. A position without an
+    /// Returns the cursor up to which the sender has received every event. A position without an
     /// epoch gets an empty epoch, which no log has.
-    pub fn heard(&self) -> Option<Mark> {
-        self.since.map(|position| Mark {
+    pub fn received(&self) -> Option<Cursor> {
+        self.since.map(|position| Cursor {
             epoch: self.epoch.clone().unwrap_or_default(),
             position,
         })

@@ -6,16 +6,16 @@ use crate::{
     json::Node,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         uri::Uri,
     },
 };
 
 use super::{
     claim::Claim,
+    codec::{Entry, entries, events_in, is_unbounded, is_unset, room},
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
-    member::{Entry, entries, events_in, is_unbounded, is_unset, room},
 };
 
 /// The reply to a [`Follow`](super::Follow).
@@ -46,23 +46,23 @@ pub struct Followed {
     /// The number of the follow.
     pub seq: u64,
     /// The end of the log. Every later event of the followed topics will be sent. A receiver that
-    /// waited for this reply ignores events at or before the mark.
-    pub mark: Mark,
+    /// waited for this reply ignores events at or before the cursor.
+    pub cursor: Cursor,
     /// The events that [`Follow::since`](super::Follow::since) requests. Always present in the
-    /// reply to a fresh follow of an edge; events that [`Missed::events`] leaves out follow in
+    /// reply to a fresh follow of an edge; events that [`Backlog::events`] leaves out follow in
     /// batches.
-    pub missed: Option<Missed>,
-    /// The shard has every event up to the mark.
+    pub missed: Option<Backlog>,
+    /// The shard has every event up to the cursor.
     pub is_settled: bool,
     /// The sessions whose streams joined; a session that has ended is left out.
-    pub watches: Vec<Watched>,
+    pub interests: Vec<SessionInterest>,
     /// Maximum bytes of the names of all followed topics; `None`: unlimited.
     pub room: Option<usize>,
 }
 
 /// The subscriptions of a session whose stream has joined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watched {
+pub struct SessionInterest {
     /// The session and its stream.
     pub session: Claim,
     /// The resources that the session is subscribed to.
@@ -71,7 +71,7 @@ pub struct Watched {
     /// The client has not sent `notifications/initialized` and must receive no notifications until
     /// then (2025-11-25, Lifecycle: Initialization).
     #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
-    pub is_held: bool,
+    pub is_paused: bool,
 }
 
 /// The members of a reply that refuses a follow.
@@ -104,13 +104,13 @@ struct Members {
         deserialize_with = "room"
     )]
     room: Option<usize>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    watches: Vec<Watched>,
+    #[serde(rename = "watches", default, skip_serializing_if = "Vec::is_empty")]
+    interests: Vec<SessionInterest>,
 }
 
 /// The events after a position: the latest of each topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missed {
+pub struct Backlog {
     /// The position after which no event is left out; later than requested if the log does not
     /// reach back that far.
     pub after: Position,
@@ -163,34 +163,34 @@ impl Followed {
             after,
             is_settled,
             room,
-            watches,
+            interests,
             ..
         } = members(root)?;
-        let missed = after.map(|after| events_in(root).map(|events| Missed { after, events }));
+        let missed = after.map(|after| events_in(root).map(|events| Backlog { after, events }));
         Ok(Self {
             seq,
-            mark: Mark { epoch, position },
+            cursor: Cursor { epoch, position },
             missed: missed.transpose()?,
             is_settled,
-            watches,
+            interests,
             room,
         })
     }
 
     fn members(&self) -> Members {
-        let events = |missed: &Missed| {
+        let events = |missed: &Backlog| {
             let events = missed.events.iter();
             entries(events.map(|(at, event)| (*at, event.to_json())))
         };
         Members {
             seq: self.seq,
-            epoch: self.mark.epoch.clone(),
-            position: self.mark.position,
+            epoch: self.cursor.epoch.clone(),
+            position: self.cursor.position,
             after: self.missed.as_ref().map(|missed| missed.after),
             events: self.missed.as_ref().map(events),
             is_settled: self.is_settled,
             room: self.room,
-            watches: self.watches.clone(),
+            interests: self.interests.clone(),
         }
     }
 }

@@ -6,11 +6,11 @@ use crate::vocabulary::uri::Uri;
 
 use super::{
     batch::{BATCH, Batch},
+    codec::is_unset,
     envelope::{bare, kind_of, members, message, parse},
     error::ProtocolError,
     follow::{FOLLOW, Follow},
     followed::FollowAnswer,
-    member::is_unset,
 };
 
 /// A message of an edge to its bus over its WebSocket.
@@ -31,20 +31,20 @@ pub enum BusMessage {
     Batch(Batch),
     /// The subscriptions of the session whose stream the edge holds have changed, or its client is
     /// ready.
-    Watched {
+    SessionInterest {
         /// The resources that the session is subscribed to.
         uris: Vec<Uri>,
-        /// See [`Watched::is_held`](super::Watched::is_held).
-        is_held: bool,
+        /// See [`SessionInterest::is_paused`](super::SessionInterest::is_paused).
+        is_paused: bool,
     },
 }
 
 #[derive(Serialize, Deserialize)]
-struct Watched {
+struct SessionInterest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uris: Vec<Uri>,
     #[serde(rename = "held", default, skip_serializing_if = "is_unset")]
-    is_held: bool,
+    is_paused: bool,
 }
 
 impl EdgeMessage {
@@ -81,17 +81,17 @@ impl BusMessage {
         match kind_of(root)? {
             BATCH => Batch::from_node(root).map(Self::Batch),
             WATCHED => {
-                let Watched { uris, is_held } = members(root)?;
-                Ok(Self::Watched { uris, is_held })
+                let SessionInterest { uris, is_paused } = members(root)?;
+                Ok(Self::SessionInterest { uris, is_paused })
             }
             _ => FollowAnswer::from_node(root).map(Self::Answer),
         }
     }
 
     /// Returns the frame with the subscriptions of a session.
-    pub fn watched(uris: &[Uri], is_held: bool) -> String {
+    pub fn session_interest(uris: &[Uri], is_paused: bool) -> String {
         let uris = uris.to_vec();
-        message(WATCHED, &Watched { uris, is_held })
+        message(WATCHED, &SessionInterest { uris, is_paused })
     }
 }
 

@@ -8,20 +8,20 @@
 
 mod batch;
 mod claim;
+mod codec;
 mod envelope;
 mod error;
 mod follow;
 mod followed;
-mod kept;
-mod member;
 mod message;
 mod session_call;
+mod stored_topics;
 
-pub use batch::{Batch, Taken};
+pub use batch::{Batch, BatchAck};
 pub use claim::Claim;
 pub use error::ProtocolError;
 pub use follow::Follow;
-pub use followed::{FollowAnswer, Followed, Missed, Watched};
-pub use kept::{kept, topics_of};
+pub use followed::{Backlog, FollowAnswer, Followed, SessionInterest};
 pub use message::{BusMessage, EdgeMessage};
 pub use session_call::SessionCall;
+pub use stored_topics::{decode_topics, encode_topics};

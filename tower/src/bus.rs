@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter, scope::Label};
+use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter, scope::Name};
 
 use crate::{changes::Changes, streams::Streams};
 
@@ -38,7 +38,7 @@ impl Bus {
 
     /// Disconnects a caller: streams that were opened with its name in
     /// [`Grant::scope`](crate::Grant::scope) end at once, without a result.
-    pub fn disconnect(&self, principal: Label) {
+    pub fn disconnect(&self, principal: Name) {
         self.publish(ServerEvent::Disconnect { principal });
     }
 

@@ -40,7 +40,7 @@ pub use mcp_listen::{
     http::PolicyError,
     limits::Limits,
     publish::{PublishError, events as events_in},
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     uri::Uri,
 };
 pub use service::Listen;

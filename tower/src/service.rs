@@ -11,7 +11,7 @@ use mcp_listen::{
     error::Reason,
     exchange::{self, Answer, Exchange, Step},
     http::{Field, Headers},
-    listen::{Accepted, claims_by_header},
+    listen::{Accepted, is_listen_by_header},
 };
 use tokio::time::timeout;
 use tower_service::Service;
@@ -104,7 +104,7 @@ impl Settings {
         let mut body = Some(body);
         let answer = loop {
             match exchange.poll() {
-                Step::Body { most: max } => {
+                Step::Body { max_bytes: max } => {
                     let read = match body.take() {
                         Some(body) => self.read(body, max).await,
                         None => Err(Reason::ParseError),
@@ -188,7 +188,7 @@ impl Settings {
 /// claim a listen request.
 fn may_read(lines: &str, length: Option<u64>, max: usize) -> bool {
     let is_within = length.is_some_and(|length| (1..=max as u64).contains(&length));
-    is_within || claims_by_header(&Headers::new(lines))
+    is_within || is_listen_by_header(&Headers::new(lines))
 }
 
 /// Builds the response to a rejected request; status, text and code come from the core.

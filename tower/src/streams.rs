@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, Fanout, StreamId},
+    fanout::{Fanout, StreamId, WriteBatch},
     filter::SubscriptionFilter,
     listen::{Next, ServerStream},
 };
@@ -22,7 +22,7 @@ use tokio::{
 
 use crate::{body_slot::BodySlot, stream_body::StreamBody};
 
-/// The streams of one bus: the core's fan-out, with a clock, a timer, and the slot of each
+/// The streams of one bus: the core's batch-out, with a clock, a timer, and the slot of each
 /// response body.
 #[derive(Debug)]
 pub(crate) struct Streams {
@@ -110,7 +110,7 @@ impl Streams {
     pub(crate) fn publish(&self, mut events: Vec<ServerEvent>) {
         let now = self.now();
         let mut shared = self.lock();
-        let fan = match (events.pop(), events.is_empty()) {
+        let batch = match (events.pop(), events.is_empty()) {
             (None, _) => return,
             (Some(event), true) => shared.fanout.publish(event, now, now),
             (Some(last), false) => {
@@ -118,7 +118,7 @@ impl Streams {
                 shared.fanout.publish_all(events, now, now)
             }
         };
-        shared.write(&fan, now);
+        shared.write(&batch, now);
         self.rescheduled.notify_one();
     }
 
@@ -133,7 +133,7 @@ impl Streams {
         } = &mut *shared;
         *is_closing = true;
         for (id, slot) in slots {
-            fanout.tend(*id, |stream| {
+            fanout.with_stream(*id, |stream| {
                 stream.close();
             });
             slot.wake();
@@ -226,14 +226,14 @@ impl Drop for Streams {
 impl Shared {
     /// Writes to the streams whose slot is free. For the others the change stays pending, at most
     /// one for each kind and URI.
-    fn write(&mut self, fan: &Fan, now: Millis) {
+    fn write(&mut self, batch: &WriteBatch, now: Millis) {
         // Copies each chunk: one slow client must not keep the chunks of all others alive.
-        let indices = 0..fan.ends.len();
+        let indices = 0..batch.ends.len();
         let chunks: Vec<_> = indices
-            .map(|index| Bytes::copy_from_slice(fan.chunk(index)))
+            .map(|index| Bytes::copy_from_slice(batch.chunk(index)))
             .collect();
         let mut missed = Vec::new();
-        for &(id, index) in &fan.writes {
+        for &(id, index) in &batch.writes {
             match (self.slots.get_mut(&id), chunks.get(index)) {
                 (Some(slot), Some(chunk)) if slot.has_room() => slot.write(chunk.clone()),
                 _ => missed.push(id),

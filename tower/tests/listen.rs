@@ -13,7 +13,7 @@ use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
 use mcp_listen_tower::{
-    Body, Bus, Capabilities, Denied, Grant, Label, Limits, ListenLayer, Scope, ServerEvent,
+    Body, Bus, Capabilities, Denied, Grant, Limits, ListenLayer, Name, Scope, ServerEvent,
     SubscriptionFilter, Uri, events_in,
 };
 use tokio::time::{sleep, timeout};
@@ -211,8 +211,8 @@ async fn a_silent_stream_gets_a_keep_alive_and_a_stalled_one_is_ended() {
     let layer = layer(&bus).keep_alive(Duration::from_secs(5));
     let mut stream = answer(&layer, listen()).await;
     next(&mut stream).await;
-    let kept = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
-    let data = kept
+    let frame = timeout(Duration::from_secs(7), stream.body_mut().frame()).await;
+    let data = frame
         .ok()
         .flatten()
         .and_then(Result::ok)
@@ -301,7 +301,7 @@ async fn pages_of_allowed_origins_may_read_the_response() {
 #[tokio::test]
 async fn a_caller_receives_what_it_is_allowed_and_nothing_after_a_disconnect() {
     let bus = Bus::new();
-    let ann = Label::new("ann").unwrap();
+    let ann = Name::new("ann").unwrap();
     let scope = Scope {
         principals: vec![ann.clone()],
         ..Scope::default()

@@ -1,7 +1,7 @@
 use std::{future::poll_fn, pin::pin, task::Poll};
 
 use mcp_listen::{
-    client::{Approach, Loss},
+    client::{Loss, ServerHint},
     event::ServerEvent,
 };
 use mcp_listen_browser::{ListenError, ListenOptions, listen};
@@ -46,7 +46,7 @@ async fn a_dropped_opening_cancels_the_request() {
     let server = stage.player("opening", r#"{"held":true}"#);
     {
         let at_once = ListenOptions {
-            approach: Some(Approach::Modern),
+            server_hint: Some(ServerHint::Modern),
             ..patience(0, 0)
         };
         let mut opening = pin!(listen(&server, tools(), at_once));

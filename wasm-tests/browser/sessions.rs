@@ -1,4 +1,4 @@
-use mcp_listen::{client::Approach, event::ServerEvent};
+use mcp_listen::{client::ServerHint, event::ServerEvent};
 use mcp_listen_browser::{ListenOptions, WatchEvent, listen, watch};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -104,7 +104,7 @@ async fn a_watch_receives_the_events_of_a_session() {
 
 fn legacy() -> ListenOptions {
     ListenOptions {
-        approach: Some(Approach::Legacy),
+        server_hint: Some(ServerHint::Legacy),
         ..Default::default()
     }
 }

@@ -1,7 +1,7 @@
 use mcp_listen::{
     http::Headers,
     limits::Limits,
-    listen::{self, Claim},
+    listen::{self, Classified},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -9,17 +9,17 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::{
     any::check,
-    request::{HEADERS, accept, assert_rejected, body, judged},
+    request::{HEADERS, accept, assert_rejected, body, classified},
 };
 
 #[test]
-fn a_body_that_was_cut_off_beyond_the_limit_is_too_large() {
+fn a_body_truncated_beyond_the_limit_is_too_large() {
     let text = body("1", "{}") + &" ".repeat(70_000);
     assert_rejected(accept(HEADERS, &text[..65_537]), 413, -32_600, None);
 }
 
 #[test]
-fn a_body_announced_as_too_large_need_not_be_read() {
+fn a_too_large_content_length_is_refused_without_reading_the_body() {
     let limits = Limits::default();
     for (length, is_too_large) in [
         ("65536", false),
@@ -50,32 +50,32 @@ fn a_body_announced_as_too_large_need_not_be_read() {
 }
 
 #[test]
-fn http_alone_decides_before_the_caller_is_named() {
+fn http_checks_run_before_authentication() {
     let limits = Limits::default();
     let claim = |headers: &str, body: &str| {
-        listen::claim("POST", &Headers::new(headers), body.as_bytes(), &limits)
+        listen::classify("POST", &Headers::new(headers), body.as_bytes(), &limits)
     };
     let whole = body("1", "{}");
     for rubbish in ["", "{", "[]", "{\"id\":null}", whole.as_str()] {
-        assert_eq!(claim(HEADERS, rubbish), Claim::Unread);
+        assert_eq!(claim(HEADERS, rubbish), Classified::Unread);
         for (headers, status) in [
             (HEADERS.replace("application/json\n", "text/plain\n"), 415),
             (HEADERS.replace("text/event-stream", "text/html"), 406),
             (format!("{HEADERS}\nContent-Length: 65537"), 413),
         ] {
-            let Claim::Rejected(rejection) = claim(&headers, rubbish) else {
+            let Classified::Rejected(rejection) = claim(&headers, rubbish) else {
                 panic!("{headers} is not refused");
             };
             assert_eq!(rejection.reason.status(), status);
-            assert!(rejection.reason.is_of_http());
+            assert!(rejection.reason.is_transport_level());
         }
     }
     let unclaimed = HEADERS.replace("\nMcp-Method: subscriptions/listen", "");
-    assert!(matches!(claim(&unclaimed, &whole), Claim::Read(_)));
-    assert_eq!(claim(&unclaimed, "{"), Claim::NotOurs);
+    assert!(matches!(claim(&unclaimed, &whole), Classified::Read(_)));
+    assert_eq!(claim(&unclaimed, "{"), Classified::PassThrough);
     assert!(matches!(
         claim(&unclaimed.replace("text/event-stream", "text/html"), &whole),
-        Claim::Rejected(_)
+        Classified::Rejected(_)
     ));
 }
 
@@ -85,14 +85,14 @@ fn any_bytes_get_a_verdict() {
         (vec(any::<u8>(), 0..200), "\\PC{0,60}"),
         |(body, headers)| {
             let headers = Headers::new(&headers);
-            drop(judged("POST", &headers, &body, &Limits::default()));
+            drop(classified("POST", &headers, &body, &Limits::default()));
             drop(accept(HEADERS, &body));
         },
     );
 }
 
 #[test]
-fn any_damage_to_a_request_gets_a_verdict() {
+fn any_damaged_request_gets_a_verdict() {
     check(
         (any::<prop::sample::Index>(), any::<u8>()),
         |(place, byte)| {

@@ -1,17 +1,17 @@
-//! A stream whose connection to the bus is its own: an isolate of one, and one frame of its body
-//! after another.
+//! A stream with its own connection to the bus: an isolate of one stream, whose body is returned
+//! one frame at a time.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use mcp_listen::{
-    bus::Mark,
+    bus::Cursor,
     clock::Millis,
-    fanout::{StreamId, Tended},
-    isolate::{Isolate, IsolateOutput, Joining},
-    listen::{Ending, ServerStream},
+    fanout::{StreamId, StreamMut},
+    isolate::{Isolate, IsolateOutput, SessionStart},
+    listen::{EndReason, ServerStream},
+    metrics::Metrics,
     scope::Scope,
-    tally::Tally,
-    upstream::{BusCall, Counts, Past, Patience, UpstreamCall},
+    upstream::{BusCall, Counts, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,
     wire::ProtocolError,
 };
@@ -21,7 +21,7 @@ use crate::any::claim;
 pub(crate) struct Alone {
     isolate: Isolate,
     id: StreamId,
-    /// The text of the last call.
+    /// The content of the last call.
     said: Option<String>,
     frames: VecDeque<Frame>,
     has_ended: bool,
@@ -41,26 +41,26 @@ impl Alone {
         Self::with(T0, |isolate| isolate.open(stream, T0))
     }
 
-    /// What happens is counted; 1970 is so long before the clock of the calls.
-    pub(crate) fn counted(mut stream: ServerStream, tally: Arc<Tally>, epoch: Millis) -> Self {
-        stream.count_in(tally);
+    /// Counts events and notifications in `metrics`; `epoch` is the offset of the Unix clock.
+    pub(crate) fn counted(mut stream: ServerStream, metrics: Arc<Metrics>, epoch: Millis) -> Self {
+        stream.count_in(metrics);
         Self::with(epoch, |isolate| isolate.open(stream, T0))
     }
 
-    /// The stream of session `s`, which goes on from there, and whose client may not hear of some
-    /// of what it watches.
-    pub(crate) fn of_session(stream: ServerStream, past: Past, denied: Vec<Uri>) -> Self {
+    /// Creates the stream of session `s`, which continues from `past`, and whose client may not
+    /// receive the `denied` resources.
+    pub(crate) fn of_session(stream: ServerStream, past: ResumePoint, denied: Vec<Uri>) -> Self {
         let session = claim("s 1");
-        let joining = Joining {
+        let start = SessionStart {
             session,
             past,
             denied,
         };
-        Self::with(T0, |isolate| isolate.open_session(stream, joining, T0))
+        Self::with(T0, |isolate| isolate.open_session(stream, start, T0))
     }
 
     fn with(epoch: Millis, open: impl FnOnce(&mut Isolate) -> StreamId) -> Self {
-        let mut isolate = Isolate::new(Patience::default(), epoch);
+        let mut isolate = Isolate::new(Timeouts::default(), epoch);
         let id = open(&mut isolate);
         let mut alone = Self {
             isolate,
@@ -69,15 +69,15 @@ impl Alone {
             frames: VecDeque::new(),
             has_ended: false,
         };
-        alone.tell(T0);
+        alone.deliver(T0);
         alone
     }
 
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
-        self.isolate.set_patience(patience);
+    pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.isolate.set_timeouts(timeouts);
     }
 
-    /// What it sent last, or attaches with.
+    /// Returns what it last sent, or attaches with.
     pub(crate) fn attach_message(&mut self) -> String {
         if self.said.is_none() {
             self.poll_call(T0);
@@ -91,24 +91,24 @@ impl Alone {
         now: Millis,
     ) -> Result<(), ProtocolError> {
         let handled = self.isolate.handle_message(text, now);
-        self.tell(now);
+        self.deliver(now);
         handled
     }
 
     pub(crate) fn handle_bus_lost(&mut self, now: Millis, random: f64, is_overloaded: bool) {
         self.isolate.handle_lost(now, random, is_overloaded);
-        self.tell(now);
+        self.deliver(now);
     }
 
     pub(crate) fn handle_scope(&mut self, scope: Scope, now: Millis) {
         self.isolate.handle_scope(self.id, scope, now);
-        self.tell(now);
+        self.deliver(now);
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Millis, random: f64) {
         self.isolate.fanout().handle_timeout(now);
         self.isolate.handle_timeout(now, random);
-        self.tell(now);
+        self.deliver(now);
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -118,7 +118,7 @@ impl Alone {
     }
 
     pub(crate) fn poll_call(&mut self, now: Millis) -> Option<BusCall> {
-        // Its host lets go of what has ended.
+        // The host removes streams that have ended.
         if self.has_ended {
             return None;
         }
@@ -135,7 +135,7 @@ impl Alone {
         })
     }
 
-    /// The next frame; what was not asked for waits collapsed.
+    /// Returns the next frame; what is not polled stays collapsed.
     pub(crate) fn poll_frame(&mut self, now: Millis) -> Option<Frame> {
         if self.frames.is_empty()
             && let Some(bytes) = self.isolate.fanout().poll(self.id, now)
@@ -156,15 +156,15 @@ impl Alone {
         self.isolate.stream(self.id).unwrap()
     }
 
-    pub(crate) fn tend(&mut self, action: impl FnOnce(&mut Tended<'_>)) {
-        self.isolate.fanout().tend(self.id, action);
+    pub(crate) fn with_stream(&mut self, action: impl FnOnce(&mut StreamMut<'_>)) {
+        self.isolate.fanout().with_stream(self.id, action);
     }
 
-    pub(crate) fn retire(&mut self, why: Ending) {
-        self.tend(|stream| stream.retire(why));
+    pub(crate) fn retire(&mut self, why: EndReason) {
+        self.with_stream(|stream| stream.retire(why));
     }
 
-    /// Something may have been missed.
+    /// Handles a possible loss of events.
     pub(crate) fn miss(&mut self) {
         self.isolate.fanout().handle_gap();
     }
@@ -173,7 +173,7 @@ impl Alone {
         self.isolate.close(self.id, false);
     }
 
-    /// As [`Alone::close`], where the bus has delivered what was published before.
+    /// As [`Alone::close`], if the bus has delivered everything published before.
     pub(crate) fn close_settled(&mut self) {
         self.isolate.close(self.id, true);
     }
@@ -186,8 +186,8 @@ impl Alone {
         self.isolate.is_settled()
     }
 
-    pub(crate) fn mark(&self) -> Option<&Mark> {
-        self.isolate.mark()
+    pub(crate) fn cursor(&self) -> Option<&Cursor> {
+        self.isolate.cursor()
     }
 
     pub(crate) fn is_away(&self) -> bool {
@@ -198,20 +198,20 @@ impl Alone {
         self.isolate.counts()
     }
 
-    /// Nothing is written before it is asked for. A stream that cannot be opened ends.
-    fn tell(&mut self, now: Millis) {
+    /// Nothing is written until it is polled. A stream that cannot be opened ends.
+    fn deliver(&mut self, now: Millis) {
         while let Some(output) = self.isolate.poll_output(now) {
             match output {
-                IsolateOutput::Write(fan) => {
-                    let missed = fan.writes.iter().map(|(id, _)| *id);
+                IsolateOutput::Write(batch) => {
+                    let missed = batch.writes.iter().map(|(id, _)| *id);
                     self.isolate.fanout().handle_missed(missed, now);
                     self.isolate.fanout().take_due();
                 }
-                IsolateOutput::Poll(_) | IsolateOutput::Parted(_) => {}
+                IsolateOutput::Poll(_) | IsolateOutput::Moved(_) => {}
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate
                         .fanout()
-                        .tend(id, |stream| stream.retire(Ending::Aborted));
+                        .with_stream(id, |stream| stream.retire(EndReason::Aborted));
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! What a server may answer to a listen request over HTTP, and what becomes of it.
+//! The answers of a server to a listen request over HTTP, and how the client handles them.
 
 use mcp_listen::{
-    client::{End, Loss, Options, Output},
+    client::{CloseReason, Loss, Options, Output},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -19,38 +19,38 @@ use crate::{
     any::{check, updated},
     client::tools,
     subscription::{
-        JSON, STREAM, ack, acknowledged, answered, begun, change, lost, own_id, refused,
-        request_with, requested, say, told, watched,
+        JSON, STREAM, ack, acknowledged, answered, begun, change, lost, own_id, refused, reported,
+        request_with, requested, say, watched,
     },
 };
 
 #[test]
-fn json_answers_as_well_as_a_stream() {
+fn a_json_answer_works_like_an_event_stream() {
     let error = r#"{"jsonrpc":"2.0","id":"mcp-listen:1","error":{"code":-32603,"message":"full"}}"#;
     let full = |status| [refused(status, Some(-32_603), "full")];
     assert_eq!(answered(503, JSON, error), full(503));
     assert_eq!(answered(200, JSON, error), full(200));
-    let nobodys = error.replace("\"mcp-listen:1\"", "null");
-    assert_eq!(answered(503, JSON, &nobodys), full(503));
-    let nobodys = error.replace("\"id\":\"mcp-listen:1\",", "");
-    assert_eq!(answered(400, JSON, &nobodys), full(400));
+    let without_id = error.replace("\"mcp-listen:1\"", "null");
+    assert_eq!(answered(503, JSON, &without_id), full(503));
+    let without_id = error.replace("\"id\":\"mcp-listen:1\",", "");
+    assert_eq!(answered(400, JSON, &without_id), full(400));
     let mut subscription = begun();
     say(&mut subscription, error);
-    assert_eq!(told(&mut subscription), full(200));
+    assert_eq!(reported(&mut subscription), full(200));
 }
 
 #[test]
-fn an_error_of_another_request_is_not_ours() {
+fn an_error_for_another_request_is_ignored() {
     let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"full"}}"#;
     assert_eq!(answered(200, JSON, error), [lost(Loss::InvalidAnswer)]);
     assert_eq!(answered(503, JSON, error), [refused(503, None, "")]);
     let mut subscription = begun();
     say(&mut subscription, error);
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
 }
 
 #[test]
-fn a_refusal_has_its_status_whatever_its_body() {
+fn a_refusal_reports_its_status_with_any_body() {
     for (fields, body) in [
         ("", ""),
         (JSON, ""),
@@ -70,7 +70,7 @@ fn a_refusal_has_its_status_whatever_its_body() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_invalid() {
+fn an_answer_without_result_or_error_is_invalid() {
     for (status, fields, body) in [
         (200, "", ""),
         (202, "", ""),
@@ -82,7 +82,7 @@ fn an_answer_that_is_none_is_invalid() {
         (
             200,
             JSON,
-            r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"resultType":"unheard-of"}}"#,
+            r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"resultType":"unknown-kind"}}"#,
         ),
         (200, JSON, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#),
     ] {
@@ -92,21 +92,21 @@ fn an_answer_that_is_none_is_invalid() {
 }
 
 #[test]
-fn a_result_before_the_acknowledgment_is_open_with_nothing_and_ended() {
+fn a_result_in_place_of_the_acknowledgment_opens_empty_and_ends() {
     let result = message::listen_result(&own_id(), None);
     let closed = [
         Output::Acknowledged(SubscriptionFilter::default()),
-        Output::Ended(End::Graceful),
+        Output::Ended(CloseReason::Graceful),
     ];
     assert_eq!(answered(200, JSON, &result), closed);
     let mut subscription = begun();
     say(&mut subscription, &result);
-    assert_eq!(told(&mut subscription), closed);
+    assert_eq!(reported(&mut subscription), closed);
 }
 
 #[test]
 fn a_malformed_acknowledgment_is_an_error_and_cancels() {
-    let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
+    let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
     for filter in [
         "",
         ",\"notifications\":[]",
@@ -116,21 +116,21 @@ fn a_malformed_acknowledgment_is_an_error_and_cancels() {
         say(
             &mut subscription,
             &format!(
-                r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{stamp}{filter}}}}}"#
+                r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{meta}{filter}}}}}"#
             ),
         );
         assert_eq!(
-            told(&mut subscription),
+            reported(&mut subscription),
             [lost(Loss::MalformedAcknowledgment)]
         );
         assert!(subscription.is_ended(), "its response is to be closed");
         say(&mut subscription, &ack(&tools()));
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
     }
 }
 
 #[test]
-fn an_acknowledgment_of_more_is_cut_down_and_the_first_one_holds() {
+fn only_the_first_acknowledgment_counts_and_only_what_was_requested() {
     let mut subscription = begun();
     let more = SubscriptionFilter {
         prompts_list_changed: true,
@@ -140,13 +140,13 @@ fn an_acknowledgment_of_more_is_cut_down_and_the_first_one_holds() {
     say(&mut subscription, &ack(&watched(&["a", "b"])));
     say(&mut subscription, &change(&ServerEvent::PromptsListChanged));
     assert_eq!(
-        told(&mut subscription),
+        reported(&mut subscription),
         [Output::Acknowledged(watched(&["a"]))]
     );
 }
 
 #[test]
-fn changes_before_the_acknowledgment_and_of_others_are_ignored() {
+fn changes_before_the_acknowledgment_or_of_other_subscriptions_are_ignored() {
     let mut subscription = begun();
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     say(
@@ -155,7 +155,7 @@ fn changes_before_the_acknowledgment_and_of_others_are_ignored() {
     );
     let other = RequestId::from_text("mcp-listen:2");
     say(&mut subscription, &message::acknowledged(&other, &tools()));
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
     let mut subscription = acknowledged();
     for message in [
         message::notification(&other, &ServerEvent::ToolsListChanged),
@@ -164,26 +164,29 @@ fn changes_before_the_acknowledgment_and_of_others_are_ignored() {
         r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned(),
     ] {
         say(&mut subscription, &message);
-        assert_eq!(told(&mut subscription), [], "{message}");
+        assert_eq!(reported(&mut subscription), [], "{message}");
     }
 }
 
 #[test]
-fn a_part_of_a_resource_is_told_where_resources_were_honored() {
+fn a_change_of_a_sub_resource_is_reported() {
     let mut subscription = acknowledged();
     say(&mut subscription, &change(&updated("a/1")));
-    assert_eq!(told(&mut subscription), [Output::Changed(updated("a/1"))]);
+    assert_eq!(
+        reported(&mut subscription),
+        [Output::Changed(updated("a/1"))]
+    );
     let mut subscription = begun();
     say(&mut subscription, &ack(&tools()));
     say(&mut subscription, &change(&updated("a")));
-    assert_eq!(told(&mut subscription), [Output::Acknowledged(tools())]);
+    assert_eq!(reported(&mut subscription), [Output::Acknowledged(tools())]);
 }
 
 #[test]
-fn what_cannot_be_read_may_have_been_any_change() {
-    let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
+fn unreadable_data_reports_every_honored_topic() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"mcp-listen:1"}"#;
     let without_uri = format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{{stamp}}}}}"#
+        r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{{meta}}}}}"#
     );
     let everything = [
         Output::Changed(ServerEvent::ToolsListChanged),
@@ -193,23 +196,23 @@ fn what_cannot_be_read_may_have_been_any_change() {
     for message in [without_uri.as_str(), "garbage"] {
         let mut subscription = acknowledged();
         say(&mut subscription, message);
-        assert_eq!(told(&mut subscription), everything, "{message}");
+        assert_eq!(reported(&mut subscription), everything, "{message}");
     }
     let mut subscription = acknowledged();
     subscription.handle_bytes(b"data:\n\nevent: other\ndata: garbage\n\n", Millis(0));
-    assert_eq!(told(&mut subscription), [], "neither is a message");
+    assert_eq!(reported(&mut subscription), [], "neither is a message");
 }
 
 #[test]
-fn a_json_answer_that_never_ends_is_not_awaited_for_ever() {
+fn an_endless_json_answer_times_out() {
     let mut subscription = requested();
     subscription.handle_head(200, &Headers::new(JSON), Millis(0));
     subscription.handle_timeout(subscription.poll_timeout().unwrap());
-    assert_eq!(told(&mut subscription), [lost(Loss::NotAcknowledged)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::NotAcknowledged)]);
 }
 
 #[test]
-fn what_a_server_sends_is_bounded() {
+fn the_size_of_server_messages_is_bounded() {
     let options = Options {
         bounds: Bounds {
             line_bytes: 500,
@@ -225,7 +228,7 @@ fn what_a_server_sends_is_bounded() {
     subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
     subscription.handle_bytes(&[b'x'; 501], Millis(0));
     let too_long = lost(Loss::Stream(DecodeError::LineTooLong));
-    assert_eq!(told(&mut subscription), [too_long]);
+    assert_eq!(reported(&mut subscription), [too_long]);
     for (status, end) in [
         (200, lost(Loss::AnswerTooLarge)),
         (500, refused(500, None, "")),
@@ -235,12 +238,12 @@ fn what_a_server_sends_is_bounded() {
         subscription.handle_bytes(&[b' '; 500], Millis(0));
         assert!(!subscription.is_ended());
         subscription.handle_bytes(b" ", Millis(0));
-        assert_eq!(told(&mut subscription), [end]);
+        assert_eq!(reported(&mut subscription), [end]);
     }
 }
 
 #[test]
-fn advice_when_to_come_back_is_kept_and_bounded() {
+fn retry_after_is_kept_and_bounded() {
     let advice = |fields: &str| {
         let mut subscription = requested();
         subscription.handle_head(503, &Headers::new(fields), Millis(0));
@@ -265,7 +268,7 @@ fn advice_when_to_come_back_is_kept_and_bounded() {
 }
 
 #[test]
-fn any_bytes_are_borne() {
+fn any_answer_bytes_are_handled() {
     check(
         (vec(any::<u8>(), 0..300), any::<bool>()),
         |(bytes, is_json)| {
@@ -274,10 +277,10 @@ fn any_bytes_are_borne() {
             subscription.handle_head(200, &Headers::new(fields), Millis(0));
             subscription.handle_bytes(&bytes, Millis(0));
             subscription.handle_end();
-            let told = told(&mut subscription);
+            let reported = reported(&mut subscription);
             assert!(
-                matches!(told.as_slice(), [Output::Ended(End::Lost(_))]),
-                "{told:?}"
+                matches!(reported.as_slice(), [Output::Ended(CloseReason::Lost(_))]),
+                "{reported:?}"
             );
         },
     );

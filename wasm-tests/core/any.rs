@@ -1,4 +1,4 @@
-//! What the properties draw from: few keys, so that events meet filters often.
+//! Strategies for property tests. They draw from few names, so that events often match filters.
 
 use mcp_listen::{
     event::ServerEvent,
@@ -16,7 +16,7 @@ use proptest::{
     test_runner::{RngAlgorithm, TestRng, TestRunner},
 };
 
-/// Runs `property` on values drawn with the seed of this run: see [`rng`].
+/// Runs `property` on values drawn with the seed of this run, see [`rng`].
 pub(crate) fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
     let config = ProptestConfig {
         cases: CASES,
@@ -31,8 +31,8 @@ pub(crate) fn check<S: Strategy>(strategy: S, property: impl Fn(S::Value)) {
     outcome.unwrap_or_else(|failure| panic!("{failure}\n{}", advice()));
 }
 
-/// Natively a source of another seed in each run of the tests, or of the one that `PROPERTY_SEED`
-/// names. On wasm32 always the same one: a page and a worker have no environment to name it in.
+/// Returns a generator with a new seed for each run, or with the seed in `PROPERTY_SEED`. On wasm32
+/// the seed is constant, because a page and a worker have no environment variables.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn rng() -> TestRng {
     let mut bytes = [0; 32];
@@ -45,7 +45,7 @@ pub(crate) fn rng() -> TestRng {
     TestRng::deterministic_rng(RngAlgorithm::ChaCha)
 }
 
-/// How to draw the same values once more.
+/// Says how to draw the same values again.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn advice() -> String {
     format!("repeat it with PROPERTY_SEED={}", seed())
@@ -56,14 +56,14 @@ pub(crate) fn advice() -> String {
     "wasm32 draws the same values in each run".to_owned()
 }
 
-/// One for all properties of a run, so that one name repeats them all.
+/// One seed for all properties of a run, so that one value repeats all of them.
 #[cfg(not(target_arch = "wasm32"))]
 fn seed() -> u64 {
     static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     *SEED.get_or_init(|| drawn(std::env::var("PROPERTY_SEED").ok().as_deref()))
 }
 
-/// The seed that is named, or another one each time.
+/// Returns the given seed, or a random one.
 #[cfg(not(target_arch = "wasm32"))]
 fn drawn(named: Option<&str>) -> u64 {
     use std::hash::{BuildHasher, RandomState};
@@ -75,7 +75,7 @@ fn drawn(named: Option<&str>) -> u64 {
 
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
-fn a_seed_is_another_one_each_time_unless_it_is_named() {
+fn seeds_differ_unless_one_is_named() {
     assert_ne!(drawn(None), drawn(None));
     assert_eq!(drawn(Some("42")), 42);
 }
@@ -84,7 +84,7 @@ pub(crate) fn id(raw: &str) -> RequestId {
     RequestId::from_raw(raw, 256).unwrap()
 }
 
-/// A claim, as `session stream principal`.
+/// Reads a claim, written as `session stream principal`.
 pub(crate) fn claim(text: &str) -> Claim {
     Claim::from_text(text).unwrap()
 }
@@ -101,14 +101,14 @@ pub(crate) fn task_id(text: &str) -> TaskId {
     TaskId::new(text, 2_048).unwrap()
 }
 
-/// The state of a task, given as JSON text.
+/// Reads the state of a task from JSON text.
 pub(crate) fn task(text: &str) -> ServerEvent {
     let document = json::read(text.as_bytes(), 64).unwrap();
     let task = Task::from_node(Some(&document.root)).unwrap();
     ServerEvent::TaskStatus { task }
 }
 
-/// Whether one notification stands for both: of a task, the latest.
+/// Whether one notification covers both events; of a task, the latest does.
 pub(crate) fn is_of_same_key(one: &ServerEvent, other: &ServerEvent) -> bool {
     match (one, other) {
         (ServerEvent::TaskStatus { task: one }, ServerEvent::TaskStatus { task: other }) => {
@@ -181,8 +181,8 @@ fn distinct<N: PartialEq>(names: Vec<N>) -> Vec<N> {
     distinct
 }
 
-/// A page runs them unoptimised on its only thread, and a browser that is not answered for half a
-/// minute gives it up.
+/// A page runs unoptimized tests on its only thread, and a browser that does not respond for half a
+/// minute is closed.
 const CASES: u32 = if cfg!(target_arch = "wasm32") {
     128
 } else {

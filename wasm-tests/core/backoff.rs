@@ -1,4 +1,4 @@
-use mcp_listen::{clock::Millis, filter::SubscriptionFilter, upstream::Patience};
+use mcp_listen::{clock::Millis, filter::SubscriptionFilter, upstream::Timeouts};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -12,11 +12,11 @@ fn world() -> World {
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    World::new(filter, Patience::default())
+    World::new(filter, Timeouts::default())
 }
 
 #[test]
-fn a_bus_that_was_away_for_half_a_minute_is_found_within_two_seconds() {
+fn a_bus_back_after_half_a_minute_is_found_within_two_seconds() {
     for away in [50, 1_000, 10_000, 35_000] {
         for random in [0.0, 0.5, 0.999] {
             let mut world = world();
@@ -27,13 +27,17 @@ fn a_bus_that_was_away_for_half_a_minute_is_found_within_two_seconds() {
             world.pass(away);
             world.door = Door::Open;
             world.pass(2_000);
-            assert_eq!(world.owed.len(), 0, "away for {away} ms, drawn {random}");
+            assert_eq!(
+                world.expected.len(),
+                0,
+                "away for {away} ms, drawn {random}"
+            );
         }
     }
 }
 
 #[test]
-fn attempts_are_spread_and_become_rarer_the_longer_the_bus_is_away() {
+fn attempts_are_spread_and_get_rarer_with_the_outage() {
     let waits = |random: f64, door: Door, away: u64| {
         let mut world = world();
         world.random = random;
@@ -54,7 +58,7 @@ fn attempts_are_spread_and_become_rarer_the_longer_the_bus_is_away() {
 }
 
 #[test]
-fn two_thousand_edges_come_back_spread_over_their_window() {
+fn two_thousand_edges_reconnect_spread_over_the_window() {
     let mut arrivals: Vec<Millis> = (0..2_000)
         .map(|number| {
             let mut world = world();
@@ -69,7 +73,7 @@ fn two_thousand_edges_come_back_spread_over_their_window() {
         .windows(130)
         .map(|window| window[129] - window[0])
         .min();
-    // No tenth of a second sees more than 130 of them: 1,300 a second.
+    // No tenth of a second has more than 130 of them: 1,300 per second.
     assert!(busiest > Some(Millis(100)), "{busiest:?}");
     assert!(arrivals[0] >= Millis(100));
 }

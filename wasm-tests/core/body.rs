@@ -1,4 +1,4 @@
-//! Bodies as the files of the corpus write them.
+//! Bodies as written in the files of the corpus.
 
 use serde::Deserialize;
 
@@ -50,7 +50,7 @@ impl Piece {
     }
 }
 
-/// Base64 with the standard alphabet; bits that fill no byte are dropped.
+/// Decodes Base64 with the standard alphabet; drops bits that do not fill a byte.
 fn decode(base64: &str) -> Vec<u8> {
     const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digits = base64

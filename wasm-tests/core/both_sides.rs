@@ -1,4 +1,4 @@
-//! A server's channel and a client's, wired back to back.
+//! The channel of a server and that of a client, connected back to back.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     id::RequestId,
     limits::Limits,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
     stdio::{Channel, Input, Line, Lines},
 };
 use proptest::{collection::vec, prelude::*};
@@ -17,16 +17,16 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     any::{any_event, any_filter, check, id, is_of_same_key},
     client::tools,
-    wire::{channel, publish, told, written},
+    wire::{channel, discovered, publish, written},
 };
 
 #[derive(Clone, Debug)]
 enum Step {
     Listen(SubscriptionFilter),
-    /// One that was opened at some time, by its place.
+    /// Cancels a subscription that was opened at some time, by its index.
     Cancel(usize),
     Publish(ServerEvent),
-    /// So many of the server's numbers from now the bus of a subscription is lost.
+    /// The bus of a subscription is lost, by the distance from the latest handle.
     Lose(usize),
     /// The server writes one line.
     Write,
@@ -44,7 +44,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Leads each line to the subscription that it names.
+/// Passes each line to the subscription that it names.
 struct Client {
     lines: Lines,
     streams: BTreeMap<RequestId, ClientStream>,
@@ -90,14 +90,14 @@ impl Client {
     }
 }
 
-/// Both sides and a bus in between, with what each subscription has yet to hear.
+/// Both sides and a bus between them, with what each subscription has yet to receive.
 struct Wired {
     server: Channel,
     client: Client,
-    /// What each was opened for.
+    /// The filter that each was opened with.
     honored: BTreeMap<RequestId, SubscriptionFilter>,
     open: BTreeMap<RequestId, Vec<ServerEvent>>,
-    /// Ids that were used. No request gets one of them again: an answer may still be on its way.
+    /// Used ids. No request reuses one, because an answer may still be in flight.
     used: usize,
     chunk_bytes: usize,
 }
@@ -135,7 +135,7 @@ impl Wired {
                 if place > 0 {
                     return;
                 }
-                // What waits is lost with the bus, which the client is told.
+                // Pending cues are lost with the bus, and the client is notified of that.
                 for pending in self.open.values_mut() {
                     pending.clear();
                 }
@@ -146,15 +146,20 @@ impl Wired {
         }
     }
 
-    /// Every request is served at once; what is not ours would be a cancel that came too late.
+    /// Every request is served at once. Other messages would be cancellations that arrived too
+    /// late.
     fn reach_server(&mut self, line: &str) {
         for chunk in line.as_bytes().chunks(self.chunk_bytes) {
             self.server.handle_bytes(chunk);
             while let Some(input) = self.server.poll_input() {
-                if let Input::Listen { number, requested } = input {
+                if let Input::Listen {
+                    handle: number,
+                    requested,
+                } = input
+                {
                     let id = id_in(line);
                     self.open.insert(id.clone(), Vec::new());
-                    self.server.open(number, &told(), None);
+                    self.server.open(number, &discovered(), None);
                     self.honored.insert(id, requested);
                 }
             }
@@ -189,26 +194,26 @@ impl Wired {
             self.client.lines.handle_bytes(chunk);
         }
         while let Some((id, notice)) = self.client.poll_notice() {
-            self.hear(&id, notice);
+            self.receive(&id, notice);
         }
     }
 
-    fn hear(&mut self, id: &RequestId, notice: Notice) {
+    fn receive(&mut self, id: &RequestId, notice: Notice) {
         match notice {
             Notice::Acknowledged(_) => {}
             Notice::Changed(event) => {
                 let pending = self.open.get_mut(id).expect("it is open");
                 assert_eq!(pending.remove(0), event, "first pending, first out");
             }
-            Notice::Ended(ClientEnd::Graceful) => {
+            Notice::Ended(ClientEndReason::Graceful) => {
                 assert_eq!(
                     self.open.remove(id),
                     Some(Vec::new()),
                     "nothing was pending"
                 );
             }
-            Notice::Ended(ClientEnd::Lost) => drop(self.open.remove(id)),
-            Notice::Ended(ClientEnd::Refused { code, .. }) => {
+            Notice::Ended(ClientEndReason::Lost) => drop(self.open.remove(id)),
+            Notice::Ended(ClientEndReason::Refused { code, .. }) => {
                 assert_eq!(code, -32_603, "nothing is wrong with the request");
                 self.open.remove(id);
             }
@@ -217,7 +222,7 @@ impl Wired {
     }
 }
 
-/// Numbers and strings that look like them, in turns.
+/// Returns numbers and similar strings in turn.
 fn nth(place: usize) -> RequestId {
     let number = place / 2;
     id(&if place.is_multiple_of(2) {
@@ -234,7 +239,7 @@ fn id_in(line: &str) -> RequestId {
 }
 
 #[test]
-fn both_sides_back_to_back_keep_every_promise() {
+fn server_and_client_back_to_back_keep_every_promise() {
     check(
         (vec(any_step(), 0..80), 1usize..40),
         |(steps, chunk_bytes)| {
@@ -251,7 +256,7 @@ fn both_sides_back_to_back_keep_every_promise() {
             for _ in 0..1_000 {
                 wired.take(Step::Write);
             }
-            assert!(wired.client.streams.is_empty(), "each has heard of its end");
+            assert!(wired.client.streams.is_empty(), "each received its end");
             assert_eq!(wired.server.subscriptions(), 0);
             assert_eq!(written(&mut wired.server), [""; 0]);
         },
@@ -259,7 +264,7 @@ fn both_sides_back_to_back_keep_every_promise() {
 }
 
 #[test]
-fn a_server_that_is_killed_is_lost_to_all() {
+fn a_killed_server_ends_every_subscription_as_lost() {
     let mut wired = Wired::new(7);
     wired.take(Step::Listen(tools()));
     wired.take(Step::Listen(tools()));
@@ -267,11 +272,7 @@ fn a_server_that_is_killed_is_lost_to_all() {
     publish(&mut wired.server, &ServerEvent::ToolsListChanged);
     wired.server.handle_end();
     wired.take(Step::Write);
-    assert_eq!(
-        wired.client.streams.len(),
-        2,
-        "nobody has told them of an end"
-    );
+    assert_eq!(wired.client.streams.len(), 2, "no server reported an end");
     let mut streams = wired.client.streams.values();
     assert!(streams.all(|stream| !stream.is_ended()));
 }

@@ -1,10 +1,10 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     limits::Limits,
     topic::{Topic, Topics},
-    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, topics_of},
+    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, ProtocolError, decode_topics},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -17,7 +17,7 @@ use crate::{
 };
 
 fn bus() -> Bus {
-    Bus::new(Mark {
+    Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(7),
     })
@@ -25,7 +25,7 @@ fn bus() -> Bus {
 
 fn attach(bus: &mut Bus, topics: Vec<Topic>) -> EdgeId {
     let edge = bus.connect();
-    follow::taken(bus, edge, &Follow::fresh(1, topics).to_json());
+    follow::accepted(bus, edge, &Follow::fresh(1, topics).to_json());
     edge
 }
 
@@ -34,9 +34,9 @@ fn topics(filter: &str) -> Vec<Topic> {
     filter.unwrap().topics()
 }
 
-/// What is said to an edge that follows something from now on.
+/// Returns the frame for an edge that follows something new.
 fn said(bus: &mut Bus, edge: EdgeId, text: &str) -> String {
-    let reply = follow::taken(bus, edge, text);
+    let reply = follow::accepted(bus, edge, text);
     let frames = follow::answers(bus, reply, &[]);
     assert_eq!(frames.len(), 1);
     frames.into_iter().next().unwrap()
@@ -49,12 +49,12 @@ fn an_attach_is_answered_with_the_end_of_the_log() {
     assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
     let message = r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["tools"]}"#;
     assert_eq!(said(&mut bus, edge, message), follow::attached(1, 8, 8));
-    assert_eq!(bus.registry().kept(edge), [r#"{"add":["tools"]}"#]);
+    assert_eq!(bus.registry().stored_topics(edge), [r#"{"add":["tools"]}"#]);
     assert_eq!(bus.registry().attached(), 1);
 }
 
 #[test]
-fn a_publish_gets_the_next_position_and_goes_to_whom_it_concerns() {
+fn a_publish_gets_the_next_position_and_reaches_its_followers() {
     let mut bus = bus();
     let everything = attach(&mut bus, vec![Topic::Everything]);
     let _nothing = bus.connect();
@@ -88,7 +88,7 @@ fn detached_and_disconnected_edges_get_nothing() {
 }
 
 #[test]
-fn a_second_fresh_follow_takes_the_place_of_the_first() {
+fn a_second_fresh_follow_replaces_the_first() {
     let mut bus = bus();
     let edge = attach(
         &mut bus,
@@ -110,7 +110,7 @@ fn a_second_fresh_follow_takes_the_place_of_the_first() {
 }
 
 #[test]
-fn each_edge_is_told_what_it_was_sent_before() {
+fn each_frame_names_the_previous_position_of_its_edge() {
     let mut bus = bus();
     let early = attach(&mut bus, vec![Topic::Everything]);
     bus.publish(&ServerEvent::ToolsListChanged);
@@ -150,7 +150,7 @@ fn one_edge_among_many_is_found() {
 }
 
 #[test]
-fn a_restored_edge_is_told_what_it_was_sent_before() {
+fn a_restored_edge_keeps_its_previous_position() {
     for (last, said) in [(Some(Position(3)), Some(r#""previous":3,"#)), (None, None)] {
         let mut bus = bus();
         let everything = Topics::from_iter([Topic::Everything]);
@@ -163,7 +163,7 @@ fn a_restored_edge_is_told_what_it_was_sent_before() {
 }
 
 #[test]
-fn frames_that_are_not_ours_are_refused_by_name() {
+fn foreign_frames_are_refused_with_a_code() {
     let mut bus = bus();
     let edge = bus.connect();
     for (text, error) in [
@@ -210,7 +210,7 @@ fn members_of_a_newer_peer_are_ignored() {
 }
 
 #[test]
-fn the_deepest_event_that_is_one_survives_the_frame() {
+fn the_deepest_valid_event_survives_the_frame() {
     let nested = |depth: usize| {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
         ServerEvent::from_json(&format!(
@@ -230,7 +230,7 @@ fn the_deepest_event_that_is_one_survives_the_frame() {
 }
 
 #[test]
-fn a_task_goes_to_those_who_named_it() {
+fn a_task_event_reaches_only_its_followers() {
     let mut bus = bus();
     let task_of = |id: &str| Topic::Task(task_id(id));
     let named = attach(&mut bus, vec![task_of("s"), task_of("t")]);
@@ -245,7 +245,7 @@ fn a_task_goes_to_those_who_named_it() {
 }
 
 #[test]
-fn the_index_answers_as_asking_each_filter_would() {
+fn the_index_matches_like_each_filter() {
     let strategy = (
         vec((any_filter(), any::<bool>()), 0..8),
         vec(any_event(), 1..8),
@@ -273,28 +273,28 @@ fn the_index_answers_as_asking_each_filter_would() {
 }
 
 #[test]
-fn a_restored_edge_hears_what_it_heard_before() {
+fn a_restored_edge_receives_the_same_events_as_before() {
     check((any_filter(), any_event()), |(filter, event)| {
         let mut before = bus();
         let edge = attach(&mut before, filter.topics());
-        let mut after = Bus::new(before.mark().clone());
-        let kept = before.registry().kept(edge);
-        let texts = kept.iter().map(String::as_str);
+        let mut after = Bus::new(before.cursor().clone());
+        let stored = before.registry().stored_topics(edge);
+        let texts = stored.iter().map(String::as_str);
         let (last, seq) = (
             before.registry().last(edge),
             before.registry().seq(edge).unwrap(),
         );
-        after.restore(&topics_of(texts).unwrap(), last, seq);
+        after.restore(&decode_topics(texts).unwrap(), last, seq);
         assert_eq!(
             after.publish(&event).deliveries,
             before.publish(&event).deliveries
         );
-        assert_eq!(after.mark(), before.mark());
+        assert_eq!(after.cursor(), before.cursor());
     });
 }
 
 #[test]
-fn what_comes_after_something_later_changes_nothing() {
+fn an_overtaken_follow_changes_nothing() {
     let later = Follow::fresh(3, vec![Topic::Tools]);
     let earlier = [
         later.clone(),
@@ -305,27 +305,27 @@ fn what_comes_after_something_later_changes_nothing() {
     for earlier in earlier {
         let mut bus = bus();
         let edge = bus.connect();
-        follow::taken(&mut bus, edge, &later.to_json());
-        let mut woken = Bus::new(bus.mark().clone());
-        let kept = bus.registry().kept(edge);
-        let texts = kept.iter().map(String::as_str);
+        follow::accepted(&mut bus, edge, &later.to_json());
+        let mut woken = Bus::new(bus.cursor().clone());
+        let stored = bus.registry().stored_topics(edge);
+        let texts = stored.iter().map(String::as_str);
         let (last, seq) = (bus.registry().last(edge), bus.registry().seq(edge).unwrap());
-        let restored = woken.restore(&topics_of(texts).unwrap(), last, seq);
+        let restored = woken.restore(&decode_topics(texts).unwrap(), last, seq);
         for (bus, edge) in [(&mut bus, edge), (&mut woken, restored)] {
-            let reply = follow::taken(bus, edge, &earlier.to_json());
+            let reply = follow::accepted(bus, edge, &earlier.to_json());
             assert_eq!(
-                (reply.keeps(), reply.replay_after()),
-                (&Keeps::Nothing, None)
+                (reply.persist(), reply.replay_after()),
+                (&Persist::Nothing, None)
             );
             let said = reply.finish(bus);
             assert_eq!(said, [stale.to_json()]);
             assert_eq!(
-                (bus.registry().kept(edge), bus.registry().seq(edge)),
-                (kept.clone(), Some(3))
+                (bus.registry().stored_topics(edge), bus.registry().seq(edge)),
+                (stored.clone(), Some(3))
             );
-            // And what comes later does.
+            // A later follow is applied.
             let more = follow::change(4, &SubscriptionFilter::default(), &tools());
-            follow::taken(bus, edge, &more.to_json());
+            follow::accepted(bus, edge, &more.to_json());
             assert_eq!(bus.publish(&ServerEvent::ToolsListChanged).edges(), []);
         }
     }
@@ -339,39 +339,39 @@ fn tools() -> SubscriptionFilter {
 }
 
 #[test]
-fn a_long_past_is_told_in_batches_of_bounded_size_that_follow_one_another() {
+fn a_long_replay_comes_in_consecutive_bounded_batches() {
     let names: Vec<String> = (0..200)
         .map(|number| format!("note://{number}/{}", "x".repeat(1_000)))
         .collect();
     let log: Vec<ServerEvent> = names.iter().map(|name| updated(name)).collect();
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(200),
     };
-    let since = Mark {
+    let since = Cursor {
         position: Position(3),
-        ..mark.clone()
+        ..cursor.clone()
     };
-    let mut bus = Bus::new(mark).with_floor(Position(0));
+    let mut bus = Bus::new(cursor).with_floor(Position(0));
     let edge = bus.connect();
     let text = follow::everything(1).since(&since).to_json();
-    let reply = follow::taken(&mut bus, edge, &text);
+    let reply = follow::accepted(&mut bus, edge, &text);
     let frames = follow::answers(&mut bus, reply, &log);
     assert_eq!(frames[0], follow::attached(1, 3, 200));
-    let (mut heard, mut told) = (Some(Position(3)), Vec::new());
+    let (mut received, mut reported) = (Some(Position(3)), Vec::new());
     for frame in &frames[1..] {
         assert!(frame.len() < 68_000, "{}", frame.len());
         let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(frame) else {
             panic!("{frame}");
         };
-        assert_eq!(batch.previous, heard);
+        assert_eq!(batch.previous, received);
         assert_eq!(batch.events.last().unwrap().0, batch.through);
-        heard = Some(batch.through);
-        told.extend(batch.events.into_iter().map(|(position, _)| position.0));
+        received = Some(batch.through);
+        reported.extend(batch.events.into_iter().map(|(position, _)| position.0));
     }
     assert_eq!(
         (frames.len(), bus.registry().last(edge)),
         (5, Some(Position(200)))
     );
-    assert!(told.into_iter().eq(4..=200));
+    assert!(reported.into_iter().eq(4..=200));
 }

@@ -7,24 +7,24 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     request::body,
     wire::{
-        PROMPTS, TOOLS, ack, assert_refused, cancel, channel, open, publish, request, result, say,
-        stamp, told, tools_changed, written,
+        PROMPTS, TOOLS, ack, assert_refused, cancel, channel, discovered, meta, open, publish,
+        request, result, say, tools_changed, written,
     },
 };
 
 #[test]
-fn nothing_is_written_before_the_request_is_let_in_and_the_ack_is_first() {
+fn nothing_precedes_the_acknowledgment() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     assert_eq!(written(&mut channel), [""; 0]);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
-    channel.open(number, &told(), None);
+    channel.open(number, &discovered(), None);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(written(&mut channel), [ack("1", TOOLS), tools_changed("1")]);
 }
 
 #[test]
-fn each_subscription_gets_its_own_copy_with_its_id_as_it_was_written() {
+fn each_subscription_gets_a_copy_with_its_verbatim_id() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "\"1\"", TOOLS);
@@ -45,7 +45,7 @@ fn subscriptions_take_turns() {
     publish(&mut channel, &ServerEvent::PromptsListChanged);
     let ids = written(&mut channel)
         .into_iter()
-        .map(|line| line.contains(&stamp("2")));
+        .map(|line| line.contains(&meta("2")));
     assert_eq!(ids.collect::<Vec<_>>(), [false, true, false, true]);
 }
 
@@ -60,7 +60,7 @@ fn what_is_not_polled_collapses() {
 }
 
 #[test]
-fn a_cancel_ends_exactly_its_subscription_without_a_word() {
+fn a_cancel_silently_ends_only_its_subscription() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "\"1\"", TOOLS);
@@ -73,15 +73,15 @@ fn a_cancel_ends_exactly_its_subscription_without_a_word() {
 }
 
 #[test]
-fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
+fn a_cancel_silently_ends_a_pending_request() {
     let mut channel = channel();
     let waiting = request(&mut channel, "1", TOOLS);
     let opening = request(&mut channel, "2", TOOLS);
-    channel.open(opening, &told(), None);
+    channel.open(opening, &discovered(), None);
     for id in ["1", "2"] {
         assert_eq!(say(&mut channel, &cancel(id)), []);
     }
-    channel.open(waiting, &told(), None);
+    channel.open(waiting, &discovered(), None);
     channel.refuse(waiting, Reason::Unavailable);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     channel.handle_bus_closed();
@@ -90,7 +90,7 @@ fn a_cancel_of_a_request_that_still_waits_ends_it_without_a_word() {
 }
 
 #[test]
-fn an_id_may_be_used_again_and_nothing_of_its_first_subscription_follows() {
+fn a_reused_id_gets_nothing_of_the_former_subscription() {
     let mut channel = channel();
     let first = open(&mut channel, "1", TOOLS);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
@@ -101,7 +101,7 @@ fn an_id_may_be_used_again_and_nothing_of_its_first_subscription_follows() {
 }
 
 #[test]
-fn the_id_of_an_open_subscription_is_refused_and_the_first_is_kept() {
+fn a_duplicate_id_is_refused_and_the_first_subscription_stays() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     assert_refused(&mut channel, &body("1", "{}"), -32_600, "1");
@@ -109,7 +109,7 @@ fn the_id_of_an_open_subscription_is_refused_and_the_first_is_kept() {
     assert_eq!(written(&mut channel), [tools_changed("1")]);
     let waiting = request(&mut channel, "2", TOOLS);
     assert_refused(&mut channel, &body("2", TOOLS), -32_600, "2");
-    channel.open(waiting, &told(), None);
+    channel.open(waiting, &discovered(), None);
     assert_eq!(written(&mut channel), [ack("2", TOOLS)]);
 }
 
@@ -125,7 +125,7 @@ fn more_subscriptions_than_allowed_are_refused() {
 }
 
 #[test]
-fn close_gives_what_is_pending_then_the_result_of_each() {
+fn close_sends_pending_cues_then_results() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "2", PROMPTS);
@@ -146,14 +146,14 @@ fn an_id_is_free_once_its_result_is_written() {
     let nothing = SubscriptionFilter::default();
     for _ in 0..2 {
         let number = request(&mut channel, "1", TOOLS);
-        channel.open(number, &told(), Some(&nothing));
+        channel.open(number, &discovered(), Some(&nothing));
         assert_eq!(channel.poll_line(), Some(ack("1", "{}") + "\n"));
         assert_eq!(channel.poll_line(), Some(result("1") + "\n"));
     }
 }
 
 #[test]
-fn close_refuses_what_still_waits() {
+fn close_refuses_pending_requests() {
     let mut channel = channel();
     request(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
@@ -168,7 +168,7 @@ fn close_refuses_what_still_waits() {
 }
 
 #[test]
-fn the_end_of_the_input_ends_all_without_a_word() {
+fn the_end_of_the_input_silently_ends_everything() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
@@ -181,12 +181,12 @@ fn the_end_of_the_input_ends_all_without_a_word() {
 }
 
 #[test]
-fn a_bus_that_closes_cancels_what_was_acknowledged_and_refuses_what_was_not() {
+fn a_closed_bus_cancels_acknowledged_subscriptions_and_refuses_pending_ones() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     request(&mut channel, "2", TOOLS);
     let unwritten = request(&mut channel, "3", TOOLS);
-    channel.open(unwritten, &told(), None);
+    channel.open(unwritten, &discovered(), None);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     channel.handle_bus_closed();
     let answers = written(&mut channel);
@@ -197,17 +197,17 @@ fn a_bus_that_closes_cancels_what_was_acknowledged_and_refuses_what_was_not() {
 }
 
 #[test]
-fn nothing_honored_is_acknowledged_and_ends_without_a_place_on_the_bus() {
+fn an_empty_honored_filter_is_acknowledged_and_ends() {
     let mut channel = channel();
     let number = request(&mut channel, "1", TOOLS);
     let nothing = SubscriptionFilter::default();
-    channel.open(number, &told(), Some(&nothing));
+    channel.open(number, &discovered(), Some(&nothing));
     assert_eq!(written(&mut channel), [ack("1", "{}"), result("1")]);
     assert_eq!(channel.subscriptions(), 0);
 }
 
 #[test]
-fn where_events_may_have_been_missed_each_subscription_hears_of_all_that_it_honors() {
+fn a_gap_cues_everything_that_each_subscription_honors() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
     open(&mut channel, "2", PROMPTS);
@@ -217,10 +217,10 @@ fn where_events_may_have_been_missed_each_subscription_hears_of_all_that_it_hono
 }
 
 #[test]
-fn in_doubt_what_may_have_been_missed_comes_before_the_result() {
+fn a_possible_loss_is_cued_before_the_result() {
     let mut channel = channel();
     open(&mut channel, "1", TOOLS);
-    channel.handle_last_doubt();
+    channel.handle_loss_at_close();
     channel.close();
     assert_eq!(written(&mut channel), [tools_changed("1"), result("1")]);
 }

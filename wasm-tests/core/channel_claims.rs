@@ -23,7 +23,7 @@ fn calling(method: &str) -> String {
 }
 
 #[test]
-fn other_cancels_are_for_the_server_behind() {
+fn other_cancels_are_forwarded() {
     let mut channel = channel();
     assert_forwarded(&mut channel, &calling("tools/list"));
     open(&mut channel, "1", TOOLS);
@@ -48,7 +48,7 @@ fn other_cancels_are_for_the_server_behind() {
 }
 
 #[test]
-fn listens_are_judged_as_over_http() {
+fn listens_get_the_same_checks_as_over_http() {
     let mut channel = channel();
     let good = body("1", "{}");
     for (line, code, id) in [
@@ -86,7 +86,7 @@ fn listens_are_judged_as_over_http() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_refused_and_passed_over() {
+fn a_too_long_line_is_refused_and_skipped() {
     let mut channel = channel();
     let long = "x".repeat(100_001);
     assert_refused(&mut channel, &long, -32_600, "");
@@ -94,7 +94,7 @@ fn a_line_that_is_too_long_is_refused_and_passed_over() {
 }
 
 #[test]
-fn everything_else_is_for_the_server_behind() {
+fn everything_else_is_forwarded() {
     let mut channel = channel();
     for line in [
         "",
@@ -115,7 +115,7 @@ fn everything_else_is_for_the_server_behind() {
 }
 
 #[test]
-fn a_listen_without_meta_is_ours_once_this_revision_was_spoken() {
+fn a_listen_without_meta_is_ours_after_a_modern_request() {
     let mut channel = channel();
     assert_forwarded(&mut channel, BARE);
     assert_forwarded(&mut channel, &calling("server/discover"));
@@ -123,7 +123,7 @@ fn a_listen_without_meta_is_ours_once_this_revision_was_spoken() {
 }
 
 #[test]
-fn a_connection_that_opened_with_initialize_has_no_listens() {
+fn a_connection_opened_by_initialize_has_no_listens() {
     let discover = calling("server/discover");
     for probe in [None, Some(discover)] {
         let mut channel = channel();
@@ -139,7 +139,7 @@ fn a_connection_that_opened_with_initialize_has_no_listens() {
 }
 
 #[test]
-fn the_server_behind_is_not_misled_by_what_it_has_not_seen() {
+fn a_bare_message_is_refused_if_the_server_would_take_it_for_legacy() {
     for passed in [None, Some(calling("server/discover"))] {
         let mut channel = channel();
         if let Some(line) = &passed {
@@ -158,7 +158,7 @@ fn the_server_behind_is_not_misled_by_what_it_has_not_seen() {
 }
 
 #[test]
-fn initialize_after_this_revision_is_answered_with_the_versions_that_are_served() {
+fn initialize_after_a_modern_request_names_the_supported_versions() {
     for passed in [None, Some(calling("server/discover"))] {
         let mut channel = channel();
         if let Some(line) = &passed {
@@ -172,7 +172,7 @@ fn initialize_after_this_revision_is_answered_with_the_versions_that_are_served(
 }
 
 #[test]
-fn only_the_answer_to_our_question_is_kept_from_the_client() {
+fn only_the_answer_to_discover_is_withheld_from_the_client() {
     let question = Question::new("token");
     let id = r#""id":"mcp-listen:discover:token""#;
     assert!(question.line().contains(id) && question.line().ends_with('\n'));

@@ -1,4 +1,4 @@
-//! A stdio channel whose client speaks an earlier revision: what it is told of, it hears.
+//! A stdio channel whose client speaks an earlier revision.
 
 use mcp_listen::{
     capabilities::Capabilities,
@@ -7,7 +7,7 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     limits::Limits,
     message,
-    stdio::{Bounds, Channel, Input, Number},
+    stdio::{Channel, ChannelLimits, Input, SubscriptionHandle},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -28,15 +28,15 @@ fn channel(known: Option<Capabilities>) -> Channel {
         uris: 2,
         ..Limits::default()
     };
-    let bounds = Bounds {
+    let bounds = ChannelLimits {
         line_bytes: 100_000,
         subscriptions: 1,
     };
     Channel::new(limits, bounds).with_capabilities(known)
 }
 
-/// What the client gets for a line of the server behind.
-fn hear(channel: &mut Channel, line: &str) -> Option<String> {
+/// Returns what the client gets for a line of the server.
+fn receive(channel: &mut Channel, line: &str) -> Option<String> {
     let given = channel.handle_server_line(format!("{line}\n").into_bytes());
     given.map(|line| String::from_utf8(line).unwrap().trim_end().to_owned())
 }
@@ -57,48 +57,51 @@ fn plain(event: &ServerEvent) -> String {
     message::plain_notification(event)
 }
 
-/// The one thing that the channel asks of its host.
+/// Returns the only input that the channel passes to its host.
 #[track_caller]
-fn asked(channel: &mut Channel) -> (Number, SubscriptionFilter) {
+fn asked(channel: &mut Channel) -> (SubscriptionHandle, SubscriptionFilter) {
     match channel.poll_input() {
-        Some(Input::Watch { number, requested }) => (number, requested),
+        Some(Input::Watch {
+            handle: number,
+            requested,
+        }) => (number, requested),
         other => panic!("{other:?}"),
     }
 }
 
-/// Registers as far as `asked` goes.
+/// Registers everything in `asked`.
 #[track_caller]
-fn watch(channel: &mut Channel) -> Number {
+fn watch(channel: &mut Channel) -> SubscriptionHandle {
     let (number, _) = asked(channel);
     channel.watch(number, None);
     number
 }
 
-/// A session up to its lists, whose number is the answer.
-fn begun(channel: &mut Channel) -> Number {
+/// Begins a session up to its lists, and returns their handle.
+fn begun(channel: &mut Channel) -> SubscriptionHandle {
     assert_forwarded(channel, INITIALIZE);
-    assert_eq!(hear(channel, AGREED).as_deref(), Some(AGREED));
+    assert_eq!(receive(channel, AGREED).as_deref(), Some(AGREED));
     let initialized = Input::Forward(format!("{INITIALIZED}\n").into_bytes());
     channel.handle_bytes(format!("{INITIALIZED}\n").as_bytes());
     assert_eq!(channel.poll_input(), Some(initialized));
     watch(channel)
 }
 
-/// Subscribes to a resource of a server behind that has no such method.
-fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> Number {
+/// Subscribes to a resource of a server that has no such method.
+fn subscribed(channel: &mut Channel, id: &str, uri: &str) -> SubscriptionHandle {
     assert_forwarded(channel, &asking("resources/subscribe", id, uri));
-    assert_eq!(hear(channel, &unknown(id)), None);
+    assert_eq!(receive(channel, &unknown(id)), None);
     let number = watch(channel);
     assert_eq!(written(channel), [done(id)]);
     number
 }
 
 #[test]
-fn lists_that_the_client_was_told_of_are_heard_unstamped_once_it_is_ready() {
+fn advertised_lists_are_notified_without_an_id_once_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert!(channel.awaits_answers());
-    assert_eq!(hear(&mut channel, AGREED).as_deref(), Some(AGREED));
+    assert_eq!(receive(&mut channel, AGREED).as_deref(), Some(AGREED));
     assert!(!channel.awaits_answers());
     assert_eq!(channel.poll_input(), None);
     let inputs = say(&mut channel, INITIALIZED);
@@ -119,11 +122,11 @@ fn lists_that_the_client_was_told_of_are_heard_unstamped_once_it_is_ready() {
 }
 
 #[test]
-fn a_client_that_does_not_wait_for_its_answer_is_followed_too() {
+fn a_client_that_does_not_wait_for_the_initialize_answer_is_served() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
     assert_forwarded(&mut channel, INITIALIZED);
-    assert_eq!(hear(&mut channel, AGREED).as_deref(), Some(AGREED));
+    assert_eq!(receive(&mut channel, AGREED).as_deref(), Some(AGREED));
     watch(&mut channel);
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     assert_eq!(
@@ -133,7 +136,7 @@ fn a_client_that_does_not_wait_for_its_answer_is_followed_too() {
 }
 
 #[test]
-fn what_the_host_knows_is_told_and_the_rest_is_as_the_server_said() {
+fn known_capabilities_replace_those_of_the_server() {
     let known = Capabilities {
         prompts_list_changed: true,
         ..Capabilities::default()
@@ -141,7 +144,7 @@ fn what_the_host_knows_is_told_and_the_rest_is_as_the_server_said() {
     let mut channel = channel(Some(known));
     assert_forwarded(&mut channel, INITIALIZE);
     assert_eq!(
-        hear(&mut channel, AGREED).unwrap(),
+        receive(&mut channel, AGREED).unwrap(),
         r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{},"prompts":{"listChanged":true},"resources":{}},"serverInfo":{"name":"n","version":"1"}}}"#
     );
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -152,7 +155,7 @@ fn what_the_host_knows_is_told_and_the_rest_is_as_the_server_said() {
 }
 
 #[test]
-fn an_initialize_that_fails_or_offers_nothing_leads_to_nothing() {
+fn a_failed_or_empty_initialize_opens_nothing() {
     for answer in [
         r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"no"}}"#,
         r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no"}}"#,
@@ -161,7 +164,7 @@ fn an_initialize_that_fails_or_offers_nothing_leads_to_nothing() {
     ] {
         let mut channel = channel(None);
         assert_forwarded(&mut channel, INITIALIZE);
-        assert_eq!(hear(&mut channel, answer).as_deref(), Some(answer));
+        assert_eq!(receive(&mut channel, answer).as_deref(), Some(answer));
         assert_forwarded(&mut channel, INITIALIZED);
         assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
         assert!(!channel.awaits_answers());
@@ -169,12 +172,12 @@ fn an_initialize_that_fails_or_offers_nothing_leads_to_nothing() {
 }
 
 #[test]
-fn a_resource_is_watched_once_that_is_let_in_and_its_answer_comes_first() {
+fn a_subscribe_is_answered_once_accepted_before_its_updates() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "\"x\"", "a"));
     let own = r#"{"jsonrpc":"2.0", "id":"x","result":{"_meta":{}}}"#;
-    assert_eq!(hear(&mut channel, own), None);
+    assert_eq!(receive(&mut channel, own), None);
     assert_eq!(written(&mut channel), [""; 0]);
     let (number, requested) = asked(&mut channel);
     assert_eq!(requested.resource_subscriptions, [uri("a")]);
@@ -185,7 +188,7 @@ fn a_resource_is_watched_once_that_is_let_in_and_its_answer_comes_first() {
 }
 
 #[test]
-fn where_the_server_behind_has_no_subscriptions_they_are_ours() {
+fn subscribe_works_if_the_server_does_not_implement_it() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -193,46 +196,46 @@ fn where_the_server_behind_has_no_subscriptions_they_are_ours() {
     assert_eq!(written(&mut channel), [plain(&updated("a"))]);
     assert_forwarded(&mut channel, &asking("resources/unsubscribe", "2", "a"));
     assert_eq!(channel.subscriptions(), 1);
-    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(receive(&mut channel, &unknown("2")), Some(done("2")));
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [""; 0]);
     assert_forwarded(&mut channel, &asking("resources/unsubscribe", "3", "a"));
-    assert_eq!(hear(&mut channel, &done("3")), Some(done("3")));
+    assert_eq!(receive(&mut channel, &done("3")), Some(done("3")));
 }
 
 #[test]
-fn what_the_server_behind_refuses_is_not_watched() {
+fn a_subscribe_that_the_server_refuses_has_no_effect() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
     let refusal = unknown("1").replace("-32601", "-32002");
-    assert_eq!(hear(&mut channel, &refusal), Some(refusal));
+    assert_eq!(receive(&mut channel, &refusal), Some(refusal));
     assert_eq!(channel.poll_input(), None);
     assert_eq!(channel.subscriptions(), 1);
 }
 
 #[test]
-fn a_resource_that_is_watched_is_answered_at_once_and_heard_once() {
+fn a_repeated_subscribe_is_answered_at_once_and_notified_once() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
-    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(receive(&mut channel, &unknown("2")), Some(done("2")));
     assert_eq!(channel.poll_input(), None);
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [plain(&updated("a"))]);
 }
 
 #[test]
-fn a_resource_that_is_taken_back_before_it_was_watched_is_not() {
+fn an_unsubscribe_cancels_a_pending_subscribe() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
     assert_forwarded(&mut channel, &asking("resources/unsubscribe", "2", "a"));
-    assert_eq!(hear(&mut channel, &unknown("1")), Some(done("1")));
-    assert_eq!(hear(&mut channel, &unknown("2")), Some(done("2")));
+    assert_eq!(receive(&mut channel, &unknown("1")), Some(done("1")));
+    assert_eq!(receive(&mut channel, &unknown("2")), Some(done("2")));
     assert_forwarded(&mut channel, &asking("resources/subscribe", "3", "a"));
-    assert_eq!(hear(&mut channel, &unknown("3")), None);
+    assert_eq!(receive(&mut channel, &unknown("3")), None);
     let (number, _) = asked(&mut channel);
     say(&mut channel, &asking("resources/unsubscribe", "4", "a"));
     assert_eq!(written(&mut channel), [done("3")]);
@@ -241,7 +244,7 @@ fn a_resource_that_is_taken_back_before_it_was_watched_is_not() {
 }
 
 #[test]
-fn a_request_that_was_cancelled_is_no_longer_awaited() {
+fn a_cancelled_request_is_no_longer_awaited() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -250,7 +253,7 @@ fn a_request_that_was_cancelled_is_no_longer_awaited() {
 }
 
 #[test]
-fn bad_uris_and_one_too_many_are_refused_here() {
+fn invalid_and_excess_uris_are_refused() {
     let mut channel = channel(None);
     begun(&mut channel);
     for method in ["resources/subscribe", "resources/unsubscribe"] {
@@ -265,18 +268,18 @@ fn bad_uris_and_one_too_many_are_refused_here() {
 }
 
 #[test]
-fn what_the_caller_may_not_hear_is_subscribed_to_in_vain() {
+fn a_denied_resource_is_answered_but_never_notified() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
-    hear(&mut channel, &unknown("1"));
+    receive(&mut channel, &unknown("1"));
     let (number, _) = asked(&mut channel);
     let nothing = SubscriptionFilter::default();
     channel.watch(number, Some(&nothing));
     assert_eq!(written(&mut channel), [done("1")]);
     assert_eq!(channel.subscriptions(), 1);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "a"));
-    hear(&mut channel, &unknown("2"));
+    receive(&mut channel, &unknown("2"));
     let (number, _) = asked(&mut channel);
     channel.refuse(number, Reason::Forbidden);
     let answers = written(&mut channel);
@@ -284,10 +287,10 @@ fn what_the_caller_may_not_hear_is_subscribed_to_in_vain() {
 }
 
 #[test]
-fn nothing_is_heard_before_the_client_is_ready() {
+fn nothing_is_notified_before_the_client_is_ready() {
     let mut channel = channel(None);
     assert_forwarded(&mut channel, INITIALIZE);
-    hear(&mut channel, AGREED);
+    receive(&mut channel, AGREED);
     subscribed(&mut channel, "1", "a");
     publish(&mut channel, &updated("a"));
     assert_eq!(written(&mut channel), [""; 0]);
@@ -297,7 +300,7 @@ fn nothing_is_heard_before_the_client_is_ready() {
 }
 
 #[test]
-fn a_session_hears_that_all_may_have_changed_where_events_may_have_been_missed() {
+fn a_gap_cues_everything_in_a_session() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
@@ -307,12 +310,12 @@ fn a_session_hears_that_all_may_have_changed_where_events_may_have_been_missed()
 }
 
 #[test]
-fn a_session_is_not_told_that_its_bus_has_closed_but_a_request_that_waits_is() {
+fn a_closed_bus_is_reported_only_to_pending_requests() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
-    hear(&mut channel, &unknown("2"));
+    receive(&mut channel, &unknown("2"));
     channel.handle_bus_closed();
     let answers = written(&mut channel);
     assert!(answers[0].starts_with(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603"#));
@@ -320,12 +323,12 @@ fn a_session_is_not_told_that_its_bus_has_closed_but_a_request_that_waits_is() {
 }
 
 #[test]
-fn close_gives_what_is_pending_and_no_result() {
+fn close_sends_pending_cues_and_no_result() {
     let mut channel = channel(None);
     begun(&mut channel);
     subscribed(&mut channel, "1", "a");
     assert_forwarded(&mut channel, &asking("resources/subscribe", "2", "b"));
-    hear(&mut channel, &unknown("2"));
+    receive(&mut channel, &unknown("2"));
     publish(&mut channel, &ServerEvent::ToolsListChanged);
     publish(&mut channel, &updated("a"));
     channel.close();
@@ -337,7 +340,7 @@ fn close_gives_what_is_pending_and_no_result() {
 }
 
 #[test]
-fn nothing_but_the_awaited_answer_is_touched() {
+fn only_awaited_answers_are_changed() {
     let mut channel = channel(None);
     begun(&mut channel);
     assert_forwarded(&mut channel, &asking("resources/subscribe", "1", "a"));
@@ -350,10 +353,10 @@ fn nothing_but_the_awaited_answer_is_touched() {
         r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#,
         r#"{"jsonrpc":"2.0","error":{"code":-32601}}"#,
     ] {
-        assert_eq!(hear(&mut channel, line).as_deref(), Some(line));
+        assert_eq!(receive(&mut channel, line).as_deref(), Some(line));
         assert!(channel.awaits_answers(), "{line}");
     }
     let enveloped = body("5", "{}").replace("subscriptions/listen", "resources/subscribe");
     assert_forwarded(&mut channel, &enveloped);
-    assert_eq!(hear(&mut channel, &unknown("5")), Some(unknown("5")));
+    assert_eq!(receive(&mut channel, &unknown("5")), Some(unknown("5")));
 }

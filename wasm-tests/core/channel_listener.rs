@@ -1,8 +1,8 @@
-//! One subscription on a channel of messages, to a server of whichever revision.
+//! One subscription on a message channel, to a server of any revision.
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{Approach, End, Listener, Loss, Options, Output, Transfer},
+    client::{CloseReason, HttpAction, Listener, Loss, Options, Output, ServerHint},
     clock::Millis,
     event::ServerEvent,
     id::{Ids, RequestId},
@@ -15,29 +15,23 @@ use crate::{any::updated, subscription::watched};
 
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-const ASKED: Approach = Approach::Discover { is_page: false };
+const ASKED: ServerHint = ServerHint::Discover { is_page: false };
 
-fn joined(approach: Approach) -> Listener {
+fn joined(hint: ServerHint) -> Listener {
     let ids = Ids::default();
-    Listener::on_channel(
-        watched(&["a"]),
-        Options::default(),
-        approach,
-        ids,
-        Millis(0),
-    )
+    Listener::on_channel(watched(&["a"]), Options::default(), hint, ids, Millis(0))
 }
 
 fn sent(listener: &mut Listener) -> Vec<String> {
-    let transfers = std::iter::from_fn(|| listener.poll_transfer());
+    let transfers = std::iter::from_fn(|| listener.poll_action());
     let messages = transfers.filter_map(|transfer| match transfer {
-        Transfer::Send(_, request) => request.body,
-        Transfer::Close(_) => None,
+        HttpAction::Send(_, request) => request.body,
+        HttpAction::Close(_) => None,
     });
     messages.collect()
 }
 
-fn told(listener: &mut Listener) -> Vec<Output> {
+fn reported(listener: &mut Listener) -> Vec<Output> {
     std::iter::from_fn(|| listener.poll_output()).collect()
 }
 
@@ -50,16 +44,16 @@ fn id(number: u64) -> RequestId {
 }
 
 fn open() -> Listener {
-    let mut listener = joined(Approach::Modern);
+    let mut listener = joined(ServerHint::Modern);
     assert!(sent(&mut listener)[0].contains("subscriptions/listen"));
     let honored = watched(&["a"]);
     assert!(say(&mut listener, &message::acknowledged(&id(1), &honored)));
-    assert_eq!(told(&mut listener), [Output::Acknowledged(honored)]);
+    assert_eq!(reported(&mut listener), [Output::Acknowledged(honored)]);
     listener
 }
 
 #[test]
-fn a_server_on_a_channel_is_asked_first() {
+fn a_server_on_a_channel_is_probed_first() {
     let mut listener = joined(ASKED);
     let first = sent(&mut listener);
     assert_eq!(first.len(), 1, "{first:?}");
@@ -71,7 +65,7 @@ fn a_server_on_a_channel_is_asked_first() {
 }
 
 #[test]
-fn a_server_that_does_not_answer_the_question_is_given_a_session() {
+fn a_server_that_does_not_answer_discover_gets_a_session() {
     let mut listener = joined(ASKED);
     sent(&mut listener);
     let deadline = listener.poll_timeout().unwrap();
@@ -87,15 +81,19 @@ fn a_server_that_does_not_answer_the_question_is_given_a_session() {
 }
 
 #[test]
-fn a_session_of_somebody_else_is_joined() {
-    let mut listener = joined(Approach::Joined(Capabilities::ALL));
+fn a_session_begun_by_another_component_is_joined() {
+    let mut listener = joined(ServerHint::Joined(Capabilities::ALL));
     assert!(sent(&mut listener)[0].contains("resources/subscribe"));
     assert!(!say(&mut listener, TOOLS), "changes are everybody's");
-    assert_eq!(told(&mut listener), [], "nothing before the acknowledgment");
+    assert_eq!(
+        reported(&mut listener),
+        [],
+        "nothing before the acknowledgment"
+    );
     assert!(say(&mut listener, r#"{"id":"mcp-listen:1","result":{}}"#));
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
     let acknowledged = Output::Acknowledged(watched(&["a"]));
-    assert_eq!(told(&mut listener), [acknowledged, changed]);
+    assert_eq!(reported(&mut listener), [acknowledged, changed]);
     assert!(!say(&mut listener, r#"{"id":5,"method":"ping"}"#));
     assert!(sent(&mut listener).is_empty(), "its owner answers");
     listener.cancel();
@@ -103,8 +101,8 @@ fn a_session_of_somebody_else_is_joined() {
 }
 
 #[test]
-fn in_a_session_of_its_own_the_servers_questions_are_answered() {
-    let mut listener = joined(Approach::Legacy);
+fn in_its_own_session_the_client_answers_server_requests() {
+    let mut listener = joined(ServerHint::Legacy);
     sent(&mut listener);
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
     say(&mut listener, answer);
@@ -117,7 +115,7 @@ fn in_a_session_of_its_own_the_servers_questions_are_answered() {
 }
 
 #[test]
-fn what_is_for_others_is_left_to_them() {
+fn messages_for_other_components_are_ignored() {
     let mut listener = open();
     assert!(!say(&mut listener, r#"{"id":1,"result":{}}"#));
     assert!(!say(&mut listener, TOOLS));
@@ -125,18 +123,21 @@ fn what_is_for_others_is_left_to_them() {
     assert!(!say(&mut listener, &other));
     let own = message::notification(&id(1), &updated("a"));
     assert!(say(&mut listener, &own));
-    assert_eq!(told(&mut listener), [Output::Changed(updated("a"))]);
+    assert_eq!(reported(&mut listener), [Output::Changed(updated("a"))]);
 }
 
 #[test]
-fn who_leaves_a_channel_says_so() {
+fn leaving_a_channel_sends_a_cancellation() {
     let mut listener = open();
     listener.cancel();
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
     assert!(listener.is_ended());
     let own = message::notification(&id(1), &updated("a"));
-    assert!(!say(&mut listener, &own), "what comes too late is nobody's");
-    assert_eq!(told(&mut listener), []);
+    assert!(
+        !say(&mut listener, &own),
+        "a late answer belongs to no request"
+    );
+    assert_eq!(reported(&mut listener), []);
     listener.cancel();
     assert!(
         sent(&mut listener).is_empty(),
@@ -145,24 +146,24 @@ fn who_leaves_a_channel_says_so() {
 }
 
 #[test]
-fn a_subscription_that_is_not_acknowledged_in_time_is_cancelled() {
-    let mut listener = joined(Approach::Modern);
+fn an_unacknowledged_subscription_is_cancelled() {
+    let mut listener = joined(ServerHint::Modern);
     sent(&mut listener);
     listener.handle_timeout(Millis(30_000));
     assert_eq!(sent(&mut listener), [message::cancelled(&id(1))]);
-    let lost = Output::Ended(End::Lost(Loss::NotAcknowledged));
-    assert_eq!(told(&mut listener), [lost]);
+    let lost = Output::Ended(CloseReason::Lost(Loss::NotAcknowledged));
+    assert_eq!(reported(&mut listener), [lost]);
 }
 
 #[test]
-fn a_lost_message_may_have_been_any_change_and_an_exit_is_a_loss() {
+fn a_lost_message_reports_everything_and_an_exit_is_a_loss() {
     let mut listener = open();
     listener.handle_gap();
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
-    assert_eq!(told(&mut listener), changes.map(Output::Changed));
+    assert_eq!(reported(&mut listener), changes.map(Output::Changed));
     listener.handle_exit();
-    let lost = Output::Ended(End::Lost(Loss::Disconnected));
-    assert_eq!(told(&mut listener), [lost]);
+    let lost = Output::Ended(CloseReason::Lost(Loss::Disconnected));
+    assert_eq!(reported(&mut listener), [lost]);
     listener.handle_exit();
-    assert_eq!(told(&mut listener), [], "an end is told once");
+    assert_eq!(reported(&mut listener), [], "an end is reported once");
 }

@@ -1,11 +1,11 @@
-//! The client's side of one subscription.
+//! The client side of one subscription.
 
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::{Ids, RequestId},
     limits::Limits,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
     message,
 };
 #[cfg(target_arch = "wasm32")]
@@ -32,7 +32,7 @@ fn open_stream(filter: SubscriptionFilter) -> ClientStream {
 }
 
 #[test]
-fn what_a_server_of_ours_writes_is_read_as_it_was_meant() {
+fn messages_of_our_server_are_read_back() {
     check(
         (any_filter(), any_event(), any_id()),
         |(filter, event, raw)| {
@@ -53,11 +53,14 @@ fn what_a_server_of_ours_writes_is_read_as_it_was_meant() {
 }
 
 #[test]
-fn answers_to_the_request_end_it_as_the_specification_says() {
+fn answers_end_the_request_as_specified() {
     for (answer, incoming) in [
         (r#""result":{}"#, Incoming::Result),
         (r#""result":{"resultType":"complete"}"#, Incoming::Result),
-        (r#""result":{"resultType":"unheard-of"}"#, Incoming::Invalid),
+        (
+            r#""result":{"resultType":"unknown-kind"}"#,
+            Incoming::Invalid,
+        ),
         (r#""result":{},"error":{}"#, Incoming::Invalid),
         (r#""x":1"#, Incoming::Invalid),
         (
@@ -74,8 +77,8 @@ fn answers_to_the_request_end_it_as_the_specification_says() {
 }
 
 #[test]
-fn a_notification_without_what_it_needs_is_malformed() {
-    let stamp = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
+fn a_notification_without_a_required_member_is_malformed() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
     for (method, params, incoming) in [
         (
             "subscriptions/acknowledged",
@@ -91,14 +94,14 @@ fn a_notification_without_what_it_needs_is_malformed() {
         ("resources/updated", r#","uri":"""#, Incoming::Malformed),
     ] {
         let message = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{stamp}{params}}}}}"#
+            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{{meta}{params}}}}}"#
         );
         assert_eq!(read(&message), Some((id("1"), incoming)), "{message}");
     }
 }
 
 #[test]
-fn an_honored_filter_is_never_more_than_was_requested() {
+fn the_honored_filter_never_exceeds_the_request() {
     let mut stream = ClientStream::new(id("1"), tools());
     let more = SubscriptionFilter {
         prompts_list_changed: true,
@@ -115,7 +118,7 @@ fn an_honored_filter_is_never_more_than_was_requested() {
 }
 
 #[test]
-fn an_update_may_name_a_part_of_what_was_subscribed_to() {
+fn an_update_may_name_a_sub_resource() {
     let mut stream = open_stream(SubscriptionFilter {
         resource_subscriptions: vec![uri("note://a")],
         ..SubscriptionFilter::default()
@@ -126,7 +129,7 @@ fn an_update_may_name_a_part_of_what_was_subscribed_to() {
 }
 
 #[test]
-fn nothing_is_told_before_the_ack_or_twice() {
+fn nothing_is_reported_before_the_ack_or_twice() {
     let mut stream = ClientStream::new(id("1"), tools());
     assert_eq!(
         stream.handle_message(Incoming::Changed(ServerEvent::ToolsListChanged)),
@@ -137,15 +140,15 @@ fn nothing_is_told_before_the_ack_or_twice() {
 }
 
 #[test]
-fn a_stream_ends_once_and_tells_how() {
-    let refused = ClientEnd::Refused {
+fn a_stream_ends_once_with_a_reason() {
+    let refused = ClientEndReason::Refused {
         code: -32_603,
         text: "full".to_owned(),
     };
     for (incoming, end) in [
-        (Incoming::Result, ClientEnd::Graceful),
-        (Incoming::Cancelled, ClientEnd::Lost),
-        (Incoming::Invalid, ClientEnd::Lost),
+        (Incoming::Result, ClientEndReason::Graceful),
+        (Incoming::Cancelled, ClientEndReason::Lost),
+        (Incoming::Invalid, ClientEndReason::Lost),
         (
             Incoming::Refused {
                 code: -32_603,
@@ -169,7 +172,7 @@ fn a_stream_ends_once_and_tells_how() {
 }
 
 #[test]
-fn a_malformed_message_is_told_and_the_subscription_can_be_cancelled() {
+fn a_malformed_message_is_reported_and_the_subscription_can_be_cancelled() {
     let mut stream = open_stream(tools());
     assert_eq!(
         stream.handle_message(Incoming::Malformed),
@@ -183,7 +186,7 @@ fn a_malformed_message_is_told_and_the_subscription_can_be_cancelled() {
 }
 
 #[test]
-fn a_malformed_message_is_told_only_in_its_place() {
+fn a_malformed_message_is_reported_only_in_its_state() {
     let mut stream = ClientStream::new(id("1"), tools());
     assert_eq!(stream.handle_message(Incoming::Malformed), None);
     assert_eq!(

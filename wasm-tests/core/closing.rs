@@ -1,13 +1,13 @@
-//! What a stream does between the moment at which it is closed and its end.
+//! The life of a stream from the call of `close` to its end.
 
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message,
-    scope::{Label, Scope},
-    upstream::Patience,
+    scope::{Name, Scope},
+    upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -26,16 +26,16 @@ fn filter() -> SubscriptionFilter {
 }
 
 fn world_of(filter: SubscriptionFilter) -> World {
-    World::new(filter, Patience::default())
+    World::new(filter, Timeouts::default())
 }
 
 fn cue(event: &ServerEvent) -> String {
     message::notification(&id("1"), event)
 }
 
-/// Closes within a second.
+/// Closes the stream within a second.
 fn close(world: &mut World) {
-    world.end_within(Millis(1_000), Ending::Closed);
+    world.end_within(Millis(1_000), EndReason::Closed);
 }
 
 fn is_result(message: &str) -> bool {
@@ -43,7 +43,7 @@ fn is_result(message: &str) -> bool {
 }
 
 #[test]
-fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_result() {
+fn published_events_are_received_before_the_result() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
@@ -57,19 +57,19 @@ fn what_the_bus_has_published_and_the_stream_has_not_received_comes_before_the_r
     assert_eq!(world.written[0], cue(&updated("a")));
     assert!(is_result(&world.written[1]));
     assert!(world.has_ended);
-    assert_eq!(world.edge.stream().ending(), Some(Ending::Closed));
+    assert_eq!(world.edge.stream().end_reason(), Some(EndReason::Closed));
 }
 
 #[test]
-fn a_stream_that_retires_receives_what_was_published_and_ends_without_a_result() {
+fn a_retiring_stream_receives_what_was_published_and_has_no_result() {
     let mut world = world_of(filter());
     world.publish(&updated("a"));
     world.wire.clear();
-    world.end_within(Millis(1_000), Ending::Drained);
+    world.end_within(Millis(1_000), EndReason::Drained);
     world.settle();
     assert_eq!(world.written, [cue(&updated("a"))]);
     assert!(world.has_ended);
-    assert_eq!(world.edge.stream().ending(), Some(Ending::Drained));
+    assert_eq!(world.edge.stream().end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn an_answer_to_an_earlier_question_does_not_count() {
     world.publish(&updated("a"));
     world.wire.clear();
     world.edge.settle(world.now);
-    world.tend();
+    world.carry_out();
     world.publish(&updated("b"));
-    // The bus has answered before this was published, and it is lost.
+    // The bus had answered before this was published, and the frame is lost.
     world.wire.pop_back();
     close(&mut world);
     world.settle();
@@ -90,7 +90,7 @@ fn an_answer_to_an_earlier_question_does_not_count() {
 }
 
 #[test]
-fn a_stream_with_nothing_to_receive_closes_with_the_first_answer() {
+fn a_stream_that_missed_nothing_closes_with_the_first_answer() {
     let mut world = world_of(filter());
     close(&mut world);
     world.settle();
@@ -100,7 +100,7 @@ fn a_stream_with_nothing_to_receive_closes_with_the_first_answer() {
 }
 
 #[test]
-fn a_bus_that_is_away_delays_the_result_no_longer_than_it_may_and_everything_is_cued() {
+fn an_absent_bus_delays_the_result_within_its_limit_and_everything_is_cued() {
     let mut world = world_of(filter());
     world.door = Door::Shut;
     world.cut();
@@ -115,19 +115,19 @@ fn a_bus_that_is_away_delays_the_result_no_longer_than_it_may_and_everything_is_
 }
 
 #[test]
-fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
+fn after_a_possible_loss_streams_with_tasks_or_a_principal_end_without_a_result() {
     let with_tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()
     };
     let named = SubscriptionFilter {
         scope: Scope {
-            principals: vec![Label::new("ada").unwrap()],
+            principals: vec![Name::new("ada").unwrap()],
             ..Scope::default()
         },
         ..filter()
     };
-    for (filter, ending) in [(with_tasks, Ending::Lost), (named, Ending::Denied)] {
+    for (filter, ending) in [(with_tasks, EndReason::Lost), (named, EndReason::Denied)] {
         let mut world = world_of(filter);
         world.door = Door::Shut;
         world.cut();
@@ -135,26 +135,26 @@ fn in_doubt_a_stream_with_tasks_or_a_named_principal_ends_without_a_result() {
         world.pass(1_000);
         assert!(world.has_ended);
         assert!(!world.written.iter().any(|message| is_result(message)));
-        assert_eq!(world.edge.stream().ending(), Some(ending));
+        assert_eq!(world.edge.stream().end_reason(), Some(ending));
     }
 }
 
 #[test]
-fn a_closed_stream_is_frozen_and_one_that_retires_is_not() {
+fn a_closed_stream_is_frozen_and_a_retiring_one_is_not() {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     stream.handle_attached(Millis(0));
-    stream.retire(Ending::Drained);
+    stream.retire(EndReason::Drained);
     assert!(!stream.is_frozen());
     stream.close();
     assert!(stream.is_frozen());
     let acknowledged = stream.poll_output(Millis(0));
     assert!(matches!(acknowledged, Some(Output::Message(_))));
     assert_eq!(stream.poll_output(Millis(0)), Some(Output::End));
-    assert_eq!(stream.ending(), Some(Ending::Drained));
+    assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
-fn who_is_given_up_while_somebody_is_asked_counts_as_denied() {
+fn a_stream_given_up_during_authorization_counts_as_denied() {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     stream.grant_for(Millis(1), Millis(0));
     stream.handle_attached(Millis(0));
@@ -163,5 +163,5 @@ fn who_is_given_up_while_somebody_is_asked_counts_as_denied() {
     while stream.poll_output(Millis(5)).is_some() {}
     assert!(stream.poll_question().is_some());
     stream.give_up();
-    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.end_reason(), Some(EndReason::Denied));
 }

@@ -1,4 +1,5 @@
-//! The wire files of the corpus, as the core answers them; the glue is given the same in Node and on workerd.
+//! The wire files of the corpus, run against the core. The glue runs the same files in Node and on
+//! workerd.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use mcp_listen::{
     error::{Reason, Rejection},
     http::{Headers, Policy, Screening},
     legacy,
-    listen::{self, Claim, Verdict},
+    listen::{self, Classified, Verdict},
     message,
 };
 use serde::Deserialize;
@@ -46,7 +47,7 @@ struct Expect {
     data: Option<String>,
     ack: Option<Text>,
     headers: BTreeMap<String, Option<String>>,
-    /// Fields that the glue drops on their way to the handler behind.
+    /// Fields that the glue removes before it forwards a request.
     dropped: Vec<String>,
 }
 
@@ -185,26 +186,27 @@ fn run(file: &str) {
 }
 
 impl Case {
-    /// The steps of a host: what HTTP alone decides, then who the caller is, then everything else.
-    /// The answer is none to what the handler behind gets.
-    fn judge(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Option<Verdict> {
+    /// Runs the steps of a host: the checks of HTTP alone, the caller, then everything else.
+    /// Returns `None` for a request that is passed on.
+    fn classify(&self, method: &str, headers: &Headers<'_>, body: &[u8]) -> Option<Verdict> {
         let Options { limits, legacy, .. } = &self.options;
-        match listen::claim(method, headers, body, limits) {
-            Claim::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
-            Claim::Unread => Some(self.named(|| listen::judge(headers, body, limits))),
-            Claim::Read(verdict) => Some(self.named(|| verdict)),
-            Claim::NotOurs if legacy.as_deref() == Some("sessions") => {
-                self.judge_in_session(legacy::judge(method, headers, body, limits))
+        match listen::classify(method, headers, body, limits) {
+            Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+            Classified::Unread => Some(self.named(|| listen::validate(headers, body, limits))),
+            Classified::Read(verdict) => Some(self.named(|| verdict)),
+            Classified::PassThrough if legacy.as_deref() == Some("sessions") => {
+                self.classify_in_session(legacy::classify(method, headers, body, limits))
             }
-            Claim::NotOurs => None,
+            Classified::PassThrough => None,
         }
     }
 
-    /// There are no sessions that a case could name: an id is refused before its caller is named.
-    fn judge_in_session(&self, verdict: legacy::Verdict) -> Option<Verdict> {
+    /// No session exists that a case could name, so an id is refused before the caller is
+    /// authenticated.
+    fn classify_in_session(&self, verdict: legacy::Verdict) -> Option<Verdict> {
         let unknown = |id| Verdict::Rejected(Rejection::new(Reason::SessionNotFound, id));
         Some(match verdict {
-            legacy::Verdict::Rejected(rejection) if rejection.reason.is_of_http() => {
+            legacy::Verdict::Rejected(rejection) if rejection.reason.is_transport_level() => {
                 Verdict::Rejected(rejection)
             }
             legacy::Verdict::Rejected(_) if self.names_session() => unknown(None),
@@ -213,7 +215,7 @@ impl Case {
             legacy::Verdict::Legacy(request) if request.is_of_sessions() => {
                 self.named(|| unknown(request.id))
             }
-            legacy::Verdict::Legacy(_) | legacy::Verdict::NotOurs => return None,
+            legacy::Verdict::Legacy(_) | legacy::Verdict::PassThrough => return None,
         })
     }
 
@@ -238,7 +240,7 @@ impl Case {
             ..
         } = self;
         let body = self.body.as_ref().map(Body::bytes).unwrap_or_default();
-        match self.judge(method, headers, &body) {
+        match self.classify(method, headers, &body) {
             Some(Verdict::Accepted(accepted)) => {
                 let everything = Capabilities {
                     tools_list_changed: true,

@@ -1,4 +1,4 @@
-//! What the cases of the corpus share, whatever the revision.
+//! The parts of a case that all revisions share.
 
 use mcp_listen::{capabilities::Capabilities, error::Reason, limits::Limits};
 use serde::{Deserialize, Deserializer, de::Error};
@@ -19,7 +19,7 @@ pub(crate) struct Options {
     pub(crate) principal: Option<Principal>,
 }
 
-/// As hosts give them.
+/// The header fields, as hosts provide them.
 fn limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
     let text = Value::deserialize(deserializer)?.to_string();
     Limits::from_json(&text).ok_or_else(|| D::Error::custom("these are no limits"))
@@ -34,7 +34,7 @@ fn capabilities<'de, D: Deserializer<'de>>(
     declared.map(Some).ok_or_else(error)
 }
 
-/// What `principal` answers: a name, a denial, or nothing, because it throws.
+/// The result of `principal`: a name, a denial, or an exception.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Principal {
@@ -54,12 +54,13 @@ impl Principal {
     }
 }
 
-/// The text, where there is one.
+/// Returns the text, if there is one.
 pub(crate) fn text(text: Option<&Text>) -> Option<String> {
     text.map(Text::join)
 }
 
-/// Checks that `answer` is the error that a case expects, with neither id nor data where it names none.
+/// Checks that `answer` is the error that a case expects, without id and data unless the case names
+/// them.
 pub(crate) fn check_error(
     name: &str,
     answer: &str,

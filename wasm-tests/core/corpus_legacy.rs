@@ -1,5 +1,5 @@
-//! The wire files of the revisions with sessions, as the core answers them; the glue is given the same in Node and
-//! on workerd.
+//! The wire files of the revisions with sessions, run against the core. The glue runs the same
+//! files in Node and on workerd.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ struct Expect {
     session: bool,
     events: Vec<String>,
     end: bool,
-    /// Fields that the glue drops on their way to the handler behind.
+    /// Fields that the glue removes before it forwards a request.
     dropped: Vec<String>,
 }
 
@@ -240,7 +240,7 @@ impl Expect {
     }
 }
 
-/// In what a case wants, `*` stands for any id of an event.
+/// In an expected text, `*` matches any event id.
 fn check_event(name: &str, wanted: &str, event: &str) {
     check_words(name, event);
     let Some(wanted) = wanted.strip_prefix("id: *\n") else {
@@ -255,7 +255,7 @@ fn check_event(name: &str, wanted: &str, event: &str) {
     assert_eq!(rest, wanted, "{name}");
 }
 
-/// The words of 2026-07-28 stay off this wire.
+/// No member of 2026-07-28 appears in a session.
 fn check_words(name: &str, text: &str) {
     for word in [
         "io.modelcontextprotocol/",
@@ -275,7 +275,7 @@ fn behind() -> String {
     r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"behind","version":"1.0.0"}}}"#.to_owned()
 }
 
-/// What a client sends in a session.
+/// The request of a client in a session.
 const HEADERS: [(&str, &str); 2] = [
     ("Mcp-Session-Id", "{session}"),
     ("MCP-Protocol-Version", "2025-11-25"),

@@ -1,16 +1,15 @@
-//! What edges want changes by what is added and dropped: the same as if all were entered anew, at
-//! the cost of the change.
+//! Changes of interest by delta: the result equals a full replacement, at the cost of the change.
 
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     topic::{Delta, Topic, Topics},
     uri::Uri,
-    wire::{Follow, FollowAnswer, topics_of},
+    wire::{Follow, FollowAnswer, decode_topics},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -23,7 +22,7 @@ use crate::{
 };
 
 pub(crate) fn bus() -> Bus {
-    Bus::new(Mark {
+    Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
     })
@@ -55,7 +54,7 @@ fn next(bus: &Bus, edge: EdgeId) -> u64 {
     bus.registry().seq(edge).unwrap_or_default() + 1
 }
 
-/// What happens to one of a few edges.
+/// A step of one of a few edges.
 #[derive(Clone, Debug)]
 enum Step {
     Attach(SubscriptionFilter),
@@ -63,14 +62,15 @@ enum Step {
     Change(SubscriptionFilter, SubscriptionFilter),
     Watch(Vec<Uri>),
     Detach,
-    /// It comes back as what was kept of it says.
+    /// The edge is restored from what was stored of it.
     Restore,
     Publish(ServerEvent),
 }
 
 fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
-    let labels = |name: &'static str| vec(name.prop_map(|text| Label::new(&text).unwrap()), 0..3);
-    (any_filter(), labels("[xy]"), labels("[mn]"), any::<bool>()).prop_map(
+    let names =
+        |pattern: &'static str| vec(pattern.prop_map(|text| Name::new(&text).unwrap()), 0..3);
+    (any_filter(), names("[xy]"), names("[mn]"), any::<bool>()).prop_map(
         |(filter, mut groups, mut principals, disconnects)| {
             groups.dedup();
             principals.dedup();
@@ -84,15 +84,15 @@ fn any_scoped() -> impl Strategy<Value = SubscriptionFilter> {
     )
 }
 
-fn any_heard() -> impl Strategy<Value = ServerEvent> {
-    let label = |text: &str| Label::new(text).unwrap();
+fn any_received() -> impl Strategy<Value = ServerEvent> {
+    let name = |text: &str| Name::new(text).unwrap();
     prop_oneof![
         3 => any_event(),
         1 => ("[xyz]", any_event()).prop_map(move |(group, event)| ServerEvent::ForGroup {
-            group: label(&group),
+            group: name(&group),
             event: Box::new(event),
         }),
-        1 => "[mno]".prop_map(move |text| ServerEvent::Disconnect { principal: label(&text) }),
+        1 => "[mno]".prop_map(move |text| ServerEvent::Disconnect { principal: name(&text) }),
     ]
 }
 
@@ -104,11 +104,11 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => vec(any_uri(), 0..4).prop_map(Step::Watch),
         1 => Just(Step::Detach),
         1 => Just(Step::Restore),
-        4 => any_heard().prop_map(Step::Publish),
+        4 => any_received().prop_map(Step::Publish),
     ]
 }
 
-/// A bus, and beside it what each edge wants, plainly.
+/// A bus, and the interest of each edge as a plain set.
 struct Twin {
     bus: Bus,
     edges: BTreeMap<usize, (EdgeId, Vec<String>)>,
@@ -145,12 +145,12 @@ impl Twin {
             (Step::AttachToEverything, _) => self.attach(place, Wanted::Everything),
             (Step::Change(add, drop), Some(edge)) => {
                 let follow = follow::change(next(&self.bus, edge), &add, &drop);
-                let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
-                let kept = &mut self.edges.get_mut(&place).unwrap().1;
-                match reply.keeps() {
-                    Keeps::Nothing => {}
-                    Keeps::Anew => panic!("all of it is kept"),
-                    Keeps::Delta(delta) => kept.push(delta.to_json()),
+                let reply = follow::accepted(&mut self.bus, edge, &follow.to_json());
+                let stored = &mut self.edges.get_mut(&place).unwrap().1;
+                match reply.persist() {
+                    Persist::Nothing => {}
+                    Persist::All => panic!("all of it is stored"),
+                    Persist::Delta(delta) => stored.push(delta.to_json()),
                 }
                 let wanted = self.wanted.get_mut(&place).unwrap();
                 if let Wanted::Filter(filter) = wanted {
@@ -158,11 +158,11 @@ impl Twin {
                 }
             }
             (Step::Watch(uris), Some(edge)) => {
-                self.bus.watch(edge, &uris, false).unwrap();
+                self.bus.set_interest(edge, &uris, false).unwrap();
                 if let Some(Wanted::Filter(filter)) = self.wanted.get_mut(&place) {
                     filter.resource_subscriptions = uris;
                 }
-                self.edges.get_mut(&place).unwrap().1 = self.bus.registry().kept(edge);
+                self.edges.get_mut(&place).unwrap().1 = self.bus.registry().stored_topics(edge);
             }
             (Step::Detach, Some(edge)) => {
                 self.bus.disconnect(edge);
@@ -171,9 +171,9 @@ impl Twin {
             }
             (Step::Restore, Some(edge)) => {
                 self.bus.disconnect(edge);
-                let (known, kept) = self.edges.get_mut(&place).unwrap();
-                let texts = kept.iter().map(String::as_str);
-                *known = self.bus.restore(&topics_of(texts).unwrap(), None, 7);
+                let (known, stored) = self.edges.get_mut(&place).unwrap();
+                let texts = stored.iter().map(String::as_str);
+                *known = self.bus.restore(&decode_topics(texts).unwrap(), None, 7);
             }
             (Step::Publish(event), _) => self.publish(&event),
             (_, None) => {}
@@ -186,10 +186,10 @@ impl Twin {
         let edge = known.unwrap_or_else(|| self.bus.connect());
         let topics = wanted.topics().iter().cloned().collect();
         let follow = Follow::fresh(next(&self.bus, edge), topics);
-        let reply = follow::taken(&mut self.bus, edge, &follow.to_json());
-        assert_eq!(*reply.keeps(), Keeps::Anew);
+        let reply = follow::accepted(&mut self.bus, edge, &follow.to_json());
+        assert_eq!(*reply.persist(), Persist::All);
         self.edges
-            .insert(place, (edge, self.bus.registry().kept(edge)));
+            .insert(place, (edge, self.bus.registry().stored_topics(edge)));
         self.wanted.insert(place, wanted);
     }
 
@@ -204,24 +204,24 @@ impl Twin {
         assert_eq!(self.bus.publish(event).edges(), wanted, "{event:?}");
     }
 
-    /// What was changed by delta is what it would be if all were entered anew.
+    /// The state after deltas equals the state after a full replacement.
     fn compare(&self) {
         let mut names = 0;
-        let mut anew = bus();
+        let mut rebuilt = bus();
         for (place, wanted) in &self.wanted {
             let topics = wanted.topics();
             let held = self.bus.registry().topics(self.edges[place].0).unwrap();
             assert!(held.iter().eq(topics.iter()));
-            names += topics.iter().map(Topic::names).sum::<usize>();
-            anew.restore(&topics, None, 1);
+            names += topics.iter().map(Topic::name_bytes).sum::<usize>();
+            rebuilt.restore(&topics, None, 1);
         }
-        assert_eq!(self.bus.registry().names(), names);
+        assert_eq!(self.bus.registry().name_bytes(), names);
         assert_eq!(self.bus.registry().attached(), self.wanted.len());
-        assert_eq!(self.bus.wanted(), anew.wanted());
+        assert_eq!(self.bus.wanted(), rebuilt.wanted());
     }
 }
 
-/// The filter after a change, spelled out.
+/// Returns the filter after a change, computed naively.
 fn plainly(
     filter: &SubscriptionFilter,
     add: &SubscriptionFilter,
@@ -278,7 +278,7 @@ fn plainly(
 }
 
 #[test]
-fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
+fn deltas_equal_a_full_replacement() {
     check(vec((0..4usize, any_step()), 0..24), |steps| {
         let mut twin = Twin {
             bus: bus(),
@@ -292,7 +292,10 @@ fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
             twin.bus.disconnect(edge);
         }
         assert_eq!(
-            (twin.bus.registry().names(), twin.bus.registry().attached()),
+            (
+                twin.bus.registry().name_bytes(),
+                twin.bus.registry().attached()
+            ),
             (0, 0)
         );
         assert_eq!(twin.bus.wanted(), SubscriptionFilter::default());
@@ -300,49 +303,49 @@ fn whatever_is_added_and_dropped_all_is_as_if_it_were_entered_anew() {
 }
 
 #[test]
-fn a_change_costs_what_it_changes_however_much_is_held() {
+fn the_cost_of_a_change_depends_on_the_change_alone() {
     for held in [0, 1, 50_000] {
         let mut bus = bus();
         let edge = bus.connect();
         let names = (0..held).map(|number| uri(&format!("note://{number}")));
         attach(&mut bus, edge, &watching(names));
-        let mut keeps = |add: &SubscriptionFilter, drop: &SubscriptionFilter| {
+        let mut persisted = |add: &SubscriptionFilter, drop: &SubscriptionFilter| {
             let follow = follow::change(next(&bus, edge), add, drop).to_json();
-            follow::taken(&mut bus, edge, &follow).keeps().clone()
+            follow::accepted(&mut bus, edge, &follow).persist().clone()
         };
         let [one, other] = ["note://one-more", "note://another"].map(|name| watching([uri(name)]));
         let none = SubscriptionFilter::default();
         let changed = |add: &SubscriptionFilter, drop: &SubscriptionFilter| {
             let (add, drop) = (add.topics(), drop.topics());
-            Keeps::Delta(Delta { add, drop })
+            Persist::Delta(Delta { add, drop })
         };
-        assert_eq!(keeps(&one, &none), changed(&one, &none));
-        assert_eq!(keeps(&other, &one), changed(&other, &one));
-        // What is not there changes nothing.
-        assert_eq!(keeps(&none, &one), Keeps::Nothing);
+        assert_eq!(persisted(&one, &none), changed(&one, &none));
+        assert_eq!(persisted(&other, &one), changed(&other, &one));
+        // A drop of a missing topic changes nothing.
+        assert_eq!(persisted(&none, &one), Persist::Nothing);
     }
 }
 
 #[test]
-fn what_is_kept_of_a_large_interest_comes_in_parts_of_bounded_size() {
+fn a_large_interest_is_stored_in_bounded_parts() {
     let mut bus = bus();
     let edge = bus.connect();
     let names = (0..5_000).map(|number| uri(&format!("note://{number}/{}", "\"".repeat(150))));
     attach(&mut bus, edge, &watching(names));
-    let kept = bus.registry().kept(edge);
-    assert!(kept.len() > 5, "{} parts", kept.len());
-    assert!(kept.iter().all(|text| text.len() < 1 << 20));
-    let topics = topics_of(kept.iter().map(String::as_str));
+    let stored = bus.registry().stored_topics(edge);
+    assert!(stored.len() > 5, "{} parts", stored.len());
+    assert!(stored.iter().all(|text| text.len() < 1 << 20));
+    let topics = decode_topics(stored.iter().map(String::as_str));
     let again = bus.restore(&topics.unwrap(), None, 1);
     let [again, wanted] = [again, edge].map(|edge| bus.registry().topics(edge).unwrap());
     assert!(again.iter().eq(wanted.iter()));
     for broken in [&[][..], &["{}", "{"], &["{}", r#"{"add":["x"]}"#], &["[]"]] {
-        topics_of(broken.iter().copied()).unwrap_err();
+        decode_topics(broken.iter().copied()).unwrap_err();
     }
 }
 
 #[test]
-fn edges_that_come_and_go_in_any_order_change_nothing_for_the_others() {
+fn edges_that_come_and_go_do_not_affect_others() {
     let steps = vec((0..4_u8, 0..40_usize), 1..200);
     check(steps, |steps| {
         let mut bus = bus();

@@ -9,8 +9,8 @@ const ANSWER: &str = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete
  "version":"1" }}}}"#;
 
 #[test]
-fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
-    let told = Discovered {
+fn an_answer_gives_capabilities_and_server_info() {
+    let discovered = Discovered {
         capabilities: Capabilities {
             tools_list_changed: true,
             resources_subscribe: true,
@@ -23,7 +23,7 @@ fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
     };
     assert_eq!(
         Discovered::from_answer(ANSWER.as_bytes(), Millis(7)),
-        Some(told.clone())
+        Some(discovered.clone())
     );
     let stream = format!(
         ": x\n\nevent: message\ndata: {}\n\n",
@@ -31,7 +31,7 @@ fn an_answer_tells_the_capabilities_and_the_name_on_one_line() {
     );
     assert_eq!(
         Discovered::from_answer(stream.as_bytes(), Millis(7)),
-        Some(told)
+        Some(discovered)
     );
 }
 
@@ -45,13 +45,13 @@ fn an_extension_is_declared_by_an_object_under_its_name() {
         ("[]", false),
     ] {
         let body = format!(r#"{{"result":{{"capabilities":{{"extensions":{extensions}}}}}}}"#);
-        let told = Discovered::from_answer(body.as_bytes(), Millis(0)).unwrap();
-        assert_eq!(told.capabilities.tasks, tasks, "{extensions}");
+        let discovered = Discovered::from_answer(body.as_bytes(), Millis(0)).unwrap();
+        assert_eq!(discovered.capabilities.tasks, tasks, "{extensions}");
     }
 }
 
 #[test]
-fn an_answer_without_capabilities_tells_nothing() {
+fn an_answer_without_capabilities_is_none() {
     for body in [
         "",
         "x",
@@ -69,7 +69,7 @@ fn an_answer_without_capabilities_tells_nothing() {
 }
 
 #[test]
-fn an_answer_is_fresh_for_its_ttl_and_for_an_hour_at_most() {
+fn an_answer_is_fresh_for_its_ttl_but_at_most_an_hour() {
     for (ttl, fresh_ms) in [
         ("0", 0),
         ("1", 1),
@@ -82,18 +82,18 @@ fn an_answer_is_fresh_for_its_ttl_and_for_an_hour_at_most() {
         ("99999999999999999999", 0),
     ] {
         let answer = format!(r#"{{"result":{{"capabilities":{{}},"ttlMs":{ttl}}}}}"#);
-        let told = Discovered::from_answer(answer.as_bytes(), Millis(5)).unwrap();
-        assert!(!told.is_fresh(Millis(5 + fresh_ms)), "{ttl}");
-        assert!(told.is_fresh(Millis(4 + fresh_ms)), "{ttl}");
-        assert!(!told.is_public);
+        let discovered = Discovered::from_answer(answer.as_bytes(), Millis(5)).unwrap();
+        assert!(!discovered.is_fresh(Millis(5 + fresh_ms)), "{ttl}");
+        assert!(discovered.is_fresh(Millis(4 + fresh_ms)), "{ttl}");
+        assert!(!discovered.is_public);
     }
 }
 
 #[test]
-fn an_answer_is_for_everyone_only_where_it_says_so() {
+fn an_answer_is_shared_only_if_its_scope_is_public() {
     for (scope, is_public) in [("\"public\"", true), ("\"private\"", false), ("1", false)] {
         let answer = format!(r#"{{"result":{{"capabilities":{{}},"cacheScope":{scope}}}}}"#);
-        let told = Discovered::from_answer(answer.as_bytes(), Millis(0)).unwrap();
-        assert_eq!(told.is_public, is_public);
+        let discovered = Discovered::from_answer(answer.as_bytes(), Millis(0)).unwrap();
+        assert_eq!(discovered.is_public, is_public);
     }
 }

@@ -1,12 +1,12 @@
 use mcp_listen::{
-    bus::{Bus, Mark, Position},
+    bus::{Bus, Cursor, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{Ending, ServerStream, Stamp},
+    listen::{EndReason, ServerStream, StreamKind},
     message, sse,
-    upstream::Past,
+    upstream::ResumePoint,
     wire::ProtocolError,
 };
 use proptest::collection::vec;
@@ -45,11 +45,11 @@ fn an_event_before_the_confirmation_is_out_of_place() {
         edge.handle_bus_message(&event, Millis(0)),
         Err(ProtocolError::OutOfPlace)
     );
-    assert_eq!(edge.mark(), None);
+    assert_eq!(edge.cursor(), None);
 }
 
 #[test]
-fn a_frame_that_is_not_ours_changes_nothing() {
+fn a_foreign_frame_changes_nothing() {
     let mut edge = edge(SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -69,20 +69,20 @@ fn a_frame_that_is_not_ours_changes_nothing() {
 }
 
 #[test]
-fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
+fn a_draining_stream_does_not_claim_events_that_it_drops() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
-    let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
-    let mut edge = Alone::of_session(stream, Past::None, Vec::new());
+    let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
+    let mut edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
     edge.attach_message();
     let event = ServerEvent::ToolsListChanged;
     let attached = follow::joined(1, 0, &[]);
     for frame in [attached, follow::batch(0, 1, &event)] {
         edge.handle_bus_message(&frame, Millis(0)).unwrap();
     }
-    edge.retire(Ending::Rotated);
+    edge.retire(EndReason::Rotated);
     let later = follow::batch(1, 2, &event);
     edge.handle_bus_message(&later, Millis(0)).unwrap();
     let Some(Frame::Bytes(last)) = frames(&mut edge).into_iter().nth(1) else {
@@ -92,7 +92,7 @@ fn what_a_draining_stream_takes_in_no_more_is_not_said_to_be_heard() {
 }
 
 #[test]
-fn nothing_to_register_is_acknowledged_and_ends() {
+fn an_empty_filter_is_acknowledged_and_ends() {
     let mut edge = edge(SubscriptionFilter::default());
     let id = RequestId::from_raw("1", 256).unwrap();
     assert_eq!(
@@ -110,7 +110,7 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
     check(
         (any_filter(), vec(any_event(), 0..20)),
         |(filter, events)| {
-            let mut bus = Bus::new(Mark {
+            let mut bus = Bus::new(Cursor {
                 epoch: "e".into(),
                 position: Position(0),
             });
@@ -119,7 +119,7 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
             }
             let mut edge = edge(filter.clone());
             let number = bus.connect();
-            let reply = follow::taken(&mut bus, number, &edge.attach_message());
+            let reply = follow::accepted(&mut bus, number, &edge.attach_message());
             let answer = follow::answers(&mut bus, reply, &[]).remove(0);
             edge.handle_bus_message(&answer, Millis(0)).unwrap();
             let id = RequestId::from_raw("1", 256).unwrap();
@@ -137,11 +137,11 @@ fn bus_and_edge_back_to_back_deliver_exactly_what_was_honored() {
                     .collect();
                 if let Some(frame) = frame {
                     edge.handle_bus_message(frame, Millis(0)).unwrap();
-                    assert_eq!(edge.mark().unwrap().position, publication.position);
+                    assert_eq!(edge.cursor().unwrap().position, publication.position);
                 }
                 assert_eq!(frames(&mut edge), expected);
             }
-            assert_eq!(edge.mark().unwrap().epoch, bus.mark().epoch);
+            assert_eq!(edge.cursor().unwrap().epoch, bus.cursor().epoch);
         },
     );
 }

@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     id::RequestId,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, StreamKind},
     message,
 };
 #[cfg(target_arch = "wasm32")]
@@ -26,7 +26,7 @@ fn filter() -> SubscriptionFilter {
     }
 }
 
-/// A stream that gives a reader up after a minute, acknowledged at 0.
+/// A stream with a stall limit of a minute, acknowledged at 0.
 fn open(keep_alive: Millis) -> ServerStream {
     let mut stream = ServerStream::new(id(), filter(), keep_alive, T0);
     stream.stall_after(MINUTE);
@@ -48,20 +48,20 @@ fn result() -> Output {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_for_a_minute_is_given_up_without_a_result() {
+fn a_client_that_reads_nothing_for_a_minute_is_dropped() {
     let mut stream = open(Millis(15_000));
     stream.handle_timeout(Millis(15_000));
     stream.handle_blocked(Millis(15_000));
     assert_eq!(stream.poll_timeout(), Some(Millis(75_000)));
     stream.handle_timeout(Millis(74_999));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
     stream.handle_timeout(Millis(75_000));
-    assert_eq!(stream.ending(), Some(Ending::Stalled));
+    assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
     assert_eq!(rest(&mut stream), [Output::End]);
 }
 
 #[test]
-fn the_minute_begins_with_the_first_thing_that_could_not_be_written() {
+fn the_stall_timer_starts_with_the_first_blocked_write() {
     let mut stream = open(T0);
     stream.handle_blocked(Millis(10));
     assert_eq!(stream.poll_timeout(), None, "nothing waits");
@@ -73,7 +73,7 @@ fn the_minute_begins_with_the_first_thing_that_could_not_be_written() {
 }
 
 #[test]
-fn a_reader_that_takes_one_write_has_another_minute() {
+fn a_read_restarts_the_stall_timer() {
     let mut stream = open(T0);
     stream.handle_event(&ServerEvent::ToolsListChanged);
     stream.handle_event(&updated("a"));
@@ -82,13 +82,13 @@ fn a_reader_that_takes_one_write_has_another_minute() {
     assert_eq!(stream.poll_timeout(), None);
     stream.handle_blocked(Millis(59_000));
     stream.handle_timeout(Millis(60_000));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
     stream.handle_timeout(Millis(119_000));
-    assert_eq!(stream.ending(), Some(Ending::Stalled));
+    assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
 }
 
 #[test]
-fn without_a_span_a_slow_reader_is_never_given_up() {
+fn without_a_stall_limit_a_slow_client_is_never_dropped() {
     let mut stream = open(T0);
     stream.stall_after(T0);
     stream.handle_event(&ServerEvent::ToolsListChanged);
@@ -99,33 +99,33 @@ fn without_a_span_a_slow_reader_is_never_given_up() {
 }
 
 #[test]
-fn a_stream_retires_after_what_is_pending_and_without_a_result() {
-    for why in [Ending::Rotated, Ending::Drained, Ending::Shed] {
+fn a_stream_retires_after_pending_cues_without_a_result() {
+    for why in [EndReason::Rotated, EndReason::Drained, EndReason::Shed] {
         let mut stream = open(T0);
         stream.retire_at(Millis(500), why);
         assert_eq!(stream.poll_timeout(), Some(Millis(500)));
         stream.handle_event(&ServerEvent::ToolsListChanged);
         stream.handle_timeout(Millis(499));
-        assert_eq!(stream.ending(), None);
+        assert_eq!(stream.end_reason(), None);
         stream.handle_timeout(Millis(500));
         assert_eq!(rest(&mut stream), [cue(), Output::End]);
-        assert_eq!(stream.ending(), Some(why));
+        assert_eq!(stream.end_reason(), Some(why));
     }
 }
 
 #[test]
-fn of_two_moments_to_retire_the_earlier_counts() {
+fn the_earlier_retirement_applies() {
     let mut stream = open(T0);
-    stream.retire_at(Millis(500), Ending::Rotated);
-    stream.retire_at(Millis(400), Ending::Drained);
-    stream.retire_at(Millis(900), Ending::Shed);
+    stream.retire_at(Millis(500), EndReason::Rotated);
+    stream.retire_at(Millis(400), EndReason::Drained);
+    stream.retire_at(Millis(900), EndReason::Shed);
     assert_eq!(stream.poll_timeout(), Some(Millis(400)));
     stream.handle_timeout(Millis(1_000));
-    assert_eq!(stream.ending(), Some(Ending::Drained));
+    assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
-fn a_reader_does_not_stall_once_its_filter_has_dropped_what_waited_for_it() {
+fn a_filter_that_drops_pending_cues_stops_the_stall_timer() {
     let mut stream = open(T0);
     stream.handle_event(&updated("a"));
     stream.handle_blocked(T0);
@@ -134,75 +134,77 @@ fn a_reader_does_not_stall_once_its_filter_has_dropped_what_waited_for_it() {
         ..SubscriptionFilter::default()
     });
     stream.handle_timeout(MINUTE);
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
 }
 
 #[test]
-fn a_reader_that_stalls_while_its_stream_retires_or_closes_is_given_up_too() {
-    let ends: [fn(&mut ServerStream); 2] =
-        [|stream| stream.retire(Ending::Drained), ServerStream::close];
+fn a_client_that_stalls_while_its_stream_retires_or_closes_is_dropped() {
+    let ends: [fn(&mut ServerStream); 2] = [
+        |stream| stream.retire(EndReason::Drained),
+        ServerStream::close,
+    ];
     for end in ends {
         let mut stream = open(T0);
         end(&mut stream);
         stream.handle_blocked(Millis(5));
         stream.handle_timeout(Millis(60_005));
         assert_eq!(rest(&mut stream), [Output::End]);
-        assert_eq!(stream.ending(), Some(Ending::Stalled));
+        assert_eq!(stream.end_reason(), Some(EndReason::Stalled));
     }
 }
 
 #[test]
-fn a_graceful_end_is_told_apart_from_one_that_was_cut_off() {
+fn a_graceful_end_differs_from_an_abort() {
     let mut stream = open(T0);
     stream.close();
     assert_eq!(rest(&mut stream), [result(), Output::End]);
     stream.abort();
-    assert_eq!(stream.ending(), Some(Ending::Closed));
+    assert_eq!(stream.end_reason(), Some(EndReason::Closed));
 
     let mut stream = open(T0);
     stream.close();
     stream.abort();
     assert_eq!(rest(&mut stream), [Output::End]);
-    assert_eq!(stream.ending(), Some(Ending::Aborted));
+    assert_eq!(stream.end_reason(), Some(EndReason::Aborted));
 }
 
 #[test]
-fn what_comes_first_decides_how_a_stream_ends() {
+fn the_first_cause_decides_how_a_stream_ends() {
     let mut stream = open(T0);
-    stream.retire(Ending::Rotated);
+    stream.retire(EndReason::Rotated);
     stream.close();
     assert_eq!(rest(&mut stream), [Output::End]);
 
     let mut stream = open(T0);
     stream.close();
-    stream.retire(Ending::Rotated);
+    stream.retire(EndReason::Rotated);
     assert_eq!(rest(&mut stream), [result(), Output::End]);
 }
 
 #[test]
-fn a_stream_that_was_never_registered_just_ends() {
+fn an_unregistered_stream_just_ends() {
     let mut stream = ServerStream::new(id(), filter(), T0, T0);
-    stream.retire_at(Millis(5), Ending::Drained);
+    stream.retire_at(Millis(5), EndReason::Drained);
     assert_eq!(stream.poll_timeout(), None);
     stream.handle_timeout(Millis(5));
     assert_eq!(rest(&mut stream), [Output::End]);
-    assert_eq!(stream.ending(), Some(Ending::Drained));
+    assert_eq!(stream.end_reason(), Some(EndReason::Drained));
 }
 
 #[test]
-fn the_stream_of_a_session_ends_without_a_word_in_every_case() {
-    for why in [Ending::Closed, Ending::Rotated] {
-        let mut stream = ServerStream::with_stamp(Stamp::None, filter(), T0, T0);
+fn the_stream_of_a_session_always_ends_silently() {
+    for why in [EndReason::Closed, EndReason::Rotated] {
+        let mut stream = ServerStream::with_kind(StreamKind::Session, filter(), T0, T0);
         stream.handle_attached(T0);
         assert_eq!(stream.poll_output(T0), Some(Output::Opened));
         stream.retire(why);
         assert_eq!(rest(&mut stream), [Output::End]);
-        assert_eq!(stream.ending(), Some(why));
+        assert_eq!(stream.end_reason(), Some(why));
     }
 }
 
 #[test]
-fn who_has_expired_is_told_nothing_more_and_gets_no_result() {
+fn an_expired_caller_gets_no_cues_and_no_result() {
     let mut stream = open(Millis(0));
     stream.expire_at(Millis(500));
     stream.handle_event(&updated("a"));
@@ -210,18 +212,18 @@ fn who_has_expired_is_told_nothing_more_and_gets_no_result() {
     stream.handle_timeout(Millis(499));
     assert!(stream.is_open());
     stream.handle_timeout(Millis(500));
-    assert_eq!(stream.ending(), Some(Ending::Expired));
+    assert_eq!(stream.end_reason(), Some(EndReason::Expired));
     assert_eq!(rest(&mut stream), [Output::End]);
 }
 
 #[test]
-fn who_expires_while_its_stream_drains_is_told_nothing_more() {
+fn a_caller_that_expires_during_a_drain_gets_no_cues() {
     let mut stream = open(Millis(0));
     stream.expire_at(Millis(500));
     stream.handle_event(&updated("a"));
     stream.close();
     assert_eq!(stream.poll_timeout(), Some(Millis(500)));
     stream.handle_timeout(Millis(500));
-    assert_eq!(stream.ending(), Some(Ending::Expired));
+    assert_eq!(stream.end_reason(), Some(EndReason::Expired));
     assert_eq!(rest(&mut stream), [Output::End]);
 }

@@ -1,4 +1,4 @@
-//! Which revision a server speaks, by its answer to `server/discover`.
+//! Which revision a server speaks, according to its answer to `server/discover`.
 
 use mcp_listen::{
     client::{
@@ -12,7 +12,7 @@ use mcp_listen::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const OURS: Versions<'static> = Versions::OURS;
-/// What a client speaks when there is a later revision than ours.
+/// The versions of a client that speaks a later revision too.
 const LATER: Versions<'static> = Versions {
     modern: &["2027-01-01", "2026-07-28"],
     legacy: &["2025-11-25"],
@@ -56,7 +56,7 @@ fn unsupported(versions: &str) -> String {
 }
 
 #[test]
-fn the_probe_is_a_request_of_the_version_that_it_asks_for() {
+fn the_probe_has_the_version_that_it_asks_for() {
     let probe = era::probe(&Ids::default().mint(), "2027-01-01", None);
     let header = |name: &str| {
         let field = probe.headers.iter().find(|(field, _)| *field == name);
@@ -82,23 +82,23 @@ fn the_probe_is_a_request_of_the_version_that_it_asks_for() {
 }
 
 #[test]
-fn a_server_that_tells_its_versions_speaks_them() {
-    let told = discovered(r#"["2026-07-28"]"#, "{}");
-    assert_eq!(over_http(200, &told), modern());
-    assert_eq!(over_stdio(&told), modern());
-    let stream = format!(": c\n\ndata: {told}\n\n");
+fn a_server_speaks_the_versions_that_it_lists() {
+    let reported = discovered(r#"["2026-07-28"]"#, "{}");
+    assert_eq!(over_http(200, &reported), modern());
+    assert_eq!(over_stdio(&reported), modern());
+    let stream = format!(": c\n\ndata: {reported}\n\n");
     let answer = (200, Media::EventStream);
     let verdict = era::of_response(answer, stream.as_bytes(), &["2026-07-28"], OURS);
     assert_eq!(verdict, modern());
-    let told = discovered(r#"["2025-11-25"]"#, "{}");
-    assert_eq!(over_http(200, &told), legacy());
-    let told = discovered(r#"["2030-01-01"]"#, "{}");
+    let reported = discovered(r#"["2025-11-25"]"#, "{}");
+    assert_eq!(over_http(200, &reported), legacy());
+    let reported = discovered(r#"["2030-01-01"]"#, "{}");
     let none = Verdict::NoCommonVersion(vec!["2030-01-01".to_owned()]);
-    assert_eq!(over_http(200, &told), none);
+    assert_eq!(over_http(200, &reported), none);
 }
 
 #[test]
-fn what_a_server_calls_itself_changes_nothing() {
+fn the_server_name_is_ignored() {
     let names = [
         r#"{"name":"mcp-listen","version":"0.1.0"}"#,
         r#"{"name":"2025-11-25","version":"legacy"}"#,
@@ -107,16 +107,16 @@ fn what_a_server_calls_itself_changes_nothing() {
         "7",
     ];
     for name in names {
-        let told = discovered(r#"["2026-07-28"]"#, name);
-        assert_eq!(over_http(200, &told), modern(), "{name}");
-        assert_eq!(over_stdio(&told), modern(), "{name}");
-        let told = discovered(r#"["2025-11-25"]"#, name);
-        assert_eq!(over_http(200, &told), legacy(), "{name}");
+        let reported = discovered(r#"["2026-07-28"]"#, name);
+        assert_eq!(over_http(200, &reported), modern(), "{name}");
+        assert_eq!(over_stdio(&reported), modern(), "{name}");
+        let reported = discovered(r#"["2025-11-25"]"#, name);
+        assert_eq!(over_http(200, &reported), legacy(), "{name}");
     }
 }
 
 #[test]
-fn an_error_that_only_this_revision_knows_is_a_sign_of_it() {
+fn an_error_code_of_this_revision_shows_this_revision() {
     for code in [-32_020, -32_021] {
         assert_eq!(over_http(400, &error(code)), modern(), "{code}");
         assert_eq!(over_stdio(&error(code)), modern(), "{code}");
@@ -125,7 +125,7 @@ fn an_error_that_only_this_revision_knows_is_a_sign_of_it() {
 }
 
 #[test]
-fn every_other_refusal_is_answered_with_initialize() {
+fn any_other_refusal_leads_to_initialize() {
     for body in ["", "garbage", "<h1>", "{}", "[]", r#"{"error":"no"}"#] {
         assert_eq!(over_http(400, body), legacy(), "{body}");
         assert_eq!(over_http(404, body), legacy(), "{body}");
@@ -144,7 +144,7 @@ fn every_other_refusal_is_answered_with_initialize() {
 }
 
 #[test]
-fn a_failure_or_a_refused_caller_is_no_sign() {
+fn a_server_failure_or_refused_caller_shows_nothing() {
     for status in [302, 401, 403, 408, 429, 500, 502, 503] {
         for body in ["", &error(-32_603), &error(-32_000)] {
             assert_eq!(over_http(status, body), Verdict::Unknown, "{status} {body}");
@@ -159,7 +159,7 @@ fn a_failure_or_a_refused_caller_is_no_sign() {
 }
 
 #[test]
-fn over_stdio_every_other_error_and_silence_are_answered_with_initialize() {
+fn over_stdio_any_other_error_or_silence_leads_to_initialize() {
     for line in [
         "",
         "garbage",
@@ -175,7 +175,7 @@ fn over_stdio_every_other_error_and_silence_are_answered_with_initialize() {
 }
 
 #[test]
-fn an_unsupported_version_is_asked_again_with_the_latest_that_both_have() {
+fn an_unsupported_version_is_retried_with_the_latest_common_one() {
     let refusal = unsupported(r#"["2026-07-28","2025-11-25"]"#);
     let retry = Verdict::Retry("2026-07-28".into());
     let json = (400, Media::Json);
@@ -185,16 +185,16 @@ fn an_unsupported_version_is_asked_again_with_the_latest_that_both_have() {
         retry
     );
     assert_eq!(era::of_line(Some(refusal.as_bytes()), &tried, LATER), retry);
-    let told = discovered(r#"["2026-07-28"]"#, "{}");
+    let reported = discovered(r#"["2026-07-28"]"#, "{}");
     let answer = (200, Media::Json);
     assert_eq!(
-        era::of_response(answer, told.as_bytes(), &tried, LATER),
+        era::of_response(answer, reported.as_bytes(), &tried, LATER),
         retry
     );
 }
 
 #[test]
-fn a_version_is_tried_twice_where_the_server_refuses_and_names_it() {
+fn a_version_that_is_refused_but_listed_is_tried_twice() {
     let refusal = unsupported(r#"["2026-07-28"]"#);
     let verdict =
         |tried: &[&str]| era::of_response((400, Media::Json), refusal.as_bytes(), tried, OURS);
@@ -218,7 +218,7 @@ fn no_version_is_tried_a_third_time() {
 }
 
 #[test]
-fn without_a_common_version_of_this_kind_a_session_may_have_one() {
+fn without_a_common_modern_version_a_session_is_tried() {
     assert_eq!(
         over_http(400, &unsupported(r#"["2030-01-01","2025-06-18"]"#)),
         legacy()
@@ -231,7 +231,7 @@ fn without_a_common_version_of_this_kind_a_session_may_have_one() {
 }
 
 #[test]
-fn the_media_type_of_an_answer_is_read_from_its_header_field() {
+fn the_media_type_is_read_from_the_content_type() {
     for (fields, media) in [
         ("content-type: application/json", Media::Json),
         ("Content-Type: Application/JSON; charset=utf-8", Media::Json),

@@ -8,7 +8,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::any::{any_event, check, task, updated};
 
 #[test]
-fn events_look_as_in_the_typescript_sdk_or_alike() {
+fn events_have_the_json_of_the_typescript_sdk() {
     for (event, json) in [
         (
             ServerEvent::ToolsListChanged,
@@ -37,14 +37,14 @@ fn events_look_as_in_the_typescript_sdk_or_alike() {
 }
 
 #[test]
-fn every_event_survives_the_way_to_json_and_back() {
+fn events_round_trip_through_json() {
     check(any_event(), |event| {
         assert_eq!(ServerEvent::from_json(&event.to_json()), Ok(event));
     });
 }
 
 #[test]
-fn members_that_are_not_known_are_ignored() {
+fn unknown_members_are_ignored() {
     let text = r#"{"uri":"x","kind":"tools_list_changed","params":{"a":[1]}}"#;
     assert_eq!(
         ServerEvent::from_json(text),
@@ -53,7 +53,7 @@ fn members_that_are_not_known_are_ignored() {
 }
 
 #[test]
-fn what_is_no_event_says_why() {
+fn an_invalid_event_has_an_error() {
     let long = format!(
         r#"{{"kind":"resource_updated","uri":"{}"}}"#,
         "x".repeat(2_049)
@@ -105,7 +105,7 @@ fn what_is_no_event_says_why() {
 }
 
 #[test]
-fn the_state_of_a_task_is_not_published_again_whomever_it_is_for() {
+fn a_task_state_is_not_repeatable() {
     let task = r#"{"kind":"task_status","task":{"taskId":"t","status":"working"}}"#;
     let tools = r#"{"kind":"tools_list_changed"}"#;
     let of = |event: &str| format!(r#"{{"kind":"for_group","group":"a","event":{event}}}"#);

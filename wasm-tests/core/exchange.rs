@@ -1,4 +1,4 @@
-//! The order in which a request is judged.
+//! The order of the checks of a request.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::tending::tend;
+use crate::host_step::carry_out;
 
 const URL: &str = "https://mcp.example/mcp";
 const MODERN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen";
-/// The header fields of a client that tells what it asks in the body alone.
+/// The header fields of a client that names the method only in the body.
 const PLAIN: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-protocol-version: 2026-07-28";
 const EARLIER: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
@@ -30,7 +30,7 @@ const INITIALIZE: &str =
 const SUBSCRIBE: &str =
     r#"{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":{"uri":"a"}}"#;
 
-const KEPT: Earlier = Earlier::Sessions(SessionRules {
+const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
     limits: session::Limits {
         sessions: 4,
         unnamed_sessions: 4,
@@ -52,7 +52,7 @@ fn post(service: Service, headers: &str) -> Exchange {
 }
 
 fn is_body(step: &Step) -> bool {
-    matches!(step, Step::Body { most: 65_536 })
+    matches!(step, Step::Body { max_bytes: 65_536 })
 }
 
 fn answer(step: Step) -> Answer {
@@ -62,13 +62,13 @@ fn answer(step: Step) -> Answer {
     answer
 }
 
-/// What is asked of the host until the request is decided, and what it comes to.
+/// Returns the steps until the request is decided, and the last step.
 fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
     let mut asked = String::new();
     for _ in 0..8 {
         let step = exchange.poll();
         assert_eq!(exchange.poll(), step, "the same until it is done");
-        if !tend(exchange, &step, body.as_bytes(), None) {
+        if !carry_out(exchange, &step, body.as_bytes(), None) {
             return (asked, step);
         }
         asked.push(match step {
@@ -81,7 +81,7 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
 }
 
 #[test]
-fn a_listen_by_its_header_fields_names_its_caller_before_its_body_is_read() {
+fn a_listen_by_header_authenticates_before_the_body_is_read() {
     let mut exchange = post(service(Earlier::Behind), MODERN);
     let (asked, step) = steps(&mut exchange, LISTEN);
     assert_eq!(asked, "cb");
@@ -95,7 +95,7 @@ fn a_listen_by_its_header_fields_names_its_caller_before_its_body_is_read() {
 }
 
 #[test]
-fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
+fn a_listen_by_body_authenticates_before_it_is_validated() {
     let mut exchange = post(service(Earlier::Behind), PLAIN);
     let (asked, step) = steps(&mut exchange, &LISTEN.replace("true", "1"));
     assert_eq!(asked, "bc");
@@ -103,13 +103,13 @@ fn a_listen_that_only_its_body_shows_names_its_caller_before_it_is_judged() {
 }
 
 #[test]
-fn who_is_denied_hears_nothing_of_its_request() {
+fn a_denied_caller_learns_nothing_about_its_request() {
     for headers in [MODERN, PLAIN, SESSION] {
-        let mut exchange = post(service(KEPT), headers);
+        let mut exchange = post(service(WITH_SESSIONS), headers);
         let mut step = exchange.poll();
         while step != Step::Caller {
-            let is_tended = tend(&mut exchange, &step, LISTEN.as_bytes(), None);
-            assert!(is_tended, "{step:?}");
+            let is_done = carry_out(&mut exchange, &step, LISTEN.as_bytes(), None);
+            assert!(is_done, "{step:?}");
             step = exchange.poll();
         }
         let denied = exchange.refuse(Reason::Unauthorized);
@@ -119,9 +119,9 @@ fn who_is_denied_hears_nothing_of_its_request() {
 }
 
 #[test]
-fn what_http_alone_refuses_asks_nobody() {
+fn a_refusal_by_http_alone_needs_no_caller() {
     let headers = MODERN.replace("text/event-stream", "text/html");
-    let refused = answer(post(service(KEPT), &headers).poll());
+    let refused = answer(post(service(WITH_SESSIONS), &headers).poll());
     assert_eq!((refused.status, refused.is_unread), (406, true));
     let put = Exchange::new(Arc::new(service(Earlier::Behind)), "PUT", URL, MODERN, true).poll();
     assert_eq!(
@@ -131,14 +131,14 @@ fn what_http_alone_refuses_asks_nobody() {
 }
 
 #[test]
-fn a_body_that_somebody_has_read_is_passed_on() {
+fn a_request_whose_body_was_read_is_passed_on() {
     let service = Arc::new(service(Earlier::Behind));
     let mut exchange = Exchange::new(service, "POST", URL, MODERN, false);
     assert_eq!(exchange.poll(), Step::Pass { withholds: false });
 }
 
 #[test]
-fn earlier_revisions_are_behind_kept_or_refused() {
+fn earlier_revisions_are_forwarded_kept_or_refused() {
     for body in [PING, INITIALIZE, SUBSCRIBE] {
         let (asked, step) = steps(&mut post(service(Earlier::Behind), EARLIER), body);
         assert_eq!(
@@ -148,28 +148,28 @@ fn earlier_revisions_are_behind_kept_or_refused() {
         let (asked, step) = steps(&mut post(service(Earlier::Refused), EARLIER), body);
         assert_eq!((asked.as_str(), answer(step).status), ("b", 400));
     }
-    let (asked, step) = steps(&mut post(service(KEPT), EARLIER), PING);
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), EARLIER), PING);
     assert_eq!(
         (asked.as_str(), step),
         ("b", Step::Pass { withholds: false })
     );
-    let (asked, step) = steps(&mut post(service(KEPT), EARLIER), INITIALIZE);
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), EARLIER), INITIALIZE);
     assert_eq!(step, Step::Initialize);
     assert_eq!(asked, "bc");
 }
 
 #[test]
-fn a_session_is_looked_at_before_its_caller_and_the_caller_before_what_is_wrong() {
-    let (asked, step) = steps(&mut post(service(KEPT), SESSION), PING);
+fn the_session_is_checked_before_the_caller_and_the_caller_before_the_request() {
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), SESSION), PING);
     assert!(matches!(step, Step::Ask(question) if question.ask == Ask::Use));
     assert_eq!(asked, "bsc");
-    let (asked, step) = steps(&mut post(service(KEPT), SESSION), "[]");
+    let (asked, step) = steps(&mut post(service(WITH_SESSIONS), SESSION), "[]");
     assert_eq!((asked.as_str(), answer(step).status), ("bsc", 400));
 }
 
 #[test]
-fn an_id_that_no_session_can_have_is_refused_with_the_id_of_the_request() {
-    let mut exchange = post(service(KEPT), SESSION);
+fn an_impossible_session_id_is_refused_with_the_request_id() {
+    let mut exchange = post(service(WITH_SESSIONS), SESSION);
     assert!(is_body(&exchange.poll()));
     exchange.handle_body(PING.into());
     assert_eq!(exchange.poll(), Step::Session);
@@ -178,7 +178,7 @@ fn an_id_that_no_session_can_have_is_refused_with_the_id_of_the_request() {
 }
 
 #[test]
-fn without_streams_a_listen_and_a_subscription_are_refused_and_capabilities_withheld() {
+fn without_streams_listens_are_refused_and_capabilities_withheld() {
     let off = || post(service(Earlier::Behind).without_streams(), MODERN);
     let (asked, step) = steps(&mut off(), LISTEN);
     assert_eq!((asked.as_str(), answer(step).status), ("b", 404));
@@ -194,15 +194,15 @@ fn without_streams_a_listen_and_a_subscription_are_refused_and_capabilities_with
 }
 
 #[test]
-fn a_browser_is_told_what_it_may_ask_before_it_does() {
+fn a_preflight_lists_what_a_browser_may_send() {
     let policy = Policy::new("https://app.example", None).unwrap();
     let service = Service::new(policy, Limits::default(), Earlier::Behind);
     let headers =
         "host: mcp.example\norigin: https://app.example\naccess-control-request-method: POST";
     let mut exchange = Exchange::new(Arc::new(service), "OPTIONS", URL, headers, true);
-    let told = answer(exchange.poll());
+    let reported = answer(exchange.poll());
     assert_eq!(
-        (told.status, told.body(), told.rejection),
+        (reported.status, reported.body(), reported.rejection),
         (204, None, None)
     );
     assert!(

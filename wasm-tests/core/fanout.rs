@@ -3,11 +3,11 @@ use std::sync::Arc;
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, Fanout, StreamId},
+    fanout::{Fanout, StreamId, WriteBatch},
     filter::SubscriptionFilter,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
     message,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -32,7 +32,7 @@ fn watching(name: &str) -> SubscriptionFilter {
     }
 }
 
-/// Holds a stream that the bus has confirmed.
+/// Adds a stream that the bus has confirmed.
 fn attached(fanout: &mut Fanout, stream: ServerStream, now: Millis) -> StreamId {
     let opened = fanout.open(stream, now);
     fanout.handle_attached(opened, now);
@@ -52,19 +52,19 @@ fn cue(raw_id: &str, event: &ServerEvent) -> Vec<u8> {
     sse::event(&message::notification(&id(raw_id), event))
 }
 
-/// Each chunk with its streams.
-fn groups(fan: &Fan) -> Vec<(Vec<u8>, Vec<StreamId>)> {
-    let places = 0..fan.ends.len();
+/// Returns each chunk with its streams.
+fn groups(batch: &WriteBatch) -> Vec<(Vec<u8>, Vec<StreamId>)> {
+    let places = 0..batch.ends.len();
     let group = |place| {
-        let of_place = fan.writes.iter().filter(|(_, chunk)| *chunk == place);
+        let of_place = batch.writes.iter().filter(|(_, chunk)| *chunk == place);
         let streams = of_place.map(|(stream, _)| *stream);
-        (fan.chunk(place).to_vec(), streams.collect())
+        (batch.chunk(place).to_vec(), streams.collect())
     };
     places.map(group).collect()
 }
 
-fn streams(fan: &Fan) -> Vec<StreamId> {
-    fan.writes.iter().map(|(stream, _)| *stream).collect()
+fn streams(batch: &WriteBatch) -> Vec<StreamId> {
+    batch.writes.iter().map(|(stream, _)| *stream).collect()
 }
 
 #[test]
@@ -73,9 +73,9 @@ fn an_event_is_encoded_once_for_each_subscription_id() {
     let one = open(&mut fanout, "1", &tools());
     let text = open(&mut fanout, "\"1\"", &tools());
     let two = open(&mut fanout, "1", &tools());
-    let fan = fanout.publish(TOOLS, T0, T0);
+    let batch = fanout.publish(TOOLS, T0, T0);
     assert_eq!(
-        groups(&fan),
+        groups(&batch),
         [
             (cue("1", &TOOLS), vec![one, two]),
             (cue("\"1\"", &TOOLS), vec![text])
@@ -90,24 +90,24 @@ fn an_event_goes_to_those_that_honor_it() {
     open(&mut fanout, "1", &watching("b"));
     open(&mut fanout, "1", &tools());
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [a]);
-    assert_eq!(fanout.publish(updated("c"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("c"), T0, T0), WriteBatch::default());
 }
 
 #[test]
-fn a_stream_that_is_not_acknowledged_hears_of_events_after_its_acknowledgment() {
+fn events_before_the_acknowledgment_follow_it() {
     let mut fanout = Fanout::default();
     let opened = fanout.open(ServerStream::new(id("1"), tools(), T0, T0), T0);
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     assert_eq!(fanout.poll(opened, T0), None);
     fanout.handle_attached(opened, T0);
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     let mut bytes = sse::event(&message::acknowledged(&id("1"), &tools()));
     bytes.extend(cue("1", &TOOLS));
     assert_eq!(fanout.poll(opened, T0), Some(bytes));
 }
 
 #[test]
-fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
+fn a_stream_without_room_keeps_one_cue_per_topic() {
     let mut fanout = Fanout::default();
     let mut filter = tools();
     filter.resource_subscriptions.push(uri("a"));
@@ -115,8 +115,8 @@ fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
     let missed = streams(&fanout.publish(TOOLS, T0, T0));
     assert_eq!(missed, [slow]);
     fanout.handle_missed(missed, T0);
-    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     let mut bytes = cue("1", &TOOLS);
     bytes.extend(cue("1", &updated("a")));
     assert_eq!(fanout.poll(slow, T0), Some(bytes));
@@ -124,16 +124,16 @@ fn a_stream_without_room_keeps_one_cue_a_key_and_gets_nothing_past_it() {
 }
 
 #[test]
-fn a_stream_that_is_gone_is_written_nothing_and_its_slot_is_used_again() {
+fn a_removed_stream_gets_nothing_and_its_slot_is_reused() {
     let mut fanout = Fanout::default();
     let gone = open(&mut fanout, "1", &tools());
     assert_eq!(fanout.remove(gone), None);
     assert!(fanout.is_empty());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     assert_eq!(fanout.poll_timeout(), None);
     let next = open(&mut fanout, "2", &watching("a"));
     assert_eq!(next.slot(), gone.slot());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     assert_eq!(
         groups(&fanout.publish(updated("a"), T0, T0)),
         [(cue("2", &updated("a")), vec![next])]
@@ -141,17 +141,17 @@ fn a_stream_that_is_gone_is_written_nothing_and_its_slot_is_used_again() {
 }
 
 #[test]
-fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
+fn one_deadline_covers_all_streams() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &watching("a"));
-    fanout.tend(two, |stream| {
-        stream.retire_at(Millis(5_000), Ending::Drained);
+    fanout.with_stream(two, |stream| {
+        stream.retire_at(Millis(5_000), EndReason::Drained);
     });
     assert_eq!(fanout.poll_timeout(), Some(Millis(5_000)));
     assert_eq!(fanout.handle_timeout(Millis(5_000)), [two]);
     assert_eq!(fanout.poll(two, Millis(5_000)), None);
-    assert_eq!(fanout.remove(two), Some(Ending::Drained));
+    assert_eq!(fanout.remove(two), Some(EndReason::Drained));
     fanout.publish(TOOLS, Millis(6_000), Millis(6_000));
     assert_eq!(fanout.handle_timeout(Millis(15_000)), []);
     assert_eq!(fanout.poll_timeout(), Some(Millis(21_000)));
@@ -161,7 +161,7 @@ fn one_deadline_stands_for_all_and_names_the_streams_that_are_due() {
 }
 
 #[test]
-fn a_reader_that_stalls_is_due_at_its_deadline() {
+fn a_stalled_stream_is_due_at_its_deadline() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
     stream.stall_after(Millis(100));
@@ -171,11 +171,11 @@ fn a_reader_that_stalls_is_due_at_its_deadline() {
     fanout.handle_missed(missed, Millis(10));
     assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
     assert_eq!(fanout.handle_timeout(Millis(110)), [slow]);
-    assert_eq!(fanout.remove(slow), Some(Ending::Stalled));
+    assert_eq!(fanout.remove(slow), Some(EndReason::Stalled));
 }
 
 #[test]
-fn a_reader_that_takes_not_even_its_acknowledgment_stalls_from_the_first_event_on() {
+fn an_unread_acknowledgment_stalls_from_the_first_event() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
     stream.stall_after(Millis(100));
@@ -184,11 +184,11 @@ fn a_reader_that_takes_not_even_its_acknowledgment_stalls_from_the_first_event_o
     fanout.publish(TOOLS, Millis(10), Millis(10));
     assert_eq!(fanout.poll_timeout(), Some(Millis(110)));
     assert_eq!(fanout.handle_timeout(Millis(110)), [unread]);
-    assert_eq!(fanout.remove(unread), Some(Ending::Stalled));
+    assert_eq!(fanout.remove(unread), Some(EndReason::Stalled));
 }
 
 #[test]
-fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_once() {
+fn several_events_are_one_chunk_per_stream_encoded_once() {
     let mut fanout = Fanout::default();
     let mut both = tools();
     both.resource_subscriptions.push(uri("a"));
@@ -196,7 +196,7 @@ fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_onc
     let only_tools = open(&mut fanout, "1", &tools());
     let two = open(&mut fanout, "1", &both);
     let other_id = open(&mut fanout, "2", &both);
-    let fan = fanout.publish_all(
+    let batch = fanout.publish_all(
         vec![updated("a"), TOOLS, updated("a"), updated("b")],
         T0,
         T0,
@@ -207,19 +207,19 @@ fn of_several_events_each_stream_gets_one_chunk_and_equal_chunks_are_encoded_onc
         (cue("1", &TOOLS), vec![only_tools]),
         (chunk("2"), vec![other_id]),
     ];
-    assert_eq!(groups(&fan), expected);
+    assert_eq!(groups(&batch), expected);
 }
 
 #[test]
-fn of_several_states_of_a_task_the_latest_is_written_in_the_place_of_the_first() {
+fn the_latest_state_of_a_task_takes_the_place_of_the_first() {
     let mut fanout = Fanout::default();
     let mut filter = tools();
     filter.task_ids.push(task_id("t"));
     open(&mut fanout, "1", &filter);
     let state = |status: &str| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#));
-    let fan = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0, T0);
+    let batch = fanout.publish_all(vec![state("working"), TOOLS, state("completed")], T0, T0);
     let chunk = [cue("1", &state("completed")), cue("1", &TOOLS)].concat();
-    assert_eq!(fan.bytes, chunk);
+    assert_eq!(batch.bytes, chunk);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn after_a_gap_everything_honored_is_cued_once_and_streams_with_tasks_end() {
     let cues = [cue("1", &TOOLS), cue("1", &updated("a"))].concat();
     assert_eq!(fanout.poll(one, T0), Some(cues));
     assert_eq!(fanout.poll(with_task, T0), None);
-    assert_eq!(fanout.remove(with_task), Some(Ending::Lost));
+    assert_eq!(fanout.remove(with_task), Some(EndReason::Lost));
 }
 
 #[test]
@@ -255,11 +255,11 @@ fn a_stream_that_honors_nothing_is_acknowledged_and_ends() {
     let mut bytes = sse::event(&message::acknowledged(&id("1"), &nothing));
     bytes.extend(sse::event(&message::listen_result(&id("1"), None)));
     assert_eq!(fanout.poll(opened, T0), Some(bytes));
-    assert_eq!(fanout.remove(opened), Some(Ending::Closed));
+    assert_eq!(fanout.remove(opened), Some(EndReason::Closed));
 }
 
 #[test]
-fn keys_and_ids_that_are_used_again_lead_to_their_own_streams() {
+fn reused_topics_and_ids_lead_to_their_streams() {
     let mut fanout = Fanout::default();
     for round in 0..3 {
         let names: Vec<String> = (0..4).map(|place| format!("{round}-{place}")).collect();
@@ -269,8 +269,8 @@ fn keys_and_ids_that_are_used_again_lead_to_their_own_streams() {
         let streams: Vec<StreamId> = streams.collect();
         for (name, stream) in names.iter().zip(&streams) {
             let frame = cue(&format!("\"{name}\""), &updated(name));
-            let fan = fanout.publish(updated(name), T0, T0);
-            assert_eq!(groups(&fan), [(frame, vec![*stream])]);
+            let batch = fanout.publish(updated(name), T0, T0);
+            assert_eq!(groups(&batch), [(frame, vec![*stream])]);
         }
         for stream in streams {
             fanout.remove(stream);
@@ -285,7 +285,7 @@ fn an_old_id_never_reaches_a_new_stream() {
     fanout.remove(old);
     let new = open(&mut fanout, "2", &tools());
     assert_ne!(new, old);
-    fanout.tend(old, |stream| {
+    fanout.with_stream(old, |stream| {
         stream.close();
     });
     fanout.handle_filter(old, watching("a"));
@@ -299,20 +299,20 @@ fn an_old_id_never_reaches_a_new_stream() {
 }
 
 #[test]
-fn a_caller_whose_groups_change_receives_what_is_for_the_new_ones_alone() {
+fn a_caller_receives_events_of_its_new_groups_only() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
-    let label = |name: &str| Label::new(name).unwrap();
+    let name = |text: &str| Name::new(text).unwrap();
     let reached = |fanout: &mut Fanout, group: &str| {
         let event = ServerEvent::ForGroup {
-            group: label(group),
+            group: name(group),
             event: Box::new(TOOLS),
         };
         streams(&fanout.publish(event, T0, T0))
     };
     assert_eq!(reached(&mut fanout, "a"), []);
     for (now, before) in [("a", "b"), ("b", "a")] {
-        let groups = vec![label(now)];
+        let groups = vec![name(now)];
         fanout.handle_scope(
             one,
             Scope {
@@ -326,42 +326,42 @@ fn a_caller_whose_groups_change_receives_what_is_for_the_new_ones_alone() {
 }
 
 #[test]
-fn a_doubt_before_a_close_ends_the_streams_of_named_callers_and_cues_the_others() {
+fn a_loss_at_close_ends_streams_of_named_callers_and_cues_others() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), Millis(15_000), T0);
     stream.scope_to(Scope {
-        principals: vec![Label::new("ann").unwrap()],
+        principals: vec![Name::new("ann").unwrap()],
         ..Scope::default()
     });
     let named = attached(&mut fanout, stream, T0);
     fanout.poll(named, T0);
     let other = open(&mut fanout, "2", &tools());
-    fanout.handle_last_doubt();
+    fanout.handle_loss_at_close();
     assert_eq!(fanout.poll(named, T0), None);
     let ending = fanout.remove(named);
     assert!(
-        ending.is_some_and(|ending| ending != Ending::Closed),
+        ending.is_some_and(|ending| ending != EndReason::Closed),
         "{ending:?}"
     );
     assert_eq!(fanout.poll(other, T0), Some(cue("2", &TOOLS)));
 }
 
 #[test]
-fn a_filter_that_changes_is_indexed_and_leaves_no_trace() {
+fn a_changed_filter_is_reindexed() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     fanout.handle_filter(one, watching("a"));
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
     fanout.remove(one);
-    // It takes the slot of the stream and the number of its key.
+    // It takes the slot of the stream and the number of its topic.
     open(&mut fanout, "2", &watching("b"));
-    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
-    assert_eq!(fanout.publish(TOOLS, T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
+    assert_eq!(fanout.publish(TOOLS, T0, T0), WriteBatch::default());
 }
 
 #[test]
-fn what_a_filter_keeps_when_it_changes_is_received_as_before() {
+fn topics_kept_in_a_changed_filter_stay_indexed() {
     let mut fanout = Fanout::default();
     let one = open(&mut fanout, "1", &tools());
     let mut both = tools();
@@ -371,11 +371,11 @@ fn what_a_filter_keeps_when_it_changes_is_received_as_before() {
     assert_eq!(streams(&fanout.publish(updated("a"), T0, T0)), [one]);
     fanout.handle_filter(one, tools());
     assert_eq!(streams(&fanout.publish(TOOLS, T0, T0)), [one]);
-    assert_eq!(fanout.publish(updated("a"), T0, T0), Fan::default());
+    assert_eq!(fanout.publish(updated("a"), T0, T0), WriteBatch::default());
 }
 
 #[test]
-fn a_filter_that_somebody_else_holds_too_is_forgotten_with_its_last_stream() {
+fn a_shared_filter_is_released_with_its_last_stream() {
     let mut fanout = Fanout::default();
     let mut stream = ServerStream::new(id("1"), tools(), T0, T0);
     stream.grant_for(Millis(10), T0);

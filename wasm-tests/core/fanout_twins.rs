@@ -1,4 +1,4 @@
-//! Each stream of a fan-out beside one that is alone, to both of which the same happens.
+//! Each stream of a fan-out is compared with a separate stream that gets the same input.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
+    metrics::Metrics,
     position::Position,
     sse,
-    tally::Tally,
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -49,7 +49,7 @@ fn stream(raw_id: &str, filter: &SubscriptionFilter, now: Millis) -> ServerStrea
     stream
 }
 
-/// One stream twice: in a fan-out, and alone.
+/// One stream twice: in a fan-out, and separate.
 struct Twin {
     id: StreamId,
     alone: ServerStream,
@@ -80,11 +80,11 @@ impl Twin {
         }
     }
 
-    /// Writes what waits, where there is room.
+    /// Writes pending output while there is room.
     fn write(&mut self, fanout: &mut Fanout, now: Millis) {
         if !self.has_room {
             self.alone.handle_blocked(now);
-            fanout.tend(self.id, |stream| stream.handle_blocked(now));
+            fanout.with_stream(self.id, |stream| stream.handle_blocked(now));
             return;
         }
         while let Some(bytes) = fanout.poll(self.id, now) {
@@ -100,11 +100,11 @@ impl Twin {
     }
 }
 
-/// A fan-out beside streams that are alone, to both of which the same happens.
+/// A fan-out, and separate streams that get the same input.
 #[derive(Default)]
 struct Twins {
-    of_fanout: Arc<Tally>,
-    of_alone: Arc<Tally>,
+    of_fanout: Arc<Metrics>,
+    of_alone: Arc<Metrics>,
     fanout: Fanout,
     all: Vec<Twin>,
     now: Millis,
@@ -139,13 +139,13 @@ impl Twins {
             Step::Close(index) => {
                 let twin = index.get_mut(&mut self.all);
                 twin.alone.close();
-                self.fanout.tend(twin.id, |stream| {
+                self.fanout.with_stream(twin.id, |stream| {
                     stream.close();
                 });
             }
             Step::Remove(index) => {
                 let twin = self.all.swap_remove(index.index(self.all.len()));
-                assert_eq!(self.fanout.remove(twin.id), twin.alone.ending());
+                assert_eq!(self.fanout.remove(twin.id), twin.alone.end_reason());
             }
         }
     }
@@ -158,15 +158,15 @@ impl Twins {
                     .handle_event_at(event, Position::default(), published);
             }
         }
-        let fan = match events.as_slice() {
+        let batch = match events.as_slice() {
             [event] => self.fanout.publish(event.clone(), self.now, self.now),
             _ => self.fanout.publish_all(events, self.now, self.now),
         };
         let mut missed = Vec::new();
-        for (id, chunk) in &fan.writes {
+        for (id, chunk) in &batch.writes {
             let twin = self.all.iter_mut().find(|twin| twin.id == *id).unwrap();
             if twin.has_room {
-                twin.of_fanout.extend(fan.chunk(*chunk));
+                twin.of_fanout.extend(batch.chunk(*chunk));
             } else {
                 missed.push(*id);
             }
@@ -192,7 +192,7 @@ impl Twins {
 }
 
 #[test]
-fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
+fn each_stream_of_a_fanout_behaves_as_if_alone() {
     check(vec(any_step(), 0..60), |steps| {
         let mut twins = Twins::default();
         for step in steps {
@@ -202,10 +202,9 @@ fn each_stream_of_a_fanout_is_written_what_it_would_be_alone() {
     });
 }
 
-/// The time of a stalled reader begins with the keep-alive that had no room, not with the next
-/// event.
+/// The stall timer starts with the keep-alive that had no room, not with the next event.
 #[test]
-fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
+fn an_unread_keep_alive_stalls_as_if_alone() {
     let mut twins = Twins::default();
     let tools = SubscriptionFilter {
         tools_list_changed: true,
@@ -222,10 +221,10 @@ fn a_reader_that_does_not_take_a_keep_alive_is_given_up_as_it_would_be_alone() {
     ] {
         twins.take(step);
         twins.compare();
-        assert_eq!(twins.all[0].alone.ending(), None);
+        assert_eq!(twins.all[0].alone.end_reason(), None);
     }
     twins.take(Step::Wait(1));
     twins.compare();
     let fanned = twins.fanout.stream(twins.all[0].id).unwrap();
-    assert_eq!(fanned.ending(), Some(Ending::Stalled));
+    assert_eq!(fanned.end_reason(), Some(EndReason::Stalled));
 }

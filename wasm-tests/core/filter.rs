@@ -31,7 +31,7 @@ fn absent_and_false_are_the_same() {
 }
 
 #[test]
-fn unknown_members_are_left_out() {
+fn unknown_members_are_omitted() {
     let filter =
         read(r#"{"toolsListChanged":true,"eventIds":["t"],"TaskIds":1,"ToolsListChanged":1}"#)
             .unwrap();
@@ -39,7 +39,7 @@ fn unknown_members_are_left_out() {
 }
 
 #[test]
-fn a_name_given_often_is_listed_once_in_its_first_place() {
+fn a_repeated_name_is_listed_once_in_first_place() {
     for member in ["resourceSubscriptions", "taskIds"] {
         let filter = read(&format!(r#"{{"{member}":["b","a","b","b","a"]}}"#)).unwrap();
         assert_eq!(filter.to_json(), format!(r#"{{"{member}":["b","a"]}}"#));
@@ -47,7 +47,7 @@ fn a_name_given_often_is_listed_once_in_its_first_place() {
 }
 
 #[test]
-fn wrong_types_say_which() {
+fn a_wrong_type_names_its_member() {
     for (text, error) in [
         ("null", FilterError::NotAnObject),
         ("[]", FilterError::NotAnObject),
@@ -144,7 +144,7 @@ fn uris_match_as_exact_strings() {
 }
 
 #[test]
-fn each_member_asks_for_something_that_the_empty_filter_does_not() {
+fn each_member_makes_a_filter_non_empty() {
     let empty = SubscriptionFilter::default();
     for text in [
         r#"{"toolsListChanged":true}"#,
@@ -161,7 +161,7 @@ fn each_member_asks_for_something_that_the_empty_filter_does_not() {
 }
 
 #[test]
-fn every_filter_survives_the_way_to_json_and_back() {
+fn filters_round_trip_through_json() {
     check(any_filter(), |filter| {
         assert_eq!(read(&filter.to_json()), Ok(filter));
     });
@@ -186,7 +186,7 @@ fn what_is_honored_is_requested_and_advertised_and_authorized() {
 }
 
 #[test]
-fn each_capability_opens_its_own_kind() {
+fn each_capability_covers_one_kind_of_topic() {
     let all = read(r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a"],"taskIds":["a"]}"#).unwrap();
     let none = Capabilities::default();
     for (capabilities, honored) in [

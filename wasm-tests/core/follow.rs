@@ -1,11 +1,11 @@
-//! What edges and their bus say to each other, as the tests write it. The log is `e`.
+//! The messages between edges and their bus, as tests write them. The epoch of the log is `e`.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowReply, Mark, Position, Publication, Received},
+    bus::{Bus, Cursor, EdgeId, FollowReply, Position, Publication, Received},
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
-    wire::{Follow, FollowAnswer, Followed, Missed, Watched},
+    wire::{Backlog, Follow, FollowAnswer, Followed, SessionInterest},
 };
 
 use crate::any::{claim, uri};
@@ -21,11 +21,11 @@ impl Publish for Bus {
     }
 }
 
-/// Who receives a published event.
+/// The edges that receive a published event.
 pub(crate) trait Receivers {
-    /// The edges, ascending.
+    /// Returns the edges, ascending.
     fn edges(&self) -> Vec<EdgeId>;
-    /// The frame for an edge.
+    /// Returns the frame for an edge.
     fn message_for(&self, edge: EdgeId) -> Option<&str>;
 }
 
@@ -44,12 +44,12 @@ impl Receivers for Publication {
     }
 }
 
-/// All topics of a filter.
+/// Returns all topics of a filter.
 pub(crate) fn topics(filter: &SubscriptionFilter) -> Topics {
     filter.topics().into_iter().collect()
 }
 
-/// All that an edge wants.
+/// Returns a fresh follow with all topics of an edge.
 pub(crate) fn fresh(seq: u64, filter: &SubscriptionFilter) -> Follow {
     Follow::fresh(seq, filter.topics())
 }
@@ -58,7 +58,7 @@ pub(crate) fn everything(seq: u64) -> Follow {
     Follow::fresh(seq, vec![Topic::Everything])
 }
 
-/// What an edge wants more, and less.
+/// Returns a follow that adds and drops topics.
 pub(crate) fn change(seq: u64, add: &SubscriptionFilter, drop: &SubscriptionFilter) -> Follow {
     Follow {
         seq,
@@ -68,7 +68,7 @@ pub(crate) fn change(seq: u64, add: &SubscriptionFilter, drop: &SubscriptionFilt
     }
 }
 
-/// A fresh follow is answered: what is missing after `after` comes in batches, and the log ends at
+/// Returns the reply to a fresh follow: events after `after` come in batches, and the log ends at
 /// `head`.
 pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
     format!(
@@ -76,40 +76,40 @@ pub(crate) fn attached(seq: u64, after: u64, head: u64) -> String {
     )
 }
 
-/// The stream of session `s` is answered, which watches these resources; the log ends at `head`.
+/// Returns the reply for the stream of session `s`, which is subscribed to these resources.
 pub(crate) fn joined(seq: u64, head: u64, uris: &[&str]) -> String {
-    let watched = Watched {
+    let interest = SessionInterest {
         session: claim("s 1"),
         uris: uris.iter().map(|name| uri(name)).collect(),
-        is_held: false,
+        is_paused: false,
     };
-    joined_as(seq, head, watched)
+    joined_as(seq, head, interest)
 }
 
-/// The same, where its client may not be ready.
-pub(crate) fn joined_as(seq: u64, head: u64, watched: Watched) -> String {
+/// The same, with whether its client is ready.
+pub(crate) fn joined_as(seq: u64, head: u64, interest: SessionInterest) -> String {
     let position = Position(head);
     let epoch = "e".into();
     FollowAnswer::Followed(Followed {
         seq,
-        mark: Mark { epoch, position },
-        missed: Some(Missed {
+        cursor: Cursor { epoch, position },
+        missed: Some(Backlog {
             after: position,
             events: Vec::new(),
         }),
         is_settled: false,
-        watches: vec![watched],
+        interests: vec![interest],
         room: None,
     })
     .to_json()
 }
 
-/// A change is answered.
+/// Returns the reply to a change.
 pub(crate) fn confirmed(seq: u64, head: u64) -> String {
     format!(r#"{{"v":1,"type":"followed","seq":{seq},"epoch":"e","position":{head}}}"#)
 }
 
-/// The batch of one event.
+/// Returns the batch of one event.
 pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String {
     let event = event.to_json();
     format!(
@@ -117,15 +117,15 @@ pub(crate) fn batch(previous: u64, position: u64, event: &ServerEvent) -> String
     )
 }
 
-/// A bus takes what an edge says.
-pub(crate) fn taken(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
+/// Passes the frame of an edge to a bus.
+pub(crate) fn accepted(bus: &mut Bus, edge: EdgeId, text: &str) -> FollowReply {
     match bus.handle_message(edge, text) {
         Ok(Received::Followed(reply)) => *reply,
         other => panic!("{other:?} to {text}"),
     }
 }
 
-/// What a bus answers, and what its edge has missed of all that was published.
+/// Returns the reply of a bus, with everything published that the edge has missed.
 pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]) -> Vec<String> {
     if let Some(Position(after)) = reply.replay_after() {
         let missed = usize::try_from(after).unwrap();
@@ -136,9 +136,9 @@ pub(crate) fn answers(bus: &mut Bus, mut reply: FollowReply, log: &[ServerEvent]
     reply.finish(bus)
 }
 
-/// The one answer of a bus where nothing was missed.
+/// Returns the only frame of a reply without missed events.
 pub(crate) fn answered(bus: &mut Bus, edge: EdgeId, follow: &Follow) -> FollowAnswer {
-    let reply = taken(bus, edge, &follow.to_json());
+    let reply = accepted(bus, edge, &follow.to_json());
     let frames = answers(bus, reply, &[]);
     FollowAnswer::from_json(&frames[0]).unwrap()
 }

@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     fanout::{Fanout, StreamId},
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message, sse,
 };
 #[cfg(target_arch = "wasm32")]
@@ -23,7 +23,7 @@ fn filter() -> SubscriptionFilter {
     }
 }
 
-/// A stream whose caller was asked about at 0, acknowledged.
+/// A stream that was authorized at 0 and is acknowledged.
 fn open() -> ServerStream {
     let mut stream = ServerStream::new(id("1"), filter(), Millis(15_000), T0);
     stream.grant_for(SPAN, T0);
@@ -41,7 +41,7 @@ fn rest(stream: &mut ServerStream, now: Millis) -> Vec<Output> {
 }
 
 #[test]
-fn while_the_grant_holds_nobody_is_asked() {
+fn a_valid_grant_needs_no_authorization() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     assert_eq!(rest(&mut stream, FRESH), [cue(&updated("a"))]);
@@ -49,7 +49,7 @@ fn while_the_grant_holds_nobody_is_asked() {
 }
 
 #[test]
-fn a_stream_that_has_nothing_to_say_asks_nobody_and_gives_signs_of_life() {
+fn an_idle_stream_sends_keep_alives_without_authorization() {
     let mut stream = open();
     stream.handle_timeout(SPAN);
     assert_eq!(rest(&mut stream, SPAN), [Output::KeepAlive]);
@@ -57,7 +57,7 @@ fn a_stream_that_has_nothing_to_say_asks_nobody_and_gives_signs_of_life() {
 }
 
 #[test]
-fn a_cue_waits_for_an_answer_and_what_comes_meanwhile_collapses() {
+fn a_cue_waits_for_authorization_and_later_events_collapse() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     assert_eq!(rest(&mut stream, SPAN), []);
@@ -81,7 +81,7 @@ fn a_cue_waits_for_an_answer_and_what_comes_meanwhile_collapses() {
 }
 
 #[test]
-fn who_may_hear_less_than_was_promised_is_told_nothing_more_and_gets_no_result() {
+fn a_caller_with_fewer_rights_gets_no_cues_and_no_result() {
     for allowed in [
         SubscriptionFilter {
             tools_list_changed: true,
@@ -94,13 +94,13 @@ fn who_may_hear_less_than_was_promised_is_told_nothing_more_and_gets_no_result()
         assert_eq!(rest(&mut stream, SPAN), []);
         stream.poll_question();
         stream.handle_granted(&allowed, SPAN);
-        assert_eq!(stream.ending(), Some(Ending::Denied));
+        assert_eq!(stream.end_reason(), Some(EndReason::Denied));
         assert_eq!(rest(&mut stream, SPAN), [Output::End]);
     }
 }
 
 #[test]
-fn who_may_hear_more_hears_what_was_promised() {
+fn a_caller_with_more_rights_gets_only_what_was_honored() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     assert_eq!(rest(&mut stream, SPAN), []);
@@ -114,18 +114,18 @@ fn who_may_hear_more_hears_what_was_promised() {
 }
 
 #[test]
-fn who_is_denied_is_told_nothing_more_and_gets_no_result() {
+fn a_denied_caller_gets_no_cues_and_no_result() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     assert_eq!(rest(&mut stream, SPAN), []);
     stream.poll_question();
     stream.handle_denied();
-    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.end_reason(), Some(EndReason::Denied));
     assert_eq!(rest(&mut stream, SPAN), [Output::End]);
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_renews_nothing() {
+fn an_unrequested_authorization_renews_nothing() {
     let mut stream = open();
     stream.handle_granted(&filter(), FRESH);
     stream.handle_event(&updated("a"));
@@ -134,7 +134,7 @@ fn an_answer_that_nobody_asked_for_renews_nothing() {
 }
 
 #[test]
-fn a_stream_that_closes_waits_for_the_answer_too() {
+fn a_closing_stream_waits_for_authorization() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     stream.close();
@@ -150,17 +150,17 @@ fn a_stream_that_closes_waits_for_the_answer_too() {
 }
 
 #[test]
-fn a_reader_is_not_given_up_while_somebody_else_is_asked() {
+fn a_client_does_not_stall_during_authorization() {
     let mut stream = open();
     stream.stall_after(Millis(1_000));
     stream.handle_event(&updated("a"));
     assert_eq!(rest(&mut stream, SPAN), []);
     stream.handle_blocked(SPAN);
     stream.handle_timeout(Millis(31_000));
-    assert_eq!(stream.ending(), None);
+    assert_eq!(stream.end_reason(), None);
 }
 
-/// A fanned stream whose caller was asked about at 0, acknowledged.
+/// A stream of a fan-out that was authorized at 0 and is acknowledged.
 fn fanned(fanout: &mut Fanout) -> StreamId {
     let mut stream = ServerStream::new(id("1"), filter(), T0, T0);
     stream.grant_for(SPAN, T0);
@@ -171,7 +171,7 @@ fn fanned(fanout: &mut Fanout) -> StreamId {
 }
 
 #[test]
-fn a_fan_passes_over_streams_whose_grant_is_too_old_and_names_them_once() {
+fn a_publish_skips_streams_with_a_stale_grant_and_names_them_once() {
     let mut fanout = Fanout::default();
     let stream = fanned(&mut fanout);
     assert!(!fanout.publish(updated("a"), FRESH, FRESH).is_empty());
@@ -183,7 +183,7 @@ fn a_fan_passes_over_streams_whose_grant_is_too_old_and_names_them_once() {
     let both = vec![updated("a"), ServerEvent::ToolsListChanged];
     assert!(fanout.publish_all(both, SPAN, SPAN).is_empty());
     assert_eq!(fanout.take_due(), []);
-    fanout.tend(stream, |stream| stream.handle_granted(&filter(), SPAN));
+    fanout.with_stream(stream, |stream| stream.handle_granted(&filter(), SPAN));
     let mut cues = Vec::new();
     for event in [updated("a"), ServerEvent::ToolsListChanged] {
         cues.extend(sse::event(&message::notification(&id("1"), &event)));

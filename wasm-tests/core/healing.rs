@@ -3,7 +3,7 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
-    upstream::{BusCall, Counts, Patience},
+    upstream::{BusCall, Counts, Timeouts},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -24,7 +24,7 @@ fn filter() -> SubscriptionFilter {
 }
 
 fn world() -> World {
-    World::new(filter(), Patience::default())
+    World::new(filter(), Timeouts::default())
 }
 
 fn cue(event: &ServerEvent) -> String {
@@ -41,14 +41,14 @@ fn counts(world: &World) -> (u32, u32, u32) {
     (healed, gaps, resyncs)
 }
 
-/// What the stream wrote since this was last asked.
+/// Returns what the stream wrote since the last call.
 fn said(world: &mut World) -> Vec<String> {
     world.settle();
     std::mem::take(&mut world.written)
 }
 
 #[test]
-fn a_stream_outlives_its_bus_and_hears_what_it_missed() {
+fn a_stream_survives_the_loss_of_its_bus_and_receives_what_it_missed() {
     let mut world = world();
     world.publish(&updated("a"));
     assert_eq!(said(&mut world), [cue(&updated("a"))]);
@@ -66,7 +66,7 @@ fn a_stream_outlives_its_bus_and_hears_what_it_missed() {
 }
 
 #[test]
-fn what_waits_goes_out_while_the_bus_is_away() {
+fn pending_cues_are_sent_while_the_bus_is_away() {
     let mut world = world();
     world.publish(&updated("a"));
     let frame = world.wire.pop_front().unwrap();
@@ -78,11 +78,11 @@ fn what_waits_goes_out_while_the_bus_is_away() {
 }
 
 #[test]
-fn a_bus_with_another_log_makes_every_subject_be_cued_once() {
+fn a_bus_with_a_new_epoch_cues_every_topic_once() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
-    world.begin_anew();
+    world.start_over();
     world.publish(&updated("b"));
     world.pass(2_000);
     let everything = [ServerEvent::ToolsListChanged, updated("a"), updated("b")];
@@ -91,7 +91,7 @@ fn a_bus_with_another_log_makes_every_subject_be_cued_once() {
 }
 
 #[test]
-fn a_log_that_does_not_reach_back_makes_every_subject_be_cued_once() {
+fn a_trimmed_log_cues_every_topic_once() {
     let mut world = world().with_window(2);
     world.publish(&updated("a"));
     said(&mut world);
@@ -108,25 +108,25 @@ fn a_log_that_does_not_reach_back_makes_every_subject_be_cued_once() {
 }
 
 #[test]
-fn a_task_whose_states_cannot_be_replayed_ends_its_stream_without_a_result() {
+fn a_stream_with_unreplayable_tasks_ends_without_a_result() {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()
     };
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::new(filter, Timeouts::default());
     let done = task(r#"{"taskId":"t","status":"completed"}"#);
     world.cut();
     world.publish(&done);
     world.pass(2_000);
     assert_eq!(said(&mut world), [cue(&done)]);
-    world.begin_anew();
+    world.start_over();
     world.pass(2_000);
     assert_eq!(said(&mut world), [""; 0]);
     assert!(world.has_ended);
 }
 
 #[test]
-fn a_frame_that_was_lost_is_missed_at_the_next_and_asked_for() {
+fn a_lost_frame_is_detected_at_the_next_and_requested() {
     let mut world = world();
     world.publish(&updated("a"));
     world.wire.clear();
@@ -141,7 +141,7 @@ fn a_frame_that_was_lost_is_missed_at_the_next_and_asked_for() {
 }
 
 #[test]
-fn a_frame_that_comes_twice_is_one() {
+fn a_duplicate_frame_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     world.settle();
@@ -157,12 +157,12 @@ fn a_frame_that_comes_twice_is_one() {
 }
 
 #[test]
-fn frames_that_change_places_end_with_the_last_state() {
+fn reordered_frames_end_with_the_last_state() {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..SubscriptionFilter::default()
     };
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::new(filter, Timeouts::default());
     let states = ["working", "completed"]
         .map(|status| task(&format!(r#"{{"taskId":"t","status":"{status}"}}"#)));
     for state in &states {
@@ -176,7 +176,7 @@ fn frames_that_change_places_end_with_the_last_state() {
 }
 
 #[test]
-fn a_frame_that_was_cut_short_is_asked_for_at_once() {
+fn a_truncated_frame_is_requested_at_once() {
     let mut world = world();
     world.publish(&updated("a"));
     let whole = world.wire.pop_front().unwrap();
@@ -187,7 +187,7 @@ fn a_frame_that_was_cut_short_is_asked_for_at_once() {
 }
 
 #[test]
-fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
+fn an_inconsistency_during_a_request_is_verified_after_it() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::new(stream);
     let early = follow::batch(0, 1, &ServerEvent::ToolsListChanged);
@@ -208,7 +208,7 @@ fn what_is_odd_while_an_answer_is_awaited_is_asked_for_after_it() {
 }
 
 #[test]
-fn what_stays_broken_is_asked_for_once_a_second() {
+fn a_persistent_gap_is_verified_once_a_second() {
     let mut world = world();
     for second in 1..=10 {
         for _ in 0..5 {
@@ -222,7 +222,7 @@ fn what_stays_broken_is_asked_for_once_a_second() {
 }
 
 #[test]
-fn an_event_of_a_kind_that_is_not_known_leaves_no_gap() {
+fn an_unknown_kind_of_event_leaves_no_gap() {
     let mut world = world();
     world.publish(&updated("a"));
     let known = world.wire.pop_front().unwrap();
@@ -236,11 +236,11 @@ fn an_event_of_a_kind_that_is_not_known_leaves_no_gap() {
 }
 
 #[test]
-fn messages_of_a_newer_bus_are_none_of_ours() {
+fn messages_of_a_newer_bus_are_ignored() {
     let mut world = world();
     for frame in [
         r#"{"v":2,"type":"batch"}"#,
-        r#"{"v":1,"type":"unheard-of"}"#,
+        r#"{"v":1,"type":"unknown-kind"}"#,
     ] {
         world.wire.push_back(frame.to_owned());
     }
@@ -249,11 +249,11 @@ fn messages_of_a_newer_bus_are_none_of_ours() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_says_nothing() {
+fn an_unawaited_answer_is_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     said(&mut world);
-    let before = world.edge.mark().cloned();
+    let before = world.edge.cursor().cloned();
     for (seq, after) in [(1, 0), (1, 1), (1, 2), (2, 1), (9, 1)] {
         let answer = follow::attached(seq, after, after);
         world.wire.push_back(answer.replace("\"e\"", "\"e0\""));
@@ -262,23 +262,23 @@ fn an_answer_that_nobody_waits_for_says_nothing() {
     }
     assert_eq!(world.calls, []);
     assert_eq!(counts(&world), (0, 0, 0));
-    assert_eq!(world.edge.mark().cloned(), before);
+    assert_eq!(world.edge.cursor().cloned(), before);
     world.publish(&updated("a"));
     assert_eq!(said(&mut world), [cue(&updated("a"))]);
 }
 
 #[test]
-fn a_silent_bus_is_asked_only_where_that_is_wanted() {
-    let patience = Patience {
+fn a_silent_bus_is_verified_only_if_configured() {
+    let timeouts = Timeouts {
         verify: Millis(10_000),
-        ..Patience::default()
+        ..Timeouts::default()
     };
-    for (patience, asks) in [(Patience::default(), 0), (patience, 3)] {
-        let mut world = World::new(filter(), patience);
+    for (timeouts, asks) in [(Timeouts::default(), 0), (timeouts, 3)] {
+        let mut world = World::new(filter(), timeouts);
         world.pass(5_000);
         world.publish(&updated("a"));
         world.settle();
-        // What comes in its place proves as much as an answer.
+        // An event in sequence proves as much as an answer.
         world.pass(9_999);
         assert_eq!(world.calls, []);
         world.publish(&updated("b"));
@@ -292,7 +292,7 @@ fn a_silent_bus_is_asked_only_where_that_is_wanted() {
 }
 
 #[test]
-fn a_bus_that_does_not_answer_counts_as_lost() {
+fn a_bus_that_does_not_answer_is_lost() {
     let mut world = world();
     world.cut();
     world.door = Door::Silent;
@@ -312,7 +312,7 @@ fn a_bus_that_does_not_answer_counts_as_lost() {
 }
 
 #[test]
-fn frames_of_a_connection_that_was_given_up_are_not_heard() {
+fn frames_of_an_abandoned_connection_are_ignored() {
     let mut world = world();
     world.publish(&updated("a"));
     let frame = world.wire.pop_front().unwrap();
@@ -323,7 +323,7 @@ fn frames_of_a_connection_that_was_given_up_are_not_heard() {
 }
 
 #[test]
-fn closing_while_the_bus_is_away_cues_what_may_have_been_missed() {
+fn closing_while_the_bus_is_away_cues_everything() {
     let mut world = world();
     world.door = Door::Shut;
     world.cut();
@@ -331,7 +331,7 @@ fn closing_while_the_bus_is_away_cues_what_may_have_been_missed() {
     world.edge.close();
     let said = said(&mut world);
     assert_eq!(said.len(), 4);
-    assert_eq!(world.owed.len(), 0);
+    assert_eq!(world.expected.len(), 0);
     assert!(said[3].contains("\"result\""));
     world.pass(60_000);
     assert!(world.has_ended);
@@ -339,14 +339,14 @@ fn closing_while_the_bus_is_away_cues_what_may_have_been_missed() {
 }
 
 #[test]
-fn closing_in_good_order_cues_nothing() {
+fn closing_without_a_gap_cues_nothing() {
     let mut world = world();
     world.edge.close();
     assert_eq!(said(&mut world).len(), 1);
 }
 
 #[test]
-fn a_stream_that_was_never_attached_ends_where_the_bus_is_away_twice() {
+fn a_stream_ends_after_two_failed_attempts_to_attach() {
     let stream = mcp_listen::listen::ServerStream::new(id("1"), filter(), Millis(0), Millis(0));
     let mut edge = Alone::new(stream);
     for at in [Millis(0), Millis(5_000)] {
@@ -359,7 +359,7 @@ fn a_stream_that_was_never_attached_ends_where_the_bus_is_away_twice() {
 }
 
 #[test]
-fn a_bus_that_means_what_nobody_wants_is_asked_once() {
+fn an_unwanted_event_is_verified_once() {
     let mut world = World::of_session(filter());
     world.watch(filter().resource_subscriptions);
     world.settle();
@@ -370,16 +370,16 @@ fn a_bus_that_means_what_nobody_wants_is_asked_once() {
     }
     assert_eq!(world.calls, [(Millis(0), BusCall::Ask)]);
     assert_eq!(said(&mut world), [""; 0]);
-    assert_eq!(world.edge.mark().unwrap().position.0, 1);
+    assert_eq!(world.edge.cursor().unwrap().position.0, 1);
 }
 
 #[test]
-fn the_answer_to_an_earlier_attach_that_comes_twice_is_not_taken_for_the_one_awaited() {
+fn a_duplicate_answer_to_an_earlier_attach_is_ignored() {
     let tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..filter()
     };
-    let mut world = World::new(tasks, Patience::default());
+    let mut world = World::new(tasks, Timeouts::default());
     for _ in 0..3 {
         world.publish(&ServerEvent::PromptsListChanged);
     }

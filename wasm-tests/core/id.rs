@@ -3,7 +3,7 @@ use mcp_listen::id::RequestId;
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn strings_and_integer_valued_numbers_are_ids_and_keep_their_text() {
+fn strings_and_integers_are_ids_and_keep_their_text() {
     for raw in [
         "1",
         "\"1\"",
@@ -34,7 +34,7 @@ fn strings_and_integer_valued_numbers_are_ids_and_keep_their_text() {
 }
 
 #[test]
-fn everything_else_is_no_id() {
+fn nothing_else_is_an_id() {
     for raw in [
         "null",
         "true",

@@ -2,7 +2,7 @@ use mcp_listen::{
     bus::EdgeId,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     topic::{Index, Topic},
 };
 #[cfg(target_arch = "wasm32")]
@@ -10,17 +10,17 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn label(text: &str) -> Label {
-    Label::new(text).unwrap()
+fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
 }
 
-/// Tools, for a caller and its groups.
+/// Returns the topics of a caller and its groups, with the list of tools.
 fn wants(principal: &str, groups: &[&str], disconnects: bool) -> Vec<Topic> {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            groups: groups.iter().map(|text| label(text)).collect(),
-            principals: vec![label(principal)],
+            groups: groups.iter().map(|text| name(text)).collect(),
+            principals: vec![name(principal)],
             disconnects,
         },
         ..SubscriptionFilter::default()
@@ -29,7 +29,7 @@ fn wants(principal: &str, groups: &[&str], disconnects: bool) -> Vec<Topic> {
 }
 
 #[test]
-fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
+fn matching_edges_are_listed_once_in_ascending_order() {
     let mut index = Index::default();
     let mut enter = |edges: &[u32], topics: &[Topic]| {
         for edge in edges {
@@ -44,11 +44,11 @@ fn edges_that_want_an_event_are_named_once_and_in_ascending_order() {
     enter(&[4], &wants("ann", &[], true));
     let matching = |event| index.matching(&event).into_iter().map(|edge| edge.0);
     let acme = ServerEvent::ForGroup {
-        group: label("acme"),
+        group: name("acme"),
         event: Box::new(TOOLS),
     };
     assert!(matching(acme).eq([1, 3, 5, 9]));
-    let principal = label("ann");
+    let principal = name("ann");
     assert!(matching(ServerEvent::Disconnect { principal }).eq([1, 3, 4, 5, 9]));
     assert!(matching(TOOLS).eq([1, 3, 4, 5, 9].into_iter().chain(10..16)));
 }

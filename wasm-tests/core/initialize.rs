@@ -29,7 +29,7 @@ fn all() -> Capabilities {
 }
 
 #[test]
-fn a_requested_version_that_is_spoken_is_taken_and_any_other_becomes_the_latest() {
+fn a_supported_version_is_accepted_and_any_other_becomes_the_latest() {
     for version in ["2025-11-25", "2025-06-18", "2025-03-26"] {
         assert_eq!(negotiate(version), version);
     }
@@ -39,7 +39,7 @@ fn a_requested_version_that_is_spoken_is_taken_and_any_other_becomes_the_latest(
 }
 
 #[test]
-fn where_nothing_is_known_the_server_is_believed() {
+fn without_known_capabilities_those_of_the_server_apply() {
     let said = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true}}}"#;
     assert_eq!(merged(said, None).capabilities, all());
     let silent = r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#;
@@ -47,7 +47,7 @@ fn where_nothing_is_known_the_server_is_believed() {
 }
 
 #[test]
-fn an_answer_without_a_result_makes_none() {
+fn an_answer_without_a_result_begins_no_session() {
     for body in [
         "",
         "no JSON",
@@ -63,7 +63,7 @@ fn an_answer_without_a_result_makes_none() {
 }
 
 #[test]
-fn capabilities_survive_as_text() {
+fn capabilities_round_trip_through_text() {
     for bits in 0..16u8 {
         let capabilities = Capabilities {
             tools_list_changed: bits & 1 > 0,

@@ -103,7 +103,7 @@ fn bytes_that_are_not_utf8_are_an_encoding_error() {
 }
 
 #[test]
-fn depth_is_bounded_and_costs_nothing_beyond() {
+fn depth_is_bounded() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert_eq!(error(&nested(64)), None);
     assert_eq!(error(&nested(65)), Some(ReadError::Depth));
@@ -112,7 +112,7 @@ fn depth_is_bounded_and_costs_nothing_beyond() {
 }
 
 #[test]
-fn siblings_do_not_add_up_to_depth() {
+fn siblings_do_not_add_to_the_depth() {
     let siblings = format!("[{}]", vec!["[[]]"; 100].join(","));
     assert!(json::read(siblings.as_bytes(), 3).is_ok());
 }
@@ -133,7 +133,7 @@ fn duplicate_keys_are_noted_after_unescaping_at_any_depth() {
 }
 
 #[test]
-fn raw_text_is_kept_to_the_letter() {
+fn raw_text_is_kept_verbatim() {
     let document = json::read(br#" {"id" : 1.50e+00 , "s":"\u0041" } "#, 64).unwrap();
     assert_eq!(document.root.get("id").unwrap().raw, "1.50e+00");
     assert_eq!(document.root.get("s").unwrap().raw, r#""\u0041""#);
@@ -141,14 +141,14 @@ fn raw_text_is_kept_to_the_letter() {
 }
 
 #[test]
-fn written_strings_hold_no_line_break() {
+fn written_strings_contain_no_line_break() {
     let mut out = String::new();
     json::push_string(&mut out, "a\r\n\u{0}\u{1f}\"\\\u{2028}é");
     assert_eq!(out, "\"a\\r\\n\\u0000\\u001f\\\"\\\\\u{2028}é\"");
 }
 
 #[test]
-fn what_is_written_reads_back_as_the_same_value() {
+fn written_values_read_back() {
     check(any_json(), |value| {
         let text = serde_json::to_string_pretty(&value).unwrap();
         let document = json::read(text.as_bytes(), 64).unwrap();
@@ -169,7 +169,7 @@ fn any_bytes_are_read_or_refused() {
 }
 
 #[test]
-fn what_is_accepted_of_a_damaged_text_is_what_a_lenient_reader_accepts() {
+fn a_lenient_reader_agrees_on_every_accepted_text() {
     check(
         (any_json(), any::<prop::sample::Index>(), any::<u8>()),
         |(value, place, byte)| {
@@ -177,8 +177,8 @@ fn what_is_accepted_of_a_damaged_text_is_what_a_lenient_reader_accepts() {
             let place = place.index(bytes.len());
             bytes[place] = byte;
             let other = serde_json::from_slice::<serde_json::Value>(&bytes);
-            // The grammar of numbers has no largest one: the other reader refuses what no f64
-            // holds, this one keeps the text.
+            // The grammar of numbers has no maximum: the other reader refuses numbers beyond f64,
+            // this one keeps the text.
             if matches!(&other, Err(error) if error.to_string().starts_with("number out of range"))
             {
                 return;
@@ -194,7 +194,7 @@ fn what_is_accepted_of_a_damaged_text_is_what_a_lenient_reader_accepts() {
 }
 
 #[test]
-fn a_number_that_no_f64_holds_is_kept_as_it_is_written() {
+fn a_number_beyond_f64_is_kept_verbatim() {
     for text in ["1e999", "-2e1474836", "1e400"] {
         assert!(serde_json::from_str::<serde_json::Value>(text).is_err());
         assert_eq!(json::read(text.as_bytes(), 64).unwrap().root.raw, text);
@@ -218,7 +218,7 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
 }
 
 #[test]
-fn values_tell_their_kind() {
+fn accessors_match_the_kind_of_a_value() {
     let document = json::read(br#"{"n":null,"b":true,"d":3,"s":"x","a":[1],"o":{}}"#, 64).unwrap();
     let value = |key: &str| &document.root.get(key).unwrap().value;
     assert!(matches!(value("n"), Value::Null));

@@ -1,6 +1,6 @@
 use mcp_listen::{
     http::Headers,
-    legacy::{LegacyRequest, Verdict, judge},
+    legacy::{LegacyRequest, Verdict, classify},
     limits::Limits,
 };
 use proptest::{collection::vec, prelude::*};
@@ -13,7 +13,7 @@ const JSON: &str = "content-type: application/json\n";
 const SESSION: &str = "content-type: application/json\nmcp-session-id: s\n";
 
 fn post(headers: &str, body: &str) -> Verdict {
-    judge(
+    classify(
         "POST",
         &Headers::new(headers),
         body.as_bytes(),
@@ -33,7 +33,7 @@ fn request(method: &str, params: &str) -> String {
 }
 
 #[test]
-fn the_version_asked_for_is_the_bodys_or_the_headers_or_the_one_to_assume() {
+fn the_version_comes_from_body_header_or_default() {
     let asks = request("initialize", r#"{"protocolVersion":"1999-01-01"}"#);
     let headers = format!("{JSON}mcp-protocol-version: 2025-06-18");
     assert_eq!(&*legacy(post(&headers, &asks)).version, "1999-01-01");
@@ -43,7 +43,7 @@ fn the_version_asked_for_is_the_bodys_or_the_headers_or_the_one_to_assume() {
 }
 
 #[test]
-fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
+fn a_request_that_names_a_session_is_ours_unless_it_is_modern() {
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
     let (plain, enveloped) = (request("tools/list", "{}"), request("tools/list", meta));
     let methods = ["POST", "GET", "DELETE", "OPTIONS", "HEAD", "PUT", "x"];
@@ -56,7 +56,7 @@ fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
         {
             let lines =
                 format!("content-type: {media}\naccept: text/event-stream\nmcp-session-id: s");
-            let verdict = judge(
+            let verdict = classify(
                 method,
                 &Headers::new(&lines),
                 body.as_bytes(),
@@ -69,7 +69,7 @@ fn whatever_names_a_session_is_judged_unless_it_has_the_envelope_of_2026() {
             );
         }
     }
-    assert_eq!(post(SESSION, &enveloped), Verdict::NotOurs);
+    assert_eq!(post(SESSION, &enveloped), Verdict::PassThrough);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn any_bytes_get_a_verdict() {
         |(body, headers)| {
             let headers = format!("{SESSION}{headers}");
             for method in ["POST", "GET", "DELETE"] {
-                judge(method, &Headers::new(&headers), &body, &Limits::default());
+                classify(method, &Headers::new(&headers), &body, &Limits::default());
             }
         },
     );

@@ -5,15 +5,15 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use crate::any::check;
 
-/// All lines of `chunks`, and what is left.
+/// Returns all lines of `chunks`, and the rest.
 fn lines(chunks: &[&[u8]], max_bytes: usize) -> (Vec<Line>, Vec<u8>) {
     let mut lines = Lines::new(max_bytes);
-    let mut taken = Vec::new();
+    let mut found = Vec::new();
     for chunk in chunks {
         lines.handle_bytes(chunk);
-        taken.extend(std::iter::from_fn(|| lines.poll_line()));
+        found.extend(std::iter::from_fn(|| lines.poll_line()));
     }
-    (taken, lines.finish())
+    (found, lines.finish())
 }
 
 fn whole(line: &str) -> Line {
@@ -33,13 +33,13 @@ fn lines_keep_their_bytes() {
 }
 
 #[test]
-fn a_line_may_be_as_long_as_the_bound_and_no_longer() {
+fn a_line_may_be_as_long_as_the_limit() {
     assert_eq!(lines(&[b"1234\n"], 4).0, [whole("1234\n")]);
     assert_eq!(lines(&[b"12345\n"], 4).0, [Line::TooLong]);
 }
 
 #[test]
-fn after_a_line_that_is_too_long_reading_goes_on_at_its_line_feed() {
+fn reading_continues_after_a_too_long_line() {
     let chunks: [&[u8]; 4] = [b"a\n1234", b"5678", b"9\nb", b"\n"];
     assert_eq!(
         lines(&chunks, 4).0,
@@ -48,7 +48,7 @@ fn after_a_line_that_is_too_long_reading_goes_on_at_its_line_feed() {
 }
 
 #[test]
-fn nothing_is_left_of_an_unfinished_line_that_is_too_long() {
+fn an_unfinished_too_long_line_is_dropped() {
     assert_eq!(
         lines(&[b"12345", b"6"], 4),
         (vec![Line::TooLong], Vec::new())
@@ -56,7 +56,7 @@ fn nothing_is_left_of_an_unfinished_line_that_is_too_long() {
 }
 
 #[test]
-fn a_split_at_every_byte_changes_nothing() {
+fn any_split_of_the_input_changes_nothing() {
     check((vec(any_byte(), 0..60), 0usize..8), |(bytes, max_bytes)| {
         let at_once = lines(&[&bytes], max_bytes);
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
@@ -69,11 +69,11 @@ fn a_split_at_every_byte_changes_nothing() {
 }
 
 #[test]
-fn whole_lines_and_the_rest_are_the_bytes_that_came() {
+fn lines_and_rest_are_the_input() {
     check(vec(any_byte(), 0..60), |bytes| {
-        let (taken, rest) = lines(&[&bytes], 60);
+        let (found, rest) = lines(&[&bytes], 60);
         let mut all = Vec::new();
-        for line in taken {
+        for line in found {
             let Line::Whole(line) = line else {
                 panic!("no line is longer than all bytes");
             };

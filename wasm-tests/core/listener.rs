@@ -1,8 +1,9 @@
-//! One subscription over HTTP to a server of whichever revision.
+//! One subscription over HTTP to a server of any revision.
 
 use mcp_listen::{
     client::{
-        Approach, Call, End, HttpRequest, Listener, Loss, Options, Output, Refusal, Transfer,
+        CloseReason, HttpAction, HttpRequest, Listener, Loss, Options, Output, Refusal,
+        RequestHandle, ServerHint,
     },
     clock::Millis,
     event::ServerEvent,
@@ -29,43 +30,43 @@ struct Host {
 }
 
 impl Host {
-    fn new(approach: Approach) -> Self {
+    fn new(hint: ServerHint) -> Self {
         let wanted = watched(&["a"]);
         let ids = (Ids::default(), 7);
-        let listener = Listener::new(wanted, Options::default(), approach, ids, Millis(0));
+        let listener = Listener::new(wanted, Options::default(), hint, ids, Millis(0));
         Self { listener, now: 0 }
     }
 
-    /// What it wants sent, and whose responses it closes.
-    fn transfers(&mut self) -> Vec<Transfer> {
-        std::iter::from_fn(|| self.listener.poll_transfer()).collect()
+    /// Requests to send, and responses to close.
+    fn transfers(&mut self) -> Vec<HttpAction> {
+        std::iter::from_fn(|| self.listener.poll_action()).collect()
     }
 
-    /// The one request that it wants sent.
-    fn request(&mut self) -> (Call, HttpRequest) {
+    /// Returns the only request to send.
+    fn request(&mut self) -> (RequestHandle, HttpRequest) {
         match self.transfers().as_slice() {
-            [Transfer::Send(call, request)] => (*call, request.clone()),
+            [HttpAction::Send(call, request)] => (*call, request.clone()),
             other => panic!("{other:?}"),
         }
     }
 
-    fn head(&mut self, call: Call, status: u16, fields: &str) {
+    fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
         let headers = Headers::new(fields);
         self.listener
             .handle_head(call, status, &headers, Millis(self.now));
     }
 
-    fn bytes(&mut self, call: Call, bytes: &[u8]) {
+    fn bytes(&mut self, call: RequestHandle, bytes: &[u8]) {
         self.listener.handle_bytes(call, bytes, Millis(self.now));
     }
 
-    fn answer(&mut self, call: Call, status: u16, fields: &str, body: &str) {
+    fn answer(&mut self, call: RequestHandle, status: u16, fields: &str, body: &str) {
         self.head(call, status, fields);
         self.bytes(call, body.as_bytes());
         self.end(call);
     }
 
-    fn end(&mut self, call: Call) {
+    fn end(&mut self, call: RequestHandle) {
         self.listener.handle_end(call, Millis(self.now));
     }
 
@@ -75,13 +76,13 @@ impl Host {
         self.listener.handle_timeout(deadline);
     }
 
-    fn told(&mut self) -> Vec<Output> {
+    fn reported(&mut self) -> Vec<Output> {
         std::iter::from_fn(|| self.listener.poll_output()).collect()
     }
 
-    /// A session up to the head of its stream, whose number is the answer.
-    fn session() -> (Self, Call) {
-        let mut host = Self::new(Approach::Legacy);
+    /// Begins a session up to the head of its stream, and returns the number of that request.
+    fn session() -> (Self, RequestHandle) {
+        let mut host = Self::new(ServerHint::Legacy);
         let (call, _) = host.request();
         host.answer(call, 200, SESSION, &initialized(CAPABLE));
         let (call, request) = host.request();
@@ -93,13 +94,13 @@ impl Host {
         (host, stream)
     }
 
-    /// A session whose subscription is open.
-    fn open() -> (Self, Call) {
+    /// Begins a session whose subscription is open.
+    fn open() -> (Self, RequestHandle) {
         let (mut host, stream) = Self::session();
         let (call, request) = host.request();
         assert!(request.body.unwrap().contains("resources/subscribe"));
         host.answer(call, 200, JSON, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert_eq!(host.told(), [Output::Acknowledged(watched(&["a"]))]);
+        assert_eq!(host.reported(), [Output::Acknowledged(watched(&["a"]))]);
         (host, stream)
     }
 }
@@ -114,18 +115,18 @@ fn discovered() -> &'static str {
     r#"{"jsonrpc":"2.0","id":"mcp-listen:1","result":{"supportedVersions":["2026-07-28"]}}"#
 }
 
-fn method(transfer: &Transfer) -> &'static str {
+fn method(transfer: &HttpAction) -> &'static str {
     match transfer {
-        Transfer::Send(_, request) => request.method,
-        Transfer::Close(_) => "",
+        HttpAction::Send(_, request) => request.method,
+        HttpAction::Close(_) => "",
     }
 }
 
-const ASK: Approach = Approach::Discover { is_page: false };
+const ASK: ServerHint = ServerHint::Discover { is_page: false };
 const TOOLS: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 #[test]
-fn a_server_is_asked_first_and_then_listened_to() {
+fn a_server_is_probed_before_the_listen() {
     let mut host = Host::new(ASK);
     let (call, request) = host.request();
     assert!(request.body.unwrap().contains("server/discover"));
@@ -139,11 +140,11 @@ fn a_server_is_asked_first_and_then_listened_to() {
     assert_eq!(host.listener.id(), Some(&id));
     let honored = watched(&["a"]);
     host.bytes(call, &sse::event(&message::acknowledged(&id, &honored)));
-    assert_eq!(host.told(), [Output::Acknowledged(honored)]);
+    assert_eq!(host.reported(), [Output::Acknowledged(honored)]);
 }
 
 #[test]
-fn a_server_that_does_not_know_the_question_is_given_a_session() {
+fn a_server_without_discover_gets_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.answer(call, 400, JSON, "{}");
@@ -152,7 +153,7 @@ fn a_server_that_does_not_know_the_question_is_given_a_session() {
 }
 
 #[test]
-fn refusals_of_the_moment_end_it_with_what_the_server_asks_for() {
+fn a_transient_refusal_ends_with_retry_after() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.answer(call, 503, "retry-after: 4", "");
@@ -163,48 +164,57 @@ fn refusals_of_the_moment_end_it_with_what_the_server_asks_for() {
         code: None,
         text: String::new(),
     };
-    assert_eq!(host.told(), [Output::Ended(End::Refused(refusal))]);
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Refused(refusal))]
+    );
 }
 
 #[test]
-fn no_answer_is_a_loss_and_to_a_page_a_reason_to_try_a_session() {
+fn no_answer_is_a_loss_but_in_a_page_leads_to_a_session() {
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.end(call);
-    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
-    let mut page = Host::new(Approach::Discover { is_page: true });
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+    );
+    let mut page = Host::new(ServerHint::Discover { is_page: true });
     let (call, _) = page.request();
     page.end(call);
     assert!(page.request().1.body.unwrap().contains("\"initialize\""));
 }
 
 #[test]
-fn questions_have_a_limit_of_time_and_of_bytes() {
+fn probes_are_bounded_in_time_and_bytes() {
     let mut host = Host::new(ASK);
     host.wait();
     assert_eq!(
-        host.told(),
-        [Output::Ended(End::Lost(Loss::NotAcknowledged))]
+        host.reported(),
+        [Output::Ended(CloseReason::Lost(Loss::NotAcknowledged))]
     );
     let mut host = Host::new(ASK);
     let (call, _) = host.request();
     host.head(call, 200, JSON);
     host.bytes(call, &vec![b' '; (1 << 20) + 1]);
     assert_eq!(
-        host.told(),
-        [Output::Ended(End::Lost(Loss::AnswerTooLarge))]
+        host.reported(),
+        [Output::Ended(CloseReason::Lost(Loss::AnswerTooLarge))]
     );
 }
 
-/// 0 is what browsers say of a redirect that was not followed.
+/// Browsers report 0 for a redirect that was not followed.
 #[test]
-fn a_redirect_ends_it_wherever_it_stands() {
+fn a_redirect_ends_the_subscription_in_any_state() {
     for status in [0, 301, 302, 303, 307, 308] {
-        for approach in [ASK, Approach::Modern, Approach::Legacy] {
-            let mut host = Host::new(approach);
+        for hint in [ASK, ServerHint::Modern, ServerHint::Legacy] {
+            let mut host = Host::new(hint);
             let (call, _) = host.request();
             host.head(call, status, "location: https://evil.example/");
-            assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
+            assert_eq!(
+                host.reported(),
+                [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+            );
             assert!(host.listener.is_ended());
         }
         let (mut host, stream) = Host::open();
@@ -212,22 +222,29 @@ fn a_redirect_ends_it_wherever_it_stands() {
         host.wait();
         let (call, _) = host.request();
         host.head(call, status, "");
-        assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Redirected))]);
+        assert_eq!(
+            host.reported(),
+            [Output::Ended(CloseReason::Lost(Loss::Redirected))]
+        );
     }
-    let mut host = Host::new(Approach::Modern);
+    let mut host = Host::new(ServerHint::Modern);
     let (call, _) = host.request();
     host.answer(call, 304, "", "");
     assert!(!matches!(
-        host.told()[..],
-        [Output::Ended(End::Lost(Loss::Redirected))]
+        host.reported()[..],
+        [Output::Ended(CloseReason::Lost(Loss::Redirected))]
     ));
 }
 
 #[test]
-fn a_session_is_open_once_every_resource_is_answered_for() {
+fn a_session_is_open_once_every_subscribe_is_answered() {
     let (mut host, stream) = Host::session();
     host.bytes(stream, &sse::event(TOOLS));
-    assert_eq!(host.told(), [], "nothing comes before the acknowledgment");
+    assert_eq!(
+        host.reported(),
+        [],
+        "nothing comes before the acknowledgment"
+    );
     let (call, _) = host.request();
     host.answer(call, 200, JSON, r#"{"id":1,"error":{"code":-32602}}"#);
     let lists = SubscriptionFilter {
@@ -235,11 +252,11 @@ fn a_session_is_open_once_every_resource_is_answered_for() {
         ..SubscriptionFilter::default()
     };
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [Output::Acknowledged(lists), changed]);
+    assert_eq!(host.reported(), [Output::Acknowledged(lists), changed]);
 }
 
 #[test]
-fn a_session_goes_on_from_its_last_event() {
+fn a_session_resumes_from_its_last_event() {
     let (mut host, stream) = Host::open();
     host.bytes(
         stream,
@@ -256,70 +273,83 @@ fn a_session_goes_on_from_its_last_event() {
     assert_eq!(from.unwrap().1, "e-9");
     host.head(again, 200, STREAM);
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [changed], "with ids nothing is made up");
+    assert_eq!(
+        host.reported(),
+        [changed],
+        "with event ids nothing is repeated"
+    );
 }
 
 #[test]
-fn without_ids_everything_is_told_when_the_stream_is_back() {
+fn without_event_ids_a_reopened_stream_reports_everything() {
     let (mut host, stream) = Host::open();
     host.end(stream);
     host.wait();
     let (again, _) = host.request();
     host.head(again, 200, STREAM);
     let changes = [ServerEvent::ToolsListChanged, updated("a")];
-    assert_eq!(host.told(), changes.map(Output::Changed));
+    assert_eq!(host.reported(), changes.map(Output::Changed));
 }
 
 #[test]
-fn a_session_that_is_over_or_cannot_be_reached_is_a_loss() {
+fn an_ended_or_unreachable_session_is_a_loss() {
     let (mut host, stream) = Host::open();
     host.end(stream);
     host.wait();
     let (again, _) = host.request();
     host.head(again, 404, "");
-    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+    );
     let (mut host, mut stream) = Host::open();
     for _ in 0..5 {
         host.end(stream);
         host.wait();
         stream = host.request().0;
     }
-    assert_eq!(host.told(), []);
+    assert_eq!(host.reported(), []);
     host.end(stream);
-    assert_eq!(host.told(), [Output::Ended(End::Lost(Loss::Disconnected))]);
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Lost(Loss::Disconnected))]
+    );
 }
 
 #[test]
-fn only_a_session_with_a_pulse_can_be_silent() {
+fn silence_counts_only_after_a_keep_alive() {
     let (mut host, stream) = Host::open();
     assert_eq!(host.listener.poll_timeout(), None);
     host.bytes(stream, sse::KEEP_ALIVE);
     host.wait();
-    assert_eq!(host.transfers(), [Transfer::Close(stream)]);
+    assert_eq!(host.transfers(), [HttpAction::Close(stream)]);
     host.wait();
     assert_eq!(host.request().1.method, "GET");
 }
 
 #[test]
-fn who_leaves_ends_its_session() {
+fn leaving_ends_the_session() {
     let (mut host, _) = Host::open();
     host.listener.cancel();
     assert!(host.listener.is_ended());
     assert_eq!(host.request().1.method, "DELETE");
-    assert_eq!(host.told(), []);
+    assert_eq!(host.reported(), []);
     let mut host = Host::new(ASK);
     host.listener.cancel();
     assert_eq!(host.transfers(), []);
 }
 
 #[test]
-fn a_session_with_nothing_to_hear_is_ended_once() {
-    let mut host = Host::new(Approach::Legacy);
+fn an_empty_session_is_ended_once() {
+    let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized("{}"));
     let honored = SubscriptionFilter::default();
-    let told = [Output::Acknowledged(honored), Output::Ended(End::Graceful)];
-    assert_eq!(host.told(), told);
+    let reported = [
+        Output::Acknowledged(honored),
+        Output::Ended(CloseReason::Graceful),
+    ];
+    assert_eq!(host.reported(), reported);
     assert!(host.listener.is_ended());
     host.listener.cancel();
     let methods: Vec<_> = host.transfers().iter().map(method).collect();
@@ -328,7 +358,7 @@ fn a_session_with_nothing_to_hear_is_ended_once() {
 
 #[test]
 fn a_session_without_a_stream_has_no_subscriptions() {
-    let mut host = Host::new(Approach::Legacy);
+    let mut host = Host::new(ServerHint::Legacy);
     let (call, _) = host.request();
     host.answer(call, 200, SESSION, &initialized(CAPABLE));
     let (call, _) = host.request();
@@ -340,5 +370,8 @@ fn a_session_without_a_stream_has_no_subscriptions() {
         code: Some(-32_601),
         text: String::new(),
     };
-    assert_eq!(host.told(), [Output::Ended(End::Refused(refusal))]);
+    assert_eq!(
+        host.reported(),
+        [Output::Ended(CloseReason::Refused(refusal))]
+    );
 }

@@ -1,13 +1,13 @@
-//! What a stream does where its bus has lost events, and from where it asks for what it may have
-//! missed.
+//! How a stream handles lost events of its bus, and the position from which it requests missed
+//! ones.
 
 use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     upstream::BusCall,
 };
 #[cfg(target_arch = "wasm32")]
@@ -18,21 +18,21 @@ use crate::{any::id, follow};
 
 const T0: Millis = Millis(0);
 
-/// All that a caller of this name wants, for whom these groups are.
+/// Returns the topics of a caller with this name and these groups.
 fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
-    let labels = |names: &[&str]| names.iter().map(|name| Label::new(name).unwrap()).collect();
+    let names = |texts: &[&str]| texts.iter().map(|text| Name::new(text).unwrap()).collect();
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            groups: labels(groups),
-            principals: labels(&[principal]),
+            groups: names(groups),
+            principals: names(&[principal]),
             disconnects: false,
         },
         ..SubscriptionFilter::default()
     }
 }
 
-/// A stream that has told that it is open.
+/// A stream that has sent its acknowledgment.
 fn open(filter: SubscriptionFilter) -> ServerStream {
     let mut stream = ServerStream::new(id("1"), filter, T0, T0);
     stream.handle_attached(T0);
@@ -48,29 +48,29 @@ fn cue() -> Output {
 }
 
 #[test]
-fn where_a_disconnect_may_have_been_lost_streams_of_callers_with_names_end() {
+fn a_possible_loss_ends_the_streams_of_named_callers() {
     let mut named = open(filter("ann", &[]));
     named.handle_loss();
-    assert_eq!(named.ending(), Some(Ending::Denied));
+    assert_eq!(named.end_reason(), Some(EndReason::Denied));
     assert_eq!(named.poll_output(T0), Some(Output::End));
-    let nobody = SubscriptionFilter {
+    let unnamed = SubscriptionFilter {
         scope: Scope::default(),
         ..filter("ann", &[])
     };
-    let mut nobody = open(nobody);
-    nobody.handle_loss();
-    assert_eq!(nobody.poll_output(T0), Some(cue()));
+    let mut unnamed = open(unnamed);
+    unnamed.handle_loss();
+    assert_eq!(unnamed.poll_output(T0), Some(cue()));
 }
 
 #[test]
-fn where_a_disconnect_may_have_been_lost_callers_with_names_are_authorized_again() {
+fn a_possible_loss_reauthorizes_named_callers_with_a_grant() {
     let honored = filter("ann", &[]);
     let mut stream = open(honored.clone());
     stream.grant_for(Millis(60_000), T0);
     stream.handle_loss();
     assert_eq!(stream.poll_output(T0), None);
     assert!(stream.poll_question().is_some());
-    // Another loss: what is answered now was asked before it.
+    // Another loss: the answer belongs to an earlier request.
     stream.handle_loss();
     stream.handle_granted(&honored, T0);
     assert_eq!(stream.poll_output(T0), None);
@@ -81,7 +81,7 @@ fn where_a_disconnect_may_have_been_lost_callers_with_names_are_authorized_again
 }
 
 #[test]
-fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
+fn an_unanswered_request_is_repeated_from_the_same_position() {
     let stream = ServerStream::new(id("1"), filter("ann", &[]), T0, T0);
     let mut edge = Alone::new(stream);
     edge.attach_message();
@@ -90,7 +90,7 @@ fn what_was_asked_for_in_vain_is_asked_for_again_from_the_same_place() {
     let scope = filter("ann", &["acme"]).scope;
     edge.handle_scope(scope, T0);
     assert_eq!(edge.poll_call(Millis(1_000)), Some(BusCall::Ask));
-    // One for the new group came before, of which a bus that was not asked yet does not tell.
+    // An earlier event for the new group, which a bus that was not asked yet does not send.
     let event = follow::batch(0, 2, &ServerEvent::ToolsListChanged);
     edge.handle_bus_message(&event, T0).unwrap();
     edge.handle_bus_lost(T0, 0.5, false);

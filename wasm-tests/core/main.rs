@@ -1,6 +1,6 @@
-//! The behaviour of the core, natively and as wasm32 in Node and in browsers.
+//! The behavior of the core, natively and as wasm32 in Node and in browsers.
 //!
-//! Each module brings its own `test`: on wasm32 that is the attribute of `wasm_bindgen_test`.
+//! Each module imports `test`: on wasm32 that is the attribute of `wasm_bindgen_test`.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,7 @@
     clippy::indexing_slicing,
     missing_docs,
     unreachable_pub,
-    reason = "tests say what went wrong by panicking"
+    reason = "tests report failures by panicking"
 )]
 
 extern crate alloc;
@@ -43,35 +43,37 @@ mod fanout;
 mod fanout_twins;
 mod filter;
 mod follow;
-mod front;
 mod grant;
 mod healing;
-mod hold;
+mod host_step;
 mod id;
 mod index;
 mod initialize;
 mod isolate;
 mod json;
+mod latest_by_topic;
 mod lease;
 mod legacy;
-
 mod lines;
 mod listener;
 mod loss;
 mod message;
+mod message_tap;
+mod metrics;
 mod neighbours;
 mod off;
 mod offer;
 mod options;
 mod over_http;
 mod overtaken;
+mod pause;
 mod probe;
 mod publish;
-mod recent;
 mod request;
 mod resume;
 mod room;
 mod scope;
+mod screening;
 mod serde;
 mod server_corpus;
 mod session;
@@ -83,10 +85,7 @@ mod sse;
 mod sse_decode;
 mod stream;
 mod subscription;
-mod tally;
-mod tap;
 mod task;
-mod tending;
 mod visit;
 mod watch;
 mod watch_again;

@@ -28,7 +28,7 @@ fn the_acknowledgment_names_the_honored_filter() {
 }
 
 #[test]
-fn notifications_are_stamped_with_the_id_as_it_was_written() {
+fn notifications_carry_the_verbatim_id() {
     for raw in [
         "1",
         "\"1\"",
@@ -96,7 +96,7 @@ fn no_event_can_forge_a_frame() {
 }
 
 #[test]
-fn the_result_is_complete_and_names_the_server_where_it_is_known() {
+fn the_result_is_complete_and_names_a_known_server() {
     assert_eq!(
         message::listen_result(&id("7"), None),
         r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":7}}}"#
@@ -108,7 +108,7 @@ fn the_result_is_complete_and_names_the_server_where_it_is_known() {
 }
 
 #[test]
-fn errors_carry_their_code_their_data_and_the_id_if_there_is_one() {
+fn errors_carry_code_data_and_id() {
     for (reason, id, text) in [
         (
             Reason::ParseError,
@@ -145,7 +145,7 @@ fn errors_carry_their_code_their_data_and_the_id_if_there_is_one() {
     }
 }
 
-/// Each reason with the status, the code, the name and the Retry-After of its answer.
+/// Each reason with the status, the code, the name and the `Retry-After` of its answer.
 fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
     use Reason as R;
     let requested = String::new();
@@ -243,8 +243,8 @@ fn reasons() -> Vec<(Reason, u16, i32, &'static str, Option<u32>)> {
     ]
 }
 
-/// The variants of `Reason` in the order of its source; it may grow, so no match of another crate
-/// goes over all of them.
+/// The variants of `Reason` in the order of its source. The enum is non-exhaustive, so no match in
+/// another crate covers all of them.
 fn variants() -> Vec<&'static str> {
     let source = include_str!("../../src/vocabulary/error.rs");
     let (_, body) = source.split_once("pub enum Reason {\n").unwrap();
@@ -274,12 +274,12 @@ fn every_reason_has_a_status_a_code_and_a_name() {
 }
 
 #[test]
-fn no_code_is_one_that_the_specification_does_not_define() {
+fn every_error_code_is_defined_by_the_specification() {
     const DEFINED: [i32; 8] = [
         -32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_021, -32_022,
     ];
     for (reason, ..) in reasons() {
-        // Sessions are of the earlier revisions alone, whose SDKs answer with this code.
+        // Only earlier revisions have sessions, and their SDKs answer with this code.
         let is_of_sessions = reason == Reason::SessionNotFound;
         let code = reason.json_rpc_code();
         assert_eq!(DEFINED.contains(&code), !is_of_sessions, "{reason:?}");
@@ -287,7 +287,7 @@ fn no_code_is_one_that_the_specification_does_not_define() {
 }
 
 #[test]
-fn the_discover_request_is_one_that_a_server_of_this_revision_takes() {
+fn the_discover_request_is_valid() {
     let text = message::discover_request(message::DISCOVER_ID);
     let document = json::read(text.as_bytes(), 64).unwrap();
     assert!(!document.has_duplicate_key);

@@ -1,14 +1,14 @@
-//! Frames of the version before, as it wrote and read them, against those of this one: a deploy
-//! replaces edges and bus at different moments.
+//! Frames of the previous version, as it wrote and read them, against those of this one: a deploy
+//! replaces edges and bus at different times.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received, ShardId},
+    bus::{Bus, Cursor, EdgeId, Position, Received, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     json,
     listen::ServerStream,
-    scope::Label,
+    scope::Name,
     upstream::BusCall,
     wire::FollowAnswer,
 };
@@ -23,7 +23,7 @@ use crate::{
     shards::world::bus_with_shards,
 };
 
-/// The kinds of events that it reads; whatever has another one it drops, and as a bus refuses.
+/// The kinds of events that it reads; it drops events of other kinds, and a bus refuses them.
 const KINDS: [&str; 5] = [
     "tools_list_changed",
     "prompts_list_changed",
@@ -39,7 +39,7 @@ const FOLLOWED: &str =
     r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"after":7,"events":[]}"#;
 const WATCHED: &str = r#"{"v":1,"type":"watched","uris":["a"]}"#;
 const TOOLS: &str = r#"{"v":1,"type":"batch","previous":7,"through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]}"#;
-/// One that was forgotten to have been sent something before.
+/// An edge whose last sent position is unknown.
 const LATER: &str = r#"{"v":1,"type":"batch","through":30,"events":[{"position":30,"event":{"kind":"resource_updated","uri":"a"}}]}"#;
 
 fn edge() -> Alone {
@@ -52,7 +52,7 @@ fn edge() -> Alone {
 }
 
 fn bus() -> (Bus, EdgeId) {
-    let mut bus = Bus::new(Mark {
+    let mut bus = Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(7),
     });
@@ -61,7 +61,7 @@ fn bus() -> (Bus, EdgeId) {
 }
 
 #[test]
-fn a_bus_of_the_version_before_is_followed() {
+fn a_bus_of_the_previous_version_is_followed() {
     let mut edge = edge();
     assert_eq!(edge.attach_message(), FOLLOW);
     for frame in [FOLLOWED, TOOLS] {
@@ -77,16 +77,16 @@ fn a_bus_of_the_version_before_is_followed() {
     for frame in [answer.as_str(), LATER] {
         edge.handle_bus_message(frame, Millis(2_000)).unwrap();
     }
-    // It is of no session.
+    // It belongs to no session.
     edge.handle_bus_message(WATCHED, Millis(2_000)).unwrap_err();
-    assert_eq!(edge.mark().unwrap().position, Position(30));
+    assert_eq!(edge.cursor().unwrap().position, Position(30));
     assert_eq!(edge.poll_call(Millis(60_000)), None);
     assert_eq!(edge.counts().resyncs, 0);
     assert_eq!(edge.stream().pending_cues(), 2);
 }
 
 #[test]
-fn a_bus_that_does_not_answer_on_an_open_connection_is_left() {
+fn a_bus_that_does_not_answer_is_left() {
     let mut edge = edge();
     assert_eq!(edge.attach_message(), FOLLOW);
     edge.handle_bus_message(FOLLOWED, Millis(0)).unwrap();
@@ -99,15 +99,15 @@ fn a_bus_that_does_not_answer_on_an_open_connection_is_left() {
     assert_eq!(edge.poll_call(Millis(5_000)), None);
     edge.handle_timeout(Millis(7_000), 0.5);
     assert_eq!(edge.poll_call(Millis(7_000)), Some(BusCall::Attach));
-    // What came in doubt is asked for once more.
+    // What arrived during a possible gap is requested once more.
     let again = FOLLOW_SINCE.replace(r#""seq":2"#, r#""seq":3"#);
     assert_eq!(edge.attach_message(), again.replace(":8,", ":7,"));
 }
 
 #[test]
-fn an_edge_of_the_version_before_is_served() {
+fn an_edge_of_the_previous_version_is_served() {
     let (mut bus, edge) = bus();
-    let reply = follow::taken(&mut bus, edge, FOLLOW);
+    let reply = follow::accepted(&mut bus, edge, FOLLOW);
     assert_eq!(follow::answers(&mut bus, reply, &[]), [FOLLOWED]);
     let second = LATER
         .replace(":30,", ":9,")
@@ -125,14 +125,14 @@ fn an_edge_of_the_version_before_is_served() {
 
 fn for_acme(event: ServerEvent) -> ServerEvent {
     ServerEvent::ForGroup {
-        group: Label::new("acme").unwrap(),
+        group: Name::new("acme").unwrap(),
         event: Box::new(event),
     }
 }
 
-/// What is not for everybody.
+/// Events that are not for all streams.
 fn confidential() -> [ServerEvent; 3] {
-    let principal = Label::new("ann").unwrap();
+    let principal = Name::new("ann").unwrap();
     [
         for_acme(ServerEvent::ToolsListChanged),
         for_acme(updated("a")),
@@ -141,7 +141,7 @@ fn confidential() -> [ServerEvent; 3] {
 }
 
 #[test]
-fn an_edge_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
+fn an_edge_of_the_previous_version_gets_no_group_events() {
     let (mut bus, edge) = bus();
     bus.handle_message(edge, FOLLOW).unwrap();
     for event in confidential() {
@@ -152,13 +152,13 @@ fn an_edge_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
 }
 
 #[test]
-fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_everybody() {
+fn a_returning_edge_of_the_previous_version_gets_no_group_events() {
     let (bus, _) = bus();
     let mut bus = bus.with_floor(Position(7));
     let events = confidential();
     for (position, event) in (8..).zip(&events) {
         bus.publish(event);
-        bus.recall(Position(position), event);
+        bus.index_event(Position(position), event);
     }
     let edge = bus.connect();
     let since = FOLLOW_SINCE.replace(":8,", ":7,");
@@ -167,7 +167,7 @@ fn an_edge_of_the_version_before_that_was_away_is_told_nothing_that_is_not_for_e
 }
 
 #[test]
-fn what_is_not_for_everybody_is_no_change_to_the_version_before() {
+fn the_previous_version_ignores_group_events() {
     for event in confidential() {
         let text = event.to_json();
         let document = json::read(text.as_bytes(), 64).unwrap();
@@ -177,14 +177,14 @@ fn what_is_not_for_everybody_is_no_change_to_the_version_before() {
 }
 
 #[test]
-fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
-    let mark = Mark {
+fn a_shard_of_the_previous_version_gets_no_group_events() {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
     let shard = ShardId(1);
-    let mut root = bus_with_shards(mark, Position(0), 0, 1);
-    root.place("EU", 1, None);
+    let mut root = bus_with_shards(cursor, Position(0), 0, 1);
+    root.route("EU", 1, None);
     let follow =
         r#"{"v":1,"type":"follow","seq":1,"edges":1,"add":["tools","resource:a"],"since":0}"#;
     let mut reply = root.handle_follow(shard, follow).unwrap();
@@ -193,11 +193,11 @@ fn a_shard_of_the_version_before_is_sent_nothing_that_is_not_for_everybody() {
         reply.push_event(&root, Position(position), &event);
     }
     reply.push_event(&root, Position(9), &ServerEvent::ToolsListChanged);
-    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowAnswer::Followed(reported)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };
-    let missed = told.missed.unwrap().events;
+    let missed = reported.missed.unwrap().events;
     assert_eq!(missed, [(Position(9), ServerEvent::ToolsListChanged)]);
     assert_eq!(root.interested(&ServerEvent::ToolsListChanged), [shard]);
 }

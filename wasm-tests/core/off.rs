@@ -2,7 +2,7 @@ use mcp_listen::{
     error::{Reason, Rejection},
     http::{Headers, Policy, Screening},
     limits::Limits,
-    off::{Verdict, judge},
+    off::{Verdict, classify},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -13,8 +13,8 @@ const JSON: &str = "Content-Type: application/json";
 const LISTEN: &str = "Content-Type: application/json\nMcp-Method: subscriptions/listen";
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
-fn judged(headers: &str, body: &str) -> Verdict {
-    judge(
+fn classified(headers: &str, body: &str) -> Verdict {
+    classify(
         "POST",
         &Headers::new(headers),
         body.as_bytes(),
@@ -31,14 +31,14 @@ fn not_found(raw_id: Option<&str>) -> Rejection {
 }
 
 #[test]
-fn a_listen_is_a_method_that_is_not_there_with_its_id() {
+fn a_listen_is_method_not_found_with_its_id() {
     let listen = message("subscriptions/listen", META);
     for headers in [LISTEN, JSON, "Mcp-Method: subscriptions/listen"] {
-        let verdict = judged(headers, &listen);
+        let verdict = classified(headers, &listen);
 
         assert_eq!(verdict, Verdict::Listen(not_found(Some("7"))), "{headers}");
     }
-    let Verdict::Listen(rejection) = judged(LISTEN, &listen) else {
+    let Verdict::Listen(rejection) = classified(LISTEN, &listen) else {
         panic!("not refused");
     };
     assert_eq!(rejection.reason.status(), 404);
@@ -47,61 +47,64 @@ fn a_listen_is_a_method_that_is_not_there_with_its_id() {
 }
 
 #[test]
-fn a_listen_is_refused_whatever_else_is_wrong_with_it() {
+fn an_invalid_listen_is_method_not_found_too() {
     let refused = Verdict::Listen(not_found(None));
     for body in ["", "{", "[]", r#"{"id":null}"#] {
-        assert_eq!(judged(LISTEN, body), refused, "{body}");
+        assert_eq!(classified(LISTEN, body), refused, "{body}");
     }
     let long = format!("{{\"id\":7,\"x\":\"{}\"", "x".repeat(70_000));
-    assert_eq!(judged(LISTEN, &long), refused);
+    assert_eq!(classified(LISTEN, &long), refused);
     let wrong = r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#;
     assert_eq!(
-        judged(LISTEN, wrong),
+        classified(LISTEN, wrong),
         Verdict::Listen(not_found(Some("\"a\"")))
     );
 }
 
 #[test]
-fn a_subscription_of_an_earlier_revision_is_a_method_that_is_not_there() {
+fn a_legacy_subscribe_is_method_not_found() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         for params in [r#""uri":"note://a""#, r#""uri":7"#, ""] {
-            let verdict = judged(JSON, &message(method, params));
+            let verdict = classified(JSON, &message(method, params));
             assert_eq!(verdict, Verdict::Watch(not_found(Some("7"))), "{params}");
         }
         let enveloped = message(method, META);
-        assert_eq!(judged(JSON, &enveloped), Verdict::NotOurs);
+        assert_eq!(classified(JSON, &enveloped), Verdict::PassThrough);
     }
 }
 
 #[test]
-fn the_server_behind_answers_everything_else_and_its_capabilities_are_looked_at() {
+fn everything_else_is_forwarded_and_capabilities_are_adjusted() {
     let discover = message("server/discover", META);
-    assert_eq!(judged(JSON, &discover), Verdict::Capabilities);
+    assert_eq!(classified(JSON, &discover), Verdict::Capabilities);
     let initialize = message("initialize", r#""protocolVersion":"2025-11-25""#);
-    assert_eq!(judged(JSON, &initialize), Verdict::Capabilities);
+    assert_eq!(classified(JSON, &initialize), Verdict::Capabilities);
     for body in [&message("tools/list", META), &message("ping", ""), "[]", ""] {
-        assert_eq!(judged(JSON, body), Verdict::NotOurs, "{body}");
+        assert_eq!(classified(JSON, body), Verdict::PassThrough, "{body}");
     }
     assert_eq!(
-        judged("Content-Type: text/plain", &initialize),
-        Verdict::NotOurs
+        classified("Content-Type: text/plain", &initialize),
+        Verdict::PassThrough
     );
     let headers = Headers::new("");
     let limits = Limits::default();
-    assert_eq!(judge("DELETE", &headers, b"", &limits), Verdict::NotOurs);
+    assert_eq!(
+        classify("DELETE", &headers, b"", &limits),
+        Verdict::PassThrough
+    );
 }
 
 #[test]
-fn capabilities_are_looked_at_however_they_are_asked_for() {
+fn capabilities_are_adjusted_for_every_kind_of_request() {
     let strange_id = r#"{"jsonrpc":"2.0","id":1.5,"method":"initialize","params":{}}"#;
     let without_version = r#"{"id":1,"method":"initialize"}"#;
     for body in [strange_id, without_version, &message("initialize", META)] {
-        assert_eq!(judged(JSON, body), Verdict::Capabilities, "{body}");
+        assert_eq!(classified(JSON, body), Verdict::Capabilities, "{body}");
     }
 }
 
 #[test]
-fn no_get_is_served_where_no_streams_are_held() {
+fn get_is_not_served_without_streams() {
     let policy = Policy::new("", None).unwrap();
     let screen = |policy: &Policy, method: &str| {
         policy.screen(method, "https://mcp.example/mcp", &Headers::new(""))

@@ -1,20 +1,29 @@
-use mcp_listen::offer::{raised, withheld};
+use mcp_listen::offer::{advertise_changes, withhold_changes};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":false},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
-const RAISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
+const ADVERTISED: &str = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{"listChanged":true},"resources":{"x":1,"listChanged":true,"subscribe":true},"logging":{}},"instructions":"é"}}"#;
 
 #[test]
-fn what_is_offered_is_told_of_and_nothing_else_changes() {
-    assert_eq!(raised(ANSWER.as_bytes()).as_deref(), Some(RAISED));
+fn every_offered_feature_advertises_changes() {
+    assert_eq!(
+        advertise_changes(ANSWER.as_bytes()).as_deref(),
+        Some(ADVERTISED)
+    );
     let stream = format!(": x\n\nevent: message\ndata: {ANSWER}\n\n");
-    assert_eq!(raised(stream.as_bytes()).as_deref(), Some(RAISED));
-    assert_eq!(raised(RAISED.as_bytes()).as_deref(), Some(RAISED));
+    assert_eq!(
+        advertise_changes(stream.as_bytes()).as_deref(),
+        Some(ADVERTISED)
+    );
+    assert_eq!(
+        advertise_changes(ADVERTISED.as_bytes()).as_deref(),
+        Some(ADVERTISED)
+    );
 }
 
 #[test]
-fn an_answer_without_capabilities_stays_as_it_is() {
+fn an_answer_without_capabilities_is_unchanged() {
     for body in [
         "",
         "{",
@@ -22,26 +31,38 @@ fn an_answer_without_capabilities_stays_as_it_is() {
         r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":7}}"#,
     ] {
-        assert_eq!(raised(body.as_bytes()), None, "{body}");
+        assert_eq!(advertise_changes(body.as_bytes()), None, "{body}");
     }
-    assert_eq!(raised(&[0xff]), None);
+    assert_eq!(advertise_changes(&[0xff]), None);
 }
 
 #[test]
 fn only_features_that_are_objects_count_as_offered() {
     let body = r#"{"result":{"capabilities":{"tools":true,"prompts":{}}}}"#;
-    let told = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
-    assert_eq!(raised(body.as_bytes()).as_deref(), Some(told));
+    let reported = r#"{"result":{"capabilities":{"tools":{},"prompts":{"listChanged":true}}}}"#;
+    assert_eq!(
+        advertise_changes(body.as_bytes()).as_deref(),
+        Some(reported)
+    );
 }
 
 #[test]
-fn where_no_streams_are_held_no_changes_are_told_of_and_nothing_else_changes() {
-    let told = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
-    assert_eq!(withheld(ANSWER.as_bytes()).as_deref(), Some(told));
-    assert_eq!(withheld(RAISED.as_bytes()).as_deref(), Some(told));
-    let stream = format!(": x\n\nevent: message\ndata: {RAISED}\n\n");
-    assert_eq!(withheld(stream.as_bytes()).as_deref(), Some(told));
-    assert_eq!(withheld(br#"{"result":{"capabilities":7}}"#), None);
+fn without_streams_no_changes_are_advertised() {
+    let reported = r#"{"jsonrpc":"2.0","id":"x","result":{"ttlMs":5,"capabilities":{"tools":{},"resources":{"x":1},"logging":{}},"instructions":"é"}}"#;
+    assert_eq!(
+        withhold_changes(ANSWER.as_bytes()).as_deref(),
+        Some(reported)
+    );
+    assert_eq!(
+        withhold_changes(ADVERTISED.as_bytes()).as_deref(),
+        Some(reported)
+    );
+    let stream = format!(": x\n\nevent: message\ndata: {ADVERTISED}\n\n");
+    assert_eq!(
+        withhold_changes(stream.as_bytes()).as_deref(),
+        Some(reported)
+    );
+    assert_eq!(withhold_changes(br#"{"result":{"capabilities":7}}"#), None);
     let body = r#"{"result":{"capabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}"#;
-    assert_eq!(withheld(body.as_bytes()).as_deref(), Some(body));
+    assert_eq!(withhold_changes(body.as_bytes()).as_deref(), Some(body));
 }

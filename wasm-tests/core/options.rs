@@ -3,7 +3,7 @@ use mcp_listen::{capabilities::Capabilities, limits::Limits};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn limits_that_are_not_given_have_their_defaults() {
+fn missing_limits_have_defaults() {
     let given = r#"{"uris":1,"taskIdBytes":0,"streams":null,"closeMs":{"x":1.5}}"#;
     let limits = Limits {
         uris: 1,
@@ -63,7 +63,7 @@ fn declared_capabilities_are_those_of_the_protocol() {
 }
 
 #[test]
-fn what_is_declared_wrongly_is_no_capability() {
+fn invalid_declared_capabilities_are_refused() {
     for given in [
         "",
         "null",

@@ -1,8 +1,8 @@
-//! A server's stream and a client's subscription, wired back to back.
+//! The stream of a server and the subscription of a client, connected back to back.
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{End, Options, Output, Subscription},
+    client::{CloseReason, Options, Output, Subscription},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -22,10 +22,10 @@ use crate::{
 #[derive(Clone, Debug)]
 enum Step {
     Publish(ServerEvent),
-    /// The server writes what it has to say next.
+    /// The server writes its next output.
     Write,
     KeepAlive,
-    /// The client's owner takes what there is.
+    /// The owner of the client takes what there is.
     Poll,
 }
 
@@ -38,13 +38,13 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A server's stream and a client's subscription with bytes between them.
+/// The stream of a server and the subscription of a client, with bytes between them.
 struct Wired {
     server: ServerStream,
     client: Subscription,
     chunk_bytes: usize,
-    /// What was published after the acknowledgment and has yet to be heard.
-    unheard: Vec<ServerEvent>,
+    /// Events published after the acknowledgment that the client has yet to receive.
+    unread: Vec<ServerEvent>,
     honored: SubscriptionFilter,
     heard_end: bool,
 }
@@ -61,7 +61,7 @@ impl Wired {
             server,
             client,
             chunk_bytes,
-            unheard: Vec::new(),
+            unread: Vec::new(),
             honored,
             heard_end: false,
         }
@@ -72,9 +72,9 @@ impl Wired {
             Step::Publish(event) => {
                 self.server.handle_event(event);
                 if self.honored.accepts(event) {
-                    self.unheard
+                    self.unread
                         .retain(|waiting| !is_of_same_key(waiting, event));
-                    self.unheard.push(event.clone());
+                    self.unread.push(event.clone());
                 }
             }
             Step::Write => match self.server.poll_output(Millis(0)) {
@@ -100,10 +100,10 @@ impl Wired {
                 Output::Acknowledged(honored) => assert_eq!(honored, self.honored),
                 Output::Changed(event) => {
                     assert!(self.honored.accepts(&event), "{event:?} was not honored");
-                    self.unheard.retain(|waiting| *waiting != event);
+                    self.unread.retain(|waiting| *waiting != event);
                 }
                 Output::Ended(end) => {
-                    assert_eq!(end, End::Graceful);
+                    assert_eq!(end, CloseReason::Graceful);
                     self.heard_end = true;
                 }
                 other => panic!("{other:?}"),
@@ -128,9 +128,9 @@ fn a_server_and_a_client_back_to_back_lose_nothing() {
             wired.poll();
             assert!(wired.heard_end);
             assert_eq!(
-                wired.unheard,
+                wired.unread,
                 [],
-                "the last change of each subject is heard"
+                "the last change of each subject is received"
             );
         },
     );

@@ -1,7 +1,7 @@
-//! Frames that arrive when others should have come before.
+//! Frames that arrive out of order.
 
 use mcp_listen::{
-    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Patience,
+    clock::Millis, event::ServerEvent, filter::SubscriptionFilter, message, sse, upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -12,12 +12,12 @@ use crate::{
     world::World,
 };
 
-/// A frame arrives, and nothing else happens.
-fn hear(world: &mut World, frame: &str) {
+/// Delivers a frame, and nothing else.
+fn receive(world: &mut World, frame: &str) {
     world.edge.handle_bus_message(frame, Millis(0)).unwrap();
 }
 
-/// Three states of a task are on their way to a stream that follows it.
+/// Three states of a task are in flight to a stream that follows it.
 fn states() -> (World, [ServerEvent; 3]) {
     let filter = SubscriptionFilter {
         task_ids: vec![task_id("t")],
@@ -28,7 +28,7 @@ fn states() -> (World, [ServerEvent; 3]) {
             r#"{{"taskId":"t","status":"working","ttlMs":{ttl}}}"#
         ))
     });
-    let mut world = World::new(filter, Patience::default());
+    let mut world = World::new(filter, Timeouts::default());
     for state in &states {
         world.publish(state);
     }
@@ -39,7 +39,7 @@ fn states() -> (World, [ServerEvent; 3]) {
 fn the_state_of_a_task_never_goes_back() {
     let (mut world, states) = states();
     while let Some(frame) = world.wire.pop_back() {
-        hear(&mut world, &frame);
+        receive(&mut world, &frame);
     }
     let Some(Frame::Bytes(bytes)) = world.edge.poll_frame(Millis(0)) else {
         panic!("nothing is written");
@@ -51,32 +51,32 @@ fn the_state_of_a_task_never_goes_back() {
 }
 
 #[test]
-fn nor_does_it_where_what_was_overtaken_comes_after_the_answer_to_what_was_asked() {
+fn an_overtaken_task_state_after_the_answer_is_dropped() {
     let (mut world, states) = states();
     let late: Vec<String> = world.wire.drain(..2).collect();
     let last = world.wire.pop_front().unwrap();
-    hear(&mut world, &last);
+    receive(&mut world, &last);
     assert!(world.edge.poll_frame(Millis(0)).is_some());
-    world.tend();
+    world.carry_out();
     let attached = world.wire.pop_front().unwrap();
-    hear(&mut world, &attached);
+    receive(&mut world, &attached);
     for frame in &late {
-        hear(&mut world, frame);
+        receive(&mut world, frame);
     }
     assert_eq!(world.edge.poll_frame(Millis(0)), None);
     world.pass(10_000);
     let last = message::notification(&id("1"), &states[2]);
     assert!(!world.written.is_empty());
     assert!(world.written.iter().all(|written| *written == last));
-    // And what comes after that is told.
+    // Later states are delivered.
     world.publish(&task(r#"{"taskId":"t","status":"completed","ttlMs":4}"#));
     let next = world.wire.pop_front().unwrap();
-    hear(&mut world, &next);
+    receive(&mut world, &next);
     assert!(world.edge.poll_frame(Millis(0)).is_some());
 }
 
 #[test]
-fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered() {
+fn an_unwanted_event_does_not_move_the_cursor_before_the_answer() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
@@ -87,7 +87,7 @@ fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered
     world.publish(&updated("c"));
     let frame = world.wire[0].clone();
     for _ in 0..2 {
-        hear(&mut world, &frame);
+        receive(&mut world, &frame);
     }
     world.wire.clear();
     world.settle();
@@ -96,7 +96,7 @@ fn an_event_that_nobody_wants_is_not_taken_for_heard_before_the_bus_has_answered
 }
 
 #[test]
-fn an_interest_that_was_lost_is_missed_at_the_next_event() {
+fn a_lost_change_of_interest_is_detected_at_the_next_event() {
     let mut world = World::of_session(SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()

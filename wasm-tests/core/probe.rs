@@ -14,7 +14,7 @@ fn filter(text: &str) -> SubscriptionFilter {
 }
 
 #[test]
-fn the_questions_are_requests_of_their_revisions() {
+fn probes_are_requests_of_their_revisions() {
     let initialize = initialize_request();
     assert!(
         initialize.contains(r#""method":"initialize","params":{"protocolVersion":"2025-11-25""#)
@@ -26,7 +26,7 @@ fn the_questions_are_requests_of_their_revisions() {
 }
 
 #[test]
-fn the_first_message_says_what_is_honored() {
+fn the_first_message_names_the_honored_filter() {
     let honored = filter(r#"{"toolsListChanged":true,"resourceSubscriptions":["note://é"]}"#);
     let stream = format!(": hello\n\nevent: message\ndata: {ACK}\n\n");
     for rest in ["", "event: mess", "data: {}\n\n"] {
@@ -52,7 +52,7 @@ fn anything_else_honors_nothing() {
 }
 
 #[test]
-fn only_errors_of_no_such_method_or_revision_say_so() {
+fn only_unknown_method_and_version_errors_count() {
     let error = |code: i32| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":"x"}}}}"#)
     };

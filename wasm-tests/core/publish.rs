@@ -14,7 +14,7 @@ fn read(body: &str) -> Result<Vec<String>, PublishError> {
 }
 
 #[test]
-fn one_event_or_several_are_read_in_their_order() {
+fn one_or_several_events_are_read_in_order() {
     let one = r#"{"kind":"resource_updated","uri":"note://a"}"#;
     assert_eq!(read(one), Ok(vec![one.to_owned()]));
     let tools = r#"{"kind":"tools_list_changed"}"#;
@@ -25,7 +25,7 @@ fn one_event_or_several_are_read_in_their_order() {
 }
 
 #[test]
-fn an_event_may_be_written_as_the_notification_that_tells_of_it_or_as_python_names_it() {
+fn an_event_may_be_a_notification_or_a_python_class_name() {
     let task = r#"{"taskId":"t","status":"working","ttlMs":null}"#;
     for (written, event) in [
         (
@@ -62,7 +62,7 @@ fn an_event_may_be_written_as_the_notification_that_tells_of_it_or_as_python_nam
 }
 
 #[test]
-fn an_event_may_be_for_one_group_however_it_is_written() {
+fn an_event_in_any_form_may_have_a_group() {
     let tools = r#"{"kind":"for_group","group":"acme","event":{"kind":"tools_list_changed"}}"#;
     for written in [
         tools,
@@ -75,7 +75,7 @@ fn an_event_may_be_for_one_group_however_it_is_written() {
 }
 
 #[test]
-fn who_may_publish_may_not_disconnect_callers() {
+fn a_publisher_cannot_disconnect_callers() {
     for written in [
         r#"{"kind":"disconnect","principal":"ann"}"#,
         r#"{"kind":"disconnect","principal":"ann","group":"acme"}"#,
@@ -90,7 +90,7 @@ fn who_may_publish_may_not_disconnect_callers() {
 }
 
 #[test]
-fn what_is_meant_for_a_group_that_is_none_is_for_nobody() {
+fn an_invalid_group_is_refused() {
     for written in [
         r#"{"kind":"tools_list_changed","group":""}"#,
         r#"{"kind":"tools_list_changed","group":null}"#,
@@ -102,7 +102,7 @@ fn what_is_meant_for_a_group_that_is_none_is_for_nobody() {
 }
 
 #[test]
-fn the_first_that_is_no_event_is_named() {
+fn the_first_invalid_event_is_named() {
     let good = r#"{"kind":"tools_list_changed"}"#;
     for (bad, error) in [
         ("7", EventError::Malformed),
@@ -140,7 +140,7 @@ fn the_first_that_is_no_event_is_named() {
 }
 
 #[test]
-fn what_holds_no_events_is_refused_as_a_whole() {
+fn a_body_without_events_is_refused() {
     for (body, error, code) in [
         ("", PublishError::Malformed, "malformed-body"),
         ("{", PublishError::Malformed, "malformed-body"),
@@ -152,7 +152,7 @@ fn what_holds_no_events_is_refused_as_a_whole() {
         ("[]", PublishError::Empty, "no-events"),
     ] {
         assert_eq!(read(body), Err(error), "{body}");
-        assert_eq!((error.code(), error.place()), (code, None));
+        assert_eq!((error.code(), error.index()), (code, None));
     }
     assert_eq!(events(&[0xff]), Err(PublishError::Malformed));
 }

@@ -1,11 +1,11 @@
-//! A listen request, and what became of it.
+//! A listen request, and its outcome.
 
 use mcp_listen::{
     error::Rejection,
     http::Headers,
     id::RequestId,
     limits::Limits,
-    listen::{self, Claim, Verdict},
+    listen::{self, Classified, Verdict},
 };
 
 pub const HEADERS: &str = "Content-Type: application/json\nAccept: application/json, text/event-stream\nMCP-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen";
@@ -17,26 +17,27 @@ pub fn body(id: &str, notifications: &str) -> String {
     )
 }
 
-/// The judgment on a request whose caller needs no authentication; `None` if it is no listen.
-pub fn judged(
+/// Returns the verdict on a request whose caller needs no authentication; `None` if it is not a
+/// listen.
+pub fn classified(
     method: &str,
     headers: &Headers<'_>,
     body: &[u8],
     limits: &Limits,
 ) -> Option<Verdict> {
-    match listen::claim(method, headers, body, limits) {
-        Claim::Unread => Some(listen::judge(headers, body, limits)),
-        Claim::Read(verdict) => Some(verdict),
-        Claim::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
-        Claim::NotOurs => None,
+    match listen::classify(method, headers, body, limits) {
+        Classified::Unread => Some(listen::validate(headers, body, limits)),
+        Classified::Read(verdict) => Some(verdict),
+        Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Classified::PassThrough => None,
     }
 }
 
-/// The judgment on a request that has to be a listen.
+/// Returns the verdict on a request that has to be a listen.
 #[track_caller]
 pub fn accept(headers: &str, body: impl AsRef<[u8]>) -> Verdict {
     let headers = Headers::new(headers);
-    let verdict = judged("POST", &headers, body.as_ref(), &Limits::default());
+    let verdict = classified("POST", &headers, body.as_ref(), &Limits::default());
     verdict.expect("it is a listen")
 }
 

@@ -1,13 +1,13 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     legacy::event_id,
-    listen::{ServerStream, Stamp},
+    listen::{ServerStream, StreamKind},
     message, sse,
-    upstream::{BusCall, Past},
-    wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, Watched},
+    upstream::{BusCall, ResumePoint},
+    wire::{BusMessage, EdgeMessage, Follow, FollowAnswer, SessionInterest},
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -18,23 +18,23 @@ use crate::any::{any_event, any_filter, check, claim, task, task_id, updated, ur
 use crate::follow;
 use crate::follow::{Publish as _, Receivers as _};
 
-fn mark(epoch: &str, position: u64) -> Mark {
-    Mark {
+fn cursor(epoch: &str, position: u64) -> Cursor {
+    Cursor {
         epoch: epoch.into(),
         position: Position(position),
     }
 }
 
-/// A session's stream that comes back, with nothing else to follow.
-fn coming_back(since: &Mark) -> Follow {
+/// The stream of a session that returns, without other topics.
+fn coming_back(since: &Cursor) -> Follow {
     Follow {
         joined: vec![claim("s 1")],
         ..Follow::fresh(1, Vec::new()).since(since)
     }
 }
 
-fn edge(filter: &SubscriptionFilter, past: Past) -> Alone {
-    let stream = ServerStream::with_stamp(Stamp::None, filter.clone(), Millis(0), Millis(0));
+fn edge(filter: &SubscriptionFilter, past: ResumePoint) -> Alone {
+    let stream = ServerStream::with_kind(StreamKind::Session, filter.clone(), Millis(0), Millis(0));
     Alone::of_session(stream, past, Vec::new())
 }
 
@@ -46,7 +46,7 @@ fn text(edge: &mut Alone) -> String {
     String::from_utf8(frames.flatten().collect()).unwrap()
 }
 
-/// A bus with its log, and one session's edge: everything that drives them in a host.
+/// A bus with its log, and the edge of one session, driven as a host drives them.
 pub(crate) struct Host {
     pub(crate) bus: Bus,
     window: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(window: u64) -> Self {
         Self {
-            bus: Bus::new(mark("e", 0)),
+            bus: Bus::new(cursor("e", 0)),
             window,
             log: Vec::new(),
         }
@@ -65,13 +65,13 @@ impl Host {
     pub(crate) fn attach(&mut self, edge: &mut Alone) -> EdgeId {
         let number = self.bus.connect();
         let message = edge.attach_message();
-        let mut reply = follow::taken(&mut self.bus, number, &message);
-        let watched = Watched {
+        let mut reply = follow::accepted(&mut self.bus, number, &message);
+        let interest = SessionInterest {
             session: claim("s 1"),
             uris: edge.stream().honored().resource_subscriptions.clone(),
-            is_held: false,
+            is_paused: false,
         };
-        reply.push_watch(&mut self.bus, watched);
+        reply.push_interest(&mut self.bus, interest);
         for frame in follow::answers(&mut self.bus, reply, &self.log) {
             edge.handle_bus_message(&frame, Millis(0)).unwrap();
         }
@@ -92,18 +92,18 @@ impl Host {
 }
 
 #[test]
-fn an_event_id_says_its_mark() {
-    let here = mark("9b2e-4f", 42);
+fn an_event_id_contains_its_cursor() {
+    let here = cursor("9b2e-4f", 42);
     assert_eq!(event_id::write(Some(&here)), "42-9b2e-4f");
     assert_eq!(event_id::read("42-9b2e-4f"), Some(here));
     assert_eq!(event_id::write(None), "unknown");
     for epoch in ["", "a b", "\u{e9}", "a\n"] {
-        assert_eq!(event_id::write(Some(&mark(epoch, 1))), "unknown");
+        assert_eq!(event_id::write(Some(&cursor(epoch, 1))), "unknown");
     }
 }
 
 #[test]
-fn an_event_id_that_says_nothing_is_none() {
+fn an_invalid_event_id_has_no_cursor() {
     for id in [
         "",
         "-",
@@ -122,19 +122,19 @@ fn an_event_id_that_says_nothing_is_none() {
         assert_eq!(event_id::read(id), None, "{id}");
     }
     check("\\PC{0,40}", |text| {
-        if let Some(mark) = event_id::read(&text) {
-            event_id::read(&event_id::write(Some(&mark))).unwrap();
+        if let Some(cursor) = event_id::read(&text) {
+            event_id::read(&event_id::write(Some(&cursor))).unwrap();
         }
     });
 }
 
 #[test]
-fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
+fn a_follow_names_its_session_and_cursor() {
     assert_eq!(
         follow::everything(1).to_json(),
         r#"{"v":1,"type":"follow","seq":1,"fresh":true,"add":["everything"]}"#
     );
-    let whole = coming_back(&mark("e", 3)).to_json();
+    let whole = coming_back(&cursor("e", 3)).to_json();
     assert_eq!(
         whole,
         r#"{"v":1,"type":"follow","seq":1,"fresh":true,"since":3,"epoch":"e","joined":["s 1"]}"#
@@ -143,18 +143,18 @@ fn a_follow_names_its_session_and_what_was_heard_where_there_is_any() {
 }
 
 #[test]
-fn a_bus_goes_on_from_where_its_log_still_reaches() {
+fn a_bus_resumes_where_its_log_still_reaches() {
     for (since, goes_on) in [
-        (mark("e", 10), true),
-        (mark("e", 5), true),
-        (mark("e", 4), false),
-        (mark("e", 11), false),
-        (mark("other", 10), false),
+        (cursor("e", 10), true),
+        (cursor("e", 5), true),
+        (cursor("e", 4), false),
+        (cursor("e", 11), false),
+        (cursor("other", 10), false),
     ] {
-        let mut bus = Bus::new(mark("e", 10)).with_floor(Position(5));
+        let mut bus = Bus::new(cursor("e", 10)).with_floor(Position(5));
         let number = bus.connect();
         let text = coming_back(&since).to_json();
-        let reply = follow::taken(&mut bus, number, &text);
+        let reply = follow::accepted(&mut bus, number, &text);
         let from = if goes_on { since.position.0 } else { 10 };
         assert_eq!(*reply.joined(), [claim("s 1")]);
         assert_eq!(reply.replay_after().is_some(), goes_on && from < 10);
@@ -162,40 +162,40 @@ fn a_bus_goes_on_from_where_its_log_still_reaches() {
         let Ok(FollowAnswer::Followed(followed)) = FollowAnswer::from_json(&answer) else {
             panic!("{answer}");
         };
-        assert_eq!(followed.mark, mark("e", 10));
+        assert_eq!(followed.cursor, cursor("e", 10));
         assert_eq!(followed.missed.unwrap().after, Position(from));
     }
 }
 
 #[test]
-fn what_a_session_watches_goes_into_the_index_and_to_its_edge() {
+fn subscriptions_of_a_session_reach_the_index_and_the_edge() {
     let mut host = Host::new(0);
-    let mut stream = edge(&SubscriptionFilter::default(), Past::None);
+    let mut stream = edge(&SubscriptionFilter::default(), ResumePoint::None);
     let number = host.attach(&mut stream);
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
-    let frame = host.bus.watch(number, &[uri("a")], false).unwrap();
+    let frame = host.bus.set_interest(number, &[uri("a")], false).unwrap();
     assert_eq!(frame, r#"{"v":1,"type":"watched","uris":["a"]}"#);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), [number]);
     let event = follow::batch(0, 2, &updated("a"));
     stream.handle_bus_message(&event, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 1);
-    let frame = host.bus.watch(number, &[], false).unwrap();
+    let frame = host.bus.set_interest(number, &[], false).unwrap();
     assert_eq!(host.bus.publish(&updated("a")).edges(), []);
     stream.handle_bus_message(&frame, Millis(0)).unwrap();
     assert_eq!(stream.stream().pending_cues(), 0);
     let idle = host.bus.connect();
-    assert_eq!(host.bus.watch(idle, &[uri("a")], false), None);
+    assert_eq!(host.bus.set_interest(idle, &[uri("a")], false), None);
 }
 
 #[test]
-fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
+fn a_session_stream_starts_with_an_event_id_and_has_no_subscription_id() {
     let lists = SubscriptionFilter {
         tools_list_changed: true,
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(0);
-    let mut stream = edge(&lists, Past::None);
+    let mut stream = edge(&lists, ResumePoint::None);
     let number = host.attach(&mut stream);
     assert_eq!(text(&mut stream), "id: 0-e\ndata: \n\n");
     host.publish(&ServerEvent::ToolsListChanged, &mut [(number, &mut stream)]);
@@ -209,13 +209,13 @@ fn a_session_stream_begins_with_an_id_and_carries_no_stamp() {
 }
 
 #[test]
-fn an_id_covers_only_what_has_been_written() {
+fn an_event_id_covers_only_written_events() {
     let filter = SubscriptionFilter {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(9);
-    let mut stream = edge(&filter, Past::None);
+    let mut stream = edge(&filter, ResumePoint::None);
     let number = host.attach(&mut stream);
     text(&mut stream);
     for event in [updated("a"), updated("b"), updated("a")] {
@@ -230,13 +230,13 @@ fn an_id_covers_only_what_has_been_written() {
 }
 
 #[test]
-fn an_id_does_not_cover_what_was_missed_before_it() {
+fn an_event_id_does_not_cover_earlier_gaps() {
     let filter = SubscriptionFilter {
         resource_subscriptions: vec![uri("a"), uri("b"), uri("c")],
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(9);
-    let mut stream = edge(&filter, Past::None);
+    let mut stream = edge(&filter, ResumePoint::None);
     let number = host.attach(&mut stream);
     text(&mut stream);
     host.publish(&updated("a"), &mut [(number, &mut stream)]);
@@ -251,13 +251,13 @@ fn an_id_does_not_cover_what_was_missed_before_it() {
 }
 
 #[test]
-fn an_id_does_not_cover_what_waits_behind_what_came_later() {
+fn an_event_id_does_not_cover_pending_cues() {
     let filter = SubscriptionFilter {
         resource_subscriptions: vec![uri("a"), uri("b")],
         ..SubscriptionFilter::default()
     };
     let mut host = Host::new(9);
-    let mut stream = edge(&filter, Past::None);
+    let mut stream = edge(&filter, ResumePoint::None);
     let number = host.attach(&mut stream);
     text(&mut stream);
     let frames = [updated("a"), updated("b")].map(|event| {
@@ -279,13 +279,13 @@ fn an_id_does_not_cover_what_waits_behind_what_came_later() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
+fn unreplayable_events_are_cued_once_per_topic() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         resource_subscriptions: vec![uri("a")],
         ..SubscriptionFilter::default()
     };
-    for past in [Past::Unknown, Past::Since(mark("other", 0))] {
+    for past in [ResumePoint::Unknown, ResumePoint::Since(cursor("other", 0))] {
         let mut stream = edge(&filter, past);
         Host::new(9).attach(&mut stream);
         let cues = [ServerEvent::ToolsListChanged, updated("a")].map(|event| {
@@ -299,7 +299,7 @@ fn what_cannot_be_replayed_is_cued_once_for_each_subject() {
 }
 
 #[test]
-fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
+fn the_latest_task_state_and_wanted_events_are_replayed() {
     let filter = SubscriptionFilter {
         tools_list_changed: true,
         task_ids: vec![task_id("t")],
@@ -312,10 +312,10 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
         ServerEvent::PromptsListChanged,
         done.clone(),
     ];
-    let mut bus = Bus::new(mark("e", 4)).with_floor(Position(0));
+    let mut bus = Bus::new(cursor("e", 4)).with_floor(Position(0));
     let edge = bus.connect();
-    let back = follow::fresh(1, &filter).since(&mark("e", 0));
-    let reply = follow::taken(&mut bus, edge, &back.to_json());
+    let back = follow::fresh(1, &filter).since(&cursor("e", 0));
+    let reply = follow::accepted(&mut bus, edge, &back.to_json());
     let frames = follow::answers(&mut bus, reply, &log);
     assert_eq!(frames[0], follow::attached(1, 0, 4));
     let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&frames[1]) else {
@@ -333,9 +333,9 @@ fn of_a_task_the_latest_state_is_replayed_and_of_everything_what_is_wanted() {
     );
 }
 
-/// Reads a stream up to any event, drops it, and reads on from that event's id.
+/// Reads a stream up to any event, breaks it, and continues from the id of that event.
 #[test]
-fn nothing_is_lost_wherever_a_stream_is_dropped() {
+fn nothing_is_lost_wherever_a_stream_breaks() {
     let strategy = (
         any_filter(),
         vec(any_event(), 0..12),
@@ -344,13 +344,13 @@ fn nothing_is_lost_wherever_a_stream_is_dropped() {
         0..16u64,
     );
     check(strategy, |(filter, before, missed, read, window)| {
-        // Sessions have no tasks, whose states a gap could not make up for.
+        // Sessions have no tasks, whose states could not be recovered after a gap.
         let filter = SubscriptionFilter {
             task_ids: Vec::new(),
             ..filter
         };
         let mut host = Host::new(window);
-        let mut first = edge(&filter, Past::None);
+        let mut first = edge(&filter, ResumePoint::None);
         let number = host.attach(&mut first);
         for event in &before {
             host.publish(event, &mut [(number, &mut first)]);
@@ -370,7 +370,7 @@ fn nothing_is_lost_wherever_a_stream_is_dropped() {
         }
         let mut second = edge(
             &filter,
-            event_id::read(id).map_or(Past::Unknown, Past::Since),
+            event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since),
         );
         host.attach(&mut second);
         let again = text(&mut second);

@@ -1,8 +1,8 @@
-//! What edges hold is bounded in bytes: a few that want much take no room from many that want
-//! little.
+//! The names of edges are bounded in bytes: a few edges with many names take no room from many
+//! edges with few.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Received, Room},
+    bus::{Bus, EdgeId, Persist, Received, Room},
     filter::SubscriptionFilter,
     wire::FollowAnswer,
 };
@@ -17,7 +17,7 @@ use crate::{
     follow,
 };
 
-/// What a name counts beside its bytes.
+/// The bytes that a name counts in addition to its length.
 const NAME: usize = 64;
 const NOTHING: SubscriptionFilter = SubscriptionFilter {
     tools_list_changed: false,
@@ -32,18 +32,18 @@ const NOTHING: SubscriptionFilter = SubscriptionFilter {
     },
 };
 
-/// Names that count just so many bytes together.
-fn counting(bytes: usize, mark: &str) -> SubscriptionFilter {
-    let text = format!("{mark}{}", "x".repeat(bytes - NAME - mark.len()));
+/// Returns names that count exactly this many bytes together.
+fn counting(bytes: usize, cursor: &str) -> SubscriptionFilter {
+    let text = format!("{cursor}{}", "x".repeat(bytes - NAME - cursor.len()));
     watching([uri(&text)])
 }
 
 #[test]
-fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
+fn the_sum_of_all_holders_is_right_and_bounded() {
     let steps = vec((0..8usize, 0..6_000usize, any::<bool>()), 0..200);
-    check((steps, 0..40_000usize), |(steps, most)| {
-        let mut room = Room::new(most, 8);
-        let base = most.div_euclid(16).min(4_096);
+    check((steps, 0..40_000usize), |(steps, max_bytes)| {
+        let mut room = Room::new(max_bytes, 8);
+        let base = max_bytes.div_euclid(16).min(4_096);
         let mut held = [0; 8];
         for (place, bytes, is_leaving) in steps {
             let to = if is_leaving { 0 } else { bytes };
@@ -57,28 +57,28 @@ fn whatever_holders_come_to_hold_the_sum_is_right_and_within_bounds() {
                 room.change(held[place], to);
                 held[place] = to;
             }
-            assert_eq!(room.held(), held.iter().sum::<usize>());
-            assert!(room.held() <= most);
+            assert_eq!(room.used(), held.iter().sum::<usize>());
+            assert!(room.used() <= max_bytes);
         }
         for held in held {
             room.change(held, 0);
         }
-        assert_eq!((room.held(), room.spare()), (0, most - base * 8));
+        assert_eq!((room.used(), room.spare()), (0, max_bytes - base * 8));
     });
 }
 
 #[test]
-fn one_holder_gets_its_share_and_not_a_byte_more() {
-    // Shares of 10,000 bytes, and a small room of 4,096 for each of eight.
+fn one_holder_gets_at_most_its_share() {
+    // Shares of 10,000 bytes, with 4,096 bytes reserved for each of eight.
     let room = Room::new(320_000, 8);
     assert!(room.admits(0, 9_999) && room.admits(0, 10_000));
     assert!(!room.admits(0, 10_001));
 }
 
 #[test]
-fn what_is_left_is_given_to_the_last_byte() {
-    // A small room of 1,000 bytes for each of 16, and as much for all together; shares are no
-    // larger than that.
+fn the_common_room_is_usable_to_the_last_byte() {
+    // 1,000 bytes are reserved for each of 16, and as much is common; a share is no larger than
+    // that.
     let mut room = Room::new(32_000, 16);
     room.set_elsewhere(16_000 - 1);
     assert!(room.admits(0, 999) && room.admits(0, 1_000));
@@ -88,14 +88,14 @@ fn what_is_left_is_given_to_the_last_byte() {
     room.set_elsewhere(room.spare() - 100);
     assert!(room.admits(0, 4_096 + 99) && room.admits(0, 4_096 + 100));
     assert!(!room.admits(0, 4_096 + 101));
-    // Who holds less than before is always admitted, even beyond all bounds.
+    // A holder of fewer bytes than before is always admitted, even beyond all limits.
     room.set_elsewhere(usize::MAX);
     assert!(room.admits(10_000, 9_999));
 }
 
-fn bus_with_room(most: usize, edges: usize) -> Bus {
+fn bus_with_room(max_bytes: usize, edges: usize) -> Bus {
     let mut bus = bus();
-    bus.set_room(most, edges);
+    bus.set_room(max_bytes, edges);
     bus
 }
 
@@ -105,7 +105,7 @@ fn refused_at(bus: &mut Bus, edge: EdgeId, add: &SubscriptionFilter) -> bool {
 }
 
 #[test]
-fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
+fn a_bus_reports_its_room_and_refuses_more() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     let all = follow::fresh(1, &counting(2_000, "a"));
@@ -113,51 +113,51 @@ fn a_bus_tells_an_edge_its_room_and_refuses_what_is_beyond() {
         panic!("not followed");
     };
     assert_eq!(followed.room, Some(10_000));
-    for mark in ["b", "h"] {
-        assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
+    for cursor in ["b", "h"] {
+        assert!(!refused_at(&mut bus, edge, &counting(2_000, cursor)));
     }
     assert!(!refused_at(&mut bus, edge, &counting(1_999, "c")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "d")));
-    assert_eq!(bus.registry().names(), 8_999);
+    assert_eq!(bus.registry().name_bytes(), 8_999);
     // One byte below, at, and beyond the room.
     assert!(refused_at(&mut bus, edge, &counting(1_002, "e")));
     assert!(!refused_at(&mut bus, edge, &counting(1_000, "f")));
     assert!(refused_at(&mut bus, edge, &counting(100, "g")));
-    assert_eq!(bus.registry().names(), 9_999);
+    assert_eq!(bus.registry().name_bytes(), 9_999);
 }
 
 #[test]
-fn what_is_refused_changes_nothing_and_what_is_dropped_makes_room() {
+fn refused_additions_change_nothing_and_drops_free_room() {
     let mut bus = bus_with_room(320_000, 8);
     let edge = bus.connect();
     attach(&mut bus, edge, &counting(2_000, "a"));
-    for mark in ["b", "c", "d", "e"] {
-        assert!(!refused_at(&mut bus, edge, &counting(2_000, mark)));
+    for cursor in ["b", "c", "d", "e"] {
+        assert!(!refused_at(&mut bus, edge, &counting(2_000, cursor)));
     }
-    let wanted = bus.registry().kept(edge);
+    let wanted = bus.registry().stored_topics(edge);
     assert!(refused_at(&mut bus, edge, &watching([uri("x")])));
-    assert_eq!(bus.registry().kept(edge), wanted);
+    assert_eq!(bus.registry().stored_topics(edge), wanted);
     assert_eq!(bus.publish(&updated("x")).edges(), []);
     let answer = change(&mut bus, edge, &watching([uri("x")]), &counting(2_000, "b"));
     assert!(matches!(answer, FollowAnswer::Followed(_)));
     assert_eq!(bus.publish(&updated("x")).edges(), [edge]);
-    // What is dropped is dropped even where the rest is refused.
+    // Drops take effect even if the additions are refused.
     let more = watching((0..5).map(|number| uri(&format!("{number}{}", "y".repeat(1_900)))));
     let seq = bus.registry().seq(edge).unwrap() + 1;
     let text = follow::change(seq, &more, &counting(2_000, "c")).to_json();
-    let reply = follow::taken(&mut bus, edge, &text);
-    let Keeps::Delta(kept) = reply.keeps().clone() else {
+    let reply = follow::accepted(&mut bus, edge, &text);
+    let Persist::Delta(stored) = reply.persist().clone() else {
         panic!("nothing is dropped");
     };
-    assert_eq!((kept.add.len(), kept.drop.len()), (0, 1));
+    assert_eq!((stored.add.len(), stored.drop.len()), (0, 1));
     let answer = FollowAnswer::from_json(&reply.finish(&mut bus)[0]);
     let room = Some(10_000);
     assert_eq!(answer, Ok(FollowAnswer::Full { seq, room }));
-    assert_eq!(bus.registry().names(), 6_000 + 65);
+    assert_eq!(bus.registry().name_bytes(), 6_000 + 65);
 }
 
 #[test]
-fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
+fn an_edge_beyond_its_room_is_refused_and_others_stay() {
     let mut bus = bus_with_room(64_000, 8);
     let small = bus.connect();
     attach(&mut bus, small, &watching([uri("note://a")]));
@@ -165,7 +165,7 @@ fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
     let more = watching((0..40).map(|number| uri(&format!("{number}{}", "y".repeat(2_000)))));
     assert!(matches!(attach(&mut bus, greedy, &more), Received::Full));
     assert_eq!(
-        (bus.registry().attached(), bus.registry().names()),
+        (bus.registry().attached(), bus.registry().name_bytes()),
         (1, 8 + NAME)
     );
     assert_eq!(bus.publish(&updated("note://a")).edges(), [small]);
@@ -174,15 +174,15 @@ fn an_edge_beyond_its_room_is_not_taken_and_the_others_stay() {
 #[test]
 fn greedy_edges_leave_room_for_a_small_one() {
     let mut bus = bus_with_room(2_097_152, 125);
-    let mut taken = 0;
+    let mut accepted = 0;
     for number in 0..124 {
         let edge = bus.connect();
         let names = (0..31).map(|place| uri(&format!("{number}/{place}/{}", "z".repeat(1_980))));
         let received = attach(&mut bus, edge, &watching(names));
-        taken += usize::from(!matches!(received, Received::Full));
+        accepted += usize::from(!matches!(received, Received::Full));
     }
-    assert!((20..30).contains(&taken), "{taken}");
-    assert!(bus.registry().names() < 2_097_152);
+    assert!((20..30).contains(&accepted), "{accepted}");
+    assert!(bus.registry().name_bytes() < 2_097_152);
     let edge = bus.connect();
     let small = watching([uri("note://a"), uri("note://b")]);
     assert!(matches!(

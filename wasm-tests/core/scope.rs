@@ -1,18 +1,18 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::{EventError, ServerEvent},
     fanout::Fanout,
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     limits::Limits,
-    listen::{Ending, Output, ServerStream, Stamp},
+    listen::{EndReason, Output, ServerStream, StreamKind},
     message,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
     topic::Topic,
-    upstream::{BusCall, Past, Patience, UpstreamCall},
+    upstream::{BusCall, ResumePoint, Timeouts, UpstreamCall},
     uri::Uri,
     wire::Follow,
 };
@@ -27,29 +27,29 @@ use crate::follow::{Publish as _, Receivers as _};
 const T0: Millis = Millis(0);
 const TOOLS: ServerEvent = ServerEvent::ToolsListChanged;
 
-fn label(text: &str) -> Label {
-    Label::new(text).unwrap()
+fn name(text: &str) -> Name {
+    Name::new(text).unwrap()
 }
 
 fn of(group: &str, event: ServerEvent) -> ServerEvent {
-    let group = label(group);
+    let group = name(group);
     let event = Box::new(event);
     ServerEvent::ForGroup { group, event }
 }
 
 fn disconnected(principal: &str) -> ServerEvent {
     ServerEvent::Disconnect {
-        principal: label(principal),
+        principal: name(principal),
     }
 }
 
-/// Tools, for a caller and its groups.
+/// Returns the topics of a caller and its groups, with the list of tools.
 fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
     SubscriptionFilter {
         tools_list_changed: true,
         scope: Scope {
-            groups: groups.iter().map(|text| label(text)).collect(),
-            principals: vec![label(principal)],
+            groups: groups.iter().map(|text| name(text)).collect(),
+            principals: vec![name(principal)],
             disconnects: false,
         },
         ..SubscriptionFilter::default()
@@ -57,13 +57,13 @@ fn filter(principal: &str, groups: &[&str]) -> SubscriptionFilter {
 }
 
 fn bus() -> Bus {
-    Bus::new(mark(0))
+    Bus::new(cursor(0))
 }
 
-fn mark(position: u64) -> Mark {
+fn cursor(position: u64) -> Cursor {
     let position = Position(position);
     let epoch = "e".into();
-    Mark { epoch, position }
+    Cursor { epoch, position }
 }
 
 fn attach(bus: &mut Bus, filter: &SubscriptionFilter) -> EdgeId {
@@ -74,7 +74,7 @@ fn attach(bus: &mut Bus, filter: &SubscriptionFilter) -> EdgeId {
 }
 
 #[test]
-fn events_of_groups_and_disconnects_are_read_as_they_were_written() {
+fn group_events_and_disconnects_round_trip() {
     for event in [
         of("acme", TOOLS),
         of("a\"b", updated("x")),
@@ -93,7 +93,7 @@ fn events_of_groups_and_disconnects_are_read_as_they_were_written() {
 }
 
 #[test]
-fn what_is_no_change_is_for_no_group_and_who_has_no_name_cannot_be_disconnected() {
+fn invalid_group_events_and_disconnects_are_refused() {
     let nested = r#"{"kind":"for_group","group":"a","event":{"kind":"for_group","group":"b","event":{"kind":"tools_list_changed"}}}"#;
     for (text, error) in [
         (nested, EventError::UnknownKind),
@@ -121,7 +121,7 @@ fn what_is_no_change_is_for_no_group_and_who_has_no_name_cannot_be_disconnected(
 }
 
 #[test]
-fn no_client_can_ask_for_a_group_nor_is_told_of_one() {
+fn clients_can_neither_request_nor_see_groups() {
     let text =
         r#"{"toolsListChanged":true,"groups":["acme"],"principals":["ann"],"disconnects":true}"#;
     let read = SubscriptionFilter::from_json(text, &Limits::default()).unwrap();
@@ -131,7 +131,7 @@ fn no_client_can_ask_for_a_group_nor_is_told_of_one() {
 }
 
 #[test]
-fn a_bus_sends_what_is_for_a_group_to_its_edges_alone() {
+fn a_bus_sends_group_events_only_to_that_group() {
     let mut bus = bus();
     let ann = attach(&mut bus, &filter("ann", &["acme"]));
     let ben = attach(&mut bus, &filter("ben", &["acme", "bolt"]));
@@ -146,7 +146,7 @@ fn a_bus_sends_what_is_for_a_group_to_its_edges_alone() {
 }
 
 #[test]
-fn an_edge_that_was_away_is_told_of_its_groups_and_that_its_caller_is_disconnect() {
+fn a_returning_edge_gets_missed_group_events_and_disconnects() {
     let mut bus = bus();
     let events = [
         TOOLS,
@@ -157,21 +157,21 @@ fn an_edge_that_was_away_is_told_of_its_groups_and_that_its_caller_is_disconnect
     ];
     for (place, event) in (1..).zip(&events) {
         bus.publish(event);
-        bus.recall(Position(place), event);
+        bus.index_event(Position(place), event);
     }
-    let told = |bus: &mut Bus, topics: Vec<Topic>| {
+    let reported = |bus: &mut Bus, topics: Vec<Topic>| {
         let edge = bus.connect();
-        let text = Follow::fresh(1, topics).since(&mark(0)).to_json();
-        follow::taken(bus, edge, &text);
+        let text = Follow::fresh(1, topics).since(&cursor(0)).to_json();
+        follow::accepted(bus, edge, &text);
         let missed = bus.missed(edge, Position(0)).into_iter();
         missed.map(|position| position.0).collect::<Vec<_>>()
     };
     let mut bus = bus.with_floor(Position(0));
     let ann = filter("ann", &["acme"]).topics();
-    assert_eq!(told(&mut bus, ann), [1, 2, 5]);
+    assert_eq!(reported(&mut bus, ann), [1, 2, 5]);
     let cid = filter("cid", &[]).topics();
-    assert_eq!(told(&mut bus, cid), [1]);
-    assert_eq!(told(&mut bus, vec![Topic::Everything]), [1, 2, 3, 4, 5]);
+    assert_eq!(reported(&mut bus, cid), [1]);
+    assert_eq!(reported(&mut bus, vec![Topic::Everything]), [1, 2, 3, 4, 5]);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_change_adds_and_drops_groups() {
 fn no_uri_is_taken_for_another_topic() {
     let uris = ["group:acme", "group:", "disconnects", "everything", "tools"];
     let resources = uris.map(|text| Topic::Resource(Uri::new(text, 100).unwrap()));
-    let others = [Topic::Group(label("acme")), Topic::Disconnects];
+    let others = [Topic::Group(name("acme")), Topic::Disconnects];
     let topics: Vec<Topic> = resources.into_iter().chain(others).collect();
     let texts: BTreeSet<String> = topics.iter().map(Topic::to_text).collect();
     assert_eq!(texts.len(), topics.len(), "{texts:?}");
@@ -209,7 +209,7 @@ fn cue() -> Output {
 }
 
 #[test]
-fn a_stream_hears_what_is_for_its_groups_once_with_what_is_for_everybody() {
+fn a_stream_gets_one_cue_for_group_and_common_events() {
     let mut stream = open(filter("ann", &["acme"]));
     stream.handle_event(&of("bolt", TOOLS));
     assert_eq!(stream.poll_output(T0), None);
@@ -222,17 +222,17 @@ fn a_stream_hears_what_is_for_its_groups_once_with_what_is_for_everybody() {
 }
 
 #[test]
-fn who_is_disconnect_is_told_nothing_more() {
+fn a_disconnected_caller_gets_nothing_more() {
     let mut stream = open(filter("ann", &[]));
     stream.handle_event(&disconnected("ben"));
     stream.handle_event(&TOOLS);
     stream.handle_event(&disconnected("ann"));
-    assert_eq!(stream.ending(), Some(Ending::Denied));
+    assert_eq!(stream.end_reason(), Some(EndReason::Denied));
     assert_eq!(stream.poll_output(T0), Some(Output::End));
 }
 
 #[test]
-fn a_fan_writes_what_is_for_a_group_to_its_streams_alone_and_ends_those_of_the_disconnected() {
+fn a_fanout_writes_group_events_to_that_group_and_ends_disconnected_streams() {
     let mut fanout = Fanout::default();
     let [ann, ben] = [("ann", "acme"), ("ben", "bolt")].map(|(name, group)| {
         let stream = ServerStream::new(id("1"), filter(name, &[group]), T0, T0);
@@ -241,25 +241,25 @@ fn a_fan_writes_what_is_for_a_group_to_its_streams_alone_and_ends_those_of_the_d
         fanout.poll(opened, T0);
         opened
     });
-    let heard = |fanout: &mut Fanout, event| {
-        let fan = fanout.publish(event, T0, T0);
-        let writes = fan.writes.iter().map(|(stream, _)| *stream);
+    let received = |fanout: &mut Fanout, event| {
+        let batch = fanout.publish(event, T0, T0);
+        let writes = batch.writes.iter().map(|(stream, _)| *stream);
         writes.collect::<Vec<_>>()
     };
-    assert_eq!(heard(&mut fanout, of("acme", TOOLS)), [ann]);
-    assert_eq!(heard(&mut fanout, of("bolt", TOOLS)), [ben]);
-    assert_eq!(heard(&mut fanout, of("acme", updated("x"))), []);
+    assert_eq!(received(&mut fanout, of("acme", TOOLS)), [ann]);
+    assert_eq!(received(&mut fanout, of("bolt", TOOLS)), [ben]);
+    assert_eq!(received(&mut fanout, of("acme", updated("x"))), []);
     let both = vec![of("acme", TOOLS), of("bolt", TOOLS)];
     assert_eq!(fanout.publish_all(both, T0, T0).writes.len(), 2);
-    assert_eq!(heard(&mut fanout, disconnected("ann")), []);
+    assert_eq!(received(&mut fanout, disconnected("ann")), []);
     assert_eq!(fanout.take_due(), [ann]);
-    assert_eq!(fanout.remove(ann), Some(Ending::Denied));
-    assert_eq!(heard(&mut fanout, TOOLS), [ben]);
+    assert_eq!(fanout.remove(ann), Some(EndReason::Denied));
+    assert_eq!(received(&mut fanout, TOOLS), [ben]);
 }
 
 #[test]
-fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
-    let mut isolate = Isolate::new(Patience::default(), T0);
+fn an_isolate_follows_all_groups_and_disconnects_of_its_streams() {
+    let mut isolate = Isolate::new(Timeouts::default(), T0);
     let [ann, ben] = [filter("ann", &["acme"]), filter("ben", &["bolt"])].map(|filter| {
         let stream = ServerStream::new(id("1"), filter, T0, T0);
         isolate.open(stream, T0)
@@ -271,7 +271,7 @@ fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
     assert!(text.contains(r#""group:acme","group:bolt","disconnects""#));
     let mut bus = bus();
     let edge = bus.connect();
-    let reply = follow::taken(&mut bus, edge, &text);
+    let reply = follow::accepted(&mut bus, edge, &text);
     let answer = follow::answers(&mut bus, reply, &[]).remove(0);
     isolate.handle_message(&answer, T0).unwrap();
     while isolate.poll_output(T0).is_some() {}
@@ -288,19 +288,19 @@ fn an_isolate_wants_all_groups_and_disconnects_and_tells_each_stream_its_own() {
         if let Some(frame) = publication.message_for(edge) {
             isolate.handle_message(frame, T0).unwrap();
         }
-        let mut told = Vec::new();
-        while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(T0) {
-            told.extend(fan.writes.into_iter().map(|(id, _)| id));
+        let mut reported = Vec::new();
+        while let Some(IsolateOutput::Write(batch)) = isolate.poll_output(T0) {
+            reported.extend(batch.writes.into_iter().map(|(id, _)| id));
         }
         let due = isolate.fanout().take_due();
-        assert_eq!((told, due), (wanted, ended), "{event:?}");
+        assert_eq!((reported, due), (wanted, ended), "{event:?}");
     }
 }
 
-/// A session's stream that comes back to the bus, which tells it what happened since.
+/// The stream of a session that returns to the bus, which replays what happened since.
 fn resumed() -> Alone {
-    let stream = ServerStream::with_stamp(Stamp::None, filter("ann", &[]), T0, T0);
-    let mut edge = Alone::of_session(stream, Past::Since(mark(0)), Vec::new());
+    let stream = ServerStream::with_kind(StreamKind::Session, filter("ann", &[]), T0, T0);
+    let mut edge = Alone::of_session(stream, ResumePoint::Since(cursor(0)), Vec::new());
     edge.attach_message();
     edge.handle_bus_message(&follow::joined(1, 0, &[]), T0)
         .unwrap();
@@ -308,7 +308,7 @@ fn resumed() -> Alone {
 }
 
 #[test]
-fn who_was_disconnected_before_its_stream_was_opened_was_let_in_again() {
+fn a_disconnect_before_the_stream_opened_is_ignored() {
     let mut edge = resumed();
     let before = follow::batch(0, 1, &disconnected("ann"));
     edge.handle_bus_message(&before, T0).unwrap();
@@ -316,11 +316,11 @@ fn who_was_disconnected_before_its_stream_was_opened_was_let_in_again() {
     let live =
         follow::batch(1, 2, &disconnected("ann")).replace(r#","events""#, r#","at":5,"events""#);
     edge.handle_bus_message(&live, T0).unwrap();
-    assert_eq!(edge.stream().ending(), Some(Ending::Denied));
+    assert_eq!(edge.stream().end_reason(), Some(EndReason::Denied));
 }
 
 #[test]
-fn who_is_disconnect_while_the_bus_is_away_hears_nothing_more_when_it_is_back() {
+fn a_disconnect_during_an_outage_applies_after_it() {
     let mut edge = resumed();
     edge.handle_bus_lost(T0, 0.5, false);
     let now = Millis(60_000);
@@ -332,11 +332,11 @@ fn who_is_disconnect_while_the_bus_is_away_hears_nothing_more_when_it_is_back() 
     ] {
         edge.handle_bus_message(&frame, now).unwrap();
     }
-    assert_eq!(edge.stream().ending(), Some(Ending::Denied));
+    assert_eq!(edge.stream().end_reason(), Some(EndReason::Denied));
 }
 
 #[test]
-fn an_edge_keeps_its_groups_whatever_its_bus_says_that_it_sends() {
+fn an_edge_filters_by_its_own_groups() {
     let mut edge = resumed();
     let watched = r#"{"v":1,"type":"watched","groups":["bolt"],"add":["group:bolt"]}"#;
     edge.handle_bus_message(watched, T0).unwrap();

@@ -1,9 +1,9 @@
-//! What users of the crate read and write by `serde`.
+//! The types that users of the crate serialize and deserialize with `serde`.
 
 use mcp_listen::{
     event::{EventError, ServerEvent},
     filter::SubscriptionFilter,
-    scope::Label,
+    scope::Name,
     task::TaskId,
     topic::Topic,
     uri::Uri,
@@ -36,13 +36,13 @@ fn filter() -> SubscriptionFilter {
 }
 
 #[test]
-fn a_filter_is_written_as_clients_send_it() {
+fn a_filter_serializes_as_clients_send_it() {
     assert_eq!(filter().to_json(), FILTER);
     assert_eq!(serde_json::to_string(&filter()).unwrap(), FILTER);
 }
 
 #[test]
-fn a_filter_is_read_with_each_name_once() {
+fn a_filter_deserializes_without_duplicates() {
     let text = r#"{"resourceSubscriptions":["b","a","b"],"toolsListChanged":true,"taskIds":["1","1"],"new":[]}"#;
     let read: SubscriptionFilter = serde_json::from_str(text).unwrap();
     assert_eq!(read, filter());
@@ -51,17 +51,17 @@ fn a_filter_is_read_with_each_name_once() {
 }
 
 #[test]
-fn what_is_no_name_is_refused() {
+fn invalid_names_are_refused() {
     for text in ["\"\"", "\"\\n\"", "1", "null"] {
         assert!(serde_json::from_str::<Uri>(text).is_err(), "{text}");
         assert!(serde_json::from_str::<TaskId>(text).is_err(), "{text}");
-        assert!(serde_json::from_str::<Label>(text).is_err(), "{text}");
+        assert!(serde_json::from_str::<Name>(text).is_err(), "{text}");
         assert!(serde_json::from_str::<Topic>(text).is_err(), "{text}");
     }
 }
 
 #[test]
-fn names_are_texts() {
+fn names_serialize_as_text() {
     let topic: Topic = serde_json::from_str("\"resource:a\"").unwrap();
     assert_eq!(topic, Topic::Resource(uri("a")));
     assert_eq!(serde_json::to_string(&topic).unwrap(), "\"resource:a\"");
@@ -69,7 +69,7 @@ fn names_are_texts() {
 }
 
 #[test]
-fn what_has_members_is_an_object() {
+fn structs_serialize_as_objects() {
     let followed = r#"{"v":1,"type":"followed","seq":1,"epoch":"e","position":7,"watches":"#;
     let read = |watches: &str| FollowAnswer::from_json(&format!("{followed}{watches}}}"));
     assert!(read(r#"[{"session":"s 1","uris":["a"]}]"#).is_ok());
@@ -85,7 +85,7 @@ fn what_has_members_is_an_object() {
 }
 
 #[test]
-fn a_number_is_a_whole_one_that_every_reader_of_json_tells_from_its_neighbours() {
+fn numbers_are_integers_below_2_to_the_53() {
     let read =
         |seq: &str| FollowAnswer::from_json(&format!(r#"{{"v":1,"type":"stale","seq":{seq}}}"#));
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_number_is_a_whole_one_that_every_reader_of_json_tells_from_its_neighbours()
 }
 
 #[test]
-fn an_event_is_written_and_read_as_it_goes_over_the_bus() {
+fn an_event_serializes_as_on_the_bus() {
     for text in EVENTS {
         let event: ServerEvent = serde_json::from_str(text).unwrap();
         assert_eq!(ServerEvent::from_json(text), Ok(event.clone()), "{text}");
@@ -108,7 +108,7 @@ fn an_event_is_written_and_read_as_it_goes_over_the_bus() {
 }
 
 #[test]
-fn what_is_no_event_says_why() {
+fn an_invalid_event_has_an_error() {
     for (text, error) in [
         ("[]", EventError::Malformed),
         (r#"{"kind":"new"}"#, EventError::UnknownKind),

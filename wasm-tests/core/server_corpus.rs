@@ -1,7 +1,8 @@
-//! What a server may answer to a listen request, by the files of the corpus, and what its client is told.
+//! The answers of servers to a listen request, from the files of the corpus, and what the client
+//! reports.
 
 use mcp_listen::{
-    client::{End, Options, Output, Subscription},
+    client::{CloseReason, Options, Output, Subscription},
     clock::Millis,
     filter::SubscriptionFilter,
     http::Headers,
@@ -25,28 +26,28 @@ struct Case {
     #[serde(default = "event_stream")]
     headers: Vec<(String, String)>,
     body: Body,
-    /// The body does not end: so long the server says nothing more.
+    /// The body does not end: the server sends nothing for this long.
     silent_ms: Option<u64>,
     expect: Vec<Value>,
     retry_after_ms: Option<u64>,
 }
 
 #[test]
-fn streams_that_a_server_may_write() {
+fn valid_streams_of_a_server() {
     run(include_str!(
         "../corpus/2026-07-28/server/accept/framing.json"
     ));
 }
 
 #[test]
-fn messages_that_a_server_may_send() {
+fn valid_messages_of_a_server() {
     run(include_str!(
         "../corpus/2026-07-28/server/accept/messages.json"
     ));
 }
 
 #[test]
-fn json_that_a_server_may_answer() {
+fn valid_json_answers_of_a_server() {
     run(include_str!("../corpus/2026-07-28/server/accept/json.json"));
 }
 
@@ -83,7 +84,7 @@ fn every_file_of_the_servers_corpus_is_tested() {
     }
 }
 
-/// Each answer comes at once and, since nothing may depend on it, in small pieces.
+/// Each answer arrives at once and, because this must make no difference, in small pieces.
 fn run(file: &str) {
     let cases: Vec<Case> = serde_json::from_str(file).unwrap();
     assert!(!cases.is_empty());
@@ -106,18 +107,18 @@ impl Case {
             .collect();
         let lines = lines.join("\n");
         subscription.handle_head(self.status, &Headers::new(&lines), Millis(0));
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for chunk in chunks {
             subscription.handle_bytes(chunk, Millis(0));
-            told.extend(std::iter::from_fn(|| subscription.poll_output()));
+            reported.extend(std::iter::from_fn(|| subscription.poll_output()));
         }
         match self.silent_ms {
             Some(span) => subscription.handle_timeout(Millis(span)),
             None => subscription.handle_end(),
         }
-        told.extend(std::iter::from_fn(|| subscription.poll_output()));
-        let told: Vec<Value> = told.iter().map(written).collect();
-        assert_eq!(told, self.expect, "{}", self.name);
+        reported.extend(std::iter::from_fn(|| subscription.poll_output()));
+        let reported: Vec<Value> = reported.iter().map(written).collect();
+        assert_eq!(reported, self.expect, "{}", self.name);
         let advice = subscription.retry_after().map(|wait| wait.0);
         assert_eq!(advice, self.retry_after_ms, "{}", self.name);
     }
@@ -130,9 +131,9 @@ fn written(output: &Output) -> Value {
             let event: Value = serde_json::from_str(&event.to_json()).unwrap();
             json!({ "changed": event })
         }
-        Output::Ended(End::Graceful) => json!({ "ended": "graceful" }),
-        Output::Ended(End::Lost(loss)) => json!({ "lost": loss.code() }),
-        Output::Ended(End::Refused(refusal)) => match refusal.code {
+        Output::Ended(CloseReason::Graceful) => json!({ "ended": "graceful" }),
+        Output::Ended(CloseReason::Lost(loss)) => json!({ "lost": loss.code() }),
+        Output::Ended(CloseReason::Refused(refusal)) => match refusal.code {
             Some(code) => json!({ "refused": { "status": refusal.status, "code": code } }),
             None => json!({ "refused": { "status": refusal.status } }),
         },

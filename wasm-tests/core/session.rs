@@ -1,4 +1,4 @@
-//! A client of a server of 2025, and what a change makes stale.
+//! The client side of a session of 2025.
 
 use mcp_listen::{
     capabilities::Capabilities,
@@ -29,8 +29,8 @@ fn session() -> Session {
     read(200, JSON, ANSWER).unwrap()
 }
 
-/// What our server makes of a request.
-fn judged(request: &HttpRequest) -> legacy::LegacyRequest {
+/// Returns how our server classifies a request.
+fn classified(request: &HttpRequest) -> legacy::LegacyRequest {
     let lines: Vec<String> = request
         .headers
         .iter()
@@ -38,7 +38,7 @@ fn judged(request: &HttpRequest) -> legacy::LegacyRequest {
         .collect();
     let lines = lines.join("\n");
     let body = request.body.as_deref().unwrap_or_default().as_bytes();
-    match legacy::judge(
+    match legacy::classify(
         request.method,
         &Headers::new(&lines),
         body,
@@ -59,14 +59,17 @@ fn initialize_names_the_latest_version_and_no_session() {
             r#"{"jsonrpc":"2.0","id":"mcp-listen:1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"n","version":"1"}}}"#
         )
     );
-    let judged = judged(&request);
-    assert_eq!((judged.call, judged.session), (Call::Initialize, None));
+    let classified = classified(&request);
+    assert_eq!(
+        (classified.call, classified.session),
+        (Call::Initialize, None)
+    );
     let names: Vec<&str> = request.headers.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["Content-Type", "Accept"]);
 }
 
 #[test]
-fn the_answer_makes_a_session() {
+fn a_valid_answer_establishes_a_session() {
     let expected = Session {
         id: Some("s-1".into()),
         version: "2025-06-18",
@@ -93,7 +96,7 @@ fn the_answer_makes_a_session() {
 }
 
 #[test]
-fn an_answer_that_makes_none_says_why() {
+fn an_invalid_answer_has_an_error() {
     let of = |version: &str| ANSWER.replace("2025-06-18", version);
     let code = |read: Result<Session, SessionError>| read.unwrap_err().code();
     assert_eq!(
@@ -124,7 +127,7 @@ fn an_answer_that_makes_none_says_why() {
 }
 
 #[test]
-fn every_request_of_a_session_is_one_that_our_server_takes() {
+fn our_server_accepts_every_request_of_a_session() {
     let session = session();
     let own = RequestId::from_text("mcp-listen:2");
     for (request, call) in [
@@ -148,15 +151,15 @@ fn every_request_of_a_session_is_one_that_our_server_takes() {
         ),
         (session.end().unwrap(), Call::End),
     ] {
-        let judged = judged(&request);
-        assert_eq!(judged.call, call);
-        assert_eq!(judged.session.as_deref(), Some("s-1"));
-        assert_eq!(&*judged.version, "2025-06-18");
+        let classified = classified(&request);
+        assert_eq!(classified.call, call);
+        assert_eq!(classified.session.as_deref(), Some("s-1"));
+        assert_eq!(&*classified.version, "2025-06-18");
     }
 }
 
 #[test]
-fn an_id_that_no_header_field_can_carry_is_not_resumed_from() {
+fn an_event_id_that_no_header_can_carry_is_omitted() {
     for id in ["", "a\tb", "a b", "é", "a\u{7f}"] {
         assert_eq!(session().stream(Some(id)), session().stream(None), "{id:?}");
     }
@@ -176,7 +179,7 @@ fn a_session_without_an_id_is_not_ended() {
 }
 
 #[test]
-fn the_changes_on_a_session_s_stream_are_read() {
+fn changes_on_a_session_stream_are_read() {
     let limits = Limits::default();
     check(any_event(), |event| {
         let message = message::plain_notification(&event);

@@ -1,4 +1,4 @@
-//! One session as a host keeps it: as much of `js/legacy` as a case of the corpus needs, and the
+//! One session as a host keeps it: as much of `js/sessions` as a case of the corpus needs, and the
 //! core behind it.
 
 use std::collections::VecDeque;
@@ -11,16 +11,16 @@ use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::{Headers, Policy, Screening},
-    legacy::{Call, LegacyRequest, Verdict, event_id, initialized, judge},
+    legacy::{Call, LegacyRequest, Verdict, classify, event_id, initialized},
     limits::Limits,
-    listen::{self, ServerStream, Stamp},
+    listen::{self, ServerStream, StreamKind},
     message,
-    upstream::Past,
+    upstream::ResumePoint,
     uri::Uri,
 };
 
 use crate::alone::{Alone, Frame};
-use crate::request::judged;
+use crate::request::classified;
 use crate::resume::Host;
 
 /// A server that has one session, and a bus with its log.
@@ -33,13 +33,13 @@ pub(crate) struct SessionHost {
     stream: Option<Stream>,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(crate) enum Answer {
-    /// What the handler behind answers.
+    /// The answer of the upstream server.
     Passed,
     /// A status and a body.
     Text(u16, String),
-    /// The session's stream.
+    /// The stream of the session.
     Stream,
 }
 
@@ -51,7 +51,7 @@ struct Stream {
 }
 
 impl SessionHost {
-    /// `behind` is what the handler answers to `initialize`.
+    /// `behind` is the answer of the upstream server to `initialize`.
     pub(crate) fn new(limits: Limits, capabilities: Capabilities, behind: String) -> Self {
         Self {
             limits,
@@ -68,19 +68,19 @@ impl SessionHost {
         if let Screening::Refused(reason, _) = policy.screen(method, URL, headers) {
             return refused(&Rejection::new(reason, None));
         }
-        match judged(method, headers, body, &self.limits) {
+        match classified(method, headers, body, &self.limits) {
             Some(listen::Verdict::Rejected(rejection)) => return refused(&rejection),
             Some(listen::Verdict::Accepted(accepted)) => panic!("{accepted:?}"),
             None => {}
         }
-        match judge(method, headers, body, &self.limits) {
+        match classify(method, headers, body, &self.limits) {
             Verdict::Rejected(rejection) => refused(&rejection),
             Verdict::Legacy(request) if request.session.is_some() => self.in_session(&request),
             Verdict::Legacy(request) if request.call == Call::Initialize => self.begin(&request),
             Verdict::Legacy(request) if request.call.needs_session() => {
                 refuse(&request, Reason::InvalidRequest("no session"))
             }
-            Verdict::NotOurs | Verdict::Legacy(_) => Answer::Passed,
+            Verdict::PassThrough | Verdict::Legacy(_) => Answer::Passed,
         }
     }
 
@@ -95,7 +95,7 @@ impl SessionHost {
         self.write();
     }
 
-    /// The next event on the stream, without its blank line.
+    /// Returns the next event of the stream, without its blank line.
     pub(crate) fn next_event(&mut self) -> Option<String> {
         self.stream.as_mut()?.unread.pop_front()
     }
@@ -145,7 +145,7 @@ impl SessionHost {
             _ => {}
         }
         if let Some(stream) = &mut self.stream {
-            let frame = self.bus.bus.watch(stream.number, &self.uris, false);
+            let frame = self.bus.bus.set_interest(stream.number, &self.uris, false);
             let handled = stream
                 .edge
                 .handle_bus_message(&frame.unwrap(), Millis::default());
@@ -163,10 +163,10 @@ impl SessionHost {
             resource_subscriptions: self.uris.clone(),
             ..SubscriptionFilter::lists(self.capabilities)
         };
-        let past = since.map_or(Past::None, |id| {
-            event_id::read(id).map_or(Past::Unknown, Past::Since)
+        let past = since.map_or(ResumePoint::None, |id| {
+            event_id::read(id).map_or(ResumePoint::Unknown, ResumePoint::Since)
         });
-        let stream = ServerStream::with_stamp(Stamp::None, filter, now, now);
+        let stream = ServerStream::with_kind(StreamKind::Session, filter, now, now);
         let mut edge = Alone::of_session(stream, past, Vec::new());
         self.stream = Some(Stream {
             number: self.bus.attach(&mut edge),

@@ -4,19 +4,19 @@ use lists::{Map, Set};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-// It is private: compiled into this test once more.
+// The module is private, so this test compiles it again.
 #[path = "../../src/sorted/mod.rs"]
 #[allow(dead_code, reason = "the core uses the rest")]
 mod lists;
 
 #[test]
-fn whatever_is_done_a_map_is_as_a_tree_would_be() {
+fn a_map_behaves_like_a_btree_map() {
     let mut random = 7_u32;
     let (mut map, mut tree) = (Map::new(), BTreeMap::new());
     for step in 0..20_000_u32 {
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let key = (random >> 16) % 3_000;
-        // It grows at first, beyond what one run holds, and shrinks later.
+        // The map first grows beyond one run, and shrinks later.
         if random >> 29 < if step < 10_000 { 4 } else { 2 } {
             assert_eq!(map.insert(key, step), tree.insert(key, step));
         } else if random >> 29 == 7 {
@@ -45,7 +45,7 @@ fn whatever_is_done_a_map_is_as_a_tree_would_be() {
 }
 
 #[test]
-fn a_default_is_put_in_once() {
+fn a_default_is_inserted_once() {
     let mut map: Map<&str, Vec<u32>> = Map::new();
     for number in [1, 2] {
         map.or_default("a")

@@ -11,7 +11,7 @@ fn a_message_is_one_event() {
 }
 
 #[test]
-fn line_breaks_become_lines_of_data_and_forge_nothing() {
+fn line_breaks_become_data_lines_and_forge_nothing() {
     assert_eq!(
         sse::event("a\n\nevent: x"),
         b"event: message\ndata: a\ndata: \ndata: event: x\n\n"
@@ -26,7 +26,7 @@ fn the_keep_alive_is_a_comment() {
 }
 
 #[test]
-fn the_data_of_events_is_found_whatever_ends_the_lines() {
+fn event_data_is_found_with_any_line_ending() {
     for body in [
         "event: message\ndata: {}\n\n",
         ": c\r\n\r\ndata: {}\r\n\r\n",

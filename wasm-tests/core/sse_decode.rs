@@ -1,4 +1,4 @@
-//! Reading an event stream, however it is cut.
+//! The decoder of event streams, for any split of the input.
 
 use mcp_listen::{
     clock::Millis,
@@ -15,7 +15,7 @@ const BOUNDS: Bounds = Bounds {
     event_bytes: 1_000,
 };
 
-/// What became of a stream.
+/// The outcome of a stream.
 #[derive(Debug, PartialEq, Eq)]
 struct Read {
     items: Vec<Item>,
@@ -44,7 +44,7 @@ fn read_in(bounds: Bounds, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -
     }
 }
 
-/// Read at once and, since nothing may depend on it, byte by byte.
+/// Reads the input at once and, because this must make no difference, byte by byte.
 #[track_caller]
 fn read(stream: impl AsRef<[u8]>) -> Read {
     let stream = stream.as_ref();
@@ -72,14 +72,14 @@ fn message(data: &str) -> Item {
 }
 
 #[test]
-fn each_line_ending_is_one() {
+fn every_line_ending_counts_once() {
     for end in ["\n", "\r", "\r\n"] {
         let stream = [
             ": c", "event: x", "data: a", "data: b", "", "data: c", "", "",
         ]
         .join(end);
-        let told = [Item::Comment, event("x", "a\nb"), message("c")];
-        assert_eq!(items(stream), told, "{end:?}");
+        let reported = [Item::Comment, event("x", "a\nb"), message("c")];
+        assert_eq!(items(stream), reported, "{end:?}");
     }
     assert_eq!(
         items("data: a\r\rdata: b\n\r\n"),
@@ -88,7 +88,7 @@ fn each_line_ending_is_one() {
 }
 
 #[test]
-fn an_event_is_told_with_the_byte_that_ends_it() {
+fn an_event_is_returned_with_its_last_byte() {
     let mut decoder = Decoder::new(BOUNDS);
     decoder.handle_bytes(b"data: a\r\n\r");
     assert_eq!(decoder.poll_item(), Ok(Some(message("a"))));
@@ -98,13 +98,13 @@ fn an_event_is_told_with_the_byte_that_ends_it() {
 }
 
 #[test]
-fn an_event_that_no_blank_line_ends_is_never_told() {
+fn an_event_without_a_blank_line_is_never_returned() {
     assert_eq!(items("data: a\n\ndata: b"), [message("a")]);
     assert_eq!(items("data: a\n\ndata: b\n"), [message("a")]);
 }
 
 #[test]
-fn one_byte_order_mark_is_passed_over_and_only_at_the_start() {
+fn one_byte_order_mark_is_skipped_at_the_start() {
     assert_eq!(items("\u{feff}data: a\n\n"), [message("a")]);
     assert_eq!(items("\u{feff}\u{feff}data: a\n\n"), []);
     assert_eq!(items("\n\u{feff}data: a\n\n"), []);
@@ -112,7 +112,7 @@ fn one_byte_order_mark_is_passed_over_and_only_at_the_start() {
 }
 
 #[test]
-fn one_space_after_the_colon_is_not_part_of_the_value() {
+fn one_space_after_the_colon_is_stripped() {
     assert_eq!(items("data:a\n\n"), [message("a")]);
     assert_eq!(items("data:  a\n\n"), [message(" a")]);
     assert_eq!(items("data:\ta:b\n\n"), [message("\ta:b")]);
@@ -127,12 +127,12 @@ fn data_may_be_empty_but_not_missing() {
 }
 
 #[test]
-fn other_fields_and_other_cases_are_passed_over() {
+fn unknown_fields_and_other_cases_are_ignored() {
     assert_eq!(items("Data: a\n data: b\ndatax: c\nfoo\n\n"), []);
 }
 
 #[test]
-fn comments_are_signs_of_life() {
+fn comments_are_reported() {
     assert_eq!(
         items(":\n\n: keep-alive\n:data: a\n\n"),
         vec![Item::Comment; 3]
@@ -141,7 +141,7 @@ fn comments_are_signs_of_life() {
 }
 
 #[test]
-fn retry_takes_digits_alone() {
+fn retry_accepts_only_digits() {
     assert_eq!(items("retry: 1500\n"), [Item::Retry(Millis(1_500))]);
     for value in ["", "-1", "+1", "1.5", "1s", "1 ", "99999999999999999999"] {
         assert_eq!(items(format!("retry: {value}\n\n")), [], "{value}");
@@ -149,7 +149,7 @@ fn retry_takes_digits_alone() {
 }
 
 #[test]
-fn the_last_id_is_kept_unless_it_holds_a_nul_or_is_no_text() {
+fn an_id_is_kept_unless_it_has_a_nul_or_invalid_utf8() {
     let id = |stream: &[u8]| read(stream).last_event_id;
     assert_eq!(id(b"data: a\n\n"), None);
     assert_eq!(id(b"id: 1\ndata: a\n\nid: 2\n\n"), Some("2".to_owned()));
@@ -159,16 +159,16 @@ fn the_last_id_is_kept_unless_it_holds_a_nul_or_is_no_text() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_left_to_who_reads_the_data() {
-    let told = items(b"data: \xff\xfe\n\n");
-    let Item::Event(event) = &told[0] else {
-        panic!("{told:?}");
+fn invalid_utf8_in_data_is_passed_on() {
+    let reported = items(b"data: \xff\xfe\n\n");
+    let Item::Event(event) = &reported[0] else {
+        panic!("{reported:?}");
     };
     assert_eq!(event.data, b"\xff\xfe");
 }
 
 #[test]
-fn a_line_is_bounded_whether_it_ends_or_not() {
+fn a_line_is_bounded_even_without_an_end() {
     let bounds = Bounds {
         line_bytes: 8,
         event_bytes: 1_000,
@@ -213,17 +213,22 @@ fn nothing_follows_an_error() {
 }
 
 fn any_stream() -> impl Strategy<Value = Vec<u8>> {
+    let fields = [
+        "data: ", "data:", "data", ": ", "event: x", "id: 1", "id: 2\0", "retry: 5", "\u{feff}",
+        "a",
+    ];
+    let field = prop::sample::select(fields.to_vec());
+    let line_end = prop::sample::select(&["\n", "\r", "\r\n", "\n\n"][..]);
     let piece = prop_oneof![
-        6 => prop::sample::select(&["data: ", "data:", "data", ": ", "event: x", "id: 1", "id: 2\0", "retry: 5", "\u{feff}", "a"][..])
-            .prop_map(|text| text.as_bytes().to_vec()),
-        6 => prop::sample::select(&["\n", "\r", "\r\n", "\n\n"][..]).prop_map(|text| text.as_bytes().to_vec()),
+        6 => field.prop_map(|text| text.as_bytes().to_vec()),
+        6 => line_end.prop_map(|text| text.as_bytes().to_vec()),
         1 => vec(any::<u8>(), 0..4),
     ];
     vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
 #[test]
-fn where_a_stream_is_cut_changes_nothing() {
+fn any_split_of_the_stream_changes_nothing() {
     let bounds = Bounds {
         line_bytes: 20,
         event_bytes: 12,
@@ -240,7 +245,7 @@ fn where_a_stream_is_cut_changes_nothing() {
 }
 
 #[test]
-fn what_is_written_is_read_as_it_was() {
+fn written_events_are_read_back() {
     check(vec("[^\r\n]{0,12}", 1..5), |lines| {
         let text = lines.join("\n");
         assert_eq!(items(sse::event(&text)), [message(&text)]);

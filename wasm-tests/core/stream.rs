@@ -112,7 +112,7 @@ fn pending_cues_collapse_and_keep_their_place() {
 }
 
 #[test]
-fn of_a_task_the_latest_state_waits_in_the_place_of_the_first() {
+fn the_latest_task_state_waits_in_the_place_of_the_first() {
     let working = task(r#"{"taskId":"t","status":"working"}"#);
     let completed = task(r#"{"taskId":"t","status":"completed","result":{}}"#);
     let mut stream = open();
@@ -126,7 +126,7 @@ fn of_a_task_the_latest_state_waits_in_the_place_of_the_first() {
 }
 
 #[test]
-fn a_task_and_a_resource_of_one_name_are_two_keys() {
+fn a_task_and_a_resource_of_one_name_are_two_topics() {
     let of_task = task(r#"{"taskId":"a","status":"working"}"#);
     let mut stream = open();
     stream.handle_event(&of_task);
@@ -136,7 +136,7 @@ fn a_task_and_a_resource_of_one_name_are_two_keys() {
 }
 
 #[test]
-fn a_change_after_its_cue_left_is_cued_again() {
+fn a_change_after_its_cue_was_sent_is_cued_again() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     assert_eq!(stream.poll_output(T0), Some(cue(&updated("a"))));
@@ -145,7 +145,7 @@ fn a_change_after_its_cue_left_is_cued_again() {
 }
 
 #[test]
-fn a_million_events_leave_one_cue_a_key() {
+fn a_million_events_leave_one_cue_per_topic() {
     let mut stream = open();
     for _ in 0..500_000 {
         stream.handle_event(&updated("a"));
@@ -155,7 +155,7 @@ fn a_million_events_leave_one_cue_a_key() {
 }
 
 #[test]
-fn close_drains_then_gives_the_result_then_ends() {
+fn close_drains_then_sends_the_result_then_ends() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     stream.close();
@@ -170,7 +170,7 @@ fn close_drains_then_gives_the_result_then_ends() {
 }
 
 #[test]
-fn close_before_the_ack_was_written_still_acknowledges_first() {
+fn close_before_the_ack_still_acknowledges_first() {
     let mut stream = opening();
     stream.handle_attached(T0);
     stream.close();
@@ -178,14 +178,14 @@ fn close_before_the_ack_was_written_still_acknowledges_first() {
 }
 
 #[test]
-fn close_before_the_bus_confirmed_ends_without_a_word() {
+fn close_before_the_confirmation_ends_silently() {
     let mut stream = opening();
     stream.close();
     assert_eq!(drain(&mut stream), [Output::End]);
 }
 
 #[test]
-fn abort_ends_without_a_result_and_without_what_was_pending() {
+fn abort_ends_without_result_and_pending_cues() {
     let mut stream = open();
     stream.handle_event(&updated("a"));
     stream.abort();
@@ -208,7 +208,7 @@ fn the_result_names_the_server() {
 }
 
 #[test]
-fn silence_makes_a_keep_alive_and_writing_puts_it_off() {
+fn silence_sends_a_keep_alive_and_writes_postpone_it() {
     let mut stream = open();
     assert_eq!(stream.poll_timeout(), Some(Millis(15_000)));
     stream.handle_timeout(Millis(14_999));
@@ -224,7 +224,7 @@ fn silence_makes_a_keep_alive_and_writing_puts_it_off() {
 }
 
 #[test]
-fn a_cue_stands_in_for_the_keep_alive_that_was_due() {
+fn a_cue_replaces_a_due_keep_alive() {
     let mut stream = open();
     stream.handle_timeout(Millis(15_000));
     stream.handle_event(&updated("a"));
@@ -260,9 +260,9 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Checks each step of any life of a stream against what was published.
+/// Checks each step of a stream against what was published.
 #[test]
-fn any_life_of_a_stream_keeps_the_promises() {
+fn any_sequence_of_inputs_keeps_the_promises() {
     check(
         (any_filter(), vec(any_step(), 0..80)),
         |(honored, steps)| {

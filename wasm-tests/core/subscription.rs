@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_listen::{
-    client::{End, HttpRequest, Loss, Options, Output, Refusal, Subscription},
+    client::{CloseReason, HttpRequest, Loss, Options, Output, Refusal, Subscription},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -19,7 +19,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::{
     any::{any_filter, check, updated, uri},
     client::tools,
-    request::judged,
+    request::classified,
 };
 
 pub(crate) const STREAM: &str = "Content-Type: text/event-stream";
@@ -45,7 +45,7 @@ pub(crate) fn requested() -> Subscription {
     request_with(Options::default())
 }
 
-/// Its stream has begun, and nothing was said.
+/// Its stream is open, and nothing was sent.
 pub(crate) fn begun() -> Subscription {
     let mut subscription = requested();
     subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
@@ -56,7 +56,7 @@ pub(crate) fn acknowledged() -> Subscription {
     let mut subscription = begun();
     let honored = watched(&["a", "b"]);
     say(&mut subscription, &ack(&honored));
-    assert_eq!(told(&mut subscription), [Output::Acknowledged(honored)]);
+    assert_eq!(reported(&mut subscription), [Output::Acknowledged(honored)]);
     subscription
 }
 
@@ -72,23 +72,23 @@ pub(crate) fn say(subscription: &mut Subscription, message: &str) {
     subscription.handle_bytes(&sse::event(message), Millis(0));
 }
 
-pub(crate) fn told(subscription: &mut Subscription) -> Vec<Output> {
+pub(crate) fn reported(subscription: &mut Subscription) -> Vec<Output> {
     std::iter::from_fn(|| subscription.poll_output()).collect()
 }
 
 pub(crate) fn lost(loss: Loss) -> Output {
-    Output::Ended(End::Lost(loss))
+    Output::Ended(CloseReason::Lost(loss))
 }
 
 pub(crate) fn refused(status: u16, code: Option<i32>, text: &str) -> Output {
-    Output::Ended(End::Refused(Refusal {
+    Output::Ended(CloseReason::Refused(Refusal {
         status,
         code,
         text: text.to_owned(),
     }))
 }
 
-/// What an answer comes to that is no stream.
+/// Returns the outcome of an answer that is not a stream.
 pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<Output> {
     let mut subscription = requested();
     subscription.handle_head(status, &Headers::new(fields), Millis(0));
@@ -96,7 +96,7 @@ pub(crate) fn answered(status: u16, fields: &str, body: &str) -> Vec<Output> {
         subscription.handle_bytes(byte, Millis(0));
     }
     subscription.handle_end();
-    told(&mut subscription)
+    reported(&mut subscription)
 }
 
 pub(crate) fn accept(request: &HttpRequest) -> Accepted {
@@ -109,7 +109,7 @@ pub(crate) fn accept(request: &HttpRequest) -> Accepted {
     let body = request.body.as_deref().unwrap();
     let headers = Headers::new(&lines);
     let limits = Limits::default();
-    match judged(request.method, &headers, body.as_bytes(), &limits) {
+    match classified(request.method, &headers, body.as_bytes(), &limits) {
         Some(Verdict::Accepted(accepted)) => accepted,
         verdict => panic!("{verdict:?}"),
     }
@@ -140,7 +140,7 @@ fn the_request_has_its_headers_and_names_version_capabilities_and_client() {
 }
 
 #[test]
-fn every_request_is_one_that_our_server_takes() {
+fn our_server_accepts_every_request() {
     check(any_filter(), |filter| {
         let subscription =
             Subscription::new(own_id(), filter.clone(), Options::default(), Millis(0));
@@ -154,33 +154,36 @@ fn a_stream_is_acknowledged_changes_and_ends() {
     let mut subscription = acknowledged();
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     let changed = Output::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(told(&mut subscription), [changed]);
+    assert_eq!(reported(&mut subscription), [changed]);
     say(&mut subscription, &message::listen_result(&own_id(), None));
-    assert_eq!(told(&mut subscription), [Output::Ended(End::Graceful)]);
+    assert_eq!(
+        reported(&mut subscription),
+        [Output::Ended(CloseReason::Graceful)]
+    );
     assert!(subscription.is_ended());
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
     subscription.handle_end();
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
 }
 
 #[test]
-fn an_end_without_a_result_is_a_loss_wherever_it_comes() {
+fn an_end_without_a_result_is_a_loss() {
     for mut subscription in [requested(), begun(), acknowledged()] {
         subscription.handle_end();
-        assert_eq!(told(&mut subscription), [lost(Loss::Disconnected)]);
+        assert_eq!(reported(&mut subscription), [lost(Loss::Disconnected)]);
     }
     let mut subscription = acknowledged();
     let half = sse::event(&change(&ServerEvent::ToolsListChanged));
     subscription.handle_bytes(&half[..half.len() - 1], Millis(0));
     subscription.handle_end();
-    assert_eq!(told(&mut subscription), [lost(Loss::Disconnected)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::Disconnected)]);
 }
 
 #[test]
-fn a_subscription_that_the_server_gives_up_is_lost() {
+fn a_subscription_cancelled_by_the_server_is_lost() {
     let mut subscription = acknowledged();
     say(&mut subscription, &message::cancelled(&own_id()));
-    assert_eq!(told(&mut subscription), [lost(Loss::Cancelled)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::Cancelled)]);
 }
 
 #[test]
@@ -196,11 +199,11 @@ fn what_is_not_polled_collapses() {
         Output::Changed(ServerEvent::ToolsListChanged),
         Output::Changed(updated("a/1")),
     ];
-    assert_eq!(told(&mut subscription), pending);
+    assert_eq!(reported(&mut subscription), pending);
 }
 
 #[test]
-fn too_many_parts_become_the_resources_themselves() {
+fn too_many_sub_resources_become_their_resources() {
     let parts = Limits::default().uris;
     let mut subscription = acknowledged();
     for round in 0..3 {
@@ -210,15 +213,15 @@ fn too_many_parts_become_the_resources_themselves() {
                 &change(&updated(&format!("a/{round}/{part}"))),
             );
         }
-        let told = told(&mut subscription);
-        assert_eq!(told.len(), parts + 2);
+        let reported = reported(&mut subscription);
+        assert_eq!(reported.len(), parts + 2);
         let resources = [Output::Changed(updated("a")), Output::Changed(updated("b"))];
-        assert_eq!(told[parts..], resources, "what was told makes room");
+        assert_eq!(reported[parts..], resources, "what was reported makes room");
     }
 }
 
 #[test]
-fn what_is_pending_is_told_before_the_end() {
+fn pending_changes_are_reported_before_the_end() {
     let mut subscription = begun();
     say(&mut subscription, &ack(&tools()));
     say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
@@ -228,28 +231,28 @@ fn what_is_pending_is_told_before_the_end() {
         Output::Changed(ServerEvent::ToolsListChanged),
         lost(Loss::Disconnected),
     ];
-    assert_eq!(told(&mut subscription), all);
+    assert_eq!(reported(&mut subscription), all);
 }
 
 #[test]
-fn after_a_cancel_nothing_is_told_and_nothing_is_sent() {
+fn after_a_cancel_nothing_is_reported_or_sent() {
     for mut subscription in [requested(), begun(), acknowledged()] {
         say(&mut subscription, &ack(&tools()));
         say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
         subscription.cancel();
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
         say(&mut subscription, &ack(&tools()));
         say(&mut subscription, &change(&ServerEvent::ToolsListChanged));
         subscription.handle_end();
         subscription.handle_timeout(Millis(1_000_000));
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
         assert_eq!(subscription.poll_timeout(), None);
         assert!(subscription.is_ended());
     }
 }
 
 #[test]
-fn what_has_ended_is_not_cancelled() {
+fn an_ended_subscription_is_not_cancelled() {
     let mut graceful = acknowledged();
     say(&mut graceful, &message::listen_result(&own_id(), None));
     let mut lost = acknowledged();
@@ -257,15 +260,15 @@ fn what_has_ended_is_not_cancelled() {
     let mut cancelled = acknowledged();
     cancelled.cancel();
     for mut subscription in [graceful, lost, cancelled] {
-        told(&mut subscription);
+        reported(&mut subscription);
         subscription.cancel();
-        assert_eq!(told(&mut subscription), []);
+        assert_eq!(reported(&mut subscription), []);
         assert!(subscription.is_ended());
     }
 }
 
 #[test]
-fn only_the_wait_for_the_acknowledgment_has_a_limit() {
+fn only_the_acknowledgment_has_a_timeout() {
     let options = Options {
         acknowledgment: Duration::from_secs(1),
         silence: Duration::ZERO,
@@ -276,9 +279,9 @@ fn only_the_wait_for_the_acknowledgment_has_a_limit() {
     subscription.handle_bytes(sse::KEEP_ALIVE, Millis(900));
     assert_eq!(subscription.poll_timeout(), Some(Millis(1_000)));
     subscription.handle_timeout(Millis(999));
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
     subscription.handle_timeout(Millis(1_000));
-    assert_eq!(told(&mut subscription), [lost(Loss::NotAcknowledged)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::NotAcknowledged)]);
     assert!(subscription.is_ended());
     let mut subscription = request_with(options);
     subscription.handle_head(200, &Headers::new(STREAM), Millis(0));
@@ -289,17 +292,17 @@ fn only_the_wait_for_the_acknowledgment_has_a_limit() {
         "the open stream has none"
     );
     subscription.handle_timeout(Millis(u64::MAX));
-    assert_eq!(told(&mut subscription), [Output::Acknowledged(tools())]);
+    assert_eq!(reported(&mut subscription), [Output::Acknowledged(tools())]);
 }
 
 #[test]
-fn silence_ends_an_open_stream_and_keep_alives_put_it_off() {
+fn silence_ends_an_open_stream_and_keep_alives_postpone_it() {
     let mut subscription = acknowledged();
     assert_eq!(subscription.poll_timeout(), Some(Millis(60_000)));
     subscription.handle_bytes(sse::KEEP_ALIVE, Millis(50_000));
     subscription.handle_timeout(Millis(60_000));
-    assert_eq!(told(&mut subscription), []);
+    assert_eq!(reported(&mut subscription), []);
     assert_eq!(subscription.poll_timeout(), Some(Millis(110_000)));
     subscription.handle_timeout(Millis(110_000));
-    assert_eq!(told(&mut subscription), [lost(Loss::Silence)]);
+    assert_eq!(reported(&mut subscription), [lost(Loss::Silence)]);
 }

@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use crate::request::{HEADERS, accept, assert_accepted, assert_rejected, body};
 
 #[test]
-fn task_ids_need_the_extension_among_the_capabilities_of_the_client() {
+fn task_ids_require_the_client_extension() {
     let filter = r#"{"toolsListChanged":true,"taskIds":["t"]}"#;
     let declaring = |capabilities: &str| {
         body("1", filter).replace(
@@ -37,7 +37,7 @@ fn task_ids_need_the_extension_among_the_capabilities_of_the_client() {
 }
 
 #[test]
-fn a_task_is_kept_whole_but_for_what_belongs_to_an_answer() {
+fn a_task_is_kept_without_the_members_of_a_response() {
     let text = r#"{"kind":"task_status","x":1,"task":{
         "_meta":{"a":1}, "status":"completed", "resultType":"complete", "taskId":"\u0074",
         "ttlMs":1.50e3, "result":{"_meta":{"b":2},"content":[ ]}, "of-tomorrow":[true]
@@ -63,7 +63,7 @@ fn the_size_of_a_task_is_bounded() {
 }
 
 #[test]
-fn what_is_no_task_says_why() {
+fn an_invalid_task_has_an_error() {
     let long = format!(r#"{{"taskId":"{}","status":"working"}}"#, "x".repeat(2_049));
     for (text, error) in [
         ("null", TaskError::NotAnObject),

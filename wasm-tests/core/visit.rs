@@ -1,10 +1,9 @@
-//! A request on its way through a session that is kept: what is asked, in which order, and what
-//! answers it.
+//! The course of a request through a session: its questions, their order, and its answer.
 
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::Mark,
+    bus::Cursor,
     clock::Millis,
     error::Reason,
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
@@ -12,12 +11,12 @@ use mcp_listen::{
     http::Policy,
     limits,
     session::{Ask, Excess, Limits, Question, Reply},
-    upstream::Past,
+    upstream::ResumePoint,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use crate::{any::uri, tending::tend};
+use crate::{any::uri, host_step::carry_out};
 
 const LIMITS: Limits = Limits {
     sessions: 4,
@@ -31,7 +30,7 @@ const LIMITS: Limits = Limits {
 const HEADERS: &str = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream\n\
     mcp-session-id: s";
 
-/// A request of a caller in the session `s`, whose caller has been named.
+/// A request of an authenticated caller in the session `s`.
 fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchange {
     let rules = SessionRules {
         limits: LIMITS,
@@ -45,7 +44,7 @@ fn request(method: &str, headers: &str, body: &str, authorizes: bool) -> Exchang
     let url = "https://mcp.example/mcp";
     let mut exchange = Exchange::new(Arc::new(service), method, url, headers, true);
     let mut step = exchange.poll();
-    while tend(&mut exchange, &step, body.as_bytes(), Some("ann")) {
+    while carry_out(&mut exchange, &step, body.as_bytes(), Some("ann")) {
         step = exchange.poll();
     }
     exchange
@@ -60,7 +59,7 @@ fn subscribe(authorizes: bool) -> Exchange {
     post("resources/subscribe", r#"{"uri":"note://a"}"#, authorizes)
 }
 
-/// What the session is asked now.
+/// Returns the current question to the session.
 fn asked(exchange: &mut Exchange) -> Ask {
     let step = exchange.poll();
     let Step::Ask(Question {
@@ -83,7 +82,7 @@ fn answer(exchange: &mut Exchange) -> Answer {
     answer
 }
 
-fn told(answer: &Answer) -> (u16, Option<Reason>) {
+fn reported(answer: &Answer) -> (u16, Option<Reason>) {
     let rejection = answer.rejection.as_ref();
     (
         answer.status,
@@ -106,18 +105,18 @@ fn only(name: &str) -> SubscriptionFilter {
 }
 
 #[test]
-fn a_sign_of_life_uses_the_session() {
+fn a_ping_counts_as_use_of_the_session() {
     let mut exchange = post("ping", "{}", true);
     assert_eq!(asked(&mut exchange), Ask::Use);
     exchange.handle_reply(Reply::Done);
     let answer = answer(&mut exchange);
-    assert_eq!(told(&answer), (200, None));
+    assert_eq!(reported(&answer), (200, None));
     let result = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
     assert_eq!(answer.body().as_deref(), Some(result));
 }
 
 #[test]
-fn what_a_session_refuses_is_told() {
+fn a_refusal_of_the_session_is_returned() {
     let too_many = Reason::LimitExceeded {
         what: "Too many bytes of resource URIs",
         limit: 300,
@@ -131,7 +130,7 @@ fn what_a_session_refuses_is_told() {
         assert_eq!(asked(&mut exchange), watch());
         exchange.handle_reply(reply);
         let answer = answer(&mut exchange);
-        assert_eq!(told(&answer), (status, Some(reason)));
+        assert_eq!(reported(&answer), (status, Some(reason)));
         assert!(answer.body().unwrap().contains("\"id\":7"));
     }
     let mut exchange = post("initialize", "{}", false);
@@ -140,22 +139,22 @@ fn what_a_session_refuses_is_told() {
 }
 
 #[test]
-fn who_may_watch_nothing_is_told_so_before_its_parameters_are_looked_at() {
+fn a_session_without_subscriptions_is_refused_before_its_parameters_are_checked() {
     for method in ["resources/subscribe", "resources/unsubscribe"] {
         let mut exchange = post(method, "{}", false);
         assert_eq!(asked(&mut exchange), Ask::MayWatch);
         exchange.handle_reply(Reply::NotOffered);
         let not_found = (200, Some(Reason::MethodNotFound));
-        assert_eq!(told(&answer(&mut exchange)), not_found);
+        assert_eq!(reported(&answer(&mut exchange)), not_found);
         let mut exchange = post(method, "{}", false);
         exchange.handle_reply(Reply::Done);
-        let (status, reason) = told(&answer(&mut exchange));
+        let (status, reason) = reported(&answer(&mut exchange));
         assert_eq!((status, reason.unwrap().json_rpc_code()), (200, -32_602));
     }
 }
 
 #[test]
-fn nothing_is_watched_before_somebody_has_said_that_it_may_be() {
+fn a_subscribe_is_authorized_before_it_takes_effect() {
     for (permit, asks) in [
         (None, watch()),
         (Some(only("note://a")), watch()),
@@ -169,41 +168,51 @@ fn nothing_is_watched_before_somebody_has_said_that_it_may_be() {
         exchange.handle_permit(permit);
         assert_eq!(asked(&mut exchange), asks);
         exchange.handle_reply(Reply::Done);
-        assert_eq!(told(&answer(&mut exchange)), (200, None));
+        assert_eq!(reported(&answer(&mut exchange)), (200, None));
     }
     let mut exchange = post("resources/unsubscribe", r#"{"uri":"note://a"}"#, true);
     assert_eq!(asked(&mut exchange), Ask::Unwatch(uri("note://a")));
 }
 
-/// What the server behind answers to `DELETE`, and to `notifications/initialized`.
+/// Answers of the upstream server to `DELETE` and `notifications/initialized`.
 #[test]
-fn the_server_behind_is_told_before_the_session_changes() {
+fn the_server_is_updated_before_the_session() {
     let behind = || Step::Send {
         behind: Some("b".into()),
     };
     for (status, is_over) in [(200, true), (404, true), (405, true), (500, false)] {
         let mut exchange = request("DELETE", HEADERS, "", true);
-        assert_eq!(asked(&mut exchange), Ask::End { is_told: false });
-        exchange.handle_reply(Reply::Tell("b".into()));
+        assert_eq!(
+            asked(&mut exchange),
+            Ask::End {
+                is_forwarded: false
+            }
+        );
+        exchange.handle_reply(Reply::ForwardFirst("b".into()));
         assert_eq!(exchange.poll(), behind());
         exchange.handle_status(status);
         if !is_over {
             assert_eq!(exchange.poll(), Step::Forward);
             continue;
         }
-        assert_eq!(asked(&mut exchange), Ask::End { is_told: true });
+        assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });
         exchange.handle_reply(Reply::Done);
-        assert_eq!(told(&answer(&mut exchange)), (200, None));
+        assert_eq!(reported(&answer(&mut exchange)), (200, None));
     }
     for (status, then) in [
-        (202, Some(Ask::Initialized { is_told: true })),
-        (404, Some(Ask::End { is_told: true })),
+        (202, Some(Ask::Initialized { is_forwarded: true })),
+        (404, Some(Ask::End { is_forwarded: true })),
         (405, None),
     ] {
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         let mut exchange = request("POST", HEADERS, body, true);
-        assert_eq!(asked(&mut exchange), Ask::Initialized { is_told: false });
-        exchange.handle_reply(Reply::Tell("b".into()));
+        assert_eq!(
+            asked(&mut exchange),
+            Ask::Initialized {
+                is_forwarded: false
+            }
+        );
+        exchange.handle_reply(Reply::ForwardFirst("b".into()));
         assert_eq!(exchange.poll(), behind());
         exchange.handle_status(status);
         let Some(ask) = then else {
@@ -215,23 +224,23 @@ fn the_server_behind_is_told_before_the_session_changes() {
         if status == 404 {
             assert_eq!(exchange.poll(), Step::Forward);
         } else {
-            assert_eq!(told(&answer(&mut exchange)), (202, None));
+            assert_eq!(reported(&answer(&mut exchange)), (202, None));
         }
     }
 }
 
 #[test]
-fn a_server_behind_is_told_once() {
+fn the_server_is_updated_once() {
     let mut exchange = request("DELETE", HEADERS, "", true);
-    exchange.handle_reply(Reply::Tell("b".into()));
+    exchange.handle_reply(Reply::ForwardFirst("b".into()));
     exchange.handle_status(200);
-    exchange.handle_reply(Reply::Tell("b".into()));
+    exchange.handle_reply(Reply::ForwardFirst("b".into()));
     let unavailable = (503, Some(Reason::Unavailable));
-    assert_eq!(told(&answer(&mut exchange)), unavailable);
+    assert_eq!(reported(&answer(&mut exchange)), unavailable);
 }
 
 #[test]
-fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
+fn a_404_of_the_server_ends_our_session() {
     for (behind, status, ends) in [
         (Some("b"), 200, false),
         (Some("b"), 404, true),
@@ -244,7 +253,7 @@ fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
         assert_eq!(exchange.poll(), Step::Send { behind });
         exchange.handle_status(status);
         if ends {
-            assert_eq!(asked(&mut exchange), Ask::End { is_told: true });
+            assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });
             exchange.handle_reply(Reply::Unknown);
         }
         assert_eq!(exchange.poll(), Step::Forward);
@@ -252,16 +261,16 @@ fn what_is_not_ours_goes_to_the_session_behind_and_ends_ours_with_it() {
 }
 
 #[test]
-fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() {
+fn a_stream_resumes_from_the_clients_event_or_the_sessions_start() {
     let capabilities = r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#;
     let at = |position| {
         let (epoch, position) = ("e".into(), mcp_listen::position::Position(position));
-        Past::Since(Mark { epoch, position })
+        ResumePoint::Since(Cursor { epoch, position })
     };
     for (field, resumes, past) in [
         ("", false, at(4)),
         ("\nlast-event-id: 9-e", true, at(9)),
-        ("\nlast-event-id: who knows", true, Past::Unknown),
+        ("\nlast-event-id: who knows", true, ResumePoint::Unknown),
     ] {
         let mut exchange = request("GET", &format!("{HEADERS}{field}"), "", true);
         assert_eq!(asked(&mut exchange), Ask::Open { resumes });
@@ -269,7 +278,7 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
             capabilities: capabilities.into(),
             stream: 3,
             since: "4-e".into(),
-            watched: vec![uri("note://a"), uri("note://b")],
+            subscriptions: vec![uri("note://a"), uri("note://b")],
         });
         let Step::Authorize { requested } = exchange.poll() else {
             panic!("no session is asked");
@@ -279,20 +288,20 @@ fn a_stream_goes_on_from_what_its_client_says_or_from_where_the_session_began() 
         exchange.handle_permit(Some(only("note://b")));
         assert_eq!(exchange.poll(), Step::OpenSession);
         let opened = exchange.open_session(Millis::default(), Millis::default());
-        let (stream, joining) = opened.unwrap();
+        let (stream, start) = opened.unwrap();
         assert!(stream.honored().is_empty(), "no list is permitted");
-        assert_eq!(joining.session.to_text(), "s 3 ann");
-        assert_eq!(joining.denied, [uri("note://a")]);
-        assert_eq!(joining.past, past);
+        assert_eq!(start.session.to_text(), "s 3 ann");
+        assert_eq!(start.denied, [uri("note://a")]);
+        assert_eq!(start.past, past);
     }
     let mut exchange = request("GET", HEADERS, "", false);
     exchange.handle_reply(Reply::Taken);
-    let taken = (409, Some(Reason::StreamTaken));
-    assert_eq!(told(&answer(&mut exchange)), taken);
+    let expected = (409, Some(Reason::StreamTaken));
+    assert_eq!(reported(&answer(&mut exchange)), expected);
 }
 
 #[test]
-fn without_a_session_nothing_but_its_beginning_is_served() {
+fn without_a_session_only_initialize_is_served() {
     let bare = "host: mcp.example\ncontent-type: application/json\naccept: application/json, text/event-stream";
     let body = |method| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
     let mut exchange = request("POST", bare, &body("initialize"), true);

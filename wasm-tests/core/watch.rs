@@ -1,11 +1,11 @@
-//! A subscription that is opened again whenever it ends.
+//! A subscription that is reopened whenever it ends.
 
 use std::collections::BTreeSet;
 
 use mcp_listen::{
     client::{
-        Approach, Call, End, HttpRequest, Loss, Options, Refusal, State, Transfer, Watch,
-        WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, Options, Refusal, RequestHandle, ServerHint,
+        State, Watch, WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -24,45 +24,45 @@ use crate::{
     subscription::{STREAM, accept, watched},
 };
 
-/// A watch, its clock, and number and id of its latest request.
-struct Watched {
+/// A watch, its clock, and the number and id of its latest request.
+struct Host {
     watch: Watch,
     now: Millis,
-    call: Call,
+    call: RequestHandle,
     id: Option<RequestId>,
 }
 
-impl Watched {
+impl Host {
     fn new(seed: u64) -> Self {
         let (wanted, options) = (watched(&["a", "b"]), Options::default());
         Self {
-            watch: Watch::new(wanted, options, Approach::Modern, seed, Millis(0)),
+            watch: Watch::new(wanted, options, ServerHint::Modern, seed, Millis(0)),
             now: Millis(0),
             call: 0,
             id: None,
         }
     }
 
-    /// The answer to the latest request is an open stream that is acknowledged.
+    /// Answers the latest request with an open, acknowledged stream.
     fn live(seed: u64) -> Self {
-        let mut watched = Self::new(seed);
-        watched.open();
-        watched.acknowledge(&tools());
-        watched.told();
-        watched
+        let mut host = Self::new(seed);
+        host.open();
+        host.acknowledge(&tools());
+        host.reported();
+        host
     }
 
-    fn told(&mut self) -> Vec<WatchOutput> {
+    fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
-    fn transfers(&mut self) -> Vec<Transfer> {
-        std::iter::from_fn(|| self.watch.poll_transfer()).collect()
+    fn transfers(&mut self) -> Vec<HttpAction> {
+        std::iter::from_fn(|| self.watch.poll_action()).collect()
     }
 
     fn open(&mut self) -> HttpRequest {
         let transfers = self.transfers();
-        let [Transfer::Send(call, request)] = transfers.as_slice() else {
+        let [HttpAction::Send(call, request)] = transfers.as_slice() else {
             panic!("{transfers:?}");
         };
         assert_eq!(self.watch.state(), State::Connecting);
@@ -97,9 +97,9 @@ impl Watched {
     }
 
     fn wait(&mut self) -> Millis {
-        let told = self.told();
-        let Some(WatchOutput::Waiting { until, .. }) = told.last() else {
-            panic!("{told:?}");
+        let reported = self.reported();
+        let Some(WatchOutput::Waiting { until, .. }) = reported.last() else {
+            panic!("{reported:?}");
         };
         assert_eq!(self.watch.state(), State::Waiting);
         assert_eq!(self.watch.poll_timeout(), Some(*until));
@@ -111,8 +111,7 @@ impl Watched {
         self.watch.handle_timeout(self.now);
     }
 
-    /// Breaks the connection, and the answer is the wait before the next request, which is then
-    /// made.
+    /// Breaks the connection, and returns the wait before the next request, which is then sent.
     fn drop_and_reopen(&mut self) -> Millis {
         self.end();
         let wait = self.wait();
@@ -127,57 +126,57 @@ fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {
 }
 
 #[test]
-fn a_dropped_stream_is_opened_again_by_a_new_request_with_a_new_id() {
-    let mut watched = Watched::new(1);
+fn a_dropped_stream_is_reopened_with_a_new_id() {
+    let mut host = Host::new(1);
     let mut ids = BTreeSet::new();
-    let first = watched.open();
-    ids.insert(watched.id.clone().unwrap());
+    let first = host.open();
+    ids.insert(host.id.clone().unwrap());
     for _ in 0..20 {
-        watched.acknowledge(&tools());
-        watched.bytes(b"id: 7\ndata:\n\n");
-        watched.told();
-        watched.end();
-        let wait = watched.wait();
-        watched.sleep(wait);
-        let request = watched.open();
+        host.acknowledge(&tools());
+        host.bytes(b"id: 7\ndata:\n\n");
+        host.reported();
+        host.end();
+        let wait = host.wait();
+        host.sleep(wait);
+        let request = host.open();
         assert_eq!(request.method, "POST");
         assert_eq!(request.headers, first.headers, "nothing resumes");
-        assert!(ids.insert(watched.id.clone().unwrap()), "the id is new");
+        assert!(ids.insert(host.id.clone().unwrap()), "the id is new");
     }
 }
 
 #[test]
-fn it_says_where_it_stands() {
-    let mut watched = Watched::new(1);
-    assert_eq!(watched.watch.state(), State::Connecting);
-    watched.open();
-    watched.acknowledge(&tools());
-    assert_eq!(watched.told(), [live(tools(), false)]);
-    assert_eq!(watched.watch.state(), State::Live);
-    watched.end();
-    watched.wait();
-    assert_eq!(watched.watch.state(), State::Waiting);
-    watched.watch.cancel();
-    assert_eq!(watched.watch.state(), State::Stopped);
-    assert_eq!(watched.watch.poll_timeout(), None);
-    watched.sleep(Millis(1_000_000));
-    assert_eq!(watched.told(), []);
+fn the_state_of_a_watch_is_reported() {
+    let mut host = Host::new(1);
+    assert_eq!(host.watch.state(), State::Connecting);
+    host.open();
+    host.acknowledge(&tools());
+    assert_eq!(host.reported(), [live(tools(), false)]);
+    assert_eq!(host.watch.state(), State::Live);
+    host.end();
+    host.wait();
+    assert_eq!(host.watch.state(), State::Waiting);
+    host.watch.cancel();
+    assert_eq!(host.watch.state(), State::Stopped);
+    assert_eq!(host.watch.poll_timeout(), None);
+    host.sleep(Millis(1_000_000));
+    assert_eq!(host.reported(), []);
 }
 
 #[test]
-fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
-    let mut watched = Watched::new(1);
-    watched.open();
+fn everything_honored_is_reported_on_each_reopening_only() {
+    let mut host = Host::new(1);
+    host.open();
     let honored = crate::subscription::watched(&["a"]);
-    watched.acknowledge(&honored);
-    assert_eq!(watched.told(), [live(honored.clone(), false)]);
+    host.acknowledge(&honored);
+    assert_eq!(host.reported(), [live(honored.clone(), false)]);
     for _ in 0..3 {
-        watched.drop_and_reopen();
-        watched.acknowledge(&honored);
-        let id = watched.id.clone().unwrap();
-        watched.say(&message::notification(&id, &updated("a")));
+        host.drop_and_reopen();
+        host.acknowledge(&honored);
+        let id = host.id.clone().unwrap();
+        host.say(&message::notification(&id, &updated("a")));
         assert_eq!(
-            watched.told(),
+            host.reported(),
             [
                 live(honored.clone(), true),
                 WatchOutput::Changed(updated("a")),
@@ -189,25 +188,25 @@ fn what_was_honored_is_read_again_on_every_reopening_and_only_there() {
 }
 
 #[test]
-fn a_first_opening_that_took_several_attempts_is_the_first() {
-    let mut watched = Watched::new(1);
-    watched.open();
-    watched.drop_and_reopen();
-    watched.acknowledge(&tools());
-    assert_eq!(watched.told(), [live(tools(), false)]);
+fn a_first_opening_after_failed_attempts_reports_nothing() {
+    let mut host = Host::new(1);
+    host.open();
+    host.drop_and_reopen();
+    host.acknowledge(&tools());
+    assert_eq!(host.reported(), [live(tools(), false)]);
 }
 
 #[test]
-fn the_wait_is_anything_up_to_a_ceiling_that_doubles_to_half_a_minute() {
+fn the_wait_is_drawn_below_a_ceiling_that_doubles_to_half_a_minute() {
     let ceilings = [
         500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
     ];
     let mut waits = vec![BTreeSet::new(); ceilings.len()];
     for seed in 0..300 {
-        let mut watched = Watched::new(seed);
-        watched.open();
+        let mut host = Host::new(seed);
+        host.open();
         for (attempt, ceiling) in ceilings.iter().enumerate() {
-            let wait = watched.drop_and_reopen();
+            let wait = host.drop_and_reopen();
             assert!(wait <= Millis(*ceiling), "attempt {attempt}: {wait:?}");
             waits[attempt].insert(wait.0);
         }
@@ -221,20 +220,20 @@ fn the_wait_is_anything_up_to_a_ceiling_that_doubles_to_half_a_minute() {
 }
 
 #[test]
-fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
+fn only_a_stream_open_for_half_a_minute_resets_the_backoff() {
     let waits_after = |lived: Millis| -> Vec<Millis> {
         (0..100)
             .map(|seed| {
-                let mut watched = Watched::new(seed);
-                watched.open();
+                let mut host = Host::new(seed);
+                host.open();
                 for _ in 0..8 {
-                    watched.drop_and_reopen();
+                    host.drop_and_reopen();
                 }
-                watched.acknowledge(&tools());
-                watched.told();
-                watched.sleep(lived);
-                watched.end();
-                watched.wait()
+                host.acknowledge(&tools());
+                host.reported();
+                host.sleep(lived);
+                host.end();
+                host.wait()
             })
             .collect()
     };
@@ -251,22 +250,22 @@ fn only_a_stream_that_was_open_for_half_a_minute_starts_the_ceilings_anew() {
 }
 
 #[test]
-fn a_server_that_says_when_to_come_back_is_obeyed() {
+fn retry_after_is_obeyed() {
     for seed in 0..50 {
-        let mut watched = Watched::new(seed);
-        watched.open();
-        watched.answer(429, "retry-after: 7", b"");
-        let wait = watched.wait();
+        let mut host = Host::new(seed);
+        host.open();
+        host.answer(429, "retry-after: 7", b"");
+        let wait = host.wait();
         assert!(wait >= Millis(7_000) && wait <= Millis(7_500), "{wait:?}");
-        let mut watched = Watched::live(seed);
-        watched.bytes(b"retry: 9000\n");
-        watched.end();
-        assert!(watched.wait() >= Millis(9_000));
+        let mut host = Host::live(seed);
+        host.bytes(b"retry: 9000\n");
+        host.end();
+        assert!(host.wait() >= Millis(9_000));
     }
 }
 
 #[test]
-fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
+fn a_watch_stops_if_the_caller_or_request_is_refused() {
     let json = "content-type: application/json";
     let error =
         |code: i32| format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":"m"}}}}"#);
@@ -278,66 +277,66 @@ fn it_stops_where_the_caller_may_not_or_the_request_is_judged() {
         (400, error(-32_602), Some(-32_602)),
         (400, error(-32_022), Some(-32_022)),
     ] {
-        let mut watched = Watched::new(1);
-        watched.open();
-        watched.answer(status, json, body.as_bytes());
-        watched.end();
+        let mut host = Host::new(1);
+        host.open();
+        host.answer(status, json, body.as_bytes());
+        host.end();
         let text = if code.is_some() { "m" } else { "" }.to_owned();
         let refusal = Refusal { status, code, text };
         assert_eq!(
-            watched.told(),
-            [WatchOutput::Stopped(End::Refused(refusal))]
+            host.reported(),
+            [WatchOutput::Stopped(CloseReason::Refused(refusal))]
         );
-        assert_eq!(watched.watch.state(), State::Stopped);
-        watched.sleep(Millis(1_000_000));
-        assert_eq!(watched.told(), [], "and does not come back");
+        assert_eq!(host.watch.state(), State::Stopped);
+        host.sleep(Millis(1_000_000));
+        assert_eq!(host.reported(), [], "and does not come back");
     }
 }
 
 #[test]
-fn it_goes_on_where_the_server_may_recover() {
+fn a_watch_continues_if_the_server_may_recover() {
     for status in [404, 408, 429, 500, 502, 503] {
-        let mut watched = Watched::new(1);
-        watched.open();
-        watched.answer(status, "", b"");
-        watched.wait();
+        let mut host = Host::new(1);
+        host.open();
+        host.answer(status, "", b"");
+        host.wait();
     }
-    let mut watched = Watched::new(1);
-    watched.open();
+    let mut host = Host::new(1);
+    host.open();
     let full = br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"full"}}"#;
-    watched.answer(503, "content-type: application/json", full);
-    watched.end();
-    watched.wait();
+    host.answer(503, "content-type: application/json", full);
+    host.end();
+    host.wait();
 }
 
 #[test]
-fn a_graceful_end_is_opened_again_unless_nothing_was_honored() {
-    let mut watched = Watched::live(1);
-    let result = message::listen_result(watched.id.as_ref().unwrap(), None);
-    watched.say(&result);
-    watched.wait();
-    let mut watched = Watched::new(1);
-    watched.open();
-    watched.acknowledge(&SubscriptionFilter::default());
-    let result = message::listen_result(watched.id.as_ref().unwrap(), None);
-    watched.say(&result);
+fn a_graceful_end_is_reopened_unless_nothing_was_honored() {
+    let mut host = Host::live(1);
+    let result = message::listen_result(host.id.as_ref().unwrap(), None);
+    host.say(&result);
+    host.wait();
+    let mut host = Host::new(1);
+    host.open();
+    host.acknowledge(&SubscriptionFilter::default());
+    let result = message::listen_result(host.id.as_ref().unwrap(), None);
+    host.say(&result);
     assert_eq!(
-        watched.told().last(),
-        Some(&WatchOutput::Stopped(End::Graceful))
+        host.reported().last(),
+        Some(&WatchOutput::Stopped(CloseReason::Graceful))
     );
 }
 
 #[test]
-fn an_acknowledgment_that_does_not_come_is_another_attempt() {
-    let mut watched = Watched::new(1);
-    watched.open();
-    watched.answer(200, STREAM, b"");
-    watched.sleep(Millis(30_000));
-    let told = watched.told();
-    let [WatchOutput::Waiting { end, .. }] = told.as_slice() else {
-        panic!("{told:?}");
+fn a_missing_acknowledgment_leads_to_another_attempt() {
+    let mut host = Host::new(1);
+    host.open();
+    host.answer(200, STREAM, b"");
+    host.sleep(Millis(30_000));
+    let reported = host.reported();
+    let [WatchOutput::Waiting { end, .. }] = reported.as_slice() else {
+        panic!("{reported:?}");
     };
-    assert_eq!(*end, End::Lost(Loss::NotAcknowledged));
+    assert_eq!(*end, CloseReason::Lost(Loss::NotAcknowledged));
     assert_eq!(end.code(), "not-acknowledged");
 }
 
@@ -353,8 +352,10 @@ enum Step {
 fn any_step() -> impl Strategy<Value = Step> {
     let fields = prop::sample::select(&["", STREAM, "content-type: application/json"][..]);
     let text = prop::sample::select(&["data: {}\n\n", ": c\n", "{}", "\n\n"][..]);
+    let status = prop::sample::select(&[200u16, 404, 429, 500][..]);
+    let answer = (status, fields).prop_map(|(status, fields)| Step::Answer(status, fields));
     prop_oneof![
-        2 => (prop::sample::select(&[200u16, 404, 429, 500][..]), fields).prop_map(|(status, fields)| Step::Answer(status, fields)),
+        2 => answer,
         3 => Just(Step::Acknowledge),
         3 => text.prop_map(Step::Say),
         3 => Just(Step::End),
@@ -363,32 +364,32 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 #[test]
-fn whatever_happens_there_is_one_request_at_a_time_and_a_deadline() {
+fn there_is_always_one_request_and_a_deadline() {
     check((vec(any_step(), 0..60), any::<u64>()), |(steps, seed)| {
-        let mut watched = Watched::new(seed);
-        watched.open();
+        let mut host = Host::new(seed);
+        host.open();
         let mut is_waiting = false;
         for step in steps {
             match step {
-                Step::Answer(status, fields) => watched.answer(status, fields, b""),
-                Step::Acknowledge => watched.acknowledge(&tools()),
-                Step::Say(text) => watched.bytes(text.as_bytes()),
-                Step::End => watched.end(),
-                Step::Sleep(span) => watched.sleep(Millis(span)),
+                Step::Answer(status, fields) => host.answer(status, fields, b""),
+                Step::Acknowledge => host.acknowledge(&tools()),
+                Step::Say(text) => host.bytes(text.as_bytes()),
+                Step::End => host.end(),
+                Step::Sleep(span) => host.sleep(Millis(span)),
             }
-            for output in watched.told() {
+            for output in host.reported() {
                 is_waiting |= matches!(output, WatchOutput::Waiting { .. });
             }
-            for transfer in watched.transfers() {
-                if let Transfer::Send(call, request) = transfer {
+            for transfer in host.transfers() {
+                if let HttpAction::Send(call, request) = transfer {
                     assert!(std::mem::take(&mut is_waiting), "one request at a time");
-                    (watched.call, watched.id) = (call, Some(accept(&request).id));
+                    (host.call, host.id) = (call, Some(accept(&request).id));
                 }
             }
-            assert_ne!(watched.watch.state(), State::Stopped);
+            assert_ne!(host.watch.state(), State::Stopped);
             assert!(
-                watched.watch.poll_timeout().is_some(),
-                "it never sleeps for ever"
+                host.watch.poll_timeout().is_some(),
+                "there is always a deadline"
             );
         }
     });

@@ -1,9 +1,10 @@
-//! How a watch opens its next subscription: in which way, when the network is back, and whether at
-//! all.
+//! How a watch opens its next subscription: in which revision, when the network returns, and
+//! whether at all.
 
 use mcp_listen::{
     client::{
-        Approach, Call, End, HttpRequest, Loss, Options, State, Transfer, Watch, WatchOutput,
+        CloseReason, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, State,
+        Watch, WatchOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -20,7 +21,7 @@ use crate::{
     subscription::{JSON, STREAM},
 };
 
-const ASKED: Approach = Approach::Discover { is_page: false };
+const ASKED: ServerHint = ServerHint::Discover { is_page: false };
 const DISCOVERED: &str =
     r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#;
 const NO_METHOD: &str = r#"{"jsonrpc":"2.0","error":{"code":-32601,"message":"no such method"}}"#;
@@ -32,8 +33,8 @@ struct Host {
 }
 
 impl Host {
-    fn new(approach: Approach) -> Self {
-        let watch = Watch::new(tools(), Options::default(), approach, 3, Millis(0));
+    fn new(hint: ServerHint) -> Self {
+        let watch = Watch::new(tools(), Options::default(), hint, 3, Millis(0));
         Self::of(watch)
     }
 
@@ -42,15 +43,15 @@ impl Host {
         Self { watch, now }
     }
 
-    fn request(&mut self) -> (Call, HttpRequest) {
-        match self.watch.poll_transfer() {
-            Some(Transfer::Send(call, request)) => (call, request),
+    fn request(&mut self) -> (RequestHandle, HttpRequest) {
+        match self.watch.poll_action() {
+            Some(HttpAction::Send(call, request)) => (call, request),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The next request, which has to call `method`, gets this answer.
-    fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> Call {
+    /// Answers the next request, which has to call `method`.
+    fn answer(&mut self, method: &str, (status, fields): (u16, &str), body: &str) -> RequestHandle {
         let (call, request) = self.request();
         let sent = request.body.unwrap();
         assert!(
@@ -73,33 +74,32 @@ impl Host {
         self.watch.handle_end(call, self.now);
     }
 
-    /// The listen request, whose number is `id` too, is acknowledged.
-    fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> Call {
+    /// Acknowledges the listen request, whose number is `id` too.
+    fn listened(&mut self, id: u64, honored: &SubscriptionFilter) -> RequestHandle {
         let ack = sse::event(&message::acknowledged(&id_of(id), honored));
         let ack = String::from_utf8(ack).unwrap();
         self.answer("subscriptions/listen", (200, STREAM), &ack)
     }
 
-    fn told(&mut self) -> Vec<WatchOutput> {
+    fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
-    /// It waits for the next attempt, and makes it.
+    /// Waits until the next attempt, which is then made.
     fn sleep(&mut self) {
-        self.told();
+        self.reported();
         assert_eq!(self.watch.state(), State::Waiting);
         self.now = self.watch.poll_timeout().unwrap();
         self.watch.handle_timeout(self.now);
         assert_eq!(self.watch.state(), State::Connecting);
     }
 
-    /// A subscription to a server that was asked, and is asked for the next one in the way that it
-    /// was found to speak.
+    /// A subscription to a server that was probed; the next one uses the revision that was found.
     fn found() -> Self {
         let mut host = Self::new(ASKED);
         host.discovered();
         let call = host.listened(2, &tools());
-        assert_eq!(host.told(), [live(false)]);
+        assert_eq!(host.reported(), [live(false)]);
         host.watch.handle_end(call, host.now);
         host.sleep();
         host
@@ -116,132 +116,150 @@ fn live(is_again: bool) -> WatchOutput {
 }
 
 #[test]
-fn a_server_that_was_listened_to_is_not_asked_again_what_it_speaks() {
+fn the_revision_of_a_known_server_is_not_probed_again() {
     let mut host = Host::found();
     host.listened(3, &tools());
     let changed = WatchOutput::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [live(true), changed]);
+    assert_eq!(host.reported(), [live(true), changed]);
 }
 
 #[test]
-fn what_is_refused_in_the_way_that_was_known_is_asked_in_the_other_way_first() {
+fn a_refusal_in_the_known_revision_probes_again_first() {
     let mut host = Host::found();
     host.refuse("subscriptions/listen", 404);
     host.sleep();
     host.refuse("server/discover", 400);
     host.refuse("initialize", 404);
-    let told = host.told();
-    let [WatchOutput::Stopped(End::Refused(refusal))] = told.as_slice() else {
-        panic!("{told:?}");
+    let reported = host.reported();
+    let [WatchOutput::Stopped(CloseReason::Refused(refusal))] = reported.as_slice() else {
+        panic!("{reported:?}");
     };
     assert_eq!((refusal.status, refusal.code), (404, Some(-32_601)));
 }
 
 #[test]
-fn a_refusal_of_the_caller_or_of_the_moment_casts_no_doubt() {
+fn a_refused_caller_or_transient_refusal_does_not_probe_again() {
     let mut host = Host::found();
     host.refuse("subscriptions/listen", 403);
-    assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
+    assert!(matches!(
+        host.reported().as_slice(),
+        [WatchOutput::Stopped(_)]
+    ));
     let mut host = Host::found();
     let call = host.answer("subscriptions/listen", (503, ""), "");
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.listened(4, &tools());
-    assert_eq!(host.told().first(), Some(&live(true)));
+    assert_eq!(host.reported().first(), Some(&live(true)));
 }
 
 #[test]
-fn a_way_that_was_given_is_not_doubted() {
-    let mut host = Host::new(Approach::Modern);
+fn a_given_revision_is_not_probed() {
+    let mut host = Host::new(ServerHint::Modern);
     let call = host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.refuse("subscriptions/listen", 404);
-    assert!(matches!(host.told().as_slice(), [WatchOutput::Stopped(_)]));
+    assert!(matches!(
+        host.reported().as_slice(),
+        [WatchOutput::Stopped(_)]
+    ));
 }
 
 #[test]
-fn a_network_that_is_back_is_used_at_once_but_a_server_that_asked_is_waited_for() {
-    let mut host = Host::new(Approach::Modern);
+fn the_online_event_reconnects_unless_the_server_asked_to_wait() {
+    let mut host = Host::new(ServerHint::Modern);
     for _ in 0..9 {
         let (call, _) = host.request();
         host.watch.handle_end(call, host.now);
-        host.told();
+        host.reported();
         host.watch.handle_online(host.now);
         assert_eq!(host.watch.state(), State::Connecting);
     }
     let call = host.answer("subscriptions/listen", (503, "retry-after: 600"), "");
     host.watch.handle_end(call, host.now);
-    host.told();
+    host.reported();
     assert_eq!(host.watch.retry_after(), Some(Millis(600_000)));
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.state(), State::Waiting);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 #[test]
-fn a_network_that_is_back_opens_nothing_beside_what_is_open() {
-    let mut host = Host::new(Approach::Modern);
+fn the_online_event_does_not_open_a_second_subscription() {
+    let mut host = Host::new(ServerHint::Modern);
     host.watch.handle_online(host.now);
     host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_online(host.now);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
     host.watch.cancel();
     host.watch.handle_online(host.now);
     assert_eq!(host.watch.state(), State::Stopped);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 #[test]
-fn it_stops_where_its_credentials_would_go_elsewhere() {
-    let mut host = Host::new(Approach::Modern);
+fn a_redirect_stops_the_watch() {
+    let mut host = Host::new(ServerHint::Modern);
     let elsewhere = (307, "location: https://elsewhere.example");
     host.answer("subscriptions/listen", elsewhere, "");
-    let lost = End::Lost(Loss::Redirected);
-    assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
+    let lost = CloseReason::Lost(Loss::Redirected);
+    assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
 }
 
 #[test]
-fn one_subscription_is_not_opened_again() {
-    let watch = Watch::new(tools(), Options::default(), Approach::Modern, 3, Millis(0));
+fn once_does_not_reopen() {
+    let watch = Watch::new(
+        tools(),
+        Options::default(),
+        ServerHint::Modern,
+        3,
+        Millis(0),
+    );
     let mut host = Host::of(watch.once());
     let call = host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_end(call, host.now);
-    let lost = End::Lost(Loss::Disconnected);
-    assert_eq!(host.told(), [WatchOutput::Stopped(lost)]);
+    let lost = CloseReason::Lost(Loss::Disconnected);
+    assert_eq!(host.reported(), [WatchOutput::Stopped(lost)]);
     assert_eq!(host.watch.poll_timeout(), None);
     host.watch.handle_online(host.now);
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 #[test]
-fn an_owner_that_reads_all_when_it_is_live_is_told_nothing_twice() {
-    let watch = Watch::new(tools(), Options::default(), Approach::Modern, 3, Millis(0));
+fn without_repeats_a_reopening_reports_no_changes() {
+    let watch = Watch::new(
+        tools(),
+        Options::default(),
+        ServerHint::Modern,
+        3,
+        Millis(0),
+    );
     let mut host = Host::of(watch.without_repeats());
     let call = host.listened(1, &tools());
-    host.told();
+    host.reported();
     host.watch.handle_end(call, host.now);
     host.sleep();
     host.listened(2, &tools());
-    assert_eq!(host.told(), [live(true)]);
+    assert_eq!(host.reported(), [live(true)]);
 }
 
-/// A watch on a channel that has sent its first message, which is the answer.
-fn joined(watch: &mut Watch, approach: Approach, minted: u64, now: Millis) -> String {
+/// A watch on a channel that has sent its first message, which is returned.
+fn joined(watch: &mut Watch, hint: ServerHint, minted: u64, now: Millis) -> String {
     assert!(watch.poll_join());
     assert!(!watch.poll_join(), "asked once");
-    watch.handle_joined(approach, Ids::after(minted), now);
+    watch.handle_joined(hint, Ids::after(minted), now);
     assert!(!watch.poll_join());
     message_of(watch).unwrap()
 }
 
 fn message_of(watch: &mut Watch) -> Option<String> {
-    match watch.poll_transfer()? {
-        Transfer::Send(_, request) => request.body,
-        Transfer::Close(_) => None,
+    match watch.poll_action()? {
+        HttpAction::Send(_, request) => request.body,
+        HttpAction::Close(_) => None,
     }
 }
 
@@ -253,7 +271,7 @@ fn say(watch: &mut Watch, message: &str) -> bool {
     watch.handle_message(message.as_bytes(), Millis(0))
 }
 
-/// Sleeps until the next attempt; the time then.
+/// Advances the time to the next attempt, and returns it.
 fn until_next(watch: &mut Watch, now: Millis) -> Millis {
     let Some(WatchOutput::Waiting { until, .. }) = watch.poll_output(now) else {
         panic!("{watch:?}");
@@ -264,7 +282,7 @@ fn until_next(watch: &mut Watch, now: Millis) -> Millis {
 }
 
 #[test]
-fn a_channel_is_joined_anew_for_each_subscription_in_the_way_that_was_found() {
+fn a_channel_is_joined_again_for_each_subscription() {
     let mut watch = on_channel();
     assert_eq!(watch.state(), State::Connecting);
     let asked = joined(&mut watch, ASKED, 0, Millis(0));
@@ -282,34 +300,34 @@ fn a_channel_is_joined_anew_for_each_subscription_in_the_way_that_was_found() {
 }
 
 #[test]
-fn a_channel_that_is_not_there_is_tried_again() {
+fn a_missing_channel_is_tried_again() {
     let mut watch = on_channel();
     assert!(watch.poll_join());
     watch.handle_exit();
     let now = until_next(&mut watch, Millis(0));
-    let sent = joined(&mut watch, Approach::Modern, 0, now);
+    let sent = joined(&mut watch, ServerHint::Modern, 0, now);
     assert!(sent.contains("subscriptions/listen"));
 }
 
 #[test]
-fn a_watch_that_was_stopped_joins_no_channel() {
+fn a_stopped_watch_joins_no_channel() {
     let mut watch = on_channel();
     watch.cancel();
     assert!(!watch.poll_join());
     let mut watch = on_channel();
     assert!(watch.poll_join());
     watch.cancel();
-    watch.handle_joined(Approach::Modern, Ids::default(), Millis(0));
-    assert_eq!(watch.poll_transfer(), None);
+    watch.handle_joined(ServerHint::Modern, Ids::default(), Millis(0));
+    assert_eq!(watch.poll_action(), None);
     assert_eq!(watch.state(), State::Stopped);
     watch.handle_exit();
     assert_eq!(watch.poll_output(Millis(0)), None);
 }
 
 #[test]
-fn what_is_left_of_a_channel_that_is_gone_is_not_sent_on_the_next_one() {
+fn pending_messages_of_an_old_channel_are_not_sent_on_the_next() {
     let mut watch = on_channel();
-    joined(&mut watch, Approach::Legacy, 0, Millis(0));
+    joined(&mut watch, ServerHint::Legacy, 0, Millis(0));
     let answer = r#"{"id":"mcp-listen:1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}}}}"#;
     say(&mut watch, answer);
     assert_eq!(watch.poll_output(Millis(0)), Some(live(false)));

@@ -1,7 +1,10 @@
 //! A watch of a server that keeps sessions.
 
 use mcp_listen::{
-    client::{Approach, Call, End, HttpRequest, Loss, Options, Transfer, Watch, WatchOutput},
+    client::{
+        CloseReason, HttpAction, HttpRequest, Loss, Options, RequestHandle, ServerHint, Watch,
+        WatchOutput,
+    },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -22,25 +25,25 @@ impl Host {
     fn new() -> Self {
         let options = Options::default();
         Self {
-            watch: Watch::new(tools(), options, Approach::Legacy, 7, Millis(0)),
+            watch: Watch::new(tools(), options, ServerHint::Legacy, 7, Millis(0)),
             now: Millis(0),
         }
     }
 
-    /// The one request that it wants sent.
-    fn request(&mut self) -> (Call, HttpRequest) {
-        let transfers = std::iter::from_fn(|| self.watch.poll_transfer());
+    /// Returns the only request to send.
+    fn request(&mut self) -> (RequestHandle, HttpRequest) {
+        let transfers = std::iter::from_fn(|| self.watch.poll_action());
         let sent: Vec<_> = transfers
             .filter_map(|transfer| match transfer {
-                Transfer::Send(call, request) => Some((call, request)),
-                Transfer::Close(_) => None,
+                HttpAction::Send(call, request) => Some((call, request)),
+                HttpAction::Close(_) => None,
             })
             .collect();
         assert_eq!(sent.len(), 1, "{sent:?}");
         sent[0].clone()
     }
 
-    fn head(&mut self, call: Call, status: u16, fields: &str) {
+    fn head(&mut self, call: RequestHandle, status: u16, fields: &str) {
         let headers = Headers::new(fields);
         self.watch.handle_head(call, status, &headers, self.now);
     }
@@ -50,12 +53,12 @@ impl Host {
         self.watch.handle_timeout(self.now);
     }
 
-    fn told(&mut self) -> Vec<WatchOutput> {
+    fn reported(&mut self) -> Vec<WatchOutput> {
         std::iter::from_fn(|| self.watch.poll_output(self.now)).collect()
     }
 
-    /// Begins a session up to its open stream, whose number is the answer.
-    fn session(&mut self) -> Call {
+    /// Begins a session up to its open stream, and returns the number of that request.
+    fn session(&mut self) -> RequestHandle {
         let (call, request) = self.request();
         assert!(request.body.unwrap().contains("initialize"));
         self.head(
@@ -74,19 +77,19 @@ impl Host {
 }
 
 #[test]
-fn a_session_that_is_over_is_left_and_another_one_tells_everything_once() {
+fn a_new_session_after_an_ended_one_reports_everything_once() {
     let mut host = Host::new();
     let stream = host.session();
-    assert_eq!(host.told(), [live(tools(), false)]);
+    assert_eq!(host.reported(), [live(tools(), false)]);
     host.watch.handle_end(stream, host.now);
     host.wait();
     let (again, _) = host.request();
     host.head(again, 404, "");
-    let told = host.told();
-    let [WatchOutput::Waiting { end, until }] = told.as_slice() else {
-        panic!("{told:?}");
+    let reported = host.reported();
+    let [WatchOutput::Waiting { end, until }] = reported.as_slice() else {
+        panic!("{reported:?}");
     };
-    assert_eq!(*end, End::Lost(Loss::Disconnected));
+    assert_eq!(*end, CloseReason::Lost(Loss::Disconnected));
     assert_eq!(host.watch.poll_timeout(), Some(*until));
     assert!(host.watch.is_ended());
     assert_eq!(host.request().1.method, "DELETE");
@@ -94,23 +97,23 @@ fn a_session_that_is_over_is_left_and_another_one_tells_everything_once() {
     assert!(!host.watch.is_ended());
     assert!(host.session() > again, "no number is given twice");
     let all = WatchOutput::Changed(ServerEvent::ToolsListChanged);
-    assert_eq!(host.told(), [live(tools(), true), all]);
+    assert_eq!(host.reported(), [live(tools(), true), all]);
 }
 
 #[test]
-fn a_farewell_that_waits_is_not_taken_back() {
+fn a_pending_session_end_is_still_sent() {
     let mut host = Host::new();
     let stream = host.session();
-    host.told();
+    host.reported();
     host.watch.handle_end(stream, host.now);
     host.wait();
     let (again, _) = host.request();
     host.head(again, 404, "");
-    host.told();
+    host.reported();
     host.watch.cancel();
     assert_eq!(host.request().1.method, "DELETE");
     host.watch.cancel();
-    assert_eq!(host.watch.poll_transfer(), None);
+    assert_eq!(host.watch.poll_action(), None);
 }
 
 fn live(honored: SubscriptionFilter, is_again: bool) -> WatchOutput {

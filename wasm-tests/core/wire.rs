@@ -1,10 +1,10 @@
-//! A server's stdio channel, and the lines on it as they must stand there.
+//! The stdio channel of a server, and its lines exactly as written.
 
 use mcp_listen::{
     capabilities::{Capabilities, Discovered},
     event::ServerEvent,
     limits::Limits,
-    stdio::{Bounds, Channel, Input, Number},
+    stdio::{Channel, ChannelLimits, Input, SubscriptionHandle},
 };
 
 use crate::request::body;
@@ -13,14 +13,14 @@ pub(crate) const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
 pub(crate) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
 
 pub(crate) fn channel() -> Channel {
-    let bounds = Bounds {
+    let bounds = ChannelLimits {
         line_bytes: 100_000,
         subscriptions: 3,
     };
     Channel::new(Limits::default(), bounds)
 }
 
-pub(crate) fn told() -> Discovered {
+pub(crate) fn discovered() -> Discovered {
     Discovered {
         capabilities: Capabilities::ALL,
         server_info: None,
@@ -67,18 +67,18 @@ pub(crate) fn assert_refused(channel: &mut Channel, line: &str, code: i32, id: &
     );
 }
 
-pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> Number {
+pub(crate) fn request(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {
     let inputs = say(channel, &body(id, filter));
-    let [Input::Listen { number, .. }] = inputs.as_slice() else {
+    let [Input::Listen { handle: number, .. }] = inputs.as_slice() else {
         panic!("{inputs:?} is no listen request");
     };
     *number
 }
 
-/// Opens a subscription up to its acknowledgment, which is taken.
-pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> Number {
+/// Opens a subscription and takes its acknowledgment.
+pub(crate) fn open(channel: &mut Channel, id: &str, filter: &str) -> SubscriptionHandle {
     let number = request(channel, id, filter);
-    channel.open(number, &told(), None);
+    channel.open(number, &discovered(), None);
     assert_eq!(written(channel), [ack(id, filter)]);
     number
 }
@@ -93,25 +93,25 @@ pub(crate) fn cancel(id: &str) -> String {
     )
 }
 
-pub(crate) fn stamp(id: &str) -> String {
+pub(crate) fn meta(id: &str) -> String {
     format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#)
 }
 
 pub(crate) fn ack(id: &str, honored: &str) -> String {
-    let stamp = stamp(id);
+    let meta = meta(id);
     format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{stamp},"notifications":{honored}}}}}"#
+        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{{meta},"notifications":{honored}}}}}"#
     )
 }
 
 pub(crate) fn tools_changed(id: &str) -> String {
-    let stamp = stamp(id);
+    let meta = meta(id);
     format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{stamp}}}}}"#
+        r#"{{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{{{meta}}}}}"#
     )
 }
 
 pub(crate) fn result(id: &str) -> String {
-    let stamp = stamp(id);
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete",{stamp}}}}}"#)
+    let meta = meta(id);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete",{meta}}}}}"#)
 }

@@ -1,17 +1,17 @@
-//! A bus with its log, one edge, and the connection between them, on a clock of its own.
+//! A bus with its log, one edge, and the connection between them, on a virtual clock.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, ServerStream, Stamp},
+    listen::{EndReason, ServerStream, StreamKind},
     message,
-    upstream::{BusCall, Past, Patience},
+    upstream::{BusCall, ResumePoint, Timeouts},
     uri::Uri,
-    wire::Watched,
+    wire::SessionInterest,
 };
 
 use crate::alone::{Alone, Frame};
@@ -23,11 +23,11 @@ use crate::follow::{Publish as _, Receivers as _};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     Open,
-    /// Connections cannot be made.
+    /// Connections cannot be opened.
     Shut,
-    /// Neither can they, and the bus says that it is overloaded.
+    /// Connections cannot be opened, and the bus reports that it is overloaded.
     Overloaded,
-    /// Connections are made, and nothing is ever said.
+    /// Connections are opened, and nothing is ever sent.
     Silent,
 }
 
@@ -36,13 +36,13 @@ pub(crate) struct World {
     pub(crate) bus: Bus,
     pub(crate) now: Millis,
     pub(crate) door: Door,
-    /// Frames on their way to the edge.
+    /// Frames in flight to the edge.
     pub(crate) wire: VecDeque<String>,
     pub(crate) random: f64,
-    /// When the edge called for what.
+    /// The calls of the edge, with their times.
     pub(crate) calls: Vec<(Millis, BusCall)>,
     /// The cues of published events that the stream has yet to write.
-    pub(crate) owed: BTreeMap<String, ServerEvent>,
+    pub(crate) expected: BTreeMap<String, ServerEvent>,
     /// What the stream wrote after its acknowledgment.
     pub(crate) written: Vec<String>,
     pub(crate) has_ended: bool,
@@ -50,54 +50,54 @@ pub(crate) struct World {
     epochs: u32,
     window: u64,
     socket: Option<EdgeId>,
-    /// What the session of the edge watches; none for an edge without one.
-    watched: Option<Vec<Uri>>,
-    /// When and why its host ends it, whether the bus has answered by then or not.
-    ends_by: Option<(Millis, Ending)>,
+    /// The subscriptions of the session of the edge; `None` without a session.
+    interest: Option<Vec<Uri>>,
+    /// When and why its host ends it, whether or not the bus has answered by then.
+    ends_by: Option<(Millis, EndReason)>,
 }
 
-pub(crate) fn mark(epoch: u32, position: u64) -> Mark {
-    Mark {
+pub(crate) fn cursor(epoch: u32, position: u64) -> Cursor {
+    Cursor {
         epoch: format!("e{epoch}").into(),
         position: Position(position),
     }
 }
 
 impl World {
-    /// An edge that is attached, and acknowledged.
-    pub(crate) fn new(filter: SubscriptionFilter, patience: Patience) -> Self {
+    /// An edge that is attached and acknowledged.
+    pub(crate) fn new(filter: SubscriptionFilter, timeouts: Timeouts) -> Self {
         let stream = ServerStream::new(id("1"), filter, Millis(0), Millis(0));
-        Self::of(Alone::new(stream), None, patience)
+        Self::of(Alone::new(stream), None, timeouts)
     }
 
-    /// The stream of a session that watches nothing.
+    /// The stream of a session without subscriptions.
     pub(crate) fn of_session(filter: SubscriptionFilter) -> Self {
-        let stream = ServerStream::with_stamp(Stamp::None, filter, Millis(0), Millis(0));
-        let edge = Alone::of_session(stream, Past::None, Vec::new());
-        Self::of(edge, Some(Vec::new()), Patience::default())
+        let stream = ServerStream::with_kind(StreamKind::Session, filter, Millis(0), Millis(0));
+        let edge = Alone::of_session(stream, ResumePoint::None, Vec::new());
+        Self::of(edge, Some(Vec::new()), Timeouts::default())
     }
 
-    fn of(mut edge: Alone, watched: Option<Vec<Uri>>, patience: Patience) -> Self {
-        edge.set_patience(patience);
+    fn of(mut edge: Alone, interest: Option<Vec<Uri>>, timeouts: Timeouts) -> Self {
+        edge.set_timeouts(timeouts);
         let mut world = Self {
             edge,
-            bus: Bus::new(mark(0, 0)),
+            bus: Bus::new(cursor(0, 0)),
             now: Millis(0),
             door: Door::Open,
             wire: VecDeque::new(),
             random: 0.5,
             calls: Vec::new(),
-            owed: BTreeMap::new(),
+            expected: BTreeMap::new(),
             written: Vec::new(),
             has_ended: false,
             log: Vec::new(),
             epochs: 0,
             window: 1_000,
             socket: None,
-            watched,
+            interest,
             ends_by: None,
         };
-        world.tend();
+        world.carry_out();
         world.calls.clear();
         world.settle();
         world.written.clear();
@@ -105,9 +105,9 @@ impl World {
         world
     }
 
-    /// Ends it once the bus has confirmed that nothing published by now is missing, and after
-    /// `span` at the latest.
-    pub(crate) fn end_within(&mut self, span: Millis, why: Ending) {
+    /// Ends the stream once the bus has confirmed that nothing published by now is missing, and at
+    /// the latest after `span`.
+    pub(crate) fn end_within(&mut self, span: Millis, why: EndReason) {
         self.ends_by = Some((self.now + span, why));
         self.edge.settle(self.now);
     }
@@ -115,8 +115,8 @@ impl World {
     fn end_if_due(&mut self) {
         let (now, is_settled) = (self.now, self.edge.is_settled());
         match self.ends_by.take_if(|(at, _)| is_settled || *at <= now) {
-            Some((_, Ending::Closed)) if is_settled => self.edge.close_settled(),
-            Some((_, Ending::Closed)) => self.edge.close(),
+            Some((_, EndReason::Closed)) if is_settled => self.edge.close_settled(),
+            Some((_, EndReason::Closed)) => self.edge.close(),
             Some((_, why)) => self.edge.retire(why),
             None => {}
         }
@@ -127,12 +127,13 @@ impl World {
         self
     }
 
-    /// The stream owes its client a cue from now on, if its filter takes the event in.
+    /// The stream has to cue this event from now on, if its filter accepts it.
     pub(crate) fn publish(&mut self, event: &ServerEvent) {
         if self.edge.stream().honored().accepts(event) {
             let cue = message::notification(&id("1"), event);
-            self.owed.retain(|_, owed| !is_of_same_key(owed, event));
-            self.owed.insert(cue, event.clone());
+            self.expected
+                .retain(|_, expected| !is_of_same_key(expected, event));
+            self.expected.insert(cue, event.clone());
         }
         let publication = self.bus.publish(event);
         self.log.push(event.clone());
@@ -142,21 +143,21 @@ impl World {
         self.wire.extend(frame.map(str::to_owned));
     }
 
-    /// Delivers and writes whatever can be, without time going on.
+    /// Delivers and writes everything possible, without advancing the time.
     pub(crate) fn settle(&mut self) {
         loop {
-            self.tend();
+            self.carry_out();
             let Some(frame) = self.wire.pop_front() else {
                 break;
             };
-            // Frames that had to be dropped are told; the stream goes on.
+            // Dropped frames return an error; the stream continues.
             self.edge.handle_bus_message(&frame, self.now).ok();
         }
         self.end_if_due();
         self.write();
     }
 
-    /// Lets time go on, from one deadline to the next, and settles at each.
+    /// Advances the time from one deadline to the next, and settles at each.
     pub(crate) fn pass(&mut self, span: u64) {
         let end = self.now + Millis(span);
         self.settle();
@@ -173,18 +174,18 @@ impl World {
         [self.edge.poll_timeout(), end].into_iter().flatten().min()
     }
 
-    /// The connection breaks, as when the bus is reset; what was on its way is gone.
+    /// Breaks the connection, as a reset of the bus does; frames in flight are lost.
     pub(crate) fn cut(&mut self) {
         self.hang_up();
         self.lose(false);
     }
 
-    /// The bus begins with an empty disk.
-    pub(crate) fn begin_anew(&mut self) {
+    /// The bus starts with an empty disk.
+    pub(crate) fn start_over(&mut self) {
         self.cut();
         self.epochs += 1;
         self.log.clear();
-        self.bus = Bus::new(mark(self.epochs, 0));
+        self.bus = Bus::new(cursor(self.epochs, 0));
     }
 
     /// Whether the bus holds a connection of this edge.
@@ -192,21 +193,21 @@ impl World {
         self.socket.is_some()
     }
 
-    /// The session of the edge watches these URIs from now on.
+    /// The session of the edge is subscribed to these URIs from now on.
     pub(crate) fn watch(&mut self, uris: Vec<Uri>) {
-        self.watched = Some(uris);
+        self.interest = Some(uris);
         self.follow_session();
     }
 
     fn follow_session(&mut self) {
-        if let (Some(edge), Some(uris)) = (self.socket, self.watched.clone()) {
-            let frame = self.bus.watch(edge, &uris, false).unwrap();
+        if let (Some(edge), Some(uris)) = (self.socket, self.interest.clone()) {
+            let frame = self.bus.set_interest(edge, &uris, false).unwrap();
             self.wire.push_back(frame);
         }
     }
 
-    /// Does what the edge calls for.
-    pub(crate) fn tend(&mut self) {
+    /// Carries out the calls of the edge.
+    pub(crate) fn carry_out(&mut self) {
         while let Some(call) = self.edge.poll_call(self.now) {
             self.calls.push((self.now, call));
             assert!(self.calls.len() < 100_000, "it calls without end");
@@ -236,14 +237,14 @@ impl World {
         }
         let edge = self.socket.unwrap();
         let text = self.edge.attach_message();
-        let mut reply = follow::taken(&mut self.bus, edge, &text);
-        if let Some(uris) = self.watched.clone() {
-            let watched = Watched {
+        let mut reply = follow::accepted(&mut self.bus, edge, &text);
+        if let Some(uris) = self.interest.clone() {
+            let interest = SessionInterest {
                 session: reply.joined()[0].clone(),
                 uris,
-                is_held: false,
+                is_paused: false,
             };
-            reply.push_watch(&mut self.bus, watched);
+            reply.push_interest(&mut self.bus, interest);
         }
         let frames = follow::answers(&mut self.bus, reply, &self.log);
         self.wire.extend(frames);
@@ -272,7 +273,7 @@ impl World {
             let cue = text
                 .strip_prefix("event: message\ndata: ")
                 .map_or(text.as_str(), str::trim_end);
-            self.owed.remove(cue);
+            self.expected.remove(cue);
             self.written.push(cue.to_owned());
         }
     }

@@ -1,6 +1,5 @@
-//! Searches for inputs that break the core, for as long as is asked: `npm run check:fuzz --
-//! --seconds 60`. What is found is shrunk, written beside the crashers that there are, and ends the
-//! run with 1.
+//! Searches for inputs that break the core, for a given time: `npm run check:fuzz -- --seconds 60`.
+//! A finding is shrunk, written next to the known crashers, and ends the run with status 1.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,13 +9,15 @@
     missing_docs,
     unreachable_pub,
     dead_code,
-    reason = "a failure is told by panicking"
+    reason = "a failure is reported by panicking"
 )]
 
 #[path = "../core/any.rs"]
 mod any;
 mod crashers;
 mod frames;
+#[path = "../core/host_step.rs"]
+mod host_step;
 mod inputs;
 mod json;
 mod lives;
@@ -24,8 +25,6 @@ mod protocol;
 mod served;
 mod strict;
 mod target;
-#[path = "../core/tending.rs"]
-mod tending;
 mod wires;
 
 use std::{
@@ -42,7 +41,7 @@ fn main() -> ExitCode {
         println!("usage: npm run check:fuzz -- [--seconds N]");
         return ExitCode::from(2);
     };
-    // What a panic says comes with the input that was shrunk.
+    // The panic is reported together with the shrunk input.
     panic::set_hook(Box::new(|_| {}));
     println!(
         "# {} targets, {seconds} seconds for all of them",
@@ -63,8 +62,8 @@ fn main() -> ExitCode {
     outcome
 }
 
-/// Tries the crashers that are known, then new inputs until the time is over; tells what was tried,
-/// or what was found.
+/// Tries the known crashers, then new inputs until the time is over. Reports what was tried, or
+/// what was found.
 fn check(target: &Target, share: Duration) -> Result<String, String> {
     let known = crashers::of(target.name);
     for (name, bytes) in &known {
@@ -90,7 +89,7 @@ fn check(target: &Target, share: Duration) -> Result<String, String> {
     ))
 }
 
-/// Another one for each round.
+/// Returns another seed for each round.
 fn seed() -> [u8; 32] {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let mut seed = [0; 32];
@@ -107,5 +106,5 @@ fn seconds() -> Option<u64> {
     }
 }
 
-/// Inputs between two looks at the clock.
+/// The number of inputs between two checks of the clock.
 const ROUND: u32 = 32;

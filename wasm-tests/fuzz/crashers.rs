@@ -1,4 +1,4 @@
-//! The inputs that once broke something, each a file named for what it broke.
+//! Inputs that once broke something, each in a file named for what it broke.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Those of a target, in the order of their names.
+/// Returns the crashers of a target, ordered by name.
 pub fn of(target: &str) -> Vec<(String, Vec<u8>)> {
     let mut found: Vec<_> = entries(&folder().join(target))
         .into_iter()
@@ -17,12 +17,12 @@ pub fn of(target: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// The targets that have some.
+/// Returns the targets that have crashers.
 pub fn folders() -> Vec<String> {
     entries(&folder()).iter().map(|path| name(path)).collect()
 }
 
-/// Keeps one more, and tells where.
+/// Stores another crasher, and returns its path.
 pub fn keep(target: &str, bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);

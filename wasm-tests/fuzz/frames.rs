@@ -1,20 +1,20 @@
 //! Frames and messages as their senders write them.
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     event::ServerEvent,
     filter::SubscriptionFilter,
     message,
     topic::Topic,
     wire::{
-        Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed, Missed, SessionCall, Taken,
-        Watched,
+        Backlog, Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, Followed,
+        SessionCall, SessionInterest,
     },
 };
 
 use crate::any::{claim, id, uri};
 
-/// All that an edge wants.
+/// A fresh follow with all topics of an edge.
 pub fn follow(filter: &SubscriptionFilter) -> String {
     Follow::fresh(1, filter.topics()).to_json()
 }
@@ -37,7 +37,7 @@ pub fn result(raw: &str) -> String {
     message::listen_result(&id(raw), None)
 }
 
-/// One of each other kind, of the edges and of the shards.
+/// One frame of every other kind, of edges and of shards.
 pub fn others() -> Vec<String> {
     let follow = Follow {
         seq: 3,
@@ -47,53 +47,53 @@ pub fn others() -> Vec<String> {
         joined: vec![claim("s 1")],
         ..Follow::default()
     };
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(2),
     };
     let events = [(Position(2), ServerEvent::ToolsListChanged.to_json())];
-    let batch = Batch::for_shard(&mark, None, None, events.into_iter(), false);
+    let batch = Batch::for_shard(&cursor, None, None, events.into_iter(), false);
     let stale = FollowAnswer::Stale { seq: 2 }.to_json();
     let room = Some(9);
     let full = FollowAnswer::Full { seq: 2, room }.to_json();
-    let taken = Taken {
+    let ack = BatchAck {
         edges: 2,
         is_retired: true,
     };
     let joined = Follow {
         joined: vec![claim("s 1")],
-        ..Follow::fresh(1, vec![Topic::Everything]).since(&mark)
+        ..Follow::fresh(1, vec![Topic::Everything]).since(&cursor)
     };
     vec![
         follow.to_json(),
         batch,
         stale,
         full,
-        taken.to_json(),
+        ack.to_json(),
         SessionCall::Changed(claim("s 1")).to_json(),
         EdgeMessage::Detach.to_json(),
         joined.to_json(),
-        BusMessage::watched(&[uri("a")], true),
-        followed(1, &mark),
+        BusMessage::session_interest(&[uri("a")], true),
+        followed(1, &cursor),
     ]
 }
 
-/// A fresh follow of session `s` is answered.
-pub fn followed(seq: u64, mark: &Mark) -> String {
-    let watched = Watched {
+/// The reply to a fresh follow of session `s`.
+pub fn followed(seq: u64, cursor: &Cursor) -> String {
+    let interest = SessionInterest {
         session: claim("s 1"),
         uris: vec![uri("a")],
-        is_held: false,
+        is_paused: false,
     };
     FollowAnswer::Followed(Followed {
         seq,
-        mark: mark.clone(),
-        missed: Some(Missed {
-            after: mark.position,
+        cursor: cursor.clone(),
+        missed: Some(Backlog {
+            after: cursor.position,
             events: Vec::new(),
         }),
         is_settled: false,
-        watches: vec![watched],
+        interests: vec![interest],
         room: None,
     })
     .to_json()

@@ -1,4 +1,4 @@
-//! Bytes to try: what is well-formed, with some damage, and anything at all.
+//! Input bytes: well-formed ones, damaged ones, and arbitrary ones.
 
 use mcp_listen::sse;
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -35,14 +35,14 @@ pub fn json() -> BoxedStrategy<Vec<u8>> {
     damaged(prop_oneof![8 => text, 1 => deep].prop_map(String::into_bytes))
 }
 
-/// Filters, and events, which read much the same.
+/// Filters and events, which are parsed similarly.
 pub fn filters() -> BoxedStrategy<Vec<u8>> {
     let event = any_event().prop_map(|event| event.to_json());
     let filter = any_filter().prop_map(|filter| filter.to_json());
     damaged(prop_oneof![3 => filter, 1 => event].prop_map(String::into_bytes))
 }
 
-/// Bodies of listen requests and of what is near them.
+/// Bodies of listen requests and similar ones.
 pub fn requests() -> BoxedStrategy<Vec<u8>> {
     let body = (any_id(), any_filter(), any::<bool>()).prop_map(|(id, filter, is_listen)| {
         let method = if is_listen { "subscriptions/listen" } else { "initialize" };
@@ -54,7 +54,7 @@ pub fn requests() -> BoxedStrategy<Vec<u8>> {
     damaged(body.prop_map(String::into_bytes))
 }
 
-/// What a server of streams meets: requests, events, and steps between them, one record each.
+/// Inputs of a server with streams: requests, events and steps between them, one record each.
 pub fn served() -> BoxedStrategy<Vec<u8>> {
     let body = (any_id(), any_filter()).prop_map(|(id, filter)| {
         let filter = filter.to_json();
@@ -71,7 +71,7 @@ pub fn served() -> BoxedStrategy<Vec<u8>> {
     damaged(vec(record, 0..12).prop_map(|records| records.join(&SEPARATOR)))
 }
 
-/// Header fields, a method and a URL, by lines.
+/// Header fields, a method and a URL, on lines.
 pub fn headers() -> BoxedStrategy<Vec<u8>> {
     damaged(select(&[
         "GET\nhttps://mcp.example/mcp\nOrigin: https://app.example\nHost: mcp.example",
@@ -81,7 +81,7 @@ pub fn headers() -> BoxedStrategy<Vec<u8>> {
     ]))
 }
 
-/// Frames of all the bus's protocols.
+/// Frames of all protocols of the bus.
 pub fn frames() -> BoxedStrategy<Vec<u8>> {
     let interest = any_filter().prop_map(|filter| frames::follow(&filter));
     let event =
@@ -100,12 +100,12 @@ pub fn streams() -> BoxedStrategy<Vec<u8>> {
     damaged(vec(piece, 0..60).prop_map(|pieces| pieces.concat()))
 }
 
-/// Texts that are written as events.
+/// Texts that are encoded as events.
 pub fn messages() -> BoxedStrategy<Vec<u8>> {
     damaged(vec("[^\r\n]{0,40}", 0..6).prop_map(|lines| lines.join("\n").into_bytes()))
 }
 
-/// Lines of a client of stdio.
+/// Lines of a stdio client.
 pub fn lines() -> BoxedStrategy<Vec<u8>> {
     let known = select(&[
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
@@ -118,7 +118,7 @@ pub fn lines() -> BoxedStrategy<Vec<u8>> {
     damaged(vec(line, 0..6).prop_map(|lines| lines.concat()))
 }
 
-/// What a server answers: a byte that says how it begins, then the body.
+/// Answers of a server: a byte that selects the beginning, then the body.
 pub fn answers() -> BoxedStrategy<Vec<u8>> {
     let message = (any_id(), any_filter(), any_event()).prop_map(|(id, filter, event)| {
         [
@@ -137,7 +137,7 @@ pub fn answers() -> BoxedStrategy<Vec<u8>> {
         .boxed()
 }
 
-/// Steps of a life, one a byte.
+/// Steps of a machine, one per byte.
 pub fn steps() -> BoxedStrategy<Vec<u8>> {
     vec(any::<u8>(), 0..200).boxed()
 }
@@ -147,7 +147,7 @@ fn select(texts: &'static [&'static str]) -> BoxedStrategy<Vec<u8>> {
     text.prop_map(|text| text.as_bytes().to_vec()).boxed()
 }
 
-/// What a strategy gives, with a few edits; and now and then anything at all.
+/// Draws from a strategy with a few edits, and sometimes arbitrary bytes.
 fn damaged(whole: impl Strategy<Value = Vec<u8>> + 'static) -> BoxedStrategy<Vec<u8>> {
     let edited = (whole, vec(any_edit(), 0..5)).prop_map(|(mut bytes, edits)| {
         for edit in edits {

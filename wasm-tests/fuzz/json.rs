@@ -1,7 +1,7 @@
-//! The reader of JSON against `serde_json`. They differ on purpose in three things: ours tells of
-//! keys that are named twice, and keeps the first, where `serde_json` keeps the last; ours bounds
-//! depth where it is told to, `serde_json` at 128; and ours keeps numbers as text, so that it takes
-//! those that no double holds, as `1e999`.
+//! The JSON reader against `serde_json`. They differ on purpose in three ways: ours reports
+//! duplicate keys and keeps the first, where `serde_json` keeps the last; ours has a configurable
+//! depth limit, `serde_json` a limit of 128; and ours keeps numbers as text, so that it accepts
+//! those beyond a double, such as `1e999`.
 
 use mcp_listen::json::{self, Node, ReadError, Value};
 
@@ -9,7 +9,7 @@ use crate::strict;
 
 pub fn agrees_with_a_lenient_reader(bytes: &[u8]) {
     let theirs = serde_json::from_slice::<serde_json::Value>(bytes);
-    match json::read(bytes, DEPTH) {
+    match json::read(bytes, MAX_DEPTH) {
         Err(ReadError::Depth) => assert!(is_deep(bytes), "it is not deep"),
         Err(_) => assert!(theirs.is_err(), "only ours refuses it"),
         Ok(document) if theirs.is_err() => {
@@ -64,7 +64,7 @@ fn has_a_number_beyond_doubles(node: &Node<'_>) -> bool {
     }
 }
 
-/// Whether more is open at once, outside strings, than may be.
+/// Whether more containers are open at once, outside strings, than allowed.
 fn is_deep(bytes: &[u8]) -> bool {
     let (mut depth, mut is_text, mut is_escaped) = (0usize, false, false);
     for byte in bytes {
@@ -76,11 +76,11 @@ fn is_deep(bytes: &[u8]) -> bool {
             b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return true;
         }
     }
     false
 }
 
-const DEPTH: usize = 64;
+const MAX_DEPTH: usize = 64;

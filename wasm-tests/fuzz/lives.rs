@@ -1,21 +1,21 @@
-//! Lives of machines, a step a byte, held against what they promise.
+//! State machines driven one step per byte, checked against their promises.
 
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position},
+    bus::{Bus, Cursor, EdgeId, Position},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::{Ending, Output, ServerStream},
+    listen::{EndReason, Output, ServerStream},
     message,
     wire::{BusMessage, EdgeMessage, Follow},
 };
 
 use crate::any::{id, is_of_same_key, task, task_id, updated, uri};
 
-/// The acknowledgment first, then cues in the order in which they became pending, then the result;
-/// and nothing after the end.
+/// The acknowledgment comes first, then cues in the order in which they became pending, then the
+/// result; nothing follows the end.
 pub fn stream(steps: &[u8]) {
     let mut life = StreamLife::new();
     for (now, step) in (0u64..).zip(steps) {
@@ -28,7 +28,7 @@ pub fn stream(steps: &[u8]) {
     }
 }
 
-/// How far what was written has come.
+/// How far the output has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Nothing,
@@ -38,7 +38,7 @@ enum Said {
 
 struct StreamLife {
     stream: ServerStream,
-    /// What waits to be told.
+    /// The pending cues.
     expected: Vec<ServerEvent>,
     takes_events: bool,
     is_attached: bool,
@@ -71,7 +71,7 @@ impl StreamLife {
             }
             14 => {
                 self.stop(self.is_attached);
-                self.stream.retire(Ending::Rotated);
+                self.stream.retire(EndReason::Rotated);
             }
             _ => {
                 self.stop(false);
@@ -95,8 +95,8 @@ impl StreamLife {
         }
     }
 
-    fn stop(&mut self, is_told: bool) {
-        if !is_told {
+    fn stop(&mut self, is_reported: bool) {
+        if !is_reported {
             self.expected.clear();
         }
         self.takes_events = false;
@@ -136,10 +136,10 @@ impl StreamLife {
     }
 }
 
-/// A bus sends each edge what that edge wants, in the order of the log, and nothing to who left.
+/// A bus sends each edge its topics in the order of the log, and nothing to edges that left.
 pub fn bus(steps: &[u8]) {
     let mut life = BusLife {
-        bus: Bus::new(Mark {
+        bus: Bus::new(Cursor {
             epoch: "e".into(),
             position: Position(0),
         }),
@@ -158,7 +158,7 @@ pub fn bus(steps: &[u8]) {
 
 struct BusLife {
     bus: Bus,
-    /// What the edges that are attached want, by their place in `edges`.
+    /// The topics of the attached edges, by their index in `edges`.
     wants: BTreeMap<usize, SubscriptionFilter>,
     edges: Vec<EdgeId>,
 }
@@ -191,8 +191,8 @@ impl BusLife {
             .unwrap_or_default()
             + 1;
         let text = Follow::fresh(seq, wanted.topics()).to_json();
-        let taken = self.bus.handle_message(self.edges[edge], &text);
-        assert!(taken.is_ok(), "a follow is refused");
+        let received = self.bus.handle_message(self.edges[edge], &text);
+        assert!(received.is_ok(), "a follow is refused");
         self.wants.insert(edge, wanted);
     }
 
@@ -213,23 +213,23 @@ impl BusLife {
 
     fn publish(&mut self, event: &ServerEvent) {
         let publication = self.bus.publish_at(event, None);
-        let mut told: Vec<EdgeId> = Vec::new();
+        let mut reported: Vec<EdgeId> = Vec::new();
         for delivery in &publication.deliveries {
             let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(&delivery.message) else {
                 panic!("no batch");
             };
-            let told_of = [(publication.position, event.clone())];
-            assert_eq!(batch.events, told_of, "another event");
-            told.extend(&delivery.edges);
+            let expected = [(publication.position, event.clone())];
+            assert_eq!(batch.events, expected, "another event");
+            reported.extend(&delivery.edges);
         }
-        told.sort_unstable();
+        reported.sort_unstable();
         let wanting = self
             .wants
             .iter()
             .filter(|(_, wanted)| wanted.accepts(event));
         let mut wanting: Vec<EdgeId> = wanting.map(|(edge, _)| self.edges[*edge]).collect();
         wanting.sort_unstable();
-        assert_eq!(told, wanting, "who is told");
+        assert_eq!(reported, wanting, "the receivers");
     }
 
     fn place(&self, rest: usize) -> Option<usize> {

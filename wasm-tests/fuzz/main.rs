@@ -1,5 +1,5 @@
-//! Every crasher that was ever found, and a short run of each target: `npm run check:fuzz` runs
-//! them for as long as is asked.
+//! Every stored crasher, and a short run of each target. `npm run check:fuzz` runs them for a given
+//! time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,13 +8,15 @@
     missing_docs,
     unreachable_pub,
     dead_code,
-    reason = "a failure is told by panicking, and the search on demand uses more"
+    reason = "a failure is reported by panicking, and the search on demand uses more"
 )]
 
 #[path = "../core/any.rs"]
 mod any;
 mod crashers;
 mod frames;
+#[path = "../core/host_step.rs"]
+mod host_step;
 mod inputs;
 mod json;
 mod lives;
@@ -22,12 +24,10 @@ mod protocol;
 mod served;
 mod strict;
 mod target;
-#[path = "../core/tending.rs"]
-mod tending;
 mod wires;
 
 #[test]
-fn every_crasher_that_was_kept_is_survived() {
+fn every_stored_crasher_is_survived() {
     for target in target::ALL {
         for (name, bytes) in crashers::of(target.name) {
             println!("{} {name}", target.name);
@@ -37,7 +37,7 @@ fn every_crasher_that_was_kept_is_survived() {
 }
 
 #[test]
-fn each_crasher_is_of_a_target() {
+fn each_crasher_has_a_target() {
     let names: Vec<_> = target::ALL.iter().map(|target| target.name).collect();
     for folder in crashers::folders() {
         assert!(names.contains(&folder.as_str()), "{folder} is no target");
@@ -45,7 +45,7 @@ fn each_crasher_is_of_a_target() {
 }
 
 #[test]
-fn each_target_survives_some_hundred_inputs() {
+fn each_target_survives_hundreds_of_inputs() {
     for target in target::ALL {
         if let Err(found) = target.search(256, any::rng()) {
             let (why, shown) = (&found.why, found.shown());

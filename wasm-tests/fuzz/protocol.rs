@@ -1,4 +1,4 @@
-//! What clients send: filters, requests, header fields.
+//! Input from clients: filters, requests, header fields.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use mcp_listen::{
     http::{Headers, Policy},
     json,
     limits::Limits,
-    listen::{self, Claim, Verdict},
+    listen::{self, Classified, Verdict},
     message,
     session::{self, Excess, Reply},
 };
 
-use crate::tending::tend;
+use crate::host_step::carry_out;
 
-/// A filter that is read is written as it reads, and honoring never adds to it.
+/// A filter is written as it was read, and honoring never adds to it.
 pub fn filter(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -47,39 +47,44 @@ pub fn filter(bytes: &[u8]) {
     }
 }
 
-/// Whoever asks gets a verdict; what is refused is told in JSON, and the id is the one that was
-/// written.
+/// Any request gets a verdict; a rejection is valid JSON, with the verbatim id.
 pub fn request(bytes: &[u8]) {
     let limits = Limits::default();
     for headers in HEADERS {
-        match judged("POST", &Headers::new(headers), bytes, &limits) {
+        match classified("POST", &Headers::new(headers), bytes, &limits) {
             Some(Verdict::Accepted(accepted)) => {
                 let text = std::str::from_utf8(bytes).unwrap();
                 assert!(text.contains(accepted.id.raw()), "the id is another one");
             }
             Some(Verdict::Rejected(rejection)) => {
                 assert!((400..600).contains(&rejection.reason.status()));
-                let told = message::error(&rejection);
-                // With the id as it was written, which may be an integer that no double holds.
-                assert!(json::read(told.as_bytes(), 8).is_ok(), "it is no JSON");
+                let reported = message::error(&rejection);
+                // With the verbatim id, which may be an integer beyond a double.
+                assert!(json::read(reported.as_bytes(), 8).is_ok(), "it is no JSON");
             }
             None => {}
         }
     }
 }
 
-/// The judgment on a request whose caller needs no authentication; `None` if it is no listen.
-fn judged(method: &str, headers: &Headers<'_>, body: &[u8], limits: &Limits) -> Option<Verdict> {
-    match listen::claim(method, headers, body, limits) {
-        Claim::Unread => Some(listen::judge(headers, body, limits)),
-        Claim::Read(verdict) => Some(verdict),
-        Claim::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
-        Claim::NotOurs => None,
+/// Returns the verdict on a request whose caller needs no authentication; `None` if it is no
+/// listen.
+fn classified(
+    method: &str,
+    headers: &Headers<'_>,
+    body: &[u8],
+    limits: &Limits,
+) -> Option<Verdict> {
+    match listen::classify(method, headers, body, limits) {
+        Classified::Unread => Some(listen::validate(headers, body, limits)),
+        Classified::Read(verdict) => Some(verdict),
+        Classified::Rejected(rejection) => Some(Verdict::Rejected(rejection)),
+        Classified::PassThrough => None,
     }
 }
 
-/// Any request, with the header fields of a client or with any, is decided after each thing was
-/// asked once at most; a listen that is opened is one that is judged so by itself.
+/// Any request, with valid or arbitrary header fields, is decided after each step was requested at
+/// most once; an opened listen is also valid when checked alone.
 pub fn exchange(bytes: &[u8]) {
     let (head, body) = bytes.split_at(bytes.len() / 2);
     let head = String::from_utf8_lossy(head);
@@ -88,7 +93,7 @@ pub fn exchange(bytes: &[u8]) {
         .map(|headers| (*headers, bytes))
         .chain([(&*head, body)])
     {
-        for earlier in [Earlier::Behind, KEPT, Earlier::Refused] {
+        for earlier in [Earlier::Behind, WITH_SESSIONS, Earlier::Refused] {
             let service = Service::new(Policy::default(), Limits::default(), earlier);
             for service in [service.clone(), service.without_streams()] {
                 decided(Arc::new(service), headers, body);
@@ -97,7 +102,7 @@ pub fn exchange(bytes: &[u8]) {
     }
 }
 
-const KEPT: Earlier = Earlier::Sessions(SessionRules {
+const WITH_SESSIONS: Earlier = Earlier::Sessions(SessionRules {
     limits: session::Limits {
         sessions: 4,
         unnamed_sessions: 4,
@@ -110,7 +115,7 @@ const KEPT: Earlier = Earlier::Sessions(SessionRules {
     authorizes: true,
 });
 
-/// One of the replies to a question, as the bytes say.
+/// Returns one of the replies, selected by the bytes.
 fn reply(by: usize) -> Reply {
     let text = || "1-e".into();
     [
@@ -120,7 +125,7 @@ fn reply(by: usize) -> Reply {
         Reply::Done,
         Reply::Behind(None),
         Reply::Behind(Some(text())),
-        Reply::Tell(text()),
+        Reply::ForwardFirst(text()),
         Reply::NotOffered,
         Reply::Full(Excess::Uris(1)),
         Reply::Taken,
@@ -128,7 +133,7 @@ fn reply(by: usize) -> Reply {
             capabilities: "{}".into(),
             stream: 1,
             since: text(),
-            watched: Vec::new(),
+            subscriptions: Vec::new(),
         },
     ][by % 11]
         .clone()
@@ -143,7 +148,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
         assert_eq!(exchange.poll(), step, "it is another one each time");
         match &step {
             Step::Body { .. } | Step::Caller | Step::Session => {
-                tend(&mut exchange, &step, body, None);
+                carry_out(&mut exchange, &step, body, None);
             }
             Step::Ask(_) => exchange.handle_reply(reply(body.len() / 3 + asked.len())),
             Step::Authorize { .. } => exchange.handle_permit(None),
@@ -159,12 +164,12 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
                 break;
             }
             Step::Answer(answer) => {
-                let told = answer.body();
-                assert!(told.is_none_or(|told| json::read(told.as_bytes(), 8).is_ok()));
+                let reported = answer.body();
+                assert!(reported.is_none_or(|reported| json::read(reported.as_bytes(), 8).is_ok()));
                 break;
             }
             Step::Listen(accepted) => {
-                let verdict = judged(method, &Headers::new(headers), body, &Limits::default());
+                let verdict = classified(method, &Headers::new(headers), body, &Limits::default());
                 assert_eq!(verdict, Some(Verdict::Accepted(accepted.clone())));
                 break;
             }
@@ -175,7 +180,7 @@ fn decided(service: Arc<Service>, headers: &str, body: &[u8]) {
     }
 }
 
-/// Any method, URL and header fields get a screening, the same one each time.
+/// Any method, URL and header fields get a screening, always the same one.
 pub fn front(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.splitn(3, '\n');
@@ -186,7 +191,12 @@ pub fn front(bytes: &[u8]) {
         let screening = policy.screen(method, url, &headers);
         assert_eq!(screening, policy.screen(method, url, &headers));
     }
-    drop(listen::claim(method, &headers, b"{}", &Limits::default()));
+    drop(listen::classify(
+        method,
+        &headers,
+        b"{}",
+        &Limits::default(),
+    ));
 }
 
 const HEADERS: [&str; 3] = [

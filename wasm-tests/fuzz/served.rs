@@ -12,19 +12,19 @@ use mcp_listen::{
     http::Policy,
     id::RequestId,
     limits::Limits,
-    listen::{Ending, Incoming, ServerStream, Stamp},
+    listen::{EndReason, Incoming, ServerStream, StreamKind},
     session::{self, Ask, Reply},
     sse::{Bounds, Decoder, Item},
 };
 
 use crate::{
     any::{id, task, task_id, updated, uri},
-    tending::tend,
+    host_step::carry_out,
 };
 
-/// Whatever requests come, in whichever order their streams are published to, polled and closed:
-/// each stream is well-formed server-sent events, begins with its acknowledgment, and says nothing
-/// that it does not honor, under no other id, and nothing after its end.
+/// For any requests, in any order of publishes, polls and closes: each stream consists of
+/// well-formed server-sent events, starts with its acknowledgment, and sends nothing outside its
+/// filter, under another id, or after its end.
 pub fn served(bytes: &[u8]) {
     let mut server = Server::new();
     for record in bytes.split(|byte| *byte == SEPARATOR) {
@@ -49,10 +49,10 @@ struct Server {
     now: Millis,
 }
 
-/// A stream, and what its client has been told.
+/// A stream, and what its client has received.
 struct Held {
     stream: StreamId,
-    /// That of the listen; a session's stream has none.
+    /// The id of the listen; `None` for the stream of a session.
     id: Option<RequestId>,
     decoder: Decoder,
     is_blocked: bool,
@@ -80,7 +80,7 @@ impl Server {
         let mut exchange = Exchange::new(self.service.clone(), method, url, headers, true);
         for _ in 0..MAX_STEPS {
             let step = exchange.poll();
-            if tend(&mut exchange, &step, body, Some("ann")) {
+            if carry_out(&mut exchange, &step, body, Some("ann")) {
                 continue;
             }
             match step {
@@ -96,8 +96,8 @@ impl Server {
                         .requested
                         .honored(Capabilities::ALL, permit.as_ref());
                     assert!(honored.is_subset_of(&accepted.requested));
-                    let stamp = Stamp::Subscription(accepted.id.clone());
-                    let stream = ServerStream::with_stamp(stamp, honored, KEEP_ALIVE, self.now);
+                    let kind = StreamKind::Listen(accepted.id.clone());
+                    let stream = ServerStream::with_kind(kind, honored, KEEP_ALIVE, self.now);
                     return self.open(stream, Some(accepted.id));
                 }
                 Step::OpenSession => {
@@ -139,7 +139,7 @@ impl Server {
             5 | 6 => self.held[place].is_blocked = false,
             7 => self
                 .fanout
-                .tend(stream, |stream| stream.retire(Ending::Shed)),
+                .with_stream(stream, |stream| stream.retire(EndReason::Shed)),
             9 => close(&mut self.fanout, stream),
             10 => self.narrow(place),
             11 => {
@@ -155,7 +155,7 @@ impl Server {
         self.poll_all();
     }
 
-    /// It honors no resources any more, while cues of all kinds wait for it.
+    /// It honors no resources any more, while cues of all kinds are pending.
     fn narrow(&mut self, place: usize) {
         self.held[place].is_blocked = true;
         self.publish(events().to_vec());
@@ -178,9 +178,9 @@ impl Server {
     }
 
     fn publish(&mut self, events: Vec<ServerEvent>) {
-        let fan = self.fanout.publish_all(events, self.now, self.now);
+        let batch = self.fanout.publish_all(events, self.now, self.now);
         let mut missed = Vec::new();
-        for (stream, chunk) in &fan.writes {
+        for (stream, chunk) in &batch.writes {
             let mut held = self.held.iter_mut();
             let held = held.find(|held| held.stream == *stream);
             let held = held.expect("a stream that is gone is written to");
@@ -189,7 +189,7 @@ impl Server {
                 continue;
             }
             let honored = self.fanout.stream(*stream).map(ServerStream::honored);
-            held.read(fan.chunk(*chunk), honored.expect("it is held"));
+            held.read(batch.chunk(*chunk), honored.expect("it is held"));
         }
         self.fanout.handle_missed(missed, self.now);
         self.fanout.take_due();
@@ -220,13 +220,13 @@ impl Server {
             assert!(ending.is_some(), "a stream that is closed has ended");
         }
         self.reuse();
-        let fan = self.fanout.publish(updated("a"), self.now, self.now);
-        assert!(fan.is_empty() && self.fanout.is_empty());
+        let batch = self.fanout.publish(updated("a"), self.now, self.now);
+        assert!(batch.is_empty() && self.fanout.is_empty());
     }
 }
 
 impl Server {
-    /// A stream that has the place of one before it is told what itself honors.
+    /// A stream in a reused slot receives only what it honors itself.
     fn reuse(&mut self) {
         let honored = SubscriptionFilter {
             prompts_list_changed: true,
@@ -248,7 +248,7 @@ impl Server {
 }
 
 impl Held {
-    /// Reads what is written to it, which ends with a frame.
+    /// Reads what was written to it, which ends with a frame.
     fn read(&mut self, bytes: &[u8], honored: &SubscriptionFilter) {
         assert!(bytes.ends_with(b"\n\n"), "a frame is cut");
         self.decoder.handle_bytes(bytes);
@@ -268,8 +268,8 @@ impl Held {
             return take_of_session(message, honored);
         };
         let said = Incoming::read(message, &Limits::default());
-        let (stamp, incoming) = said.expect("a message that a client knows");
-        assert_eq!(stamp, id, "another subscription");
+        let (kind, incoming) = said.expect("a message that a client knows");
+        assert_eq!(kind, id, "another subscription");
         match incoming {
             Incoming::Acknowledged(filter) => {
                 assert!(!self.is_acknowledged, "twice");
@@ -289,18 +289,19 @@ impl Held {
     }
 }
 
-/// Of a session each message is a notification without a stamp; the first one is empty.
+/// In a session, each message is a notification without a subscription id; the first event is
+/// empty.
 fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
     if message.is_empty() {
         return;
     }
     let text = std::str::from_utf8(message).expect("it is text");
-    assert!(!text.contains("subscriptionId"), "a stamp: {text}");
+    assert!(!text.contains("subscriptionId"), "a kind: {text}");
     let all = events();
     let mut known = all.iter().filter(|event| honored.accepts(event));
     let is_known = known.any(|event| {
-        let stamped = mcp_listen::message::notification(&id("0"), event);
-        method_of(&stamped) == method_of(text)
+        let written = mcp_listen::message::notification(&id("0"), event);
+        method_of(&written) == method_of(text)
     });
     let is_list = text.contains("list_changed");
     assert!(is_known || !is_list, "not honored: {text}");
@@ -311,14 +312,14 @@ fn take_of_session(message: &[u8], honored: &SubscriptionFilter) {
     reason = "the method alone is not general enough in its lifetime"
 )]
 fn close(fanout: &mut Fanout, stream: StreamId) {
-    fanout.tend(stream, |stream| stream.close());
+    fanout.with_stream(stream, |stream| stream.close());
 }
 
 fn method_of(message: &str) -> Option<&str> {
     message.split_once("\"method\":\"")?.1.split('"').next()
 }
 
-/// What a session replies that is there, and watches a few resources.
+/// The replies of a session that exists and is subscribed to a few resources.
 fn reply(ask: &Ask) -> Reply {
     match ask {
         Ask::Behind => Reply::Behind(None),
@@ -326,13 +327,13 @@ fn reply(ask: &Ask) -> Reply {
             capabilities: r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#.into(),
             stream: 1,
             since: "0-e".into(),
-            watched: vec![uri("a"), uri("b")],
+            subscriptions: vec![uri("a"), uri("b")],
         },
         _ => Reply::Done,
     }
 }
 
-/// Some callers may hear of everything, and some of little.
+/// Some callers may receive everything, and some little.
 fn permitted(body: &[u8], requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
     match body.len() % 3 {
         0 => None,
@@ -357,13 +358,14 @@ fn events() -> [ServerEvent; 6] {
     ]
 }
 
-/// Between the records of an input.
+/// Separates the records of an input.
 pub const SEPARATOR: u8 = 0x1e;
 const SESSION: &str = "accept: text/event-stream\nmcp-session-id: s\n";
 const HEADERS: [&str; 3] = [
     "content-type: application/json\naccept: application/json, text/event-stream\nmcp-protocol-version: 2026-07-28\nmcp-method: subscriptions/listen",
     "content-type: application/json\naccept: application/json, text/event-stream",
-    "content-type: application/json\naccept: application/json, text/event-stream\nmcp-session-id: s",
+    "content-type: application/json\naccept: application/json, text/event-stream\n\
+     mcp-session-id: s",
 ];
 const LIMITS: session::Limits = session::Limits {
     sessions: 4,

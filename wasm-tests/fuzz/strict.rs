@@ -1,10 +1,10 @@
-//! What `serde_json` reads, with what it lets pass: whether an object names a key twice.
+//! Detects what `serde_json` accepts silently: an object with a duplicate key.
 
 use std::{cell::Cell, collections::HashSet, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Whether any object of the text names a key twice; `None` where it is no JSON.
+/// Whether any object of the text has a duplicate key; `None` if the text is not JSON.
 pub fn names_a_key_twice(text: &[u8]) -> Option<bool> {
     let is_twice = Cell::new(false);
     let mut reader = serde_json::Deserializer::from_slice(text);
@@ -13,7 +13,7 @@ pub fn names_a_key_twice(text: &[u8]) -> Option<bool> {
     Some(is_twice.get())
 }
 
-/// Looks at keys alone.
+/// Checks only keys.
 #[derive(Clone, Copy)]
 struct Keys<'a>(&'a Cell<bool>);
 

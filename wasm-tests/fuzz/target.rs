@@ -1,4 +1,4 @@
-//! What is fuzzed, and the search for an input that breaks it.
+//! Fuzz targets, and the search for an input that breaks one.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -9,16 +9,16 @@ use proptest::{
 
 use crate::{inputs, json, lives, protocol, served, wires};
 
-/// One thing that takes bytes from somebody, and must neither panic nor break a promise.
+/// Code that takes untrusted bytes, and must neither panic nor break a promise.
 pub struct Target {
     pub name: &'static str,
-    /// What it is tried with.
+    /// The inputs to try.
     pub inputs: fn() -> BoxedStrategy<Vec<u8>>,
-    /// Panics where something is wrong.
+    /// Panics if something is wrong.
     pub run: fn(&[u8]),
 }
 
-/// An input that breaks something, as small as it could be made.
+/// An input that breaks a target, as small as possible.
 pub struct Found {
     pub bytes: Vec<u8>,
     pub why: String,
@@ -93,7 +93,7 @@ pub const ALL: &[Target] = &[
 ];
 
 impl Target {
-    /// Tries so many inputs; what breaks is shrunk.
+    /// Tries this many inputs; a failure is shrunk.
     pub fn search(&self, cases: u32, rng: TestRng) -> Result<(), Found> {
         let config = ProptestConfig {
             cases,

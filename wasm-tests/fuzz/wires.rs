@@ -1,21 +1,21 @@
-//! What comes over wires: frames of the bus, event streams, lines, and answers of servers.
+//! Input over wires: frames of the bus, event streams, lines, and answers of servers.
 
 use mcp_listen::{
-    bus::{Bus, Mark, Position, Shard},
+    bus::{Bus, Cursor, Position, Shard},
     capabilities::{Capabilities, Discovered},
     client::{Options, Output, Subscription},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     http::Headers,
-    isolate::{Isolate, Joining},
+    isolate::{Isolate, SessionStart},
     json,
     limits::Limits,
-    listen::{ServerStream, Stamp},
+    listen::{ServerStream, StreamKind},
     sse::{self, Bounds, Decoder, Item},
     stdio::{self, Channel, Input, Lines},
-    upstream::{Past, Patience},
-    wire::{Batch, BusMessage, EdgeMessage, Follow, FollowAnswer, SessionCall, Taken},
+    upstream::{ResumePoint, Timeouts},
+    wire::{Batch, BatchAck, BusMessage, EdgeMessage, Follow, FollowAnswer, SessionCall},
 };
 
 use crate::{
@@ -23,8 +23,7 @@ use crate::{
     frames,
 };
 
-/// A frame that is read is written as it reads, whoever it is for; and nobody breaks who is sent
-/// any.
+/// A frame is written as it was read, for any receiver, and no receiver breaks on any frame.
 pub fn bus_frames(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -32,10 +31,10 @@ pub fn bus_frames(bytes: &[u8]) {
     round(text, EdgeMessage::from_json, EdgeMessage::to_json);
     round(text, Follow::from_json, Follow::to_json);
     round(text, FollowAnswer::from_json, FollowAnswer::to_json);
-    round(text, Taken::from_json, |taken| taken.to_json());
+    round(text, BatchAck::from_json, |ack| ack.to_json());
     round(text, SessionCall::from_json, SessionCall::to_json);
     drop(BusMessage::from_json(text));
-    // To an edge nobody says that a batch is the last one.
+    // A batch for an edge is never the last one.
     if Batch::from_json(text).is_ok_and(|batch| batch.epoch.is_some() || !batch.is_last) {
         round(text, Batch::from_json, batch_text);
     }
@@ -65,36 +64,36 @@ fn batch_text(batch: &Batch) -> String {
     match &batch.epoch {
         None => Batch::for_edge(previous, through, at, events),
         Some(epoch) => {
-            let mark = Mark {
+            let cursor = Cursor {
                 epoch: epoch.clone(),
                 position: through,
             };
-            Batch::for_shard(&mark, previous, at, events, batch.is_last)
+            Batch::for_shard(&cursor, previous, at, events, batch.is_last)
         }
     }
 }
 
 fn everybody_takes(text: &str) {
-    let mut bus = Bus::new(mark());
+    let mut bus = Bus::new(cursor());
     let number = bus.connect();
     let follow = frames::follow(&watched());
     for frame in [text, &follow, text] {
         drop(bus.handle_message(number, frame));
     }
-    let mut alone = Isolate::new(Patience::default(), Millis(0));
-    let lists = ServerStream::with_stamp(Stamp::None, watched(), Millis(0), Millis(0));
-    let joining = Joining {
+    let mut alone = Isolate::new(Timeouts::default(), Millis(0));
+    let lists = ServerStream::with_kind(StreamKind::Session, watched(), Millis(0), Millis(0));
+    let start = SessionStart {
         session: claim("s 1"),
-        past: Past::Since(mark()),
+        past: ResumePoint::Since(cursor()),
         denied: Vec::new(),
     };
-    let session = alone.open_session(lists, joining, Millis(0));
+    let session = alone.open_session(lists, start, Millis(0));
     drop(alone.poll_call(Millis(0)));
-    let mut isolate = Isolate::new(Patience::default(), Millis(0));
+    let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
     let stream = ServerStream::new(id("1"), watched(), Millis(0), Millis(0));
     let stream = isolate.open(stream, Millis(0));
     drop(isolate.poll_call(Millis(0)));
-    let followed = frames::followed(1, &mark());
+    let followed = frames::followed(1, &cursor());
     for frame in [text, &followed, text, text] {
         let _ = alone.handle_message(frame, Millis(1));
         while alone.poll_output(Millis(1)).is_some() {}
@@ -113,7 +112,7 @@ fn everybody_takes(text: &str) {
     while shard.poll_output().is_some() {}
 }
 
-/// Where a stream is cut changes nothing.
+/// Any split of a stream changes nothing.
 pub fn sse_in(bytes: &[u8]) {
     let whole = items([bytes]);
     assert_eq!(items(bytes.chunks(1)), whole, "byte by byte");
@@ -145,7 +144,7 @@ fn items<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Item>, Option<S
     (items, decoder.last_event_id().map(str::to_owned), is_over)
 }
 
-/// What is written is read as it was.
+/// Written events are read back.
 pub fn sse_out(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).replace('\r', " ");
     let mut decoder = Decoder::new(Bounds {
@@ -161,8 +160,8 @@ pub fn sse_out(bytes: &[u8]) {
     assert_eq!(decoder.last_event_id(), Some("7"));
 }
 
-/// Where lines are cut changes nothing, and whatever a client says, it is answered in whole lines
-/// of JSON.
+/// Any split of lines changes nothing, and any input from a client is answered in whole lines of
+/// JSON.
 pub fn stdio(bytes: &[u8]) {
     let lines = |chunk: usize| {
         let mut lines = Lines::new(60);
@@ -176,7 +175,7 @@ pub fn stdio(bytes: &[u8]) {
     assert_eq!(lines(1), lines(bytes.len().max(1)), "it depends on the cut");
     let mut channel = Channel::new(
         Limits::default(),
-        stdio::Bounds {
+        stdio::ChannelLimits {
             line_bytes: 100_000,
             subscriptions: 3,
         },
@@ -194,14 +193,14 @@ pub fn stdio(bytes: &[u8]) {
 }
 
 fn answer(channel: &mut Channel, input: &Input) {
-    if let Input::Listen { number, .. } = *input {
-        let told = Discovered {
+    if let Input::Listen { handle: number, .. } = *input {
+        let reported = Discovered {
             capabilities: Capabilities::ALL,
             server_info: None,
             fresh_until: None,
             is_public: true,
         };
-        channel.open(number, &told, None);
+        channel.open(number, &reported, None);
         channel.handle_events(vec![ServerEvent::ToolsListChanged]);
     }
 }
@@ -214,7 +213,7 @@ fn written(channel: &mut Channel) {
     }
 }
 
-/// Whatever a server answers, its client is told in order: the acknowledgment, changes of what is
+/// For any answer of a server, its client gets in order: the acknowledgment, changes of what is
 /// honored, one end.
 pub fn client(bytes: &[u8]) {
     let (head, body) = bytes.split_first().unwrap_or((&0, &[]));
@@ -240,7 +239,9 @@ pub fn client(bytes: &[u8]) {
             }
             Output::Changed(event) => {
                 assert!(
-                    honored.as_ref().is_some_and(|filter| hears(filter, event)),
+                    honored
+                        .as_ref()
+                        .is_some_and(|filter| accepts(filter, event)),
                     "not honored"
                 );
             }
@@ -254,8 +255,8 @@ pub fn client(bytes: &[u8]) {
     );
 }
 
-/// A server may tell of a part of a resource that is watched: its URI is another one.
-fn hears(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
+/// A server may report a sub-resource of a subscribed resource, which has another URI.
+fn accepts(honored: &SubscriptionFilter, event: &ServerEvent) -> bool {
     match event {
         ServerEvent::ResourceUpdated { .. } => !honored.resource_subscriptions.is_empty(),
         _ => honored.accepts(event),
@@ -271,8 +272,8 @@ fn watched() -> SubscriptionFilter {
     }
 }
 
-fn mark() -> Mark {
-    Mark {
+fn cursor() -> Cursor {
+    Cursor {
         epoch: "e".into(),
         position: Position(0),
     }

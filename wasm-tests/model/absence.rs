@@ -1,11 +1,11 @@
 use mcp_listen::clock::Millis;
 
-/// How a host's bus has been away.
+/// How the bus of a host is away.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Absence {
     pub(crate) since: Millis,
     pub(crate) is_overloaded: bool,
-    /// Whether an attempt to come back is without any answer.
+    /// Whether the last attempt to reconnect has no answer yet.
     pub(crate) is_hanging: bool,
 }
 
@@ -18,12 +18,12 @@ impl Absence {
         }
     }
 
-    /// Whether the bus will be found soon: the attempts of an edge whose bus is away for long, or
-    /// says that it is overloaded, are spread wider.
+    /// Whether the bus will be found soon: attempts are spread wider if the bus is away for long or
+    /// reports overload.
     pub(crate) fn is_soon(&self, now: Millis) -> bool {
         !self.is_hanging && !self.is_overloaded && now - self.since <= NOT_LONG
     }
 }
 
-/// A bus that was away for so long is found within two seconds.
+/// A bus that was away for this long is found within two seconds.
 const NOT_LONG: Millis = Millis(36_000);

@@ -1,4 +1,4 @@
-use mcp_listen::{bus::Mark, clock::Millis, listen::Ending};
+use mcp_listen::{bus::Cursor, clock::Millis, listen::EndReason};
 
 use crate::{
     bus::{Cut, Refusal},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl World {
-    /// Does one step of a schedule, and whatever follows from it at once.
+    /// Carries out one step of a schedule, with its immediate consequences.
     pub(crate) fn step(&mut self, step: Step) -> Result<(), Violation> {
         self.spin = step.spin;
         self.disturbances += u64::from(step.act.disturbs());
@@ -40,7 +40,7 @@ impl World {
             | Act::Ping
             | Act::EndSession
             | Act::Unwatch => self.move_client(step)?,
-            Act::Hold
+            Act::Block
             | Act::Release
             | Act::Deliver
             | Act::Drop
@@ -65,8 +65,8 @@ impl World {
         let place = self.bus.publish(key, number, cut, self.now);
         self.note(|| format!("publish {} (event {number}): {place:?}", key.name()));
         if let Some(position) = place {
-            let epoch = self.bus.disk().mark().epoch;
-            self.ledger.write(key, Mark { epoch, position })?;
+            let epoch = self.bus.disk().cursor().epoch;
+            self.ledger.write(key, Cursor { epoch, position })?;
         }
         self.route();
         Ok(())
@@ -81,7 +81,7 @@ impl World {
         self.fail_visits(None)
     }
 
-    /// The keys that there are.
+    /// The keys in use.
     fn keys(&self) -> Keys {
         Keys::or_all(self.setup.keys)
     }
@@ -187,7 +187,7 @@ impl World {
         self.pump(at)
     }
 
-    /// The connection of a client breaks, wherever it had come in what was written.
+    /// The connection of a client breaks, at any point of what was written.
     fn break_off(&mut self, at: usize, step: Step) -> Result<(), Violation> {
         for _ in 0..step.what % 4 {
             self.read(at, 1)?;
@@ -195,7 +195,7 @@ impl World {
         self.drop_host(at)
     }
 
-    /// The client of a session says that it is ready.
+    /// The client of a session reports that it is ready.
     pub(crate) fn get_ready(&mut self, at: usize) -> Result<(), Violation> {
         if self.clients[at].can(Act::Ready) {
             self.ask_session(at, Asks::Initialized, 0)?;
@@ -203,7 +203,7 @@ impl World {
         Ok(())
     }
 
-    /// A session's client opens its stream again, from what it has read; where its session is over
+    /// The client of a session reopens its stream from what it has read; if its session has ended,
     /// it begins another one.
     pub(crate) fn come_back(&mut self, at: usize) -> Result<(), Violation> {
         for _ in 0..2 {
@@ -237,7 +237,7 @@ impl World {
         Ok(())
     }
 
-    /// A client asks for something of its session, if it has one.
+    /// A client sends a request to its session, if it has one.
     fn ask_session(&mut self, at: usize, asks: Asks, fault: u8) -> Result<(), Violation> {
         if self.clients[at].session_id().is_none() {
             return Ok(());
@@ -256,12 +256,12 @@ impl World {
         if step.act == Act::Close {
             host.close(&mut driven);
         } else if step.what.is_multiple_of(2) {
-            host.allow(Ending::Shed);
-            driven.retire(Ending::Shed);
+            host.allow(EndReason::Shed);
+            driven.retire(EndReason::Shed);
         } else {
             let at = now + Millis(u64::from(step.what) * 10);
-            host.allow(Ending::Rotated);
-            driven.retire_at(at, Ending::Rotated);
+            host.allow(EndReason::Rotated);
+            driven.retire_at(at, EndReason::Rotated);
         }
     }
 
@@ -279,7 +279,7 @@ impl World {
             return Ok(());
         }
         let socket = sockets[usize::from(step.who) % sockets.len()];
-        // Most of what can go wrong does so on the way to the edge.
+        // Most faults occur on the way to the edge.
         let way = if step.what % 4 == 3 {
             Way::ToBus
         } else {
@@ -287,8 +287,8 @@ impl World {
         };
         self.note(|| format!("{:?} on socket {}, {way:?}", step.act, socket.0));
         match step.act {
-            Act::Hold => self.network.set_held(socket, way, true),
-            Act::Release => self.network.set_held(socket, way, false),
+            Act::Block => self.network.set_paused(socket, way, true),
+            Act::Release => self.network.set_paused(socket, way, false),
             Act::Deliver => self.deliver(socket, way, 1 + step.spin % 3)?,
             Act::Drop => self.hurt(socket, way, Fault::Drop),
             Act::Duplicate => self.hurt(socket, way, Fault::Duplicate),
@@ -318,11 +318,11 @@ impl World {
         self.note(|| format!("  {fault:?} meets {}", met.as_deref().unwrap_or("nothing")));
     }
 
-    /// Either end may learn of it at once or later.
+    /// Either end may notice it at once or later.
     fn kill(&mut self, socket: SocketId, what: u8) {
         for (way, is_late) in [(Way::ToEdge, what & 4 != 0), (Way::ToBus, what & 8 != 0)] {
             if is_late {
-                self.network.set_held(socket, way, true);
+                self.network.set_paused(socket, way, true);
             }
         }
         self.network.cut(socket);
@@ -351,7 +351,7 @@ impl World {
                     .go_down(REFUSALS[usize::from(step.spin) % REFUSALS.len()]);
             }
             Act::Up => self.bus.come_up(),
-            // Of both versions only one knows shards, and adjustments.
+            // Only one of both versions has shards, and changes of topics.
             Act::Deploy if self.setup.has_shards || self.setup.shares => {}
             Act::Trim => self.bus.trim(1 + usize::from(step.what) % 8),
             _ => {
@@ -366,7 +366,7 @@ impl World {
         Ok(())
     }
 
-    /// How many streams there are.
+    /// The number of streams.
     pub(crate) fn streams(&mut self) -> Vec<usize> {
         self.hosts().map(|(at, _): (usize, &mut Host)| at).collect()
     }

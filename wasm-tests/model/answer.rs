@@ -15,16 +15,16 @@ pub(crate) enum Out {
     Close(SocketId, Close),
 }
 
-/// Where a publish is broken off by a reset.
+/// Where a reset interrupts a publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
     BeforeLog,
-    /// After so many frames.
+    /// After this many frames.
     After(usize),
     Never,
 }
 
-/// A frame as the version before writes it.
+/// Returns a frame as the previous version writes it.
 pub(crate) fn without_previous(text: String) -> String {
     let Some(from) = text.find(",\"previous\":") else {
         return text;

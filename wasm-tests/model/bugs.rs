@@ -1,311 +1,314 @@
-use mcp_listen::seeded::{self, Bug};
+use mcp_listen::planted::{self, Bug};
 
-use crate::slip::{self, Slip};
+use crate::harness_bug::{self, HarnessBug};
 
-/// Where a bug is.
+/// Where a bug is planted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Seeded {
+pub(crate) enum Planted {
     Core(Bug),
-    Around(Slip),
+    Around(HarnessBug),
 }
 
-/// Each bug that is planted, and what it does.
-pub(crate) const BUGS: [(Seeded, &str); 72] = [
+/// Each planted bug, and what it does.
+pub(crate) const BUGS: [(Planted, &str); 72] = [
     (
-        Seeded::Core(Bug::AcknowledgesUnregistered),
+        Planted::Core(Bug::AckBeforeConfirmation),
         "the acknowledgment does not wait for the bus",
     ),
     (
-        Seeded::Core(Bug::CuesBeforeAcknowledging),
-        "what already waits is written before the acknowledgment",
+        Planted::Core(Bug::CuesBeforeAck),
+        "pending cues are written before the acknowledgment",
     ),
     (
-        Seeded::Core(Bug::LosesItsPlace),
-        "a key that changes again goes to the end of the queue",
+        Planted::Core(Bug::RequeuesTopics),
+        "a topic that changes again goes to the end of the queue",
     ),
     (
-        Seeded::Core(Bug::KeepsWhatIsNotHonored),
-        "what waits stays when the filter no longer honors it",
+        Planted::Core(Bug::KeepsUnhonoredCues),
+        "pending cues stay when the filter no longer honors them",
     ),
     (
-        Seeded::Core(Bug::EndsWithoutDraining),
-        "the end forgets what waits",
+        Planted::Core(Bug::EndsWithoutDraining),
+        "the end drops pending cues",
     ),
     (
-        Seeded::Core(Bug::CoversWhatWaits),
-        "the id of an event covers what still waits",
+        Planted::Core(Bug::CoversPendingCues),
+        "the id of an event covers pending cues",
     ),
     (
-        Seeded::Core(Bug::HearsWhileDraining),
-        "a draining stream says that it heard what it did not take in",
+        Planted::Core(Bug::ClaimsWhileDraining),
+        "a draining stream claims events that it dropped",
     ),
     (
-        Seeded::Core(Bug::IgnoresPrevious),
+        Planted::Core(Bug::IgnoresPrevious),
         "the edge ignores `previous`",
     ),
     (
-        Seeded::Core(Bug::MovesTheMarkOverAGap),
-        "an event after a gap moves the mark",
+        Planted::Core(Bug::MovesCursorOverGap),
+        "an event after a gap moves the cursor",
     ),
     (
-        Seeded::Core(Bug::TellsWhatWasOvertaken),
-        "what was overtaken is told of when it comes",
+        Planted::Core(Bug::DeliversOvertakenTasks),
+        "an overtaken task state is delivered when it arrives",
     ),
     (
-        Seeded::Core(Bug::StaysAway),
-        "an edge that lost its bus does not attach again",
+        Planted::Core(Bug::NeverReattaches),
+        "an edge that lost its bus does not reattach",
     ),
     (
-        Seeded::Core(Bug::WaitsTooLong),
-        "a short absence of the bus is waited out as a long one",
+        Planted::Core(Bug::WaitsTooLong),
+        "a short outage of the bus is handled as a long one",
     ),
     (
-        Seeded::Core(Bug::TakesAnyMarkForWhole),
+        Planted::Core(Bug::AcceptsAnyEpoch),
         "a new epoch is taken for the old one",
     ),
     (
-        Seeded::Core(Bug::PassesOverTasks),
-        "states of tasks that nobody can tell are passed over",
+        Planted::Core(Bug::IgnoresLostTasks),
+        "unknown states of tasks are ignored",
     ),
     (
-        Seeded::Core(Bug::ReplaysTheFirst),
-        "of each subject the first event is replayed, not the last",
+        Planted::Core(Bug::ReplaysFirstEvents),
+        "the first event of each topic is replayed, not the last",
     ),
     (
-        Seeded::Core(Bug::EndsAtANewEpoch),
+        Planted::Core(Bug::EndsAtNewEpoch),
         "a stream whose bus cannot say what was missed ends",
     ),
     (
-        Seeded::Core(Bug::EndsAtAGap),
+        Planted::Core(Bug::EndsAtGap),
         "a stream ends when a frame is missing",
     ),
     (
-        Seeded::Core(Bug::EndsWithItsBus),
+        Planted::Core(Bug::EndsWithBus),
         "a stream ends when its bus is lost",
     ),
     (
-        Seeded::Core(Bug::AdjustsTooSoon),
+        Planted::Core(Bug::FollowsTooSoon),
         "a shared connection counts names as followed before the bus has confirmed them",
     ),
     (
-        Seeded::Core(Bug::HandsOverWithoutSince),
-        "a shared connection that attaches again does not say what it has received",
+        Planted::Core(Bug::ReattachesWithoutSince),
+        "a shared connection that reattaches does not say what it has received",
     ),
     (
-        Seeded::Core(Bug::AttachesWithoutNames),
-        "a shared connection that attaches again does not name resources",
+        Planted::Core(Bug::ReattachesWithoutResources),
+        "a shared connection that reattaches does not name resources",
     ),
     (
-        Seeded::Core(Bug::ResyncForgetsWhatIsFollowed),
+        Planted::Core(Bug::ResyncForgetsTopics),
         "a shared connection forgets after a gap what the bus follows for it",
     ),
     (
-        Seeded::Core(Bug::ResyncTellsNobody),
+        Planted::Core(Bug::ResyncCuesNothing),
         "the streams of a shared connection do not learn that something was missed",
     ),
     (
-        Seeded::Core(Bug::TakesBeforeTheHead),
-        "a stream on a shared connection takes what stands before the head of its acknowledgment",
+        Planted::Core(Bug::DeliversBeforeHead),
+        "a stream on a shared connection takes events from before the head of its acknowledgment",
     ),
     (
-        Seeded::Core(Bug::ForgetsTheMissed),
-        "who has no room for what is fanned out does not hear of it later either",
+        Planted::Core(Bug::ForgetsUnwritten),
+        "a stream without room does not receive a published event later either",
     ),
     (
-        Seeded::Core(Bug::StampsAllAlike),
+        Planted::Core(Bug::SharesIds),
         "every stream is written the frame of the first one, with its id",
     ),
     (
-        Seeded::Core(Bug::KeepsWhoLeftInTheIndex),
+        Planted::Core(Bug::KeepsClosedStreams),
         "a stream that has left stays in the index of its fan-out",
     ),
     (
-        Seeded::Core(Bug::FansOutTheLastOnly),
-        "of several events the last one alone is fanned out",
+        Planted::Core(Bug::FansOutLastOnly),
+        "only the last of several events is fanned out",
     ),
     (
-        Seeded::Core(Bug::HandsOverWithoutTheWaiting),
-        "a hand-over of the shared connection loses the streams that wait",
+        Planted::Core(Bug::HandoverLosesWaiting),
+        "a handover of the shared connection loses the waiting streams",
     ),
     (
-        Seeded::Core(Bug::EntersTheFirstNamesOnly),
-        "the root does not enter what a shard adds later",
+        Planted::Core(Bug::IgnoresLaterTopics),
+        "the root ignores topics that a shard adds later",
     ),
     (
-        Seeded::Core(Bug::ClearsWhatIsOwed),
-        "the root forgets what it owes a shard that follows something more",
+        Planted::Core(Bug::ClearsOutbox),
+        "the root drops the pending events of a shard that follows more topics",
     ),
     (
-        Seeded::Core(Bug::CountsLateCalls),
+        Planted::Core(Bug::CountsLateCalls),
         "the root waits without end for a call that timed out",
     ),
     (
-        Seeded::Core(Bug::AnswersTooSoon),
+        Planted::Core(Bug::AnswersTooSoon),
         "a shard answers an attach before the root has confirmed",
     ),
     (
-        Seeded::Core(Bug::ChangesAtAShardTooSoon),
+        Planted::Core(Bug::ConfirmsChangesTooSoon),
         "a shard answers a change of an edge before the root has confirmed",
     ),
     (
-        Seeded::Core(Bug::ForgetsAFailedCall),
-        "a shard whose call failed forgets what it was to change",
+        Planted::Core(Bug::ForgetsFailedCall),
+        "a shard whose call failed forgets the change",
     ),
     (
-        Seeded::Core(Bug::SweepsWhoStreams),
-        "a session is over although it has a stream",
+        Planted::Core(Bug::SweepsStreaming),
+        "a session with a stream ends",
     ),
     (
-        Seeded::Core(Bug::CountsWhoIsGone),
-        "a session that is over goes on being counted",
+        Planted::Core(Bug::CountsEndedSessions),
+        "an ended session is still counted",
     ),
     (
-        Seeded::Core(Bug::KeepsTheBytes),
-        "a resource that is watched no longer goes on counting",
+        Planted::Core(Bug::CountsUnsubscribed),
+        "a resource that was unsubscribed is still counted",
     ),
     (
-        Seeded::Core(Bug::EndsTheLatest),
-        "the session that was used last makes room for another one",
+        Planted::Core(Bug::EndsLatestSession),
+        "the session that was used last makes room for another",
     ),
     (
-        Seeded::Core(Bug::AnswersAnyone),
-        "a session answers callers that it does not belong to",
+        Planted::Core(Bug::AnswersOtherCallers),
+        "a session answers other callers",
     ),
     (
-        Seeded::Core(Bug::TellsNoShard),
-        "a shard does not learn what a session watches",
+        Planted::Core(Bug::NotifiesNoShard),
+        "a shard does not learn the subscriptions of a session",
     ),
     (
-        Seeded::Core(Bug::TellsOnce),
-        "a shard that could not be told what a session watches is not told again",
+        Planted::Core(Bug::NotifiesShardOnce),
+        "a failed call about subscriptions to a shard is not repeated",
     ),
     (
-        Seeded::Core(Bug::LeavesTheFormer),
-        "the former stream of a session stays open",
+        Planted::Core(Bug::KeepsFormerStream),
+        "the previous stream of a session stays open",
     ),
     (
-        Seeded::Core(Bug::LetsTheOlderIn),
-        "an older stream of a session takes over from a newer one",
+        Planted::Core(Bug::AcceptsOlderStream),
+        "an older stream of a session replaces a newer one",
     ),
     (
-        Seeded::Core(Bug::ReleasesTheNewer),
-        "a shard that is to let an older stream of a session go lets a newer one go",
+        Planted::Core(Bug::ReleasesNewerStream),
+        "a shard that has to release an older stream of a session releases a newer one",
     ),
     (
-        Seeded::Core(Bug::ReleasesOnce),
-        "a shard that could not let a session's stream go is not told again",
+        Planted::Core(Bug::ReleasesOnce),
+        "a failed release of a session's stream is not repeated",
     ),
     (
-        Seeded::Core(Bug::DropsWhatWasMissed),
-        "a shard drops a resource of which a session has missed something",
+        Planted::Core(Bug::DropsMissedResource),
+        "a shard drops a resource of which a session has missed an event",
     ),
     (
-        Seeded::Core(Bug::AsksNobody),
-        "a session is asked for a caller who was not named",
+        Planted::Core(Bug::SkipsAuthentication),
+        "a session is asked for an unauthenticated caller",
     ),
     (
-        Seeded::Core(Bug::PassesSignsOfLife),
-        "a ping in a session goes to the server behind",
+        Planted::Core(Bug::ForwardsPings),
+        "a ping in a session goes to the upstream server",
     ),
     (
-        Seeded::Core(Bug::TellsWithoutEnd),
-        "the server behind is told without end that a client is ready",
+        Planted::Core(Bug::NotifiesUpstreamEndlessly),
+        "the upstream server is notified endlessly that a client is ready",
     ),
     (
-        Seeded::Core(Bug::ForgetsWhereItWas),
-        "a session's stream does not go on from where its client was",
+        Planted::Core(Bug::ForgetsEventId),
+        "a session's stream does not resume from its client's position",
     ),
     (
-        Seeded::Core(Bug::TellsWhatIsDenied),
-        "a session's stream tells what its caller may not hear of",
+        Planted::Core(Bug::SendsDenied),
+        "a session's stream sends what its caller may not receive",
     ),
     (
-        Seeded::Core(Bug::OpensAgainSilently),
-        "a watch that is open again does not tell what it may have missed",
+        Planted::Core(Bug::ReopensSilently),
+        "a reopened watch does not report what it may have missed",
     ),
     (
-        Seeded::Core(Bug::EndsWithItsStream),
+        Planted::Core(Bug::EndsWithStream),
         "a watch stops when the server closes its stream",
     ),
     (
-        Seeded::Core(Bug::StaysAwayForLong),
+        Planted::Core(Bug::ReopensLate),
         "a watch opens the next stream ten minutes later",
     ),
     (
-        Seeded::Core(Bug::TellsTheLastOnly),
-        "a watch tells the last of several changes alone",
+        Planted::Core(Bug::ReportsLastOnly),
+        "a watch reports only the last of several changes",
     ),
     (
-        Seeded::Core(Bug::HandsOverToTheSpent),
+        Planted::Core(Bug::HandsOverToSpent),
         "a request that has spent its budget gets the shared socket again",
     ),
     (
-        Seeded::Core(Bug::CountsWritesByTerm),
-        "what a request may write begins anew whenever it gets the shared socket",
+        Planted::Core(Bug::CountsWritesByTerm),
+        "the budget of a request is renewed whenever it gets the shared socket",
     ),
     (
-        Seeded::Core(Bug::IgnoresProofs),
+        Planted::Core(Bug::IgnoresProofs),
         "a request that proves that it runs loses the shared socket",
     ),
     (
-        Seeded::Core(Bug::NeverTakesOver),
+        Planted::Core(Bug::NeverTakesOver),
         "the shared socket stays with a request that does not run",
     ),
     (
-        Seeded::Core(Bug::ShedsTheFresh),
-        "streams are shed although a fresh request could go on",
+        Planted::Core(Bug::ShedsDespiteFresh),
+        "streams are shed although a fresh request could continue",
     ),
     (
-        Seeded::Core(Bug::NeverSheds),
-        "where all requests are spent no stream is shed",
+        Planted::Core(Bug::NeverSheds),
+        "no stream is shed when all requests are spent",
     ),
     (
-        Seeded::Core(Bug::WaitsForTheSilent),
-        "where a fresh request does not run, and all others are spent, no stream is shed",
+        Planted::Core(Bug::WaitsForSilent),
+        "no stream is shed when a fresh request does not run and all others are spent",
     ),
     (
-        Seeded::Core(Bug::HandsOverUnsaid),
-        "a hand-over of the shared socket is not told to what follows the bus",
+        Planted::Core(Bug::HandoverUnreported),
+        "a handover of the shared socket is not reported to the upstream",
     ),
     (
-        Seeded::Around(Slip::ForgetsWhatItSent),
-        "a bus that sleeps forgets what it sent last",
+        Planted::Around(HarnessBug::ForgetsLastSent),
+        "a hibernating bus forgets what it sent last",
     ),
     (
-        Seeded::Around(Slip::KeepsTheFloor),
-        "what the log has let go of is said to be reached",
+        Planted::Around(HarnessBug::KeepsFloor),
+        "the bus claims to replay trimmed events",
     ),
     (
-        Seeded::Around(Slip::RepeatsAPosition),
-        "a bus that wakes gives its last position out again",
+        Planted::Around(HarnessBug::ReusesPosition),
+        "a bus that wakes reuses its last position",
     ),
     (
-        Seeded::Around(Slip::ReplaysTooLate),
-        "a replay is read from one event too late",
+        Planted::Around(HarnessBug::ReplaysTooLate),
+        "a replay starts one event too late",
     ),
     (
-        Seeded::Around(Slip::SendsBeforeItWrites),
+        Planted::Around(HarnessBug::SendsBeforeWriting),
         "an event is sent before it is on disk",
     ),
-    (Seeded::Around(Slip::KeepsWhoLeft), "the bus keeps who left"),
     (
-        Seeded::Around(Slip::FollowsNoSession),
-        "a session's stream does not follow what the session watches",
+        Planted::Around(HarnessBug::KeepsEdges),
+        "the bus keeps edges that left",
     ),
     (
-        Seeded::Around(Slip::NeverVerifies),
+        Planted::Around(HarnessBug::FollowsNoSession),
+        "a session's stream does not follow the session's subscriptions",
+    ),
+    (
+        Planted::Around(HarnessBug::NeverVerifies),
         "`busProbeIntervalMs` has no effect",
     ),
 ];
 
 /// Plants a bug in this thread, in place of any other.
-pub(crate) fn plant(bug: Option<Seeded>) {
-    seeded::plant(match bug {
-        Some(Seeded::Core(bug)) => Some(bug),
+pub(crate) fn plant(bug: Option<Planted>) {
+    planted::plant(match bug {
+        Some(Planted::Core(bug)) => Some(bug),
         _ => None,
     });
-    slip::plant(match bug {
-        Some(Seeded::Around(slip)) => Some(slip),
+    harness_bug::plant(match bug {
+        Some(Planted::Around(harness_bug)) => Some(harness_bug),
         _ => None,
     });
 }

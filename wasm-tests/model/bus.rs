@@ -1,39 +1,39 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{EdgeId, FollowReply, Keeps, Position, Received},
+    bus::{EdgeId, FollowReply, Persist, Position, Received},
     clock::Millis,
 };
 
 use crate::{
-    desk::Tell,
     disk::Disk,
+    harness_bug::{self, HarnessBug},
     invariant::Violation,
     key::Key,
     memory::{Attachment, Memory},
     network::{Close, Frame, Note, SocketId},
-    slip::{self, Slip},
+    session_calls::PendingCall,
     table::{PER_SHARD, Table},
 };
 
 pub(crate) use crate::answer::{Cut, Out, Refusal, without_previous};
 
-/// The object around a [`bus::Bus`]: writes the log before it sends, keeps what it needs to know of
-/// each socket with the socket, sleeps and is woken, is reset, loses its disk and is away.
+/// The object around a [`bus::Bus`]: writes the log before it sends, stores the state of each
+/// socket with the socket, hibernates and wakes, is reset, loses its disk and is away.
 #[derive(Debug)]
 pub(crate) struct Bus {
     disk: Disk,
     life: Life,
     attachments: BTreeMap<SocketId, Attachment>,
-    /// Whether it is of the version before: it tells no previous position.
+    /// Whether it is of the previous version, which sends no previous position.
     is_old: bool,
     out: Vec<Out>,
-    /// The moment of the world.
+    /// The current time.
     pub(crate) now: Millis,
-    pub(crate) tells: Vec<Tell>,
-    /// How often it has begun anew.
+    pub(crate) session_calls: Vec<PendingCall>,
+    /// The number of restarts.
     pub(crate) lives: usize,
-    /// How often an edge has come or gone.
+    /// The number of edges that have connected or left.
     pub(crate) moves: usize,
 }
 
@@ -54,7 +54,7 @@ impl Bus {
             is_old,
             out: Vec::new(),
             now: Millis(0),
-            tells: Vec::new(),
+            session_calls: Vec::new(),
             lives: 0,
             moves: 0,
         };
@@ -78,7 +78,7 @@ impl Bus {
         self.is_old
     }
 
-    /// What whoever wants to connect meets.
+    /// The answer to a connection attempt.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         match self.life {
             Life::Down(refusal) => Some(refusal),
@@ -113,7 +113,7 @@ impl Bus {
         Ok(())
     }
 
-    /// A socket is gone, or the bus forgets it without a word.
+    /// A socket is lost, or the bus drops it silently.
     pub(crate) fn forget(&mut self, socket: SocketId, now: Millis) {
         self.wake();
         self.attachments.remove(&socket);
@@ -122,14 +122,14 @@ impl Bus {
         memory.behind.remove(&socket);
         if let Some(edge) = memory.edges.remove(&socket) {
             memory.sockets.remove(&edge);
-            if !slip::has(Slip::KeepsWhoLeft) {
+            if !harness_bug::has(HarnessBug::KeepsEdges) {
                 memory.core.disconnect(edge);
                 memory.sessions.handle_left(edge, now).unwrap();
             }
         }
     }
 
-    /// Publishes an event; the answer is its place in the log once it is on disk.
+    /// Publishes an event; returns its index in the log once it is on disk.
     pub(crate) fn publish(
         &mut self,
         key: Key,
@@ -138,14 +138,14 @@ impl Bus {
         now: Millis,
     ) -> Option<Position> {
         let memory = self.memory()?;
-        if cut == Cut::BeforeLog && !slip::has(Slip::SendsBeforeItWrites) {
+        if cut == Cut::BeforeLog && !harness_bug::has(HarnessBug::SendsBeforeWriting) {
             return None;
         }
         let event = key.event(number);
         let publication = memory.core.publish_at(&event, None);
         if cut != Cut::BeforeLog {
             self.disk.append(publication.position, key, number, now);
-            self.tell_floor();
+            self.report_floor();
             self.forward(now);
         }
         let frames = publication.deliveries.into_iter().flat_map(|delivery| {
@@ -155,12 +155,12 @@ impl Bus {
                 .into_iter()
                 .map(move |edge| (edge, message.clone()))
         });
-        let most = if let Cut::After(most) = cut {
-            most
+        let count = if let Cut::After(count) = cut {
+            count
         } else {
             usize::MAX
         };
-        for (edge, message) in frames.take(most) {
+        for (edge, message) in frames.take(count) {
             let socket = self.memory()?.sockets.get(&edge).copied();
             if let Some(socket) = socket {
                 self.send(socket, message, Note::Batch, now);
@@ -169,7 +169,7 @@ impl Bus {
         (cut != Cut::BeforeLog).then_some(publication.position)
     }
 
-    /// Falls asleep, unless there is something left to do.
+    /// Hibernates, unless something is pending.
     pub(crate) fn hibernate(&mut self) -> bool {
         let can = matches!(&self.life, Life::Awake(memory)
             if memory.settles_at.is_none() && memory.core.poll_timeout().is_none());
@@ -179,7 +179,7 @@ impl Bus {
         can
     }
 
-    /// Memory and sockets are gone; the answer is which sockets these were.
+    /// Loses memory and sockets; returns the sockets.
     pub(crate) fn reset(&mut self) -> Vec<SocketId> {
         if !matches!(self.life, Life::Down(_)) {
             self.life = Life::Asleep;
@@ -187,7 +187,7 @@ impl Bus {
         self.lives += 1;
         self.moves += 1;
         self.out.clear();
-        self.tells.clear();
+        self.session_calls.clear();
         std::mem::take(&mut self.attachments).into_keys().collect()
     }
 
@@ -211,7 +211,7 @@ impl Bus {
 
     pub(crate) fn trim(&mut self, count: usize) {
         self.disk.trim(count);
-        self.tell_floor();
+        self.report_floor();
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
@@ -227,7 +227,7 @@ impl Bus {
         }
     }
 
-    /// After a burst, attachments learn what was sent last.
+    /// After a burst, attachments record what was sent last.
     pub(crate) fn handle_timeout(&mut self, now: Millis) {
         let Life::Awake(memory) = &mut self.life else {
             return;
@@ -246,13 +246,13 @@ impl Bus {
         }
     }
 
-    /// How many edges are attached.
+    /// The number of attached edges.
     pub(crate) fn attached(&mut self) -> usize {
         self.memory()
             .map_or(0, |memory| memory.core.registry().attached())
     }
 
-    /// Keeps what an edge follows from now on, and tells it so.
+    /// Stores the topics of an edge, and replies to it.
     fn answer(
         &mut self,
         socket: SocketId,
@@ -270,15 +270,15 @@ impl Bus {
             self.leave(socket, Close::Over, now);
             return Ok(());
         }
-        let kept = memory.core.registry().kept(edge);
+        let stored = memory.core.registry().stored_topics(edge);
         self.moves += 1;
         let attachment = self.attachments.entry(socket).or_default();
-        match reply.keeps() {
-            Keeps::Nothing => {}
-            Keeps::Anew => (attachment.kept, attachment.session) = (kept, claim),
-            Keeps::Delta(delta) => attachment.kept.push(delta.to_json()),
+        match reply.persist() {
+            Persist::Nothing => {}
+            Persist::All => (attachment.stored, attachment.session) = (stored, claim),
+            Persist::Delta(delta) => attachment.stored.push(delta.to_json()),
         }
-        self.tend(now);
+        self.carry_out(now);
         self.replay(edge, &mut reply)?;
         let frames = self.memory().map(|memory| reply.finish(&mut memory.core));
         for (place, text) in frames.unwrap_or_default().into_iter().enumerate() {
@@ -290,13 +290,13 @@ impl Bus {
             };
             self.send(socket, text, note, now);
         }
-        let told = self.memory().map(|memory| {
+        let stored = self.memory().map(|memory| {
             (
                 memory.core.registry().last(edge),
                 memory.core.registry().seq(edge),
             )
         });
-        if let Some(((last, seq), attachment)) = told.zip(self.attachments.get_mut(&socket)) {
+        if let Some(((last, seq), attachment)) = stored.zip(self.attachments.get_mut(&socket)) {
             (attachment.last, attachment.seq) = (last, seq.unwrap_or_default());
         }
         Ok(())
@@ -315,9 +315,12 @@ impl Bus {
         }
     }
 
-    fn tell_floor(&mut self) {
+    fn report_floor(&mut self) {
         let floor = self.disk.floor();
-        if let Some(memory) = self.memory().filter(|_| !slip::has(Slip::KeepsTheFloor)) {
+        if let Some(memory) = self
+            .memory()
+            .filter(|_| !harness_bug::has(HarnessBug::KeepsFloor))
+        {
             memory.core.handle_trimmed(floor);
         }
     }
@@ -330,7 +333,7 @@ impl Bus {
         &mut self.disk.table
     }
 
-    /// The sockets that are open here.
+    /// The open sockets.
     pub(crate) fn attachments(&self) -> impl Iterator<Item = &SocketId> {
         self.attachments.keys()
     }
@@ -346,7 +349,7 @@ impl Bus {
         self.out.push(Out::Close(socket, how));
     }
 
-    /// What the bus has in memory; one that sleeps is woken.
+    /// The state in memory; a hibernating bus is woken.
     pub(crate) fn memory(&mut self) -> Option<&mut Memory> {
         self.wake();
         match &mut self.life {
@@ -355,7 +358,7 @@ impl Bus {
         }
     }
 
-    /// One that sleeps wakes.
+    /// Wakes a hibernating bus.
     pub(crate) fn wake(&mut self) {
         if !matches!(self.life, Life::Asleep) {
             return;

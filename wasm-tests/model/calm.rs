@@ -6,14 +6,14 @@ use crate::{
     bus::Cut,
     client::Client,
     host::{ATTACH, Host},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{Key, Keys},
     shard::ShardObject,
     world::{VERIFY, World},
 };
 
 impl World {
-    /// Faults stop. From here on everything that was promised has to come true in bounded time.
+    /// Faults stop. From here on every promise has to come true in bounded time.
     pub(crate) fn calm(&mut self) -> Result<(), Violation> {
         self.note(|| "calm: the bus is up, the network healthy, every client reads".to_owned());
         self.is_unlucky = true;
@@ -39,9 +39,9 @@ impl World {
             .into_iter()
             .filter(|at| after.get(at) == before.get(at))
             .collect();
-        self.check_heard(&stayed)?;
+        self.check_received(&stayed)?;
         self.wait_at_last()?;
-        // Where the bus had yet to learn that a stream was gone, another one was refused.
+        // If the bus had not noticed yet that a stream was gone, another one was refused.
         self.check_watches()?;
         if self.clients.iter().any(Client::is_session) {
             let before = self.begun + self.streams().len();
@@ -53,9 +53,9 @@ impl World {
             self.check_sessions()?;
         }
         let known = self.known();
-        self.check_heard(&known)?;
+        self.check_received(&known)?;
         let is_apart = !self.bus.table().has_shards() || self.bus.attached() == 0;
-        hold(
+        ensure(
             "the root holds no edges where there are shards",
             is_apart,
             || "it does".to_owned(),
@@ -74,7 +74,7 @@ impl World {
         Ok(())
     }
 
-    /// The streams that are attached, or have lost a bus which was not away for long.
+    /// The streams that are attached, or whose bus was away only briefly.
     fn prompt(&mut self) -> Vec<usize> {
         let now = self.now;
         let hosts: Vec<_> = self.hosts().map(|(at, host)| (at, host.line())).collect();
@@ -83,8 +83,7 @@ impl World {
             .iter()
             .map(|line| {
                 let is_back = line.absence.is_none_or(|absence| absence.is_soon(now));
-                // Where all requests were spent, none has the socket until another one looks for
-                // it.
+                // If all requests were spent, none owns the socket until another one checks.
                 let is_soon = is_back && line.is_served();
                 (line.socket, is_soon)
             })
@@ -104,7 +103,7 @@ impl World {
         whole.map(|(at, _, _)| at).collect()
     }
 
-    /// Waits until every stream must have found its place. Who is sent elsewhere waits once more.
+    /// Waits until every stream must be open. A redirected one waits once more.
     fn wait_at_last(&mut self) -> Result<(), Violation> {
         let span = if self.setup.verifies {
             AT_LAST_VERIFIED
@@ -120,7 +119,7 @@ impl World {
         }
         let before = self.moves();
         Err(Violation::new(
-            "streams find their place",
+            "streams find a shard",
             format!("{before:?}"),
         ))
     }
@@ -133,9 +132,9 @@ impl World {
             .collect()
     }
 
-    /// Lets streams have `span`. Calls between root and shards that failed, or were never answered,
-    /// are made again after a pause: that comes on top, and who waited for it at a shard has the
-    /// whole of `span` after that.
+    /// Gives streams `span`. Failed or unanswered calls between root and shards are repeated after
+    /// a pause: that time is added, and a stream that waited for such a call at a shard has the
+    /// whole `span` after it.
     fn pass_quietly(&mut self, span: Millis) -> Result<(), Violation> {
         if self.is_quiet() && !self.setup.has_shards {
             return self.pass(span);
@@ -143,34 +142,32 @@ impl World {
         let (mut left, mut paused) = (span, Millis(0));
         while left > Millis(0) {
             if self.is_quiet() {
-                left = left - SHORT;
+                left = left - PAUSE_STEP;
             } else {
-                paused = paused + SHORT;
+                paused = paused + PAUSE_STEP;
                 left = span;
             }
-            self.pass(SHORT)?;
-            hold(
-                "calls that failed are made again",
-                paused <= LONGEST_PAUSE,
-                || format!("some are not after {} ms", LONGEST_PAUSE.0),
-            )?;
+            self.pass(PAUSE_STEP)?;
+            ensure("failed calls are repeated", paused <= MAX_PAUSE, || {
+                format!("some are not after {} ms", MAX_PAUSE.0)
+            })?;
         }
         Ok(())
     }
 
-    /// Every request goes on.
+    /// Every request continues.
     fn rouse(&mut self) -> Result<(), Violation> {
         for place in 0..self.isolates.len() {
-            let riders = self.isolates[place].riders.iter();
-            let stalled = riders.filter(|rider| rider.is_stalled);
-            for id in stalled.map(|rider| rider.id).collect::<Vec<_>>() {
+            let members = self.isolates[place].members.iter();
+            let stalled = members.filter(|member| member.is_stalled);
+            for id in stalled.map(|member| member.id).collect::<Vec<_>>() {
                 self.set_stalled(place, id, false)?;
             }
         }
         Ok(())
     }
 
-    /// Whoever asked for a stream has one, and so has whoever asks now.
+    /// Every client that requested a stream has one, and so has a client that requests one now.
     fn let_in(&mut self) -> Result<(), Violation> {
         for place in 0..self.shared_isolates() {
             let at = self.clients.len();
@@ -186,14 +183,14 @@ impl World {
             .filter(|(_, host)| !host.is_open())
             .map(|(at, _)| at)
             .collect();
-        hold(
-            "a stream that can be opened is let in",
+        ensure(
+            "a stream that can be opened opens",
             waiting.is_empty(),
             || format!("{waiting:?} are not open"),
         )
     }
 
-    /// The streams that have nothing to find out yet.
+    /// The streams that are not verifying anything.
     pub(crate) fn known(&mut self) -> Vec<usize> {
         if self.setup.verifies {
             return self.streams();
@@ -214,18 +211,18 @@ impl World {
         whole.map(|(at, _)| at).collect()
     }
 
-    fn check_heard(&self, which: &[usize]) -> Result<(), Violation> {
+    fn check_received(&self, which: &[usize]) -> Result<(), Violation> {
         for at in which {
             let client = &self.clients[*at];
             if client.host.is_some() {
-                let heard = client.check_heard(&self.ledger);
-                heard.map_err(|lost| lost.of_client(*at))?;
+                let result = client.check_received(&self.ledger);
+                result.map_err(|lost| lost.of_client(*at))?;
             }
         }
         Ok(())
     }
 
-    /// One more event for each stream: it tells what was lost before it.
+    /// One more event for each stream, which reveals what was lost before it.
     fn probe(&mut self) -> Result<(), Violation> {
         for at in self.streams() {
             let key: Option<Key> = self.clients[at].wanted.iter().next();
@@ -236,10 +233,10 @@ impl World {
         self.settle()?;
         self.pass(PROMPTLY)?;
         let all = self.streams();
-        self.check_heard(&all)
+        self.check_received(&all)
     }
 
-    /// Streams end, with a result where they are closed, and the bus forgets each of them.
+    /// Streams end, with a result if they are closed, and the bus removes each of them.
     fn end_all(&mut self) -> Result<(), Violation> {
         self.cancel_watches()?;
         for at in self.streams() {
@@ -252,13 +249,13 @@ impl World {
         }
         self.settle()?;
         let left = self.streams();
-        hold("a stream that is closed ends", left.is_empty(), || {
+        ensure("a closed stream ends", left.is_empty(), || {
             format!("{left:?} did not")
         })?;
         self.pass(PROMPTLY)?;
         let shards = self.shards.objects.values_mut();
         let attached = shards.map(ShardObject::attached).sum::<usize>() + self.bus.attached();
-        hold("the bus forgets whoever leaves", attached == 0, || {
+        ensure("the bus removes edges that leave", attached == 0, || {
             format!("{attached} are attached")
         })
     }
@@ -271,13 +268,12 @@ impl Host {
     }
 }
 
-/// As long as shards are opened and closed.
+/// The time for shards to open and close.
 const MAX_MOVES: usize = 5;
-/// A call that is never answered counts as failed after ten seconds; the pause after it is 6.4 s at
-/// most.
-const LONGEST_PAUSE: Millis = Millis(20_000);
-const SHORT: Millis = Millis(200);
+/// An unanswered call fails after ten seconds; the pause after it is at most 6.4 s.
+const MAX_PAUSE: Millis = Millis(20_000);
+const PAUSE_STEP: Millis = Millis(200);
 const PROMPTLY: Millis = Millis(2_000);
-/// An attach that hangs, the longest wait after it, and a little.
+/// An attach that hangs, the longest wait after it, and a margin.
 const AT_LAST: Millis = Millis(ATTACH.0 + 30_000 + 2_000);
 const AT_LAST_VERIFIED: Millis = Millis(VERIFY.0 + ATTACH.0 + AT_LAST.0);

@@ -1,15 +1,15 @@
-use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::Ending};
+use mcp_listen::{clock::Millis, error::Reason, exchange::Service, listen::EndReason};
 
 use crate::{
     driven::Driven,
     host::{Host, STALL},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     world::World,
 };
 
-/// A stream that nobody ended stays open, and one that can be opened is let in.
+/// A stream that was not ended stays open, and one that can be opened opens.
 impl World {
-    /// Checks why a stream ended, where it did.
+    /// Checks why a stream ended, if it did.
     pub(crate) fn check_ending(&mut self, at: usize) -> Result<(), Violation> {
         let (now, has_forgotten) = (self.now, self.has_forgotten());
         let Some((host, mut driven)) = self.driven(at) else {
@@ -28,27 +28,27 @@ impl World {
         self.answer_watch(at, &Service::refuse(Reason::Unavailable));
         self.drop_host(at)?;
         self.tend_watch(at)?;
-        hold(
-            "a stream that can be opened is let in",
+        ensure(
+            "a stream that can be opened opens",
             opened_in != Some(disturbances),
             || format!("client {at} was refused, and the bus is well"),
         )
     }
 
-    /// The bus lets a stream go: its session is over, or a newer one was opened.
+    /// The bus closes a stream: its session has ended, or a newer stream was opened.
     pub(crate) fn check_let_go(&mut self, at: usize) -> Result<(), Violation> {
         self.register.observe(&self.bus, self.now)?;
         let client = &self.clients[at];
         let has_cause =
             |id: &str| client.is_superseded() || self.register.may_be_over(id, self.now);
-        hold(
-            "a stream that nobody ended stays open",
+        ensure(
+            "a stream that was not ended stays open",
             client.session_id().is_none_or(has_cause),
-            || format!("client {at} is let go, and its session is there"),
+            || format!("client {at} is closed, and its session exists"),
         )
     }
 
-    /// Whether nothing stands in the way of a stream that is opened now.
+    /// Whether nothing prevents a stream from being opened now.
     pub(crate) fn is_well(&mut self) -> bool {
         let is_idle = self.isolates.iter().all(|isolate| {
             let is_hanging = isolate.absence.is_some_and(|absence| absence.is_hanging);
@@ -59,29 +59,28 @@ impl World {
         is_idle && is_up && self.network.is_calm() && self.is_quiet()
     }
 
-    /// Whether root and shards have nothing to say to each other: calls that failed are made again
-    /// later.
+    /// Whether nothing is pending between root and shards: failed calls are repeated later.
     pub(crate) fn is_quiet(&mut self) -> bool {
         !self.setup.has_shards
-            || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_told()
+            || self.shards.is_settled() && self.bus.is_settled() && self.bus.has_confirmed()
     }
 
-    /// Whether the bus may be unable to say what was missed: its log is another one, or does not
-    /// reach back, or one of the ends is of the version before, which notices nothing.
+    /// Whether the bus may be unable to tell what was missed: its epoch is new, its log is too
+    /// short, or one end is of the previous version, which detects no gaps.
     fn has_forgotten(&self) -> bool {
         self.has_forgotten || self.bus.disk().floor().0 > 0 || self.bus.is_old()
     }
 }
 
 impl Host {
-    /// Somebody asks for an end of this kind.
-    pub(crate) fn allow(&mut self, ending: Ending) {
+    /// An end of this kind is requested.
+    pub(crate) fn allow(&mut self, ending: EndReason) {
         self.allowed.push(ending);
     }
 
     /// Whether it ended because all requests of its isolate were spent.
     pub(crate) fn is_exhausted(&self) -> bool {
-        self.allowed.contains(&Ending::Exhausted)
+        self.allowed.contains(&EndReason::Exhausted)
     }
 
     fn check_ending(
@@ -95,8 +94,8 @@ impl Host {
         };
         let is_asked_for = self.allowed.contains(&ending);
         let has_cause = match ending {
-            Ending::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
-            Ending::Lost => {
+            EndReason::Stalled => self.written_at.is_some_and(|at| at + STALL <= now),
+            EndReason::Lost => {
                 has_forgotten && driven.read(|stream| !stream.honored().task_ids.is_empty())
             }
             _ => false,
@@ -105,8 +104,8 @@ impl Host {
         if !is_asked_for {
             self.allow(ending);
         }
-        hold(
-            "a stream that nobody ended stays open",
+        ensure(
+            "a stream that was not ended stays open",
             is_asked_for || has_cause,
             || format!("it ended: {}", ending.code()),
         )

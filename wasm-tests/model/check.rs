@@ -1,6 +1,6 @@
-//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with 1, and
-//! the trace, where a promise is broken. Where `scripts/mutants/planted.mjs` has put the bugs in,
-//! `--bug N` plants one: a trace to look at.
+//! The model checker on demand: `npm run check:model -- --seeds 1000000 --from 0`. Ends with status
+//! 1 and the trace if a promise is broken. In the copy that `scripts/mutants/planted.mjs` writes,
+//! `--bug N` plants a bug, to look at its trace.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,7 +9,7 @@
     clippy::print_stdout,
     missing_docs,
     unreachable_pub,
-    reason = "a failure is told by panicking"
+    reason = "a failure is reported by panicking"
 )]
 
 mod absence;
@@ -18,24 +18,23 @@ mod answer;
 #[cfg(feature = "planted")]
 mod bugs;
 mod bus;
-mod cabinet;
 mod calm;
 mod causes;
 mod client;
-mod desk;
 mod disk;
 mod driven;
-mod holding;
+mod harness_bug;
 mod host;
 mod invariant;
 mod isolate;
-mod judged;
 mod key;
-mod leases;
+mod lease_promises;
 mod ledger;
 mod mail;
 mod memory;
 mod network;
+mod outputs;
+mod owners;
 mod pending;
 mod post;
 mod promises;
@@ -43,18 +42,19 @@ mod register;
 mod replay;
 mod report;
 mod request;
-mod riding;
 mod root;
 mod run;
 mod schedule;
 mod search;
 mod seed;
 mod session;
+mod session_calls;
+mod session_promises;
+mod session_rows;
 mod shard;
 mod shrink;
-mod slip;
+mod streams;
 mod table;
-mod telling;
 mod visit;
 mod visits;
 mod watching;
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Asked {
     from: u64,
     seeds: u64,

@@ -2,12 +2,12 @@ use mcp_listen::{
     clock::Millis,
     event::ServerEvent,
     id::RequestId,
-    listen::{ClientEnd, ClientStream, Incoming, Notice},
+    listen::{ClientEndReason, ClientStream, Incoming, Notice},
 };
 
 use crate::{
     host::{Host, Written},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key, Keys},
     ledger::Ledger,
     request::{Asks, Request},
@@ -22,19 +22,19 @@ use crate::{
 pub(crate) struct Client {
     pub(crate) kind: Kind,
     pub(crate) host: Option<Host>,
-    /// Whether it reads whatever comes at once.
+    /// Whether it reads everything at once.
     pub(crate) is_eager: bool,
-    /// Whether it said that it is ready to hear anything.
+    /// Whether it has reported that it is ready.
     pub(crate) is_ready: bool,
-    /// What it wants to hear now.
+    /// The keys that it wants.
     pub(crate) wanted: Keys,
-    /// For each key, the event after which it was promised to hear of every one.
+    /// For each key, the event after which it was promised every event.
     pub(crate) promised: [Option<usize>; KEYS],
-    /// For each key, up to which event the publisher had come when the last cue that it read was
+    /// For each key, the number of the last published event when the last cue that it read was
     /// written.
     pub(crate) read: [usize; KEYS],
     pub(crate) last_id: Option<String>,
-    /// Up to which event the publisher had come when what it read last was written.
+    /// The number of the last published event when its last read output was written.
     pub(crate) seen: usize,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
         raw_id: &'static str,
         stream: Box<ClientStream>,
     },
-    /// A client of 2025: its stream comes and goes, and its session stays.
+    /// A client of 2025: its streams come and go, and its session stays.
     Session(Session),
     Watch(Box<Watching>),
 }
@@ -85,7 +85,7 @@ impl Client {
         matches!(self.kind, Kind::Watch(_))
     }
 
-    /// When its watch has something to do.
+    /// The deadline of its watch.
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
         match &self.kind {
             Kind::Watch(watching) => watching.poll_timeout(),
@@ -98,12 +98,12 @@ impl Client {
         matches!(&self.kind, Kind::Watch(watching) if watching.is_late())
     }
 
-    /// Its watch tells it that something changed.
+    /// Its watch reports a change.
     pub(crate) fn hear_change(&mut self, event: &ServerEvent) -> Result<(), Violation> {
         let key = Key::of(event);
         self.read[key.index()] = self.seen;
-        hold(
-            "a watch tells what it watches alone",
+        ensure(
+            "a watch reports only what it watches",
             self.wanted.has(key),
             || key.name().to_owned(),
         )
@@ -123,7 +123,7 @@ impl Client {
         }
     }
 
-    /// The request by which it asks for something.
+    /// The request of the client.
     pub(crate) fn request(&self, asks: Asks) -> Request {
         match &self.kind {
             Kind::Subscription { raw_id, .. } => Request::listen(raw_id, &self.wanted.filter()),
@@ -144,7 +144,7 @@ impl Client {
         self.read
     }
 
-    /// Its stream may tell of no resource.
+    /// Its stream may not deliver any resource.
     pub(crate) fn deny_resources(&mut self) {
         for key in self.wanted.resources().collect::<Vec<_>>() {
             self.wanted = self.wanted.without(key);
@@ -155,7 +155,7 @@ impl Client {
         }
     }
 
-    /// What is published from now on is promised, unless it was before.
+    /// Events published from now on are promised, unless they were before.
     pub(crate) fn promise(&mut self, published: usize) {
         for key in self.wanted.iter() {
             self.promised[key.index()].get_or_insert(published);
@@ -167,7 +167,7 @@ impl Client {
         self.wanted.has(key) && self.promised[key.index()].is_some_and(|after| number > after)
     }
 
-    /// The client takes one write; the answer is whether the stream goes on.
+    /// The client takes one write; returns whether the stream continues.
     pub(crate) fn read(&mut self, written: Written, now: Millis) -> Result<bool, Violation> {
         self.seen = written.now;
         for read in written.reads {
@@ -188,13 +188,13 @@ impl Client {
             if read.said == Said::End {
                 return Ok(false);
             }
-            self.hear(read.said)?;
+            self.receive(read.said)?;
         }
         Ok(true)
     }
 
-    /// The core's own client has to understand what it hears, as what it is.
-    fn hear(&mut self, said: Said) -> Result<(), Violation> {
+    /// The client of the core has to classify its messages in the same way.
+    fn receive(&mut self, said: Said) -> Result<(), Violation> {
         let Kind::Subscription { stream, .. } = &mut self.kind else {
             return Ok(());
         };
@@ -204,21 +204,21 @@ impl Client {
                 (Incoming::Acknowledged(filter), Notice::Acknowledged(wanted))
             }
             Said::Changed(event) => (Incoming::Changed(event.clone()), Notice::Changed(event)),
-            Said::Result => (Incoming::Result, Notice::Ended(ClientEnd::Graceful)),
+            Said::Result => (Incoming::Result, Notice::Ended(ClientEndReason::Graceful)),
             Said::Opened | Said::KeepAlive | Said::End => return Ok(()),
         };
         let notice = stream.handle_message(incoming);
-        hold(
-            "a client understands what it is sent",
+        ensure(
+            "a client understands its messages",
             notice == Some(expected),
             || format!("it took it for {notice:?}"),
         )
     }
 
-    /// Everything that was promised and published has been heard, by the cue that the client read
-    /// last. A watch is promised what is published after it was live for the first time: before,
-    /// its client knows of no stream.
-    pub(crate) fn check_heard(&self, ledger: &Ledger) -> Result<(), Violation> {
+    /// Every promised and published event has been received, through the last cue that the client
+    /// read. A watch is promised events published after it was first live: before that, its client
+    /// knows of no stream.
+    pub(crate) fn check_received(&self, ledger: &Ledger) -> Result<(), Violation> {
         for key in self.wanted.iter() {
             let last = ledger.last(key);
             let is_before = match &self.kind {
@@ -226,13 +226,13 @@ impl Client {
                 _ => false,
             };
             let is_promised = !is_before && self.is_promised(key, last);
-            let is_heard = !is_promised || self.read[key.index()] >= last;
-            hold("no silent loss", is_heard, || {
+            let is_received = !is_promised || self.read[key.index()] >= last;
+            ensure("no silent loss", is_received, || {
                 format!("event {last} of {} was never followed by a cue", key.name())
             })?;
             let is_latest =
                 !key.is_task() || !self.is_promised(key, last) || self.has_state(key, last);
-            hold("of a task the latest state is told", is_latest, || {
+            ensure("the latest state of a task is delivered", is_latest, || {
                 format!("state {last} of {} was not", key.name())
             })?;
         }

@@ -1,13 +1,14 @@
 use std::collections::VecDeque;
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
 };
 
-use crate::{cabinet::Cabinet, key::Key, table::Table};
+use crate::{key::Key, session_rows::SessionRows, table::Table};
 
-/// What outlives the bus: the log, cut to a window by count and age, and what sessions watch.
+/// The state that outlives the bus: the log, trimmed by count and age, and the subscriptions of
+/// sessions.
 #[derive(Debug)]
 pub(crate) struct Disk {
     epoch: usize,
@@ -15,12 +16,12 @@ pub(crate) struct Disk {
     floor: u64,
     last: u64,
     window: usize,
-    pub(crate) cabinet: Cabinet,
-    /// When the alarm rings that ends sessions.
+    pub(crate) sessions: SessionRows,
+    /// The time of the alarm that ends sessions.
     pub(crate) sweep_at: Option<Millis>,
-    /// What the root of shards keeps.
+    /// The state that the root of shards stores.
     pub(crate) table: Table,
-    /// Everything that was ever published: for those who watch.
+    /// Everything that was ever published, for the checks.
     published: Vec<(Key, usize)>,
 }
 
@@ -40,26 +41,26 @@ impl Disk {
             floor: 0,
             last: 0,
             window,
-            cabinet: Cabinet::default(),
+            sessions: SessionRows::default(),
             sweep_at: None,
             table,
             published: Vec::new(),
         }
     }
 
-    /// The disk of a bus that lost this one.
+    /// Returns the disk of a bus that lost this one.
     pub(crate) fn renewed(&self) -> Self {
         Self::new(self.epoch + 1, self.window, self.table.renewed())
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: format!("e{}", self.epoch).into(),
             position: Position(self.last),
         }
     }
 
-    /// Everything after this is held.
+    /// The position after which the log holds everything.
     pub(crate) fn floor(&self) -> Position {
         Position(self.floor)
     }
@@ -82,7 +83,7 @@ impl Disk {
         }
     }
 
-    /// Lets go of the oldest events; the last one stays and says where the log ends.
+    /// Removes the oldest events; the last one stays, and marks the end of the log.
     pub(crate) fn trim(&mut self, count: usize) {
         let count = count.min(self.log.len().saturating_sub(1));
         for entry in self.log.drain(..count) {
@@ -90,7 +91,7 @@ impl Disk {
         }
     }
 
-    /// What was published at a position, even where the log has let go of it.
+    /// Returns the event at a position, even if it was trimmed.
     pub(crate) fn published(&self, position: Position) -> Option<(Key, usize)> {
         let place = usize::try_from(position.0.checked_sub(1)?).ok()?;
         self.published.get(place).copied()

@@ -2,7 +2,7 @@ use mcp_listen::{
     clock::Millis,
     fanout::StreamId,
     isolate,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
 };
 
 /// A piece of a response.
@@ -12,7 +12,7 @@ pub(crate) enum Frame {
     End,
 }
 
-/// The core's part of one stream: its isolate, and what it is there.
+/// The core's part of one stream: its isolate, and its id there.
 pub(crate) struct Driven<'w> {
     pub(crate) isolate: &'w mut isolate::Isolate,
     pub(crate) id: StreamId,
@@ -27,20 +27,20 @@ impl Driven<'_> {
         self.read(ServerStream::is_opening)
     }
 
-    pub(crate) fn ending(&mut self) -> Option<Ending> {
-        self.read(ServerStream::ending)
+    pub(crate) fn ending(&mut self) -> Option<EndReason> {
+        self.read(ServerStream::end_reason)
     }
 
-    pub(crate) fn retire(&mut self, why: Ending) {
+    pub(crate) fn retire(&mut self, why: EndReason) {
         self.isolate
             .fanout()
-            .tend(self.id, |stream| stream.retire(why));
+            .with_stream(self.id, |stream| stream.retire(why));
     }
 
-    pub(crate) fn retire_at(&mut self, at: Millis, why: Ending) {
+    pub(crate) fn retire_at(&mut self, at: Millis, why: EndReason) {
         self.isolate
             .fanout()
-            .tend(self.id, |stream| stream.retire_at(at, why));
+            .with_stream(self.id, |stream| stream.retire_at(at, why));
     }
 
     #[expect(
@@ -48,7 +48,9 @@ impl Driven<'_> {
         reason = "the method alone is not general enough in its lifetime"
     )]
     pub(crate) fn abort(&mut self) {
-        self.isolate.fanout().tend(self.id, |stream| stream.abort());
+        self.isolate
+            .fanout()
+            .with_stream(self.id, |stream| stream.abort());
     }
 
     pub(crate) fn close(&mut self) {
@@ -58,10 +60,10 @@ impl Driven<'_> {
     pub(crate) fn handle_blocked(&mut self, now: Millis) {
         self.isolate
             .fanout()
-            .tend(self.id, |stream| stream.handle_blocked(now));
+            .with_stream(self.id, |stream| stream.handle_blocked(now));
     }
 
-    /// What is to be written; `has_ended` says that the end was.
+    /// The output to write; `has_ended`: the end was written.
     pub(crate) fn poll(&mut self, now: Millis, has_ended: bool) -> Vec<Frame> {
         let polled = std::iter::from_fn(|| self.isolate.fanout().poll(self.id, now));
         let mut frames: Vec<Frame> = polled.flat_map(|bytes| frames_of(&bytes)).collect();
@@ -72,7 +74,7 @@ impl Driven<'_> {
     }
 }
 
-/// The frames of one write.
+/// Returns the frames of one write.
 pub(crate) fn frames_of(bytes: &[u8]) -> Vec<Frame> {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let frames = text.split_inclusive("\n\n");

@@ -1,48 +1,47 @@
 use mcp_listen::{
     clock::Millis,
     fanout::StreamId,
-    isolate::Joining,
-    listen::{Ending, ServerStream},
+    isolate::SessionStart,
+    listen::{EndReason, ServerStream},
 };
 
 use crate::{
     driven::{Driven, Frame, frames_of},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key, number_of},
-    pending::{Pending, Told},
+    pending::{Content, Pending},
     wire::{Read, Reader, Said},
 };
 
-/// What holds one stream in its isolate: its place there, and the one write that its reader has yet
-/// to take.
+/// The host of one stream: its id in the isolate, and the write that its client has yet to read.
 #[derive(Debug)]
 pub(crate) struct Host {
     reader: Reader,
     is_of_session: bool,
-    /// The isolate of its request, and that in which it is held: where it is alone, one of its own.
+    /// The isolate of its request, and the one that holds it: a separate one if it is alone.
     pub(crate) origin: usize,
     pub(crate) isolate: usize,
-    /// Until it is held.
-    pub(crate) made: Option<(ServerStream, Option<Joining>)>,
+    /// The stream until it is held.
+    pub(crate) made: Option<(ServerStream, Option<SessionStart>)>,
     pub(crate) stream: Option<StreamId>,
-    /// When the trial of its isolate says whether it shares a connection.
+    /// When the trial of its isolate decides whether it shares a connection.
     pub(crate) tried_at: Option<Millis>,
-    /// How the world was when it was opened, where nothing stood in the way of that.
+    /// The state of the world when it was opened, if nothing prevented that.
     pub(crate) opened_in: Option<u64>,
-    /// The ends that somebody asked for.
-    pub(crate) allowed: Vec<Ending>,
-    /// Until when the first attach has to be confirmed.
+    /// The ends that were requested.
+    pub(crate) allowed: Vec<EndReason>,
+    /// When the first attach has to be confirmed.
     opens_until: Millis,
     pending: Pending,
-    /// For each key, up to which event the publisher had come when its last cue was written.
+    /// For each key, the number of the last published event when its last cue was written.
     polled: [usize; KEYS],
     pub(crate) written: Option<Written>,
-    /// Since when its reader takes nothing of that.
+    /// Since when its client has not read that.
     pub(crate) written_at: Option<Millis>,
     progress: Progress,
 }
 
-/// One write: what it says, and up to which event the publisher had come.
+/// One write: its content, and the number of the last published event.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) reads: Vec<Read>,
@@ -55,7 +54,7 @@ impl Written {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn tells_of(&self, key: Key) -> bool {
+    pub(crate) fn contains(&self, key: Key) -> bool {
         let is_of =
             |read: &Read| matches!(&read.said, Said::Changed(event) if Key::of(event) == key);
         self.reads.iter().any(is_of)
@@ -74,29 +73,29 @@ enum Progress {
 pub(crate) struct Opening {
     pub(crate) reader: Reader,
     pub(crate) stream: ServerStream,
-    /// Where it is that of a session.
-    pub(crate) joining: Option<Joining>,
+    /// Its session, for the stream of one.
+    pub(crate) start: Option<SessionStart>,
     pub(crate) isolate: usize,
-    /// What the client has read up to now.
+    /// What the client has read so far.
     pub(crate) read: [usize; KEYS],
 }
 
 impl Host {
-    /// A host that is not connected yet.
+    /// Creates a host that is not connected yet.
     pub(crate) fn open(opening: Opening, now: Millis) -> Self {
         let Opening {
             reader,
             stream,
-            joining,
+            start,
             isolate,
             read,
         } = opening;
         Self {
             reader,
-            is_of_session: joining.is_some(),
+            is_of_session: start.is_some(),
             origin: isolate,
             isolate,
-            made: Some((stream, joining)),
+            made: Some((stream, start)),
             stream: None,
             tried_at: None,
             opened_in: None,
@@ -118,7 +117,7 @@ impl Host {
         self.polled[key.index()]
     }
 
-    /// Whether the client was told that the stream is open, and no end of it.
+    /// Whether the client was sent the opening of the stream, and no end.
     pub(crate) fn is_open(&self) -> bool {
         self.progress == Progress::Open
     }
@@ -127,21 +126,24 @@ impl Host {
         is_opening && self.opens_until <= now
     }
 
-    /// What these frames added waits in its place.
-    pub(crate) fn count(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
+    /// The additions of these frames are pending in order.
+    pub(crate) fn count(
+        &mut self,
+        contents: &[Content],
+        stream: &ServerStream,
+    ) -> Result<(), Violation> {
         if self.is_of_session {
             self.pending.retain(stream.honored());
         }
-        self.pending.handle(told, stream)
+        self.pending.handle(contents, stream)
     }
 
-    /// Whether its client goes on from where it was: then it is told of what was published before
-    /// it came back.
+    /// Whether its client resumes: then it receives what was published before it returned.
     pub(crate) fn is_of_session(&self) -> bool {
         self.is_of_session
     }
 
-    /// Cues that nothing came before are written without waiting.
+    /// Cues without pending ones before them are written at once.
     pub(crate) fn write_at_once(
         &mut self,
         chunk: &[u8],
@@ -164,8 +166,8 @@ impl Host {
 
     /// Ends it gracefully.
     pub(crate) fn close(&mut self, driven: &mut Driven<'_>) {
-        self.allow(Ending::Closed);
-        self.allow(Ending::Lost);
+        self.allow(EndReason::Closed);
+        self.allow(EndReason::Lost);
         driven.close();
         let pending = &mut self.pending;
         driven.read(|stream| pending.handle_closed(stream));
@@ -187,7 +189,7 @@ impl Host {
         None
     }
 
-    /// Writes while there is room; `published` is up to which event the publisher has come.
+    /// Writes while there is room; `published` is the number of the last published event.
     pub(crate) fn pump(
         &mut self,
         driven: &mut Driven<'_>,
@@ -211,7 +213,7 @@ impl Host {
         Ok(())
     }
 
-    /// One write to the response, for its reader to take.
+    /// One write to the response, for its client to read.
     fn put(&mut self, reads: Vec<Read>, published: usize, now: Millis) {
         self.written_at = Some(now);
         self.written = Some(Written {
@@ -220,22 +222,22 @@ impl Host {
         });
     }
 
-    /// Nothing is said to a client before it is ready.
+    /// A client receives nothing before it is ready.
     pub(crate) fn check_hold(&self, is_ready: bool) -> Result<(), Violation> {
         let is_cue = |read: &Read| matches!(read.said, Said::Changed(_));
         let written = self.written.as_ref();
         let says = written.is_some_and(|written| written.reads.iter().any(is_cue));
-        hold(
-            "a session hears nothing before its client is ready",
+        ensure(
+            "a session sends nothing before its client is ready",
             is_ready || !says,
             || "a cue was written".to_owned(),
         )
     }
 
-    /// What the reader takes: so many events, of one write at most.
-    pub(crate) fn take_written(&mut self, most: usize) -> Option<Written> {
+    /// The client reads this many events, of one write at `count`.
+    pub(crate) fn take_written(&mut self, count: usize) -> Option<Written> {
         let mut written = self.written.take()?;
-        let rest = written.reads.split_off(most.min(written.reads.len()));
+        let rest = written.reads.split_off(count.min(written.reads.len()));
         if rest.is_empty() {
             self.written_at = None;
         }
@@ -255,20 +257,20 @@ impl Host {
         let read = self.reader.read(frame)?;
         self.progress = self.progress_after(&read.said)?;
         if let Said::Acknowledged(_) = &read.said {
-            // What was published before it its client reads after it.
+            // Its client reads events published before it after it.
             self.polled = [published; KEYS];
         }
         if let Said::Changed(event) = &read.said {
             let key = Key::of(event);
-            hold("nothing outside the honored filter", honors(key), || {
+            ensure("nothing outside the honored filter", honors(key), || {
                 format!("{} was written", key.name())
             })?;
             self.pending.take(key, number_of(event))?;
             self.polled[key.index()] = published;
         }
         if read.said == Said::Result {
-            hold("a graceful end drains", self.pending.is_empty(), || {
-                "the result was written before what waited".to_owned()
+            ensure("a graceful end drains", self.pending.is_empty(), || {
+                "the result was written before pending cues".to_owned()
             })?;
         }
         Ok(read)

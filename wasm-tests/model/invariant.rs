@@ -1,9 +1,9 @@
-/// A promise that was broken.
+/// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
-    /// Which promise.
+    /// The promise.
     pub(crate) promise: &'static str,
-    /// How.
+    /// How it was broken.
     pub(crate) how: String,
 }
 
@@ -12,20 +12,20 @@ impl Violation {
         Self { promise, how }
     }
 
-    /// The same, with whom it was broken to.
+    /// Adds who it was broken to.
     pub(crate) fn of_client(mut self, at: usize) -> Self {
         self.how = format!("client {at}: {}", self.how);
         self
     }
 }
 
-/// Holds a promise: breaks off where it does not hold.
-pub(crate) fn hold(
+/// Checks a promise: returns an error if it does not hold.
+pub(crate) fn ensure(
     promise: &'static str,
-    holds: bool,
+    is_kept: bool,
     how: impl FnOnce() -> String,
 ) -> Result<(), Violation> {
-    if holds {
+    if is_kept {
         Ok(())
     } else {
         Err(Violation::new(promise, how()))

@@ -4,62 +4,61 @@ use mcp_listen::{
     fanout::StreamId,
     isolate,
     lease::{Budget, Term},
-    upstream::Patience,
+    upstream::Timeouts,
 };
 
 use crate::{absence::Absence, host::ATTACH, network::SocketId};
 
-/// Streams of one isolate on a connection to the bus, as
-/// `js/streams/connection/shared-connection.ts` holds them: the core's part, the requests of the
-/// streams, and the one among them that has the socket.
+/// Streams of one isolate on a connection to the bus, as in
+/// `js/streams/connection/shared-connection.ts`: the core's part, the requests of the streams, and
+/// which of them owns the socket.
 #[derive(Debug)]
 pub(crate) struct Isolate {
     pub(crate) core: isolate::Isolate,
-    /// The oldest first.
-    pub(crate) riders: Vec<Rider>,
-    /// The stream whose request has the socket.
+    /// Ordered by age, the oldest first.
+    pub(crate) members: Vec<Member>,
+    /// The stream whose request owns the socket.
     pub(crate) holder: Option<StreamId>,
     pub(crate) socket: Option<SocketId>,
-    /// The log that there was when it was opened.
+    /// The epoch of the log when it was opened.
     pub(crate) epoch: Box<str>,
-    /// The shard that it remembers; none: it asks the root.
+    /// The shard that it remembers; `None`: it asks the root.
     pub(crate) home: Option<ShardId>,
-    /// How often it was sent elsewhere.
+    /// The number of redirects.
     pub(crate) moves: usize,
-    /// The frame that the socket begins with, and whether anything came in answer.
+    /// The first frame of the socket, and whether anything came in answer.
     pub(crate) attach_frame: String,
-    pub(crate) has_heard: bool,
-    /// How often the socket was sent on before anything came.
+    pub(crate) has_received: bool,
+    /// The number of redirects of the socket before anything came.
     pub(crate) hops: usize,
     pub(crate) absence: Option<Absence>,
-    /// Up to which event the bus had come that confirms just now.
+    /// The number of the last published event at the current confirmation.
     pub(crate) confirmed: usize,
-    /// What the trial has shown: whether requests can write to streams of others.
+    /// The result of the trial: whether requests can write to streams of others.
     pub(crate) verdict: Option<bool>,
     pub(crate) trials: u8,
-    /// Since when the same request, or none, has the socket and does nothing, while another one
-    /// runs.
+    /// Since when the owner, or no owner, has been idle while another request runs.
     pub(crate) idle_since: Option<Millis>,
-    /// When streams were shed last.
+    /// The time of the last shedding.
     pub(crate) shed_at: Option<Millis>,
 }
 
-/// A stream on a shared line, and its request.
+/// A stream on a shared connection, and its request.
 #[derive(Clone, Debug)]
-pub(crate) struct Rider {
+pub(crate) struct Member {
     pub(crate) id: StreamId,
     pub(crate) client: usize,
-    /// How many writes to streams its request has done while it had the socket.
+    /// The number of writes by its request while it owned the socket.
     pub(crate) writes: usize,
     /// What its request does once it runs.
     pub(crate) errands: Vec<Errand>,
     /// Whether its request does nothing by itself: others still write to its stream.
     pub(crate) is_stalled: bool,
-    /// Since when it does.
+    /// Since when that is so.
     pub(crate) runs_since: Millis,
-    /// Whether it was told that it is attached.
-    pub(crate) is_told: bool,
-    /// Up to which event the bus had come when it confirmed, where the stream waited for that.
+    /// Whether it was attached.
+    pub(crate) is_attached: bool,
+    /// The number of the last published event at the confirmation that the stream waited for.
     pub(crate) head: usize,
 }
 
@@ -71,7 +70,7 @@ pub(crate) enum Errand {
     Watch,
 }
 
-impl Rider {
+impl Member {
     pub(crate) fn of(client: usize, id: StreamId, now: Millis) -> Self {
         Self {
             id,
@@ -80,7 +79,7 @@ impl Rider {
             errands: Vec::new(),
             is_stalled: false,
             runs_since: now,
-            is_told: false,
+            is_attached: false,
             head: 0,
         }
     }
@@ -88,22 +87,22 @@ impl Rider {
 
 impl Isolate {
     pub(crate) fn new(verify: Millis, budget: Budget) -> Self {
-        let patience = Patience {
+        let timeouts = Timeouts {
             attach: ATTACH,
             verify,
         };
-        let mut core = isolate::Isolate::new(patience, Millis(0));
+        let mut core = isolate::Isolate::new(timeouts, Millis(0));
         core.lease().set_budget(budget);
         Self {
             core,
-            riders: Vec::new(),
+            members: Vec::new(),
             holder: None,
             socket: None,
             epoch: Box::default(),
             home: None,
             moves: 0,
             attach_frame: String::new(),
-            has_heard: false,
+            has_received: false,
             hops: 0,
             absence: None,
             confirmed: 0,
@@ -114,31 +113,31 @@ impl Isolate {
         }
     }
 
-    pub(crate) fn rider(&self, id: StreamId) -> Option<&Rider> {
-        self.riders.iter().find(|rider| rider.id == id)
+    pub(crate) fn member(&self, id: StreamId) -> Option<&Member> {
+        self.members.iter().find(|member| member.id == id)
     }
 
-    pub(crate) fn rider_mut(&mut self, id: StreamId) -> Option<&mut Rider> {
-        self.riders.iter_mut().find(|rider| rider.id == id)
+    pub(crate) fn member_mut(&mut self, id: StreamId) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.id == id)
     }
 
-    fn held_by(&self) -> Option<&Rider> {
-        self.rider(self.holder?)
+    fn owner_member(&self) -> Option<&Member> {
+        self.member(self.holder?)
     }
 
-    /// Whether the request that has the socket does what is to be done.
+    /// Whether the owner carries out its work.
     pub(crate) fn is_served(&self) -> bool {
-        self.held_by().is_some_and(|rider| !rider.is_stalled)
+        self.owner_member().is_some_and(|member| !member.is_stalled)
     }
 
     pub(crate) fn is_stalled(&self) -> bool {
-        self.riders.iter().any(|rider| rider.is_stalled)
+        self.members.iter().any(|member| member.is_stalled)
     }
 
-    /// Counts what the request that has the socket writes.
+    /// Counts the writes of the owner.
     pub(crate) fn count(&mut self, writes: usize) {
-        if let Some(rider) = self.holder.and_then(|id| self.rider_mut(id)) {
-            rider.writes += writes;
+        if let Some(member) = self.holder.and_then(|id| self.member_mut(id)) {
+            member.writes += writes;
         }
     }
 
@@ -148,15 +147,15 @@ impl Isolate {
         [of_bus, of_streams].into_iter().flatten().min()
     }
 
-    /// When the timer of one of the requests that run comes next, and whose.
+    /// The next timer of the running requests, and whose it is.
     pub(crate) fn poll_watch(&mut self) -> Option<(Millis, StreamId)> {
-        let Self { core, riders, .. } = self;
-        let running = riders.iter().filter(|rider| !rider.is_stalled);
+        let Self { core, members, .. } = self;
+        let running = members.iter().filter(|member| !member.is_stalled);
         let watches =
-            running.map(|rider| Some((core.lease().poll_timeout_of(rider.id)?, rider.id)));
+            running.map(|member| Some((core.lease().poll_timeout_of(member.id)?, member.id)));
         watches.flatten().min()
     }
 }
 
-/// A socket that is sent on before anything came asks for another place by itself, so many times.
+/// A socket that is redirected before anything came asks for another place by itself, this often.
 pub(crate) const MAX_HOPS: usize = 3;

@@ -48,8 +48,8 @@ impl Key {
         Uri::new(self.name(), 16).unwrap()
     }
 
-    /// The change of this key that is published as event `number`; only the state of a task tells
-    /// the number.
+    /// The change of this key that is published as event `number`; only the state of a task
+    /// contains the number.
     pub(crate) fn event(self, number: usize) -> ServerEvent {
         match self.0 {
             0 => ServerEvent::ToolsListChanged,
@@ -72,7 +72,7 @@ impl Key {
         }
     }
 
-    /// Whether a stream tells of it that honors this.
+    /// Whether a stream with this filter delivers it.
     pub(crate) fn is_honored(self, honored: &SubscriptionFilter) -> bool {
         match self.0 {
             0 => honored.tools_list_changed,
@@ -114,18 +114,18 @@ impl Keys {
         Self(mask)
     }
 
-    /// The keys of a bit mask; all of them where it names none.
+    /// The keys of a bit mask; all of them if it names none.
     pub(crate) fn or_all(mask: u8) -> Self {
         Self(if mask == 0 { u8::MAX } else { mask })
     }
 
-    /// Those of these keys that are among the others, or all of the others.
+    /// The keys that are among the others, or all of the others.
     pub(crate) fn among(self, others: Self) -> Self {
         let common = self.0 & others.0;
         if common == 0 { others } else { Self(common) }
     }
 
-    /// The same keys but for resources and tasks.
+    /// The keys without resources and tasks.
     pub(crate) fn lists(self) -> Self {
         Self(self.0 & ((1 << FIRST_URI) - 1))
     }
@@ -134,7 +134,7 @@ impl Keys {
         self.iter().filter(|key| key.is_resource())
     }
 
-    /// The same keys but for tasks; the lists where there is nothing else.
+    /// The keys without tasks; the lists if nothing else remains.
     pub(crate) fn without_tasks(self) -> Self {
         let without = self.0 & ((1 << FIRST_TASK) - 1);
         Self(if without == 0 {

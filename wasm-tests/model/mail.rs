@@ -4,15 +4,15 @@ use mcp_listen::bus::ShardId;
 #[derive(Clone, Debug)]
 pub(crate) enum Mail {
     Batch(ShardId, Call, String),
-    Taken(ShardId, Call, String),
+    BatchAck(ShardId, Call, String),
     Follow(ShardId, u64, String),
     Answer(ShardId, u64, String),
-    /// A call about a session, and that it is done.
-    Tell(ShardId, u32, String),
-    Told(ShardId, u32),
+    /// A call about a session, and its confirmation.
+    SessionCall(ShardId, u32, String),
+    Done(ShardId, u32),
 }
 
-/// A call of a root: who began anew waits for no answer to a call of its former life.
+/// A call of a root: after a restart, it waits for no answer to earlier calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) life: usize,
@@ -24,11 +24,11 @@ impl Mail {
     pub(crate) fn shard(&self) -> ShardId {
         match self {
             Self::Batch(shard, ..)
-            | Self::Taken(shard, ..)
+            | Self::BatchAck(shard, ..)
             | Self::Follow(shard, ..)
             | Self::Answer(shard, ..)
-            | Self::Tell(shard, ..)
-            | Self::Told(shard, ..) => *shard,
+            | Self::SessionCall(shard, ..)
+            | Self::Done(shard, ..) => *shard,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The model checker: thousands of seeded lives of clients, edges, bus and network, natively.
+//! The model checker: thousands of random schedules of clients, edges, bus and network, natively.
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
     clippy::indexing_slicing,
     missing_docs,
     unreachable_pub,
-    reason = "tests say what went wrong by panicking"
+    reason = "tests report failures by panicking"
 )]
 
 mod absence;
@@ -16,24 +16,23 @@ mod answer;
 #[cfg(feature = "planted")]
 mod bugs;
 mod bus;
-mod cabinet;
 mod calm;
 mod causes;
 mod client;
-mod desk;
 mod disk;
 mod driven;
-mod holding;
+mod harness_bug;
 mod host;
 mod invariant;
 mod isolate;
-mod judged;
 mod key;
-mod leases;
+mod lease_promises;
 mod ledger;
 mod mail;
 mod memory;
 mod network;
+mod outputs;
+mod owners;
 mod pending;
 mod post;
 mod promises;
@@ -41,18 +40,19 @@ mod register;
 mod replay;
 mod report;
 mod request;
-mod riding;
 mod root;
 mod run;
 mod schedule;
 mod search;
 mod seed;
 mod session;
+mod session_calls;
+mod session_promises;
+mod session_rows;
 mod shard;
 mod shrink;
-mod slip;
+mod streams;
 mod table;
-mod telling;
 mod visit;
 mod visits;
 mod watching;
@@ -70,10 +70,10 @@ fn ten_thousand_schedules_keep_every_promise() {
     }
 }
 
-/// Each bug is found among the seeds that are always tried.
+/// Each planted bug is found among the seeds that are always tried.
 #[cfg(feature = "planted")]
 #[test]
-fn every_seeded_bug_is_found_as_the_table_says() {
+fn every_planted_bug_is_found() {
     let table: String = bugs::BUGS
         .iter()
         .map(|(bug, what)| row(*bug, what))
@@ -87,7 +87,7 @@ fn every_seeded_bug_is_found_as_the_table_says() {
 }
 
 #[cfg(feature = "planted")]
-fn row(bug: bugs::Seeded, what: &str) -> String {
+fn row(bug: bugs::Planted, what: &str) -> String {
     let found = search(0..SEEDS, || bugs::plant(Some(bug)));
     bugs::plant(None);
     let Err(found) = found else {
@@ -99,8 +99,8 @@ fn row(bug: bugs::Seeded, what: &str) -> String {
         schedule,
     } = *found;
     let place = match bug {
-        bugs::Seeded::Core(_) => "core",
-        bugs::Seeded::Around(_) => "around it",
+        bugs::Planted::Core(_) => "core",
+        bugs::Planted::Around(_) => "around it",
     };
     let (promise, steps) = (violation.promise, schedule.steps.len());
     format!("| {place} | {what} | {promise} | {seed} | {steps} |\n")

@@ -1,56 +1,56 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, EdgeId, Mark, Position},
+    bus::{self, Cursor, EdgeId, Position},
     clock::Millis,
     session::{ROOT, Sessions},
-    wire::{Claim, topics_of},
+    wire::{Claim, decode_topics},
 };
 
 use crate::{
-    cabinet::Cabinet,
     disk::Disk,
+    harness_bug::{self, HarnessBug},
     network::SocketId,
-    slip::{self, Slip},
+    session_rows::SessionRows,
 };
 
-/// What a restart or a sleep takes.
+/// The state that a restart or hibernation loses.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) core: bus::Bus,
     pub(crate) edges: BTreeMap<SocketId, EdgeId>,
     pub(crate) sockets: BTreeMap<EdgeId, SocketId>,
-    pub(crate) sessions: Sessions<Cabinet>,
-    /// The sockets of sessions that are over: they are to be closed.
+    pub(crate) sessions: Sessions<SessionRows>,
+    /// The sockets of ended sessions, which have to be closed.
     pub(crate) over: Vec<SocketId>,
-    /// Sockets whose attachments do not say yet what was sent last.
+    /// Sockets whose attachments do not record yet what was sent last.
     pub(crate) behind: BTreeSet<SocketId>,
     pub(crate) settles_at: Option<Millis>,
 }
 
-/// What a sleeping bus keeps with a socket.
+/// What a hibernating bus stores with a socket.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attachment {
-    /// What the edge follows, then each change of that; nothing before it follows anything.
-    pub(crate) kept: Vec<String>,
-    /// What the edge claims whose stream is that of a session.
+    /// The topics of the edge, then each change; empty if it follows nothing.
+    pub(crate) stored: Vec<String>,
+    /// The claim of the edge that has the stream of a session.
     pub(crate) session: Option<Claim>,
     pub(crate) last: Option<Position>,
     pub(crate) seq: u64,
 }
 
 impl Memory {
-    /// What a bus knows that wakes: what is on disk, and what it kept with its sockets.
+    /// The state of a bus that wakes: what is on disk, and what was stored with its sockets.
     pub(crate) fn wake(
         disk: &Disk,
         attachments: &BTreeMap<SocketId, Attachment>,
         now: Millis,
     ) -> Self {
         let mut memory = Self {
-            core: disk.table.bus(mark(disk), disk),
+            core: disk.table.bus(cursor(disk), disk),
             edges: BTreeMap::new(),
             sockets: BTreeMap::new(),
-            sessions: Sessions::new(disk.cabinet.clone()),
+            sessions: Sessions::new(disk.sessions.clone()),
             over: Vec::new(),
             behind: BTreeSet::new(),
             settles_at: None,
@@ -68,30 +68,34 @@ impl Memory {
     }
 
     fn restore(&mut self, socket: SocketId, attachment: &Attachment) {
-        let edge = if attachment.kept.is_empty() {
+        let edge = if attachment.stored.is_empty() {
             self.core.connect()
         } else {
-            let texts = attachment.kept.iter().map(String::as_str);
+            let texts = attachment.stored.iter().map(String::as_str);
             let last = attachment.last;
-            let last = last.filter(|_| !slip::has(Slip::ForgetsWhatItSent));
-            let topics = topics_of(texts).unwrap();
+            let last = last.filter(|_| !harness_bug::has(HarnessBug::ForgetsLastSent));
+            let topics = decode_topics(texts).unwrap();
             self.core.restore(&topics, last, attachment.seq)
         };
         self.enter(socket, edge);
         if let Some(claim) = &attachment.session {
             match self.sessions.restore(claim, edge).unwrap() {
-                Some(watched) => drop(self.core.watch(edge, &watched.uris, watched.is_held)),
+                Some(interest) => drop(self.core.set_interest(
+                    edge,
+                    &interest.uris,
+                    interest.is_paused,
+                )),
                 None => self.over.push(socket),
             }
         }
     }
 }
 
-/// Where a bus that wakes goes on.
-fn mark(disk: &Disk) -> Mark {
-    let mut mark = disk.mark();
-    if slip::has(Slip::RepeatsAPosition) {
-        mark.position = mark.position.previous();
+/// The cursor of a bus that wakes.
+fn cursor(disk: &Disk) -> Cursor {
+    let mut cursor = disk.cursor();
+    if harness_bug::has(HarnessBug::ReusesPosition) {
+        cursor.position = cursor.position.previous();
     }
-    mark
+    cursor
 }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
-/// The sockets between edges and their bus. A pipe that is held keeps what is sent until it is
-/// delivered by hand; faults meet what waits there, or else what is sent next.
+/// The sockets between edges and their bus. A held pipe keeps what is sent until it is delivered
+/// explicitly; faults affect what waits there, or else what is sent next.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
     sockets: BTreeMap<SocketId, Socket>,
@@ -13,20 +13,16 @@ pub(crate) struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SocketId(pub(crate) usize);
 
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each says something of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each has a distinct message")]
 #[derive(Debug)]
 pub(crate) struct Socket {
-    /// Whether one of its ends is of a version that cannot notice what is missing.
+    /// Whether one end is of a version that cannot detect gaps.
     pub(crate) is_blind: bool,
-    /// Whether the edge may have missed a frame without anything that tells it so until the next
-    /// one.
+    /// Whether the edge may have missed a frame that it cannot notice before the next one.
     pub(crate) has_hole: bool,
-    /// Whether anything happened to a frame.
+    /// Whether a fault affected a frame.
     pub(crate) is_hurt: bool,
-    /// Whether the request at the edge's end does nothing.
+    /// Whether the request at the edge's end is stopped.
     is_frozen: bool,
     to_bus: Pipe,
     to_edge: Pipe,
@@ -44,13 +40,13 @@ pub(crate) struct Frame {
     pub(crate) note: Note,
 }
 
-/// What a frame says, for those who watch.
+/// What a frame contains, for the checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
     Follow,
     Detach,
     Answer,
-    Watched,
+    SessionInterest,
     Batch,
     Broken,
 }
@@ -59,9 +55,9 @@ pub(crate) enum Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Close {
     Lost,
-    /// The shard takes no edges any more: the root has to be asked for another one.
+    /// The shard accepts no edges any more: the root has to be asked for another one.
     Moved,
-    /// The bus lets the stream go: it is not to come back.
+    /// The bus closes the stream permanently.
     Over,
 }
 
@@ -82,10 +78,10 @@ pub(crate) enum Fault {
 #[derive(Debug, Default)]
 struct Pipe {
     frames: VecDeque<Frame>,
-    is_held: bool,
+    is_paused: bool,
     closing: Option<Close>,
     is_closed: bool,
-    /// What meets the next frame.
+    /// The fault of the next frame.
     armed: Option<Fault>,
     /// A frame that the next one overtakes.
     aside: Option<Frame>,
@@ -101,7 +97,7 @@ impl Network {
 
     pub(crate) fn connect(&mut self, is_blind: bool) -> SocketId {
         let pipe = || Pipe {
-            is_held: self.holds,
+            is_paused: self.holds,
             ..Pipe::default()
         };
         let (to_bus, to_edge) = (pipe(), pipe());
@@ -138,7 +134,7 @@ impl Network {
         socket.note(fault);
     }
 
-    /// The end is told after what was sent before.
+    /// The end is reported after what was sent before.
     pub(crate) fn close(&mut self, id: SocketId, way: Way, how: Close) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             let pipe = socket.pipe(way);
@@ -147,7 +143,7 @@ impl Network {
         }
     }
 
-    /// What is on its way is lost, and both ends are told.
+    /// Frames in flight are lost, and both ends notice.
     pub(crate) fn cut(&mut self, id: SocketId) {
         for way in [Way::ToBus, Way::ToEdge] {
             if let Some(socket) = self.sockets.get_mut(&id) {
@@ -159,20 +155,20 @@ impl Network {
         }
     }
 
-    pub(crate) fn set_held(&mut self, id: SocketId, way: Way, is_held: bool) {
+    pub(crate) fn set_paused(&mut self, id: SocketId, way: Way, is_paused: bool) {
         if let Some(socket) = self.sockets.get_mut(&id) {
-            socket.pipe(way).is_held = is_held;
+            socket.pipe(way).is_paused = is_paused;
         }
     }
 
-    /// The request at the edge's end does nothing from now on, or goes on.
+    /// The request at the edge's end stops, or continues.
     pub(crate) fn set_frozen(&mut self, id: SocketId, is_frozen: bool) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.is_frozen = is_frozen;
         }
     }
 
-    /// Whether whatever is sent arrives at once, and as it was sent.
+    /// Whether everything arrives at once and unchanged.
     pub(crate) fn is_calm(&self) -> bool {
         let is_calm = |socket: &Socket| {
             let pipes = [&socket.to_bus, &socket.to_edge];
@@ -181,7 +177,7 @@ impl Network {
         !self.holds && self.sockets.values().all(is_calm)
     }
 
-    /// The next thing that arrives anywhere without anybody's help.
+    /// The next delivery that needs no step.
     pub(crate) fn next_arrival(&mut self) -> Option<(SocketId, Way, Arrival)> {
         let ways = [Way::ToBus, Way::ToEdge];
         let found = self.sockets.iter().find_map(|(id, socket)| {
@@ -193,7 +189,7 @@ impl Network {
         Some((id, way, arrival))
     }
 
-    /// The next thing that arrives on one pipe, held or not.
+    /// The next delivery on one pipe, held or not.
     pub(crate) fn arrive(&mut self, id: SocketId, way: Way) -> Option<Arrival> {
         let socket = self.sockets.get_mut(&id)?;
         if socket.is_frozen && way == Way::ToEdge {
@@ -211,12 +207,12 @@ impl Network {
         Some(Arrival::Closed(how))
     }
 
-    /// Nobody listens at this end any more.
+    /// This end is closed.
     pub(crate) fn shut(&mut self, id: SocketId, way: Way) {
         if let Some(socket) = self.sockets.get_mut(&id) {
-            let is_held = socket.pipe(way).is_held;
+            let is_paused = socket.pipe(way).is_paused;
             *socket.pipe(way) = Pipe {
-                is_held,
+                is_paused,
                 is_closed: true,
                 ..Pipe::default()
             };
@@ -226,8 +222,7 @@ impl Network {
         }
     }
 
-    /// Something happens to a frame; where none waits, to the next one. The answer is what it
-    /// happened to.
+    /// A fault affects a waiting frame, or the next one if none waits. Returns what it affected.
     pub(crate) fn hurt(
         &mut self,
         id: SocketId,
@@ -254,7 +249,7 @@ impl Network {
         Some(what)
     }
 
-    /// The bus does not know this socket any more, and nobody is told.
+    /// The bus drops this socket silently.
     pub(crate) fn forget(&mut self, id: SocketId) {
         if let Some(socket) = self.sockets.get_mut(&id) {
             socket.has_hole = true;
@@ -262,14 +257,14 @@ impl Network {
         }
     }
 
-    /// From now on everything flows.
+    /// From now on everything is delivered.
     pub(crate) fn calm(&mut self) {
         self.holds = false;
         for socket in self.sockets.values_mut() {
             socket.is_frozen = false;
             for way in [Way::ToBus, Way::ToEdge] {
                 let pipe = socket.pipe(way);
-                pipe.is_held = false;
+                pipe.is_paused = false;
                 pipe.armed = None;
                 pipe.restore();
             }
@@ -278,7 +273,7 @@ impl Network {
 }
 
 impl Socket {
-    /// An edge that gets a frame which it cannot read knows that something is missing.
+    /// An edge that gets an unreadable frame knows that something is missing.
     fn note(&mut self, fault: Option<Fault>) {
         self.is_hurt |= fault.is_some();
         self.has_hole |= !matches!(fault, None | Some(Fault::Truncate));
@@ -297,7 +292,7 @@ impl Socket {
             Way::ToEdge => &self.to_edge,
         };
         let is_frozen = self.is_frozen && way == Way::ToEdge;
-        !pipe.is_held && !is_frozen && (!pipe.frames.is_empty() || pipe.closing.is_some())
+        !pipe.is_paused && !is_frozen && (!pipe.frames.is_empty() || pipe.closing.is_some())
     }
 }
 
@@ -318,7 +313,7 @@ impl Pipe {
     }
 
     fn is_calm(&self) -> bool {
-        !self.is_held && self.armed.is_none() && self.aside.is_none() && self.closing.is_none()
+        !self.is_paused && self.armed.is_none() && self.aside.is_none() && self.closing.is_none()
     }
 
     fn hurt(&mut self, at: usize, fault: Fault) {
@@ -337,7 +332,7 @@ impl Pipe {
         }
     }
 
-    /// A frame that waits to be overtaken waits no longer.
+    /// A frame that waits to be overtaken is released.
     fn restore(&mut self) {
         let aside = self.aside.take();
         self.frames.extend(aside);

@@ -3,19 +3,19 @@ use std::collections::VecDeque;
 use mcp_listen::{filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key},
 };
 
-/// What a stream was told.
+/// The content of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Content {
     /// Everything that it honors may have changed.
     All,
     Change(Key),
 }
 
-/// What should wait in a stream: at most one cue for each key, in the order in which each key first
+/// The expected pending cues of a stream: at most one for each key, in the order in which the keys
 /// became pending.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
@@ -25,19 +25,25 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Frames were handled: what they added must be at the end, and nothing else may have moved.
-    pub(crate) fn handle(&mut self, told: &[Told], stream: &ServerStream) -> Result<(), Violation> {
-        let first = told.first().copied();
+    /// Frames were handled: their additions must be at the end, and nothing else may have moved.
+    pub(crate) fn handle(
+        &mut self,
+        contents: &[Content],
+        stream: &ServerStream,
+    ) -> Result<(), Violation> {
+        let first = contents.first().copied();
         let honored = stream.honored();
         let count = stream.pending_cues();
-        hold("a backlog has one cue a key at most", count <= KEYS, || {
-            format!("{count} cues wait")
-        })?;
+        ensure(
+            "at most one cue per topic is pending",
+            count <= KEYS,
+            || format!("{count} cues wait"),
+        )?;
         let added = count.saturating_sub(self.queue.len());
         let expected: Vec<Key> = match first {
-            Some(Told::Change(_)) if told.len() > 1 => self.new_of(told),
-            Some(Told::Change(key)) if added == 1 => vec![key],
-            Some(Told::All) if added > 0 => {
+            Some(Content::Change(_)) if contents.len() > 1 => self.new_of(contents),
+            Some(Content::Change(key)) if added == 1 => vec![key],
+            Some(Content::All) if added > 0 => {
                 let subjects = honored.subjects();
                 let keys = subjects.iter().map(Key::of);
                 keys.filter(|key| !self.queue.contains(key)).collect()
@@ -47,7 +53,7 @@ impl Pending {
         let is_new = expected.iter().all(|key| !self.queue.contains(key));
         self.queue.extend(&expected);
         let is_right = is_new && (count == self.queue.len() || is_over(stream));
-        hold("each key waits once, in its place", is_right, || {
+        ensure("each topic is pending once, in its place", is_right, || {
             format!(
                 "{count} cues wait after {first:?}, where {:?} should",
                 self.queue
@@ -55,15 +61,15 @@ impl Pending {
         })
     }
 
-    /// What its session watches no longer waits no longer.
+    /// Cues of resources that the session is no longer subscribed to are dropped.
     pub(crate) fn retain(&mut self, honored: &SubscriptionFilter) {
         self.queue.retain(|key| honored.accepts(&key.event(0)));
     }
 
-    /// A cue is written where none waits.
+    /// A cue is written while none is pending.
     pub(crate) fn pass(&mut self, key: Key) -> Result<(), Violation> {
-        hold(
-            "nothing overtakes what waits",
+        ensure(
+            "nothing overtakes a pending cue",
             self.queue.is_empty(),
             || format!("{} was written before {:?}", key.name(), self.queue),
         )?;
@@ -71,20 +77,20 @@ impl Pending {
         Ok(())
     }
 
-    /// How many cues came to those that waited.
+    /// The number of cues that were added to pending ones.
     pub(crate) fn added(&self, stream: &ServerStream) -> usize {
         stream.pending_cues().saturating_sub(self.queue.len())
     }
 
-    fn new_of(&self, told: &[Told]) -> Vec<Key> {
-        let keys = told.iter().filter_map(|told| match told {
-            Told::Change(key) => Some(*key),
-            Told::All => None,
+    fn new_of(&self, contents: &[Content]) -> Vec<Key> {
+        let keys = contents.iter().filter_map(|contents| match contents {
+            Content::Change(key) => Some(*key),
+            Content::All => None,
         });
         keys.filter(|key| !self.queue.contains(key)).collect()
     }
 
-    /// The stream was closed while nobody knows what was missed: each list and resource waits now.
+    /// The stream was closed after an unknown gap: each list and resource is pending now.
     pub(crate) fn handle_closed(&mut self, stream: &ServerStream) {
         if stream.pending_cues() > self.queue.len() {
             let subjects = stream.honored().subjects();
@@ -100,7 +106,7 @@ impl Pending {
     /// A cue was written.
     pub(crate) fn take(&mut self, key: Key, number: Option<usize>) -> Result<(), Violation> {
         let first = self.queue.pop_front();
-        hold(
+        ensure(
             "cues leave in the order in which they became pending",
             first == Some(key),
             || {
@@ -111,7 +117,7 @@ impl Pending {
         let Some(number) = number else { return Ok(()) };
         let written = &mut self.written[key.index()];
         let former = std::mem::replace(written, number);
-        hold("a task's state never goes back", number >= former, || {
+        ensure("a task's state never goes back", number >= former, || {
             format!(
                 "state {number} of {} was written after {former}",
                 key.name()
@@ -133,7 +139,7 @@ impl Pending {
     }
 }
 
-/// A stream that was given up forgets what waited.
+/// A stream that was dropped loses its pending cues.
 fn is_over(stream: &ServerStream) -> bool {
     stream.is_ending()
 }

@@ -1,17 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use mcp_listen::{
-    bus::{Home, ShardId},
+    bus::{Route, ShardId},
     clock::Millis,
 };
 
 use crate::{
     bus::Refusal,
-    desk::Tell,
     invariant::Violation,
     mail::{Call, Mail},
     network::SocketId,
     schedule::{Act, Step},
+    session_calls::PendingCall,
     shard::ShardObject,
     world::World,
 };
@@ -23,21 +23,21 @@ pub(crate) struct Shards {
     pub(crate) objects: BTreeMap<ShardId, ShardObject>,
     homes: BTreeMap<SocketId, ShardId>,
     mail: VecDeque<Mail>,
-    is_held: bool,
+    is_paused: bool,
     /// The next call about a session fails.
     is_deaf: bool,
-    /// Until when a shard may leave its root alone, which has said that it is overloaded.
+    /// Until when a shard may pause, because its root reported overload.
     spared_until: Millis,
-    /// How often the root has begun anew.
+    /// The number of restarts of the root.
     life: usize,
-    /// The calls about sessions that are under way, with the life of the root that made them, and
-    /// the number of the last one.
-    tickets: BTreeMap<u32, (Tell, usize)>,
+    /// The calls about sessions in flight, with the instance of the root that made them, and the
+    /// number of the last one.
+    tickets: BTreeMap<u32, (PendingCall, usize)>,
     ticket: u32,
 }
 
 impl Shards {
-    /// The shard that a socket is at; none where it is at the root.
+    /// The shard of a socket; `None` if it is at the root.
     pub(crate) fn home(&self, socket: SocketId) -> Option<ShardId> {
         self.homes.get(&socket).copied()
     }
@@ -48,12 +48,14 @@ impl Shards {
         self.objects.get_mut(&home)
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is in flight.
     pub(crate) fn is_settled(&self) -> bool {
-        !self.is_held && self.mail.is_empty() && self.objects.values().all(ShardObject::is_settled)
+        !self.is_paused
+            && self.mail.is_empty()
+            && self.objects.values().all(ShardObject::is_settled)
     }
 
-    /// Whether a shard may leave its root alone that was overloaded.
+    /// Whether a shard may pause because of an overloaded root.
     pub(crate) fn is_root_spared(&self, now: Millis) -> bool {
         now < self.spared_until
     }
@@ -65,18 +67,18 @@ impl Shards {
             .min()
     }
 
-    /// A root that wakes begins anew too: it makes its calls under the same numbers.
+    /// A root that wakes counts as restarted too: it makes its calls under the same numbers.
     pub(crate) fn count_life(&mut self, has_ended: bool) {
         self.life += usize::from(has_ended);
     }
 
-    /// How many calls and answers are on their way.
+    /// The number of calls and answers in flight.
     pub(crate) fn waiting(&self) -> usize {
         self.mail.len()
     }
 
     pub(crate) fn calm(&mut self) {
-        self.is_held = false;
+        self.is_paused = false;
         self.is_deaf = false;
     }
 
@@ -97,9 +99,9 @@ impl Shards {
 }
 
 impl World {
-    /// Seats a socket: where its host was before, or where the root says. The answer is whether it
-    /// was taken.
-    pub(crate) fn seat(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
+    /// Connects a socket: where its host was before, or where the root routes it. Returns whether
+    /// it was accepted.
+    pub(crate) fn connect_socket(&mut self, socket: SocketId, known: Option<ShardId>) -> bool {
         if let Some(shard) = known
             && self.shards.enter(socket, shard)
         {
@@ -115,12 +117,12 @@ impl World {
         };
         let mut full = known;
         // A shard may fill up while an edge is on its way there.
-        let taken = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
-            Home::Root => {
+        let is_placed = (0..MAX_HOPS).any(|_| match self.bus.place(continent, full) {
+            Route::Root => {
                 self.bus.connect(socket);
                 true
             }
-            Home::Shard(shard) => {
+            Route::Shard(shard) => {
                 full = Some(shard);
                 let objects = &mut self.shards.objects;
                 objects.entry(shard).or_insert_with(ShardObject::new);
@@ -128,10 +130,10 @@ impl World {
             }
         });
         self.collect_mail();
-        taken
+        is_placed
     }
 
-    /// What root and shards want done: frames go into the network, calls into the mail.
+    /// The outputs of root and shards: frames go into the network, calls into the mail.
     pub(crate) fn collect_mail(&mut self) {
         let now = self.now;
         for call in self.bus.root_calls(now) {
@@ -141,7 +143,7 @@ impl World {
             };
             self.post(Mail::Batch(call.shard, number, call.text));
         }
-        self.post_tells();
+        self.post_session_calls();
         for shard in self.shards.objects.keys().copied().collect::<Vec<_>>() {
             let Some(object) = self.shards.objects.get_mut(&shard) else {
                 continue;
@@ -151,7 +153,7 @@ impl World {
             let done = object.take_done();
             self.hand_out(out);
             for ticket in done {
-                self.post(Mail::Told(shard, ticket));
+                self.post(Mail::Done(shard, ticket));
             }
             if let Some(call) = call {
                 self.post(Mail::Follow(shard, call.seq, call.text));
@@ -159,9 +161,9 @@ impl World {
         }
     }
 
-    /// Delivers one letter, where the mail flows; the answer is whether there was one.
+    /// Delivers one letter, unless the mail is held; returns whether there was one.
     pub(crate) fn deliver_mail(&mut self) -> Result<bool, Violation> {
-        if self.shards.is_held {
+        if self.shards.is_paused {
             return Ok(false);
         }
         let Some(mail) = self.shards.mail.pop_front() else {
@@ -171,7 +173,7 @@ impl World {
         Ok(true)
     }
 
-    /// Something happens to the mail or to a shard.
+    /// A fault of the mail or of a shard.
     pub(crate) fn move_shards(&mut self, step: Step) -> Result<(), Violation> {
         self.note(|| format!("{:?} {} of the shards", step.act, step.what % 6));
         match step.act {
@@ -181,7 +183,7 @@ impl World {
         Ok(())
     }
 
-    /// All shards are gone, with what they kept.
+    /// All shards are lost, with their storage.
     pub(crate) fn reset_shards(&mut self) {
         let objects = self.shards.objects.values_mut();
         let sockets: Vec<SocketId> = objects.flat_map(ShardObject::reset).collect();
@@ -191,7 +193,7 @@ impl World {
         self.shards.clear();
     }
 
-    /// What shards do by time.
+    /// The timeouts of shards.
     pub(crate) fn shards_timeout(&mut self) {
         let random = self.random();
         let now = self.now;
@@ -204,8 +206,8 @@ impl World {
     fn move_mail(&mut self, step: Step) -> Result<(), Violation> {
         let at = usize::from(step.who).checked_rem(self.shards.mail.len());
         match (step.what % 6, at) {
-            (0, _) => self.shards.is_held = true,
-            (1, _) => self.shards.is_held = false,
+            (0, _) => self.shards.is_paused = true,
+            (1, _) => self.shards.is_paused = false,
             (kind, Some(at)) => {
                 let Some(mail) = self.shards.mail.remove(at) else {
                     return Ok(());
@@ -219,7 +221,7 @@ impl World {
                     }
                     _ => {
                         self.note(|| format!("  {mail:?} is lost"));
-                        if let Mail::Tell(_, ticket, _) | Mail::Told(_, ticket) = mail {
+                        if let Mail::SessionCall(_, ticket, _) | Mail::Done(_, ticket) = mail {
                             self.fail_ticket(ticket)?;
                         }
                     }
@@ -247,28 +249,32 @@ impl World {
             return Ok(());
         }
         let sockets = object.reset();
-        // Nobody waits for the answer to a call of its former life.
+        // The root does not wait for the answer to a call of its earlier instance.
         self.shards
             .mail
             .retain(|mail| !matches!(mail, Mail::Answer(to, ..) if *to == shard));
         for socket in sockets {
             self.lose_socket(socket, step.what.is_multiple_of(2));
         }
-        // Nor is anything done that it was told in its former life.
+        // Calls of an earlier instance are not carried out.
         let is_posted = |ticket: u32| {
             let mut mail = self.shards.mail.iter();
-            mail.any(|mail| matches!(mail, Mail::Tell(_, posted, _) | Mail::Told(_, posted) if *posted == ticket))
+            mail.any(|mail| match mail {
+                Mail::SessionCall(_, posted, _) | Mail::Done(_, posted) => *posted == ticket,
+                _ => false,
+            })
         };
         let tickets = self.shards.tickets.iter();
-        let lost = tickets
-            .filter(|(ticket, (tell, _))| ShardId(tell.shard) == shard && !is_posted(**ticket));
+        let lost = tickets.filter(|(ticket, (pending, _))| {
+            ShardId(pending.shard) == shard && !is_posted(**ticket)
+        });
         for ticket in lost.map(|(ticket, _)| *ticket).collect::<Vec<_>>() {
             self.fail_ticket(ticket)?;
         }
         Ok(())
     }
 
-    /// The root's memory is gone, and with it the calls that it waits for.
+    /// The memory of the root is lost, with the calls that it waits for.
     pub(crate) fn forget_calls(&mut self) {
         self.shards.count_life(true);
     }
@@ -283,7 +289,7 @@ impl World {
         let random = self.random();
         let now = self.now;
         match (mail, self.bus.refusal()) {
-            (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::Taken(..), Some(_)) => {}
+            (Mail::Follow(..), Some(Refusal::Silent)) | (Mail::BatchAck(..), Some(_)) => {}
             (Mail::Follow(..), Some(refusal)) => {
                 self.fail_mail(mail, refusal == Refusal::Overloaded)?;
             }
@@ -293,32 +299,33 @@ impl World {
                 self.collect_mail();
                 self.post(Mail::Answer(*shard, *seq, answer));
             }
-            (Mail::Taken(shard, call, text), None) => {
+            (Mail::BatchAck(shard, call, text), None) => {
                 if call.life == self.shards.life {
                     let call = call.number;
-                    self.bus.handle_taken(*shard, call, text, now, random);
+                    self.bus.handle_ack(*shard, call, text, now, random);
                 }
             }
             (Mail::Batch(shard, call, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
                     let answer = object.handle_batch(text, now)?;
                     self.collect_mail();
-                    self.post(Mail::Taken(*shard, *call, answer));
+                    self.post(Mail::BatchAck(*shard, *call, answer));
                 }
             }
-            (Mail::Tell(shard, ticket, text), _) => {
+            (Mail::SessionCall(shard, ticket, text), _) => {
                 if std::mem::take(&mut self.shards.is_deaf) {
                     self.fail_mail(mail, false)?;
                 } else if let Some(object) = self.shards.objects.get_mut(shard) {
-                    object.tell_session(*ticket, text)?;
+                    object.handle_session_call(*ticket, text)?;
                 }
             }
-            (Mail::Told(_, ticket), _) => {
-                let told = self.shards.tickets.remove(ticket);
-                if let Some((tell, _)) = told.filter(|(_, life)| *life == self.shards.life) {
-                    self.bus.handle_told(&tell);
+            (Mail::Done(_, ticket), _) => {
+                let confirmed = self.shards.tickets.remove(ticket);
+                if let Some((pending, _)) = confirmed.filter(|(_, life)| *life == self.shards.life)
+                {
+                    self.bus.handle_confirmed(&pending);
                 }
-                self.handle_told(*ticket)?;
+                self.handle_confirmed(*ticket)?;
             }
             (Mail::Answer(shard, seq, text), _) => {
                 if let Some(object) = self.shards.objects.get_mut(shard) {
@@ -330,13 +337,13 @@ impl World {
         Ok(())
     }
 
-    /// Whoever made the call hears that it failed.
+    /// The caller is informed that its call failed.
     fn fail_mail(&mut self, mail: &Mail, is_overloaded: bool) -> Result<(), Violation> {
         self.note(|| format!("  fails: {mail:?}"));
         let random = self.random();
         let now = self.now;
         match mail {
-            Mail::Batch(shard, call, _) | Mail::Taken(shard, call, _) => {
+            Mail::Batch(shard, call, _) | Mail::BatchAck(shard, call, _) => {
                 if self.bus.refusal().is_none() && call.life == self.shards.life {
                     let call = call.number;
                     self.bus
@@ -351,7 +358,7 @@ impl World {
                     object.handle_failure(*seq, is_overloaded, now, random);
                 }
             }
-            Mail::Tell(_, ticket, _) | Mail::Told(_, ticket) => self.fail_ticket(*ticket)?,
+            Mail::SessionCall(_, ticket, _) | Mail::Done(_, ticket) => self.fail_ticket(*ticket)?,
         }
         self.collect_mail();
         Ok(())
@@ -362,24 +369,29 @@ impl World {
         self.fail_visits(Some(ticket))
     }
 
-    /// Posts what the root has to tell shards of sessions; the answer is the calls that are
-    /// awaited.
-    pub(crate) fn post_tells(&mut self) -> BTreeSet<u32> {
+    /// Posts the calls of the root about sessions; returns those that are awaited.
+    pub(crate) fn post_session_calls(&mut self) -> BTreeSet<u32> {
         let mut awaited = BTreeSet::new();
-        for tell in self.bus.take_tells() {
+        for pending in self.bus.take_session_calls() {
             self.shards.ticket += 1;
             let ticket = self.shards.ticket;
-            if tell.is_awaited {
+            if pending.is_awaited {
                 awaited.insert(ticket);
             }
-            self.post(Mail::Tell(ShardId(tell.shard), ticket, tell.call.to_json()));
-            self.shards.tickets.insert(ticket, (tell, self.shards.life));
+            self.post(Mail::SessionCall(
+                ShardId(pending.shard),
+                ticket,
+                pending.call.to_json(),
+            ));
+            self.shards
+                .tickets
+                .insert(ticket, (pending, self.shards.life));
         }
         awaited
     }
 }
 
-/// The longest pause after a call that met an overloaded root.
+/// The longest pause after a call to an overloaded root.
 const SPARED: Millis = Millis(6_400);
-/// As `js/cloudflare/edge/connector.ts` has it.
+/// As in `js/cloudflare/edge/connector.ts`.
 const MAX_HOPS: usize = 4;

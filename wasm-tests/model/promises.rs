@@ -1,29 +1,29 @@
-use mcp_listen::{bus::Mark, filter::SubscriptionFilter, listen::ServerStream};
+use mcp_listen::{bus::Cursor, filter::SubscriptionFilter, listen::ServerStream};
 
 use crate::{
     client::Client,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
     ledger::Ledger,
     world::World,
 };
 
 impl World {
-    /// What holds after every step: a stream that stands at a mark has heard all that was promised
-    /// up to it, and a request that runs has its connection before long.
+    /// The promises after every step: a stream that has reached a cursor has received everything
+    /// promised up to it, and a running request gets its connection soon.
     pub(crate) fn check(&mut self) -> Result<(), Violation> {
         for at in 0..self.clients.len() {
             let Some((host, mut driven)) = self.driven(at) else {
                 continue;
             };
             let is_open = host.is_open() && driven.read(ServerStream::is_open);
-            // Something may be left to be told.
-            let is_told = !driven.isolate.has_output();
-            let mark = driven.isolate.mark().filter(|_| is_told).cloned();
-            if let (true, Some(mark)) = (is_open, mark) {
+            // Something may still be pending.
+            let is_idle = !driven.isolate.has_output();
+            let cursor = driven.isolate.cursor().filter(|_| is_idle).cloned();
+            if let (true, Some(cursor)) = (is_open, cursor) {
                 let honored = driven.read(|stream| stream.honored().clone());
                 let client = &self.clients[at];
-                check_mark(client, &honored, &mark, &self.ledger)?;
+                check_mark(client, &honored, &cursor, &self.ledger)?;
             }
         }
         self.check_leases()
@@ -33,20 +33,20 @@ impl World {
 fn check_mark(
     client: &Client,
     honored: &SubscriptionFilter,
-    mark: &Mark,
+    cursor: &Cursor,
     ledger: &Ledger,
 ) -> Result<(), Violation> {
     let Some(host) = &client.host else {
         return Ok(());
     };
     for key in Key::all() {
-        let Some(last) = ledger.last_up_to(key, mark) else {
+        let Some(last) = ledger.last_up_to(key, cursor) else {
             continue;
         };
         let is_behind = client.is_promised(key, last) && host.polled(key) < last;
         let is_lost = is_behind && !host.pending().has(key) && key.is_honored(honored);
-        hold("a mark moves only over what was heard", !is_lost, || {
-            let position = mark.position.0;
+        ensure("a cursor moves only over received events", !is_lost, || {
+            let position = cursor.position.0;
             format!(
                 "event {last} of {} is behind position {position}, and nothing waits",
                 key.name()

@@ -7,18 +7,18 @@ use mcp_listen::{
 
 use crate::{
     bus::Bus,
-    cabinet::Rows,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
+    session_rows::Rows,
     visit::URI_BYTES,
 };
 
-/// What is promised of sessions, from what was asked of them and answered alone.
+/// The promises of sessions, derived only from questions and replies.
 #[derive(Debug, Default)]
 pub(crate) struct Register {
     entries: BTreeMap<Box<str>, Entry>,
     turns: u64,
     lives: usize,
-    /// The state of the bus that was looked at last.
+    /// The state of the bus at the last check.
     seen: (usize, usize, usize),
 }
 
@@ -28,17 +28,17 @@ struct Entry {
     principal: Option<Box<str>>,
     idle: Millis,
     used: (Millis, u64),
-    /// The last use that the bus knows of in any case.
+    /// The last use that the bus certainly knows of.
     known_at: Millis,
-    /// Until then it is there, if nothing else ends it.
+    /// It exists until then, unless something else ends it.
     stays_until: Millis,
     is_streaming: bool,
     is_over: bool,
 }
 
 impl Register {
-    /// Holds that a session makes room at the expense of its own caller alone, whose least recently
-    /// used ones go.
+    /// Checks that a session makes room only at the expense of its caller, whose least recently
+    /// used sessions end.
     pub(crate) fn begin(
         &mut self,
         id: &str,
@@ -46,7 +46,7 @@ impl Register {
         before: &Rows,
         now: Millis,
     ) -> Result<bool, Violation> {
-        let rows = bus.disk().cabinet.rows();
+        let rows = bus.disk().sessions.rows();
         let Some(session) = rows.get(id) else {
             return Ok(false);
         };
@@ -60,8 +60,8 @@ impl Register {
             };
             let is_own = caller.is_some() && entry.caller == caller;
             let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
-            hold(
-                "a caller takes room from itself alone",
+            ensure(
+                "a caller makes room at its own expense",
                 is_own || is_idle,
                 || format!("{lost} had to go for {id}"),
             )?;
@@ -89,7 +89,7 @@ impl Register {
         Ok(has_evicted)
     }
 
-    /// Holds a reply against what is known of the session.
+    /// Checks a reply against the known state of the session.
     pub(crate) fn check_reply(
         &mut self,
         question: &Question,
@@ -104,17 +104,15 @@ impl Register {
         let is_own = entry.principal == question.principal;
         let is_idle = !entry.is_streaming && entry.used.0 + entry.idle < now;
         let is_unknown = *reply == Reply::Unknown;
-        hold(
-            "a session that is over is unknown, and so is one of another caller",
+        ensure(
+            "an ended session is unknown, and so is one of another caller",
             is_unknown || is_own && !entry.is_over && !is_idle,
             || format!("{question:?} was answered {reply:?}"),
         )?;
         let is_there = is_own && !entry.is_over && (entry.is_streaming || now <= entry.stays_until);
-        hold(
-            "a session that is used stays",
-            !is_unknown || !is_there,
-            || format!("{} is unknown", question.session),
-        )?;
+        ensure("a session in use stays", !is_unknown || !is_there, || {
+            format!("{} is unknown", question.session)
+        })?;
         if is_unknown {
             entry.is_over |= is_own;
             return Ok(());
@@ -128,10 +126,10 @@ impl Register {
         Ok(())
     }
 
-    /// What changed since: streams that came and went, sessions that were swept, a bus that began
-    /// anew.
+    /// Updates the state: streams that came and went, sessions that were swept, a bus that
+    /// restarted.
     pub(crate) fn observe(&mut self, bus: &Bus, now: Millis) -> Result<(), Violation> {
-        let rows = bus.disk().cabinet.rows();
+        let rows = bus.disk().sessions.rows();
         let seen = (bus.lives, bus.moves, rows.version);
         if self.seen == seen {
             return Ok(());
@@ -139,11 +137,11 @@ impl Register {
         self.seen = seen;
         let has_forgotten = self.lives != bus.lives;
         self.lives = bus.lives;
-        // Of streams that ended since, nothing says which one ended first.
+        // The order in which streams have ended since is unknown.
         self.turns += 1;
         for (id, entry) in &mut self.entries {
             if has_forgotten {
-                // What is on disk says it up to a tenth late.
+                // The stored time may lag by a tenth.
                 let late = Millis(entry.idle.0 / 10);
                 entry.stays_until = entry.known_at + entry.idle - late;
             }
@@ -155,8 +153,8 @@ impl Register {
             }
             entry.is_streaming = is_streaming;
             let is_gone = rows.get(id).is_none() && !entry.is_over;
-            hold(
-                "a session that is used stays",
+            ensure(
+                "a session in use stays",
                 !is_gone || !is_streaming && now > entry.stays_until,
                 || format!("{id} is gone"),
             )?;
@@ -165,12 +163,12 @@ impl Register {
         Ok(())
     }
 
-    /// The disk is gone, and all sessions with it.
+    /// The disk is lost, and all sessions with it.
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
     }
 
-    /// Whether a session may be over by now.
+    /// Whether a session may have ended by now.
     pub(crate) fn may_be_over(&self, id: &str, now: Millis) -> bool {
         self.entries
             .get(id)
@@ -189,7 +187,7 @@ impl Register {
         ids.cloned().collect()
     }
 
-    /// No other session of its caller that stays was used before it, unless that has a stream.
+    /// No other session of its caller was used before it, unless it has a stream.
     fn check_least_used(
         &self,
         id: &str,
@@ -201,17 +199,17 @@ impl Register {
             entry.caller == lost.caller && rows.get(other).is_some() && !entry.is_over
         });
         for (other, entry) in others {
-            // One that has a stream is in use as long as it has.
+            // One with a stream is in use while it has it.
             let has_stream = entry.is_streaming || lost.is_streaming;
             let late = Millis(entry.idle.0 / 10);
             let was_before = entry.used.0 + late < lost.used.0
                 || is_one_life && is_exact(lost) && is_exact(entry) && entry.used < lost.used;
-            hold(
-                "the session that was used least recently makes room",
+            ensure(
+                "the least recently used session makes room",
                 has_stream || !was_before,
                 || format!("{id} went, and {other} was used before it"),
             )?;
-            hold(
+            ensure(
                 "a session without a stream makes room first",
                 !lost.is_streaming || entry.is_streaming,
                 || format!("{id} went, and {other} has no stream"),
@@ -221,12 +219,12 @@ impl Register {
     }
 }
 
-/// Whether the bus has not begun anew since it was used.
+/// Whether the bus has not restarted since it was used.
 fn is_exact(entry: &Entry) -> bool {
     entry.stays_until == entry.used.0 + entry.idle
 }
 
-/// Holds that a session is refused one more resource just where that would exceed a bound.
+/// Checks that a session is refused one more resource only if that would exceed a limit.
 pub(crate) fn check_room(
     id: &str,
     before: &Rows,
@@ -248,7 +246,7 @@ pub(crate) fn check_room(
         Reply::Done => is_watched || own < limits.uris && !exceeds_bytes,
         _ => true,
     };
-    hold("bounds are kept to the byte", expected, || {
+    ensure("limits hold to the byte", expected, || {
         format!("{reply:?} for {id}, which watches {own}, of {named} and {unnamed} bytes")
     })
 }

@@ -6,13 +6,13 @@ use mcp_listen::{
 use crate::{
     bus::Bus,
     disk::Entry,
-    invariant::{Violation, hold},
+    harness_bug::{self, HarnessBug},
+    invariant::{Violation, ensure},
     key::{Key, number_of},
-    slip::{self, Slip},
 };
 
 impl Bus {
-    /// Reads the log for an edge, from what it has heard on.
+    /// Reads the log for an edge, from its position on.
     pub(crate) fn replay(
         &mut self,
         edge: EdgeId,
@@ -22,10 +22,10 @@ impl Bus {
             return Ok(());
         };
         let floor = self.disk().floor();
-        hold("what is replayed is still there", after >= floor, || {
+        ensure("replayed events are in the log", after >= floor, || {
             format!("{after:?} is below the log's floor {floor:?}")
         })?;
-        let from = if slip::has(Slip::ReplaysTooLate) {
+        let from = if harness_bug::has(HarnessBug::ReplaysTooLate) {
             after.next()
         } else {
             after
@@ -34,10 +34,10 @@ impl Bus {
         let Some(memory) = self.memory() else {
             return Ok(());
         };
-        if !memory.core.recalls() {
+        if !memory.core.is_log_indexed() {
             for entry in &entries {
                 let event = entry.key.event(entry.number);
-                memory.core.recall(entry.position, &event);
+                memory.core.index_event(entry.position, &event);
             }
         }
         for position in memory.core.missed(edge, from) {
@@ -48,17 +48,17 @@ impl Bus {
         Ok(())
     }
 
-    /// Whether a batch tells what stands in the log, and nothing else.
+    /// Whether a batch contains exactly events of the log.
     pub(crate) fn check_replayed(&self, text: &str) -> Result<(), Violation> {
         let Ok(BusMessage::Batch(batch)) = BusMessage::from_json(text) else {
             return Err(unlogged(text));
         };
         for (position, event) in &batch.events {
             let logged = self.disk().published(*position);
-            let is_told = logged.is_some_and(|(key, number)| {
-                key == Key::of(event) && number_of(event).is_none_or(|told| told == number)
+            let is_logged = logged.is_some_and(|(key, number)| {
+                key == Key::of(event) && number_of(event).is_none_or(|written| written == number)
             });
-            hold("only what was logged is replayed", is_told, || {
+            ensure("only logged events are replayed", is_logged, || {
                 text.to_owned()
             })?;
         }
@@ -67,5 +67,5 @@ impl Bus {
 }
 
 fn unlogged(what: &str) -> Violation {
-    Violation::new("only what was logged is replayed", what.to_owned())
+    Violation::new("only logged events are replayed", what.to_owned())
 }

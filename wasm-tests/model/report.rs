@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use crate::{run::trace, search::Failure};
 
-/// What a reader needs to see the failure happen: the promise, the shrunken schedule and its trace.
+/// What a reader needs to see the failure: the promise, the shrunk schedule and its trace.
 pub(crate) fn report(failure: &Failure) -> String {
     let Failure {
         seed,

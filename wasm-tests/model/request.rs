@@ -2,7 +2,7 @@ use mcp_listen::{capabilities::Capabilities, filter::SubscriptionFilter};
 
 use crate::key::Key;
 
-/// What a client asks for.
+/// The kind of request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     Listen,
@@ -77,7 +77,7 @@ impl Request {
     }
 }
 
-/// What the server behind answers to `initialize`.
+/// The answer of the upstream server to `initialize`.
 pub(crate) fn initialize_result(capabilities: Capabilities) -> String {
     let capabilities = capabilities.to_json();
     let result = format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}"#);

@@ -1,25 +1,26 @@
 use mcp_listen::{
-    bus::{BatchCall, Change, Home, ShardId},
+    bus::{BatchCall, JournalEntry, Route, ShardId},
     clock::Millis,
 };
 
 use crate::{
     bus::Bus,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     network::{Close, SocketId},
     table::PER_SHARD,
 };
 
 /// The root's side of the shards.
 impl Bus {
-    /// Where the next edge goes; `full` has refused it.
-    pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Home {
+    /// Where the next edge goes; the shard `full` has refused it.
+    pub(crate) fn place(&mut self, continent: &str, full: Option<ShardId>) -> Route {
         let own = u32::try_from(self.attachments_count()).unwrap_or(PER_SHARD);
-        self.memory()
-            .map_or(Home::Root, |memory| memory.core.place(continent, own, full))
+        self.memory().map_or(Route::Root, |memory| {
+            memory.core.route(continent, own, full)
+        })
     }
 
-    /// An event is on disk, and with it the alarm that sees to it that every shard takes it.
+    /// An event is on disk, and with it the alarm that ensures that every shard receives it.
     pub(crate) fn forward(&mut self, now: Millis) {
         let Some(memory) = self.memory() else { return };
         if !memory.core.is_settled() {
@@ -27,16 +28,16 @@ impl Bus {
         }
     }
 
-    /// Keeps what the root wants kept, and gives the calls that it wants made.
+    /// Stores the journal of the root, and returns its calls.
     pub(crate) fn root_calls(&mut self, now: Millis) -> Vec<BatchCall> {
         if !self.is_awake() {
             return Vec::new();
         }
-        while let Some(change) = self.memory().and_then(|memory| memory.core.poll_change()) {
-            if matches!(change, Change::Opened { .. }) {
+        while let Some(change) = self.memory().and_then(|memory| memory.core.poll_entry()) {
+            if matches!(change, JournalEntry::Opened { .. }) {
                 self.move_out(now);
             }
-            if let (Change::Closed(ShardId(shard)), Some(memory)) = (&change, self.memory()) {
+            if let (JournalEntry::Closed(ShardId(shard)), Some(memory)) = (&change, self.memory()) {
                 let sessions = &mut memory.sessions;
                 sessions.handle_shard_emptied(*shard, now).unwrap();
             }
@@ -66,7 +67,7 @@ impl Bus {
         let followed = sessions.handle_follow(&mut reply, &mut memory.core, now);
         followed.unwrap();
         if let Some(after) = reply.replay_after() {
-            hold("what is replayed is still there", after >= floor, || {
+            ensure("replayed events are in the log", after >= floor, || {
                 format!("{after:?} is below the log's floor {floor:?}")
             })?;
             for entry in self.disk().after(after).copied().collect::<Vec<_>>() {
@@ -77,13 +78,13 @@ impl Bus {
             }
         }
         let texts = self.memory().map(|memory| reply.finish(&mut memory.core));
-        self.tend(now);
+        self.carry_out(now);
         Ok(texts
             .and_then(|texts| texts.into_iter().next())
             .unwrap_or_default())
     }
 
-    pub(crate) fn handle_taken(
+    pub(crate) fn handle_ack(
         &mut self,
         shard: ShardId,
         call: u32,
@@ -92,11 +93,8 @@ impl Bus {
         random: f64,
     ) {
         if let Some(memory) = self.memory() {
-            // An answer that cannot be read counts as a failure, which is handled then.
-            memory
-                .core
-                .handle_taken(shard, call, text, now, random)
-                .ok();
+            // An unreadable answer counts as a failure, which is handled then.
+            memory.core.handle_ack(shard, call, text, now, random).ok();
         }
     }
 
@@ -115,7 +113,7 @@ impl Bus {
         }
     }
 
-    /// What the root does by time: calls again, and sees to it that a burst is taken by all.
+    /// The timeouts of the root: repeats calls, and ensures that every shard receives a burst.
     pub(crate) fn root_timeout(&mut self, now: Millis, random: f64) {
         if self.refusal().is_some() {
             return;
@@ -137,12 +135,12 @@ impl Bus {
         }
     }
 
-    /// Whether every shard has taken everything.
+    /// Whether every shard has confirmed everything.
     pub(crate) fn is_settled(&mut self) -> bool {
         self.memory().is_none_or(|memory| memory.core.is_settled())
     }
 
-    /// The root holds no edges where there are shards: its own come back and are sent on.
+    /// The root holds no edges while there are shards: its own return and are redirected.
     fn move_out(&mut self, now: Millis) {
         for socket in self.attached_sockets() {
             self.leave(socket, Close::Moved, now);

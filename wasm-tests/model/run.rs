@@ -2,15 +2,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{invariant::Violation, schedule::Schedule, world::World};
 
-/// Runs a schedule to its end: its steps, then the calm in which everything has to come true. The
-/// answer is how many events were published.
+/// Runs a schedule: its steps, then the calm phase in which everything has to come true. Returns
+/// the number of published events.
 pub(crate) fn run(schedule: &Schedule) -> Result<u64, Violation> {
     let mut world = World::new(schedule.setup, false);
     drive(&mut world, schedule)?;
     Ok(world.events())
 }
 
-/// The same, with everything that happens.
+/// The same, with a trace.
 pub(crate) fn trace(schedule: &Schedule) -> (Vec<String>, Result<(), Violation>) {
     let mut world = World::new(schedule.setup, true);
     let outcome = drive(&mut world, schedule);

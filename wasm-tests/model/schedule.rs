@@ -1,57 +1,55 @@
 use crate::seed::Seed;
 
-/// Everything that a run decides: how its world is set up, and what happens there, one step after
-/// the other. Nothing else is drawn while it runs, so the same schedule runs the same again, and so
-/// does what is left of it.
+/// Everything that decides a run: the setup of its world, and its steps. Nothing else is random, so
+/// the same schedule always runs the same way, and so does any part of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     pub(crate) setup: Setup,
     pub(crate) steps: Vec<Step>,
 }
 
-/// How a world begins; zero and false are the simplest.
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+/// The setup of a world; zero and false are the simplest.
+#[expect(clippy::struct_excessive_bools, reason = "each choice is independent")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Setup {
     /// Whether the pipes of new sockets wait for [`Act::Deliver`].
     pub(crate) holds: bool,
-    /// Whether edges ask now and then whether they missed anything.
+    /// Whether edges verify at intervals that they missed nothing.
     pub(crate) verifies: bool,
-    /// Whether streams write signs of life.
+    /// Whether streams send keep-alives.
     pub(crate) keeps_alive: bool,
-    /// Whether the bus is of the version before.
+    /// Whether the bus is of the previous version.
     pub(crate) is_old_bus: bool,
-    /// How long the log is, from long to short.
+    /// The length of the log, from long to short.
     pub(crate) window: u8,
     /// Whether the bus opens shards beyond a few edges.
     pub(crate) has_shards: bool,
     /// Whether the streams of an isolate may share a connection.
     pub(crate) shares: bool,
-    /// What a trial says about that, and when.
+    /// The result of a trial of that, and its time.
     pub(crate) trial: u8,
-    /// How much a request may write for others; 0: any amount.
+    /// How much a request may write for others; 0: unlimited.
     pub(crate) budget: u8,
-    /// Whether something is wrong with some requests, or with what answers them.
+    /// Whether some requests or answers are faulty.
     pub(crate) has_bad_requests: bool,
-    /// Whether it is asked of each caller what it may hear.
+    /// Whether each caller is authorized.
     pub(crate) authorizes: bool,
-    /// Whether the server behind keeps sessions too.
+    /// Whether the upstream server keeps sessions too.
     pub(crate) keeps_behind: bool,
-    /// What sessions may take, from much to little.
+    /// The limits of sessions, from large to small.
     pub(crate) bounds: u8,
-    /// The keys that there are, as a bit mask; none means all. With few of them more happens to
-    /// each.
+    /// The keys in use, as a bit mask; zero means all. With few of them, more happens to each.
     pub(crate) keys: u8,
 }
 
-/// One step; `who`, `what` and `spin` are read as the act needs them, and one that finds nothing to
-/// act on does nothing.
+/// One step; the act interprets `who`, `what` and `spin`, and does nothing if it finds nothing to
+/// act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) act: Act,
     pub(crate) who: u8,
     pub(crate) what: u8,
-    /// What is random in the step, such as the jitter of a wait.
+    /// The randomness of the step, such as the jitter of a wait.
     pub(crate) spin: u8,
 }
 
@@ -70,7 +68,7 @@ pub(crate) enum Act {
     Watch,
     Unwatch,
     Ready,
-    Hold,
+    Block,
     Release,
     Deliver,
     Drop,
@@ -99,10 +97,10 @@ pub(crate) enum Act {
     Wait,
 }
 
-/// Which part of the world an act is about.
+/// The part of the world that an act concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// Of all schedules.
+    /// Acts of all schedules.
     Every,
     Readers,
     Wires,
@@ -115,7 +113,7 @@ enum Part {
 }
 
 impl Act {
-    /// Whether a stream that is being opened may be refused because of it.
+    /// Whether it may cause the refusal of a stream that is being opened.
     pub(crate) fn disturbs(self) -> bool {
         !matches!(
             self,
@@ -146,8 +144,8 @@ impl Act {
 }
 
 impl Schedule {
-    /// The schedule that `seed` names. Each has its own mix of acts: what never happens in one
-    /// happens the more often in another.
+    /// The schedule of `seed`. Each has a different mix of acts: the fewer kinds it has, the more
+    /// often each happens.
     pub(crate) fn of_seed(seed: u64) -> Self {
         let mut seed = Seed::new(seed);
         let parts = [
@@ -178,7 +176,7 @@ impl Schedule {
             has_shards,
             window: u8::try_from(seed.below(4)).unwrap(),
             shares,
-            // Mostly the trial says yes, and at once.
+            // Mostly the trial succeeds at once.
             trial: seed.byte() & seed.byte() & seed.byte(),
             budget: if seed.below(4) == 0 { seed.byte() } else { 0 },
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
@@ -215,8 +213,8 @@ fn step(seed: &mut Seed, mix: &[(Act, usize)]) -> Step {
     }
 }
 
-/// The acts, how often each happens in a schedule that has it, and the part of the world that it is
-/// about.
+/// The acts, how often each happens in a schedule that has it, and the part of the world that it
+/// concerns.
 const ACTS: [(Act, usize, Part); 40] = [
     (Act::Publish, 20, Part::Every),
     (Act::Open, 9, Part::Every),
@@ -232,7 +230,7 @@ const ACTS: [(Act, usize, Part); 40] = [
     (Act::Pause, 6, Part::Readers),
     (Act::Resume, 2, Part::Readers),
     (Act::Read, 5, Part::Readers),
-    (Act::Hold, 5, Part::Wires),
+    (Act::Block, 5, Part::Wires),
     (Act::Release, 4, Part::Wires),
     (Act::Deliver, 12, Part::Wires),
     (Act::Drop, 4, Part::Wires),

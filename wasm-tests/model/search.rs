@@ -19,8 +19,8 @@ pub(crate) struct Failure {
     pub(crate) schedule: Schedule,
 }
 
-/// How many events were published; or the first seed that breaks a promise. Every processor takes
-/// its share of the seeds. `prepare` is called in each thread.
+/// Returns the number of published events, or the first seed that breaks a promise. Every processor
+/// takes its share of the seeds. `prepare` is called in each thread.
 pub(crate) fn search(seeds: Range<u64>, prepare: impl Fn() + Sync) -> Result<u64, Box<Failure>> {
     let events = AtomicU64::new(0);
     let next = AtomicU64::new(seeds.start);

@@ -2,7 +2,7 @@ use mcp_listen::{session::Ask, uri::Uri};
 
 use crate::{
     client::{Client, Kind},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::{KEYS, Key, Keys},
 };
 
@@ -10,23 +10,23 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) principal: Option<&'static str>,
-    /// None: it has none.
+    /// `None`: it has none.
     pub(crate) id: Option<Box<str>>,
-    /// The lists that the server tells of.
+    /// The lists that the server offers.
     pub(crate) lists: Keys,
-    /// What it has asked to watch in this session, and may hear of.
+    /// The resources that it has subscribed to in this session, and may receive.
     pub(crate) asked: Keys,
-    /// What it watches, as it was told.
+    /// The subscriptions that were confirmed.
     pub(crate) watched: Keys,
-    /// Of that its stream may not tell.
+    /// The resources that its stream may not deliver.
     pub(crate) denied: Keys,
-    /// Of these it may tell again, once it has received that they were watched anew.
+    /// The resources that it may deliver again, once it has received the new subscription.
     pub(crate) granted: Keys,
     /// Another stream of the session has taken over.
     pub(crate) is_superseded: bool,
 }
 
-/// A client of 2025, as far as its session goes.
+/// A client of 2025, as far as its session is concerned.
 impl Client {
     /// The same client with a stream that takes over from this one.
     pub(crate) fn successor(&mut self) -> Self {
@@ -56,7 +56,7 @@ impl Client {
         }
     }
 
-    /// It goes on as it was before [`Self::successor`].
+    /// It continues as before [`Self::successor`].
     pub(crate) fn take_back(&mut self, successor: Self) {
         *self = Self {
             host: self.host.take(),
@@ -65,7 +65,7 @@ impl Client {
         };
     }
 
-    /// A session that it has a right to, unless another client has taken over from it.
+    /// A session that it may use, unless another client has taken over.
     pub(crate) fn in_session(&self) -> Option<&Session> {
         match &self.kind {
             Kind::Session(session) if !session.is_superseded => Some(session),
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// What its stream may not tell of.
+    /// The keys that its stream may not deliver.
     pub(crate) fn denied(&self) -> Keys {
         match &self.kind {
             Kind::Session(session) => session.denied,
@@ -96,7 +96,7 @@ impl Client {
         }
     }
 
-    /// What its stream may tell of again.
+    /// The keys that its stream may deliver again.
     pub(crate) fn granted(&self) -> Keys {
         match &self.kind {
             Kind::Session(session) => session.granted,
@@ -115,7 +115,7 @@ impl Client {
         }
     }
 
-    /// The lists that the server tells its session of.
+    /// The lists that the server offers to its session.
     pub(crate) fn lists(&self) -> Keys {
         match &self.kind {
             Kind::Session(session) => session.lists,
@@ -123,9 +123,9 @@ impl Client {
         }
     }
 
-    /// Its session begins, in place of an earlier one: it watches nothing yet, and of the lists
-    /// everything is promised from now on.
-    pub(crate) fn begin_anew(&mut self, id: Box<str>, published: usize) {
+    /// Its session begins, in place of an earlier one: it has no subscriptions yet, and all changes
+    /// of lists are promised from now on.
+    pub(crate) fn start_over(&mut self, id: Box<str>, published: usize) {
         if let Some(session) = self.session_mut() {
             session.id = Some(id);
             session.asked = Keys::default();
@@ -140,7 +140,7 @@ impl Client {
         self.promise(published);
     }
 
-    /// Its session is over.
+    /// Its session has ended.
     pub(crate) fn lose_session(&mut self) {
         if let Some(session) = self.session_mut() {
             session.id = None;
@@ -149,7 +149,7 @@ impl Client {
         self.wanted = Keys::default();
     }
 
-    /// A question is put to its session: what that is to watch no longer is no longer promised.
+    /// A question is sent to its session: resources to unsubscribe from are no longer promised.
     pub(crate) fn handle_asked(&mut self, ask: &Ask) {
         if let Ask::Unwatch(uri) = ask {
             let key = Key::of_uri(uri);
@@ -161,14 +161,14 @@ impl Client {
         }
     }
 
-    /// The same, for every stream of the session: what it asks to watch may be told.
+    /// The same for every stream of the session: resources to subscribe to may be delivered.
     pub(crate) fn handle_shared(&mut self, ask: &Ask) {
         if let (Ask::Watch { uri, .. }, Some(session)) = (ask, self.session_mut()) {
             session.asked = session.asked.with(Key::of_uri(uri));
         }
     }
 
-    /// A stream of its session is opened that may not tell of these.
+    /// A stream of its session is opened that may not deliver these.
     pub(crate) fn handle_opened(&mut self, denied: &[Uri], published: usize) {
         let denied = denied
             .iter()
@@ -190,7 +190,7 @@ impl Client {
         }
     }
 
-    /// It was told that its session watches a resource, which is promised from now on.
+    /// Its subscription to a resource was confirmed: updates are promised from now on.
     pub(crate) fn watch(&mut self, key: Key, published: usize) {
         let has_stream = self.host.is_some();
         let Some(session) = self.session_mut() else {
@@ -204,14 +204,14 @@ impl Client {
         }
     }
 
-    /// A session hears of nothing that it has not asked for.
+    /// A session receives nothing that it has not requested.
     pub(crate) fn check_asked(&self, key: Key) -> Result<(), Violation> {
         let Kind::Session(session) = &self.kind else {
             return Ok(());
         };
         let is_asked = session.lists.has(key) || session.asked.has(key);
-        hold(
-            "a session hears of what it asked for alone",
+        ensure(
+            "a session receives only what it requested",
             is_asked,
             || key.name().to_owned(),
         )

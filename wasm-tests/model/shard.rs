@@ -1,10 +1,13 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Delivery, EdgeId, FollowCall, Keeps, Mark, Parting, Shard, ShardOutput, ShardReceived},
+    bus::{
+        CloseReason, Cursor, Delivery, EdgeId, FollowCall, Persist, Shard, ShardOutput,
+        ShardReceived,
+    },
     clock::Millis,
     topic::Delta,
-    wire::{BusMessage, topics_of},
+    wire::{BusMessage, decode_topics},
 };
 
 use crate::{
@@ -15,14 +18,14 @@ use crate::{
     table::PER_SHARD,
 };
 
-/// The object around a [`Shard`]: its sockets, and what it keeps while it sleeps.
+/// The object around a [`Shard`]: its sockets, and what it stores while it hibernates.
 #[derive(Debug)]
 pub(crate) struct ShardObject {
     life: Option<Life>,
     attachments: BTreeMap<SocketId, Attachment>,
-    /// Durable: the number of its last call, and where it stood when it fell asleep.
+    /// Durable: the number of its last call, and its cursor when it hibernated.
     seq: u64,
-    mark: Option<Mark>,
+    cursor: Option<Cursor>,
     /// The calls about sessions that are done.
     done: Vec<u32>,
 }
@@ -39,12 +42,12 @@ impl ShardObject {
             life: None,
             attachments: BTreeMap::new(),
             seq: 0,
-            mark: None,
+            cursor: None,
             done: Vec::new(),
         }
     }
 
-    /// Takes a socket; the answer is whether there is room.
+    /// Connects a socket; returns whether there is room.
     pub(crate) fn connect(&mut self, socket: SocketId) -> bool {
         let is_full = self.attachments.len() >= usize::try_from(PER_SHARD).unwrap_or_default();
         let life = self.life();
@@ -63,13 +66,16 @@ impl ShardObject {
             return;
         };
         match life.shard.handle_message(edge, text, now) {
-            Ok(ShardReceived::Followed { keeps, session }) => match keeps {
-                Keeps::Nothing => {}
-                Keeps::Anew => {
+            Ok(ShardReceived::Followed {
+                persist: keeps,
+                session,
+            }) => match keeps {
+                Persist::Nothing => {}
+                Persist::All => {
                     self.keep(socket, edge);
                     self.attachments.entry(socket).or_default().session = session;
                 }
-                Keeps::Delta(delta) => self.keep_change(socket, &delta),
+                Persist::Delta(delta) => self.keep_change(socket, &delta),
             },
             Ok(ShardReceived::Detached) => self.let_go(socket),
             Err(_) => {}
@@ -121,7 +127,7 @@ impl ShardObject {
         Some(call)
     }
 
-    /// What it wants sent and closed.
+    /// The frames to send and the sockets to close.
     pub(crate) fn take_out(&mut self) -> Vec<Out> {
         let mut out = Vec::new();
         while let Some(output) = self.life.as_mut().and_then(|life| life.shard.poll_output()) {
@@ -133,18 +139,18 @@ impl ShardObject {
                         out.push(Out::Frame(socket, Frame { text, note }));
                     }
                 }
-                ShardOutput::Keep(edge) => {
+                ShardOutput::PersistAll(edge) => {
                     if let Some(socket) = self.socket(edge) {
                         self.keep(socket, edge);
                     }
                 }
-                ShardOutput::Close(edge, parting) => {
+                ShardOutput::Close(edge, reason) => {
                     if let Some(socket) = self.socket(edge) {
                         self.let_go(socket);
-                        out.push(Out::Close(socket, close_of(parting)));
+                        out.push(Out::Close(socket, close_of(reason)));
                     }
                 }
-                ShardOutput::Change(edge, change) => {
+                ShardOutput::PersistChange(edge, change) => {
                     if let Some(socket) = self.socket(edge) {
                         self.keep_change(socket, &change);
                     }
@@ -155,25 +161,26 @@ impl ShardObject {
         out
     }
 
-    /// The root tells something about a session; the ticket is among [`Self::take_done`] once that
+    /// Handles a call of the root about a session; the ticket is in [`Self::take_done`] once that
     /// is done.
-    pub(crate) fn tell_session(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
-        let told = self.life().shard.handle_session_call(ticket, text);
-        told.map_err(|_| Violation::new("calls are understood", text.to_owned()))
+    /// is done.
+    pub(crate) fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), Violation> {
+        let confirmed = self.life().shard.handle_session_call(ticket, text);
+        confirmed.map_err(|_| Violation::new("calls are understood", text.to_owned()))
     }
 
     pub(crate) fn take_done(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.done)
     }
 
-    /// Falls asleep, unless there is something left to do.
+    /// Hibernates, unless something is pending.
     pub(crate) fn hibernate(&mut self) -> bool {
         let Some(life) = &self.life else { return false };
         let is_idle = life.shard.is_settled() && life.shard.poll_timeout().is_none();
         if !is_idle || life.shard.is_retired() {
             return false;
         }
-        self.mark = life.shard.mark().cloned();
+        self.cursor = life.shard.cursor().cloned();
         for (socket, edge) in &life.edges {
             if let Some(attachment) = self.attachments.get_mut(socket) {
                 attachment.last = life.shard.registry().last(*edge);
@@ -184,10 +191,10 @@ impl ShardObject {
         true
     }
 
-    /// Memory and sockets are gone; the answer is which sockets these were.
+    /// Loses memory and sockets; returns the sockets.
     pub(crate) fn reset(&mut self) -> Vec<SocketId> {
         self.life = None;
-        self.mark = None;
+        self.cursor = None;
         std::mem::take(&mut self.attachments).into_keys().collect()
     }
 
@@ -202,15 +209,15 @@ impl ShardObject {
     }
 
     fn keep(&mut self, socket: SocketId, edge: EdgeId) {
-        let kept = self.life().shard.registry().kept(edge);
+        let stored = self.life().shard.registry().stored_topics(edge);
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.kept = kept;
+            attachment.stored = stored;
         }
     }
 
     fn keep_change(&mut self, socket: SocketId, delta: &Delta) {
         if let Some(attachment) = self.attachments.get_mut(&socket) {
-            attachment.kept.push(delta.to_json());
+            attachment.stored.push(delta.to_json());
         }
     }
 
@@ -227,28 +234,28 @@ impl ShardObject {
         Some(*socket)
     }
 
-    /// What is in memory; a shard that sleeps is woken.
+    /// The state in memory; a hibernating shard is woken.
     fn life(&mut self) -> &mut Life {
-        let (seq, mark, attachments) = (self.seq, &self.mark, &self.attachments);
+        let (seq, cursor, attachments) = (self.seq, &self.cursor, &self.attachments);
         self.life
-            .get_or_insert_with(|| wake(seq, mark.as_ref(), attachments))
+            .get_or_insert_with(|| wake(seq, cursor.as_ref(), attachments))
     }
 }
 
-fn wake(seq: u64, mark: Option<&Mark>, attachments: &BTreeMap<SocketId, Attachment>) -> Life {
+fn wake(seq: u64, cursor: Option<&Cursor>, attachments: &BTreeMap<SocketId, Attachment>) -> Life {
     let mut shard = Shard::new(seq);
-    if let Some(mark) = mark.filter(|_| !attachments.is_empty()) {
-        shard = shard.woken(mark.clone());
+    if let Some(cursor) = cursor.filter(|_| !attachments.is_empty()) {
+        shard = shard.woken(cursor.clone());
     }
     let restored = attachments.iter().map(|(socket, attachment)| {
-        let texts = attachment.kept.iter().map(String::as_str);
-        let edge = if attachment.kept.is_empty() {
+        let texts = attachment.stored.iter().map(String::as_str);
+        let edge = if attachment.stored.is_empty() {
             shard.connect()
         } else {
             let Attachment {
                 last, seq, session, ..
             } = attachment;
-            shard.restore(&topics_of(texts).unwrap(), *last, *seq, session.clone())
+            shard.restore(&decode_topics(texts).unwrap(), *last, *seq, session.clone())
         };
         (*socket, edge)
     });
@@ -260,16 +267,16 @@ fn note_of(frame: &str) -> Note {
     match BusMessage::from_json(frame) {
         Ok(BusMessage::Answer(_)) => Note::Answer,
         Ok(BusMessage::Batch(_)) => Note::Batch,
-        Ok(BusMessage::Watched { .. }) => Note::Watched,
+        Ok(BusMessage::SessionInterest { .. }) => Note::SessionInterest,
         Err(_) => Note::Broken,
     }
 }
 
 /// How a socket is closed.
-pub(crate) fn close_of(parting: Parting) -> Close {
-    match parting {
-        Parting::Lost | Parting::Full => Close::Lost,
-        Parting::Moved => Close::Moved,
-        Parting::Over => Close::Over,
+pub(crate) fn close_of(reason: CloseReason) -> Close {
+    match reason {
+        CloseReason::Lost | CloseReason::Full => Close::Lost,
+        CloseReason::Moved => Close::Moved,
+        CloseReason::Over => Close::Over,
     }
 }

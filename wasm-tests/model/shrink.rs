@@ -58,7 +58,7 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
     }
 }
 
-/// Each number of each step becomes as small as it can.
+/// Makes each number of each step as small as possible.
 fn simplify_steps(best: &mut Schedule, promise: &str) {
     let numbers: [fn(&mut Step) -> &mut u8; 3] = [
         |step| &mut step.who,
@@ -82,7 +82,7 @@ fn simplify_steps(best: &mut Schedule, promise: &str) {
     }
 }
 
-/// Takes the other schedule where it still breaks the promise.
+/// Takes the other schedule if it still breaks the promise.
 fn keep(best: &mut Schedule, other: Schedule, promise: &str) -> bool {
     let breaks = run(&other).is_err_and(|violation| violation.promise == promise);
     if breaks {

@@ -1,34 +1,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{self, Change, Mark, Position, ShardId},
+    bus::{self, Cursor, JournalEntry, Position, ShardId},
     clock::Millis,
     topic::Topic,
 };
 
 use crate::disk::Disk;
 
-/// What the root of a bus with shards keeps on its disk.
+/// What the root of a bus with shards stores on its disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     per_shard: u32,
     settled: Position,
     last: u32,
-    shards: BTreeMap<ShardId, Seat>,
+    shards: BTreeMap<ShardId, ShardRow>,
     topics: BTreeSet<(ShardId, Topic)>,
-    /// When the alarm rings: set together with an event, until every shard has taken it.
+    /// The time of the alarm: set together with an event, until every shard has received it.
     pub(crate) alarm: Option<Millis>,
 }
 
 #[derive(Clone, Debug)]
-struct Seat {
+struct ShardRow {
     continent: Box<str>,
     seq: u64,
     is_leaving: bool,
 }
 
 impl Table {
-    /// A root that opens shards beyond so many edges.
+    /// A root that opens shards beyond this many edges.
     pub(crate) fn new(per_shard: u32) -> Self {
         Self {
             per_shard,
@@ -44,35 +44,35 @@ impl Table {
         Self::new(self.per_shard)
     }
 
-    pub(crate) fn apply(&mut self, change: Change) {
+    pub(crate) fn apply(&mut self, change: JournalEntry) {
         match change {
-            Change::Opened { shard, continent } => {
+            JournalEntry::Opened { shard, continent } => {
                 self.last = shard.0;
-                let seat = Seat {
+                let row = ShardRow {
                     continent,
                     seq: 0,
                     is_leaving: false,
                 };
-                self.shards.insert(shard, seat);
+                self.shards.insert(shard, row);
             }
-            Change::Leaving(shard) => {
-                if let Some(seat) = self.shards.get_mut(&shard) {
-                    seat.is_leaving = true;
+            JournalEntry::Leaving(shard) => {
+                if let Some(row) = self.shards.get_mut(&shard) {
+                    row.is_leaving = true;
                 }
             }
-            Change::Closed(shard) => {
+            JournalEntry::Closed(shard) => {
                 self.shards.remove(&shard);
                 self.topics.retain(|(holder, _)| *holder != shard);
             }
-            Change::Follows {
+            JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh,
                 add,
                 drop,
             } => {
-                if let Some(seat) = self.shards.get_mut(&shard) {
-                    seat.seq = seq;
+                if let Some(row) = self.shards.get_mut(&shard) {
+                    row.seq = seq;
                 }
                 let is_dropped = |topic: &Topic| is_fresh || drop.contains(topic);
                 self.topics
@@ -80,16 +80,16 @@ impl Table {
                 self.topics
                     .extend(add.into_iter().map(|topic| (shard, topic)));
             }
-            Change::Settled(position) => self.settled = position,
+            JournalEntry::Settled(position) => self.settled = position,
         }
     }
 
-    /// The bus as it is after a restart.
-    pub(crate) fn bus(&self, mark: Mark, disk: &Disk) -> bus::Bus {
-        let mut bus = bus::Bus::new(mark).with_floor(disk.floor());
+    /// Returns the bus as it is after a restart.
+    pub(crate) fn bus(&self, cursor: Cursor, disk: &Disk) -> bus::Bus {
+        let mut bus = bus::Bus::new(cursor).with_floor(disk.floor());
         bus.set_shards(self.settled, self.last, self.per_shard);
-        for (shard, seat) in &self.shards {
-            bus.restore_shard(*shard, &seat.continent, seat.seq, seat.is_leaving);
+        for (shard, row) in &self.shards {
+            bus.restore_shard(*shard, &row.continent, row.seq, row.is_leaving);
         }
         for (shard, topic) in &self.topics {
             bus.restore_topic(*shard, topic.clone());
@@ -104,9 +104,9 @@ impl Table {
 
     /// Whether there is a shard that stays.
     pub(crate) fn has_shards(&self) -> bool {
-        self.shards.values().any(|seat| !seat.is_leaving)
+        self.shards.values().any(|row| !row.is_leaving)
     }
 }
 
-/// Shards are opened beyond so few edges.
+/// The number of edges beyond which shards are opened.
 pub(crate) const PER_SHARD: u32 = 2;

@@ -6,19 +6,19 @@ use mcp_listen::{
     exchange::{Answer, Earlier, Exchange, Service, SessionRules, Step},
     filter::SubscriptionFilter,
     http::Policy,
-    isolate::Joining,
+    isolate::SessionStart,
     limits,
     listen::{Accepted, ServerStream},
     session::{Limits, Reply},
 };
 
 use crate::{
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     request::{Asks, Request, URL},
 };
 
-/// One request on its way through a server, as `js/listen-handler.ts` and
-/// `js/sessions/session-handler.ts` lead it.
+/// One request on its way through a server, as in `js/listen-handler.ts` and
+/// `js/sessions/session-handler.ts`.
 #[derive(Debug)]
 pub(crate) struct Visit {
     pub(crate) at: usize,
@@ -27,9 +27,9 @@ pub(crate) struct Visit {
     pub(crate) fault: Fault,
     pub(crate) principal: Option<&'static str>,
     pub(crate) core: Exchange,
-    /// How the world was when the request came, where nothing stands in its way.
+    /// The state of the world when the request came, if nothing prevents its success.
     pub(crate) opened_in: Option<u64>,
-    /// What the session has replied, and the calls to shards that come first.
+    /// The reply of the session, and the calls to shards that come first.
     pub(crate) reply: Option<Reply>,
     pub(crate) awaited: BTreeSet<u32>,
     body: String,
@@ -37,40 +37,40 @@ pub(crate) struct Visit {
     steps: usize,
 }
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// The disk fails after so many writes.
+    /// The disk fails after this many writes.
     Disk(u8),
-    /// Its caller has no name that is believed.
+    /// Its caller cannot be authenticated.
     Nameless,
-    /// Its session id is not one that this server makes.
+    /// Its session id is not one that this server creates.
     Foreign,
-    /// Its caller may hear of nothing.
+    /// Its caller may receive nothing.
     Denied,
-    /// Its caller may hear of the lists alone.
+    /// Its caller may receive only lists.
     DeniedResources,
-    /// The server behind answers with this status.
+    /// The upstream server answers with this status.
     Behind(u16),
 }
 
 /// How it ended.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// By an answer of ours.
+    /// With our answer.
     Answered(Answer),
-    /// By one of the server behind, with this status.
+    /// With an answer of the upstream server, with this status.
     Forwarded(u16),
-    /// By a new session.
+    /// With a new session.
     Begun(Box<str>),
-    /// By a stream.
-    Opened(Box<ServerStream>, Option<Joining>),
+    /// With a stream.
+    Opened(Box<ServerStream>, Option<SessionStart>),
 }
 
-/// What its host has to do.
+/// The pending work of its host.
 pub(crate) enum Todo {
-    /// The request goes on as soon as this is done.
+    /// The request continues as soon as this is done.
     Ask(mcp_listen::session::Question),
     Initialize,
     Listen(Accepted),
@@ -79,7 +79,7 @@ pub(crate) enum Todo {
 }
 
 impl Fault {
-    /// The fault of a byte; most are none.
+    /// The fault of a byte; most bytes mean none.
     pub(crate) fn of(byte: u8) -> Self {
         match byte % 16 {
             8 => Self::Disk(0),
@@ -108,7 +108,7 @@ impl Fault {
         }
     }
 
-    /// What the caller may hear of what is requested; `None`: of nothing.
+    /// What the caller may receive of the request; `None`: nothing.
     pub(crate) fn permit(self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         match self {
             Self::Denied => None,
@@ -144,7 +144,7 @@ impl Visit {
         }
     }
 
-    /// Goes on until its host has something to do that concerns others.
+    /// Continues until its host has to do something that concerns others.
     pub(crate) fn advance(&mut self) -> Result<Todo, Violation> {
         loop {
             let step = self.core.poll();
@@ -171,7 +171,7 @@ impl Visit {
                 Step::OpenSession => return Ok(Todo::OpenSession),
                 step => {
                     return Err(Violation::new(
-                        "a request of ours is answered here",
+                        "our requests are answered here",
                         format!("{step:?} for {:?}", self.asks),
                     ));
                 }
@@ -192,7 +192,7 @@ impl Visit {
 
     fn count(&mut self, step: &Step) -> Result<(), Violation> {
         self.steps += 1;
-        hold(
+        ensure(
             "a request takes a few steps",
             self.steps <= MAX_STEPS,
             || format!("{:?} still asks for {step:?}", self.asks),
@@ -206,8 +206,8 @@ impl Visit {
                 | Step::Initialize
                 | Step::Send { .. }
         );
-        hold(
-            "nothing is done for a caller who was not named",
+        ensure(
+            "nothing is done for an unauthenticated caller",
             self.is_named || !needs_name,
             || format!("{step:?} for {:?}", self.asks),
         )
@@ -222,7 +222,7 @@ pub(crate) fn service(limits: Limits, authorizes: bool) -> Arc<Service> {
     Arc::new(Service::new(policy, limits::Limits::default(), earlier))
 }
 
-/// What sessions may take; most worlds leave them room.
+/// The limits of sessions; most worlds leave them room.
 pub(crate) fn bounds(which: u8) -> Limits {
     let roomy = Limits {
         sessions: 100,
@@ -255,7 +255,7 @@ pub(crate) fn bounds(which: u8) -> Limits {
     }
 }
 
-/// The lists and resources that a server tells a session of.
+/// The lists and resources that a server offers to a session.
 pub(crate) fn capabilities(lists: &SubscriptionFilter) -> Capabilities {
     Capabilities {
         tools_list_changed: lists.tools_list_changed,
@@ -266,8 +266,8 @@ pub(crate) fn capabilities(lists: &SubscriptionFilter) -> Capabilities {
     }
 }
 
-/// What a resource counts for: its name, and 64 more.
+/// The bytes that a resource counts: its name, and 64 more.
 pub(crate) const URI_BYTES: usize = 66;
-/// How long a session lives that nothing uses.
+/// How long an unused session lives.
 pub(crate) const IDLE: Millis = Millis(65_000);
 const MAX_STEPS: usize = 12;

@@ -1,14 +1,14 @@
 use mcp_listen::{
     capabilities::Capabilities,
     error::Reason,
-    listen::{Accepted, Ending, ServerStream, Stamp},
+    listen::{Accepted, EndReason, ServerStream, StreamKind},
     session::{Ask, NewSession, Question, Reply},
 };
 
 use crate::{
     client::Client,
     host::{Host, Opening, STALL},
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
     register::check_room,
     request::{Asks, initialize_result},
@@ -17,17 +17,17 @@ use crate::{
     world::World,
 };
 
-/// What came of a question to a session.
+/// The outcome of a question to a session.
 enum Asked {
     Replied(Reply),
-    /// Shards have to be told first.
+    /// Calls to shards come first.
     Waits,
     Failed,
 }
 
 /// Requests of clients, each led through an exchange.
 impl World {
-    /// A client asks for something.
+    /// A client sends a request.
     pub(crate) fn request(&mut self, at: usize, asks: Asks, fault: u8) -> Result<(), Violation> {
         self.request_in(at, asks, fault, 0)
     }
@@ -56,7 +56,7 @@ impl World {
         self.go_on(visit)
     }
 
-    /// Someone else asks for a session.
+    /// Another caller begins a session.
     pub(crate) fn intrude(&mut self, at: usize) -> Result<(), Violation> {
         let client = &self.clients[at];
         if client.session_id().is_none() {
@@ -68,8 +68,8 @@ impl World {
         self.go_on(visit)
     }
 
-    /// A call to a shard is done: who waited for nothing else is answered.
-    pub(crate) fn handle_told(&mut self, ticket: u32) -> Result<(), Violation> {
+    /// A call to a shard is done: requests that waited only for it are answered.
+    pub(crate) fn handle_confirmed(&mut self, ticket: u32) -> Result<(), Violation> {
         for mut visit in std::mem::take(&mut self.visits) {
             visit.awaited.remove(&ticket);
             let reply = visit.reply.take_if(|_| visit.awaited.is_empty());
@@ -83,7 +83,7 @@ impl World {
         Ok(())
     }
 
-    /// A call to a shard failed, or the bus has begun anew: who waited for it is refused.
+    /// A call to a shard failed, or the bus has restarted: requests that waited for it are refused.
     pub(crate) fn fail_visits(&mut self, ticket: Option<u32>) -> Result<(), Violation> {
         let (failed, waiting) = std::mem::take(&mut self.visits)
             .into_iter()
@@ -128,7 +128,7 @@ impl World {
         self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
         let is_watch = matches!(question.ask, Ask::Watch { .. });
-        let before = is_watch.then(|| self.bus.disk().cabinet.rows().clone());
+        let before = is_watch.then(|| self.bus.disk().sessions.rows().clone());
         if is_own {
             self.clients[visit.at].handle_asked(&question.ask);
             for client in self.of_session(&question.session) {
@@ -157,7 +157,7 @@ impl World {
             (Ask::End { .. }, Reply::Done) => self.disturbances += 1,
             _ => {}
         }
-        visit.awaited = self.post_tells();
+        visit.awaited = self.post_session_calls();
         self.route();
         if visit.awaited.is_empty() {
             return Ok(Asked::Replied(reply));
@@ -166,20 +166,20 @@ impl World {
         Ok(Asked::Waits)
     }
 
-    /// Whoever has a stream of a session, or had one.
+    /// The clients that have a stream of a session, or had one.
     fn of_session<'w>(&'w mut self, id: &'w str) -> impl Iterator<Item = &'w mut Client> {
         let clients = self.clients.iter_mut();
         clients.filter(move |client| client.session_id() == Some(id))
     }
 
-    /// The disk failed: what was written is undone, and the object is reset.
+    /// The disk failed: the writes are rolled back, and the object is reset.
     fn break_disk(&mut self) -> Result<(), Violation> {
         self.note(|| "  the disk fails".to_owned());
         self.disturbances += 1;
         self.reset_bus(self.spin.is_multiple_of(2))
     }
 
-    /// Hands it to the server behind, and begins a session by what that answers.
+    /// Forwards it to the upstream server, and begins a session from the answer.
     fn initialize(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
         let client = &self.clients[visit.at];
         if let Fault::Behind(status) = visit.fault {
@@ -189,7 +189,7 @@ impl World {
         let result = initialize_result(known);
         let initialized = visit.core.initialized(result.as_bytes(), Some(known));
         let Some(initialized) = initialized else {
-            return Err(Violation::new("an answer of initialize is one", result));
+            return Err(Violation::new("an answer to initialize is valid", result));
         };
         let principal = visit.principal.map(Into::into);
         let new = NewSession {
@@ -206,7 +206,7 @@ impl World {
         self.begun += 1;
         self.bus.wake();
         self.register.observe(&self.bus, self.now)?;
-        let before = self.bus.disk().cabinet.rows().clone();
+        let before = self.bus.disk().sessions.rows().clone();
         let (limits, fault) = (self.limits, visit.fault.disk());
         let begun = self.bus.begin_session(&id, new, &limits, self.now, fault);
         let Ok(begun) = begun else {
@@ -216,10 +216,10 @@ impl World {
         let has_evicted = self.register.begin(&id, &self.bus, &before, self.now)?;
         self.disturbances += u64::from(has_evicted);
         self.check_count()?;
-        self.post_tells();
+        self.post_session_calls();
         self.route();
-        hold(
-            "a session begins where there is room",
+        ensure(
+            "a session begins if there is room",
             begun || self.setup.bounds % 4 == 3,
             || format!("client {}", visit.at),
         )?;
@@ -235,19 +235,19 @@ impl World {
             self.clients[visit.at].deny_resources();
         }
         let honored = accepted.requested.honored(Capabilities::ALL, Some(&permit));
-        let stamp = Stamp::Subscription(accepted.id.clone());
-        let stream = ServerStream::with_stamp(stamp, honored, self.keep_alive(), self.now);
+        let kind = StreamKind::Listen(accepted.id.clone());
+        let stream = ServerStream::with_kind(kind, honored, self.keep_alive(), self.now);
         Outcome::Opened(Box::new(stream), None)
     }
 
     fn open_session(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
         let opened = visit.core.open_session(self.keep_alive(), self.now);
-        let Some((stream, joining)) = opened else {
+        let Some((stream, start)) = opened else {
             let how = format!("client {}", visit.at);
-            return Err(Violation::new("a stream that is to be opened is made", how));
+            return Err(Violation::new("a stream to be opened is created", how));
         };
         let client = &mut self.clients[visit.at];
-        let rows = self.bus.disk().cabinet.rows();
+        let rows = self.bus.disk().sessions.rows();
         let is_denied = self.setup.authorizes && visit.fault == Fault::DeniedResources;
         let id = client.session_id().filter(|_| is_denied);
         let denied: Vec<_> = id
@@ -255,13 +255,13 @@ impl World {
             .flat_map(|id| rows.uris(id))
             .cloned()
             .collect();
-        hold(
-            "a stream does not tell what its caller may not hear of",
-            joining.denied == denied,
-            || format!("{denied:?} is denied, and {:?} left out", joining.denied),
+        ensure(
+            "a stream sends nothing that its caller may not receive",
+            start.denied == denied,
+            || format!("{denied:?} is denied, and {:?} left out", start.denied),
         )?;
         client.handle_opened(&denied, self.ledger.now());
-        Ok(Outcome::Opened(Box::new(stream), Some(joining)))
+        Ok(Outcome::Opened(Box::new(stream), Some(start)))
     }
 
     fn conclude(&mut self, visit: &Visit, outcome: Outcome) -> Result<(), Violation> {
@@ -269,8 +269,8 @@ impl World {
         let published = self.ledger.now();
         self.note(|| format!("  client {at}: {}", outcome.name()));
         match outcome {
-            Outcome::Opened(stream, joining) => return self.hold_stream(visit, *stream, joining),
-            Outcome::Begun(id) => self.clients[at].begin_anew(id, published),
+            Outcome::Opened(stream, start) => return self.hold_stream(visit, *stream, start),
+            Outcome::Begun(id) => self.clients[at].start_over(id, published),
             Outcome::Forwarded(404) if asks != Asks::Initialize => self.clients[at].lose_session(),
             Outcome::Answered(answer) => {
                 self.answer_watch(at, &answer);
@@ -297,10 +297,10 @@ impl World {
 
     fn check_refused(&self, visit: &Visit, reason: Option<&Reason>) -> Result<(), Violation> {
         let is_in_the_way = reason == Some(&Reason::StreamTaken);
-        hold(
-            "a stream that can be opened is let in",
+        ensure(
+            "a stream that can be opened opens",
             is_in_the_way || visit.opened_in != Some(self.disturbances),
-            || format!("client {} was told {reason:?}", visit.at),
+            || format!("client {} got {reason:?}", visit.at),
         )
     }
 
@@ -308,54 +308,54 @@ impl World {
         &mut self,
         visit: &Visit,
         mut stream: ServerStream,
-        joining: Option<mcp_listen::isolate::Joining>,
+        start: Option<mcp_listen::isolate::SessionStart>,
     ) -> Result<(), Violation> {
         stream.stall_after(STALL);
         let at = visit.at;
-        let is_session = joining.is_some();
+        let is_session = start.is_some();
         let is_empty = stream.honored().is_empty();
         let client = &mut self.clients[at];
-        let reader = match stream.stamp() {
-            Stamp::Subscription(id) if client.is_watching() => Reader::Watch(id.clone()),
-            Stamp::Subscription(id) => Reader::Subscription(id.clone()),
-            Stamp::None => Reader::Session,
+        let reader = match stream.kind() {
+            StreamKind::Listen(id) if client.is_watching() => Reader::Watch(id.clone()),
+            StreamKind::Listen(id) => Reader::Subscription(id.clone()),
+            StreamKind::Session => Reader::Session,
         };
         let opening = Opening {
             reader,
             stream,
-            joining,
+            start,
             isolate: visit.isolate,
             read: client.read_up_to(),
         };
         let mut host = Host::open(opening, self.now);
         host.opened_in = visit.opened_in;
-        // A listen of which nothing is honored is answered with its result at once.
+        // A listen without an honored topic is answered with its result at once.
         if is_empty && !is_session {
-            host.allow(Ending::Closed);
+            host.allow(EndReason::Closed);
         }
         client.host = Some(host);
         if is_session {
-            self.ride_alone(at)
+            self.join_alone(at)
         } else {
             self.connect(at)
         }
     }
 
-    /// Whether the session of a client watches a resource, as the disk has it.
+    /// Whether the session of a client is subscribed to a resource, according to the disk.
     fn is_watched(&self, at: usize, key: Key) -> bool {
-        let rows = self.bus.disk().cabinet.rows();
+        let rows = self.bus.disk().sessions.rows();
         let id = self.clients[at].session_id();
         id.is_some_and(|id| rows.uris(id).any(|uri| **uri == *key.name()))
     }
 
-    /// The sessions that the core counts are those that there are.
+    /// The core counts exactly the existing sessions.
     fn check_count(&mut self) -> Result<(), Violation> {
         let counted = self.bus.count_sessions();
-        let held = self.bus.disk().cabinet.rows().all().count();
-        hold(
-            "sessions are counted as they are held",
-            counted.is_none_or(|counted| counted == held),
-            || format!("{counted:?} of {held}"),
+        let stored = self.bus.disk().sessions.rows().all().count();
+        ensure(
+            "the count of sessions is right",
+            counted.is_none_or(|counted| counted == stored),
+            || format!("{counted:?} of {stored}"),
         )
     }
 }

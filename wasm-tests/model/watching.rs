@@ -1,5 +1,7 @@
 use mcp_listen::{
-    client::{Approach, Call, HttpRequest, Options, State, Transfer, Watch, WatchOutput},
+    client::{
+        HttpAction, HttpRequest, Options, RequestHandle, ServerHint, State, Watch, WatchOutput,
+    },
     clock::Millis,
     exchange::Answer,
     http::Headers,
@@ -7,22 +9,22 @@ use mcp_listen::{
 
 use crate::{
     client::Client,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Keys,
     request::{Asks, Request},
     world::World,
 };
 
-/// A client that is the core's [`Watch`]: it opens a stream again whenever one ends.
+/// A client that is the core's [`Watch`]: it reopens a stream whenever one ends.
 #[derive(Debug)]
 pub(crate) struct Watching {
     watch: Watch,
     isolate: usize,
-    /// The request that it made last, until its response is over.
-    call: Option<Call>,
+    /// Its last request, until the response is over.
+    call: Option<RequestHandle>,
     request: Request,
     has_head: bool,
-    /// How much was published when it was live for the first time.
+    /// The number of published events when it was first live.
     live_from: Option<usize>,
 }
 
@@ -34,7 +36,7 @@ impl Watching {
         };
         let request = Request::listen("0", &keys.filter());
         Self {
-            watch: Watch::new(keys.filter(), options, Approach::Modern, seed, now),
+            watch: Watch::new(keys.filter(), options, ServerHint::Modern, seed, now),
             isolate,
             call: None,
             request,
@@ -76,7 +78,7 @@ impl Watching {
         }
     }
 
-    fn begin(&mut self, call: Call, request: &HttpRequest) {
+    fn begin(&mut self, call: RequestHandle, request: &HttpRequest) {
         let fields = request.headers.iter();
         let fields = fields.map(|(name, value)| format!("{name}: {value}"));
         self.call = Some(call);
@@ -89,23 +91,23 @@ impl Watching {
     }
 }
 
-/// What watches do, whose hosts only move bytes.
+/// The steps of watches, whose hosts only move bytes.
 impl World {
-    /// Does what the watch of a client wants done, and takes what it tells.
+    /// Carries out the actions of a client's watch, and takes its outputs.
     pub(crate) fn tend_watch(&mut self, at: usize) -> Result<(), Violation> {
         loop {
             let now = self.now;
             let Some(watching) = self.clients[at].watching() else {
                 return Ok(());
             };
-            match watching.watch.poll_transfer() {
-                Some(Transfer::Send(call, request)) => {
+            match watching.watch.poll_action() {
+                Some(HttpAction::Send(call, request)) => {
                     watching.begin(call, &request);
                     let isolate = watching.isolate;
                     self.request_in(at, Asks::Listen, 0, isolate)?;
                     continue;
                 }
-                Some(Transfer::Close(_)) => {
+                Some(HttpAction::Close(_)) => {
                     watching.call = None;
                     self.drop_host(at)?;
                     continue;
@@ -120,7 +122,7 @@ impl World {
     }
 
     fn hear_watch(&mut self, at: usize, output: &WatchOutput) -> Result<(), Violation> {
-        self.note(|| format!("  client {at} is told {output:?}"));
+        self.note(|| format!("  client {at} gets {output:?}"));
         match output {
             WatchOutput::Live { honored, .. } => {
                 let published = self.ledger.now();
@@ -128,7 +130,7 @@ impl World {
                     watching.live_from.get_or_insert(published);
                 }
                 let wanted = self.clients[at].wanted.filter();
-                hold("a watch knows what is honored", *honored == wanted, || {
+                ensure("a watch knows what is honored", *honored == wanted, || {
                     format!("client {at}: {honored:?}")
                 })
             }
@@ -140,7 +142,7 @@ impl World {
                 self.drop_host(at)
             }
             WatchOutput::Stopped(end) => Err(Violation::new(
-                "a watch goes on for as long as it may",
+                "a watch continues while it may",
                 format!("client {at}: {end:?}"),
             )),
         }
@@ -178,7 +180,7 @@ impl World {
         Ok(())
     }
 
-    /// Its moment may have come.
+    /// Its deadline may have come.
     pub(crate) fn expire_watch(&mut self, at: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some(watching) = self.clients[at].watching() else {
@@ -193,11 +195,11 @@ impl World {
 
     /// Every watch is open again in time.
     pub(crate) fn check_watches(&mut self) -> Result<(), Violation> {
-        let until = self.now + LONGEST_WAIT;
+        let until = self.now + MAX_WAIT;
         while let Some(late) = self.clients.iter().position(Client::is_late) {
             let due = self.clients[late].poll_timeout();
             let due = due.filter(|due| (self.now..=until).contains(due));
-            hold("a watch is opened again", due.is_some(), || {
+            ensure("a watch reopens", due.is_some(), || {
                 format!("client {late} has nothing to wait for before {}", until.0)
             })?;
             self.pass(due.map_or(Millis(0), |due| due - self.now) + A_MOMENT)?;
@@ -205,7 +207,7 @@ impl World {
         Ok(())
     }
 
-    /// The watches stop for good.
+    /// The watches stop permanently.
     pub(crate) fn cancel_watches(&mut self) -> Result<(), Violation> {
         for at in 0..self.clients.len() {
             if let Some(watching) = self.clients[at].watching() {
@@ -219,5 +221,5 @@ impl World {
 }
 
 /// The longest wait of a watch, and the longest one for the acknowledgment.
-const LONGEST_WAIT: Millis = Millis(60_000);
+const MAX_WAIT: Millis = Millis(60_000);
 const A_MOMENT: Millis = Millis(1);

@@ -5,11 +5,11 @@ use mcp_listen::{
 
 use crate::{
     driven::Frame,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     key::Key,
 };
 
-/// What a piece of a response says to the client that reads it.
+/// The content of a piece of a response, for the client that reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Acknowledged(SubscriptionFilter),
@@ -27,24 +27,24 @@ impl Said {
             Self::Acknowledged(_) => "the acknowledgment".to_owned(),
             Self::Opened => "the first id".to_owned(),
             Self::Changed(event) => format!("a cue for {}", Key::of(event).name()),
-            Self::KeepAlive => "a sign of life".to_owned(),
+            Self::KeepAlive => "a keep-alive".to_owned(),
             Self::Result => "the result".to_owned(),
             Self::End => "the end".to_owned(),
         }
     }
 }
 
-/// Reads frames as a client does: one of a subscription by its stamp, one of a session by its id to
-/// resume from.
+/// Reads frames as a client does: those of a subscription by its id, those of a session by their
+/// event ids.
 #[derive(Debug)]
 pub(crate) enum Reader {
     Subscription(RequestId),
-    /// The same, of a client that reads the bytes too.
+    /// The same, for a client that reads the bytes too.
     Watch(RequestId),
     Session,
 }
 
-/// What was read, and the id of the event that it was in.
+/// What was read, and the id of its event.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub(crate) said: Said,
@@ -61,19 +61,19 @@ impl Reader {
         if bytes == sse::KEEP_ALIVE {
             return Ok(Read::of(Said::KeepAlive));
         }
-        let kept = match self {
+        let copy = match self {
             Self::Watch(_) => bytes.clone(),
             _ => Vec::new(),
         };
-        let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are no text"))?;
+        let text = String::from_utf8(bytes).map_err(|_| garbled("bytes that are not text"))?;
         let data = sse::data(&text);
         let [message] = data.as_slice() else {
             return Err(garbled(&text));
         };
         match self {
-            Self::Subscription(id) => stamped(id, message),
-            Self::Watch(id) => stamped(id, message).map(|read| Read {
-                bytes: kept,
+            Self::Subscription(id) => with_id(id, message),
+            Self::Watch(id) => with_id(id, message).map(|read| Read {
+                bytes: copy,
                 ..read
             }),
             Self::Session => plain(&text, message),
@@ -91,17 +91,15 @@ impl Read {
     }
 }
 
-fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
+fn with_id(id: &RequestId, message: &str) -> Result<Read, Violation> {
     let limits = Limits::default();
     let (named, incoming) =
         Incoming::read(message.as_bytes(), &limits).ok_or_else(|| garbled(message))?;
-    let stamp = format!("\"io.modelcontextprotocol/subscriptionId\":{}}}", id.raw());
-    let is_verbatim = named == *id && message.contains(&stamp);
-    hold(
-        "each message carries the id as it was written",
-        is_verbatim,
-        || format!("{} in {message}", id.raw()),
-    )?;
+    let meta = format!("\"io.modelcontextprotocol/subscriptionId\":{}}}", id.raw());
+    let is_verbatim = named == *id && message.contains(&meta);
+    ensure("each message carries the verbatim id", is_verbatim, || {
+        format!("{} in {message}", id.raw())
+    })?;
     Ok(Read::of(match incoming {
         Incoming::Acknowledged(filter) => Said::Acknowledged(filter),
         Incoming::Changed(event) => Said::Changed(event),
@@ -110,8 +108,7 @@ fn stamped(id: &RequestId, message: &str) -> Result<Read, Violation> {
     }))
 }
 
-/// Of a session nothing of a subscription is on the wire, so the message is read by putting a stamp
-/// on.
+/// A session has no subscription id on the wire, so the message is read with one added.
 fn plain(text: &str, message: &str) -> Result<Read, Violation> {
     let id = text
         .strip_prefix("id: ")
@@ -123,12 +120,12 @@ fn plain(text: &str, message: &str) -> Result<Read, Violation> {
             ..Read::of(Said::Opened)
         });
     }
-    let stamp = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":0}"#;
-    let stamped = match message.split_once("\"params\":{") {
-        Some((before, after)) => format!("{before}{stamp},{after}"),
-        None => format!("{},{stamp}}}}}", message.trim_end_matches('}')),
+    let meta = r#""params":{"_meta":{"io.modelcontextprotocol/subscriptionId":0}"#;
+    let with_id = match message.split_once("\"params\":{") {
+        Some((before, after)) => format!("{before}{meta},{after}"),
+        None => format!("{},{meta}}}}}", message.trim_end_matches('}')),
     };
-    match Incoming::read(stamped.as_bytes(), &Limits::default()) {
+    match Incoming::read(with_id.as_bytes(), &Limits::default()) {
         Some((_, Incoming::Changed(event))) if !message.contains("subscriptionId") => Ok(Read {
             id,
             ..Read::of(Said::Changed(event))
@@ -138,5 +135,5 @@ fn plain(text: &str, message: &str) -> Result<Read, Violation> {
 }
 
 fn garbled(text: &str) -> Violation {
-    Violation::new("a client can read what it is sent", text.to_owned())
+    Violation::new("a client can read its messages", text.to_owned())
 }

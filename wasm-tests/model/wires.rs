@@ -8,9 +8,9 @@ use crate::{
     world::World,
 };
 
-/// What goes on between hosts, network and bus.
+/// The steps between hosts, network and bus.
 impl World {
-    /// What the bus wants sent goes into the network.
+    /// The frames of the bus go into the network.
     pub(crate) fn route(&mut self) {
         let out = self.bus.take_out();
         self.hand_out(out);
@@ -64,8 +64,7 @@ impl World {
         }
     }
 
-    /// Opens a stream: on the connection that its isolate shares, where it may, or on one of its
-    /// own.
+    /// Opens a stream: on the connection that its isolate shares, if it may, or on a separate one.
     pub(crate) fn connect(&mut self, at: usize) -> Result<(), Violation> {
         let now = self.now;
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
@@ -77,11 +76,11 @@ impl World {
         } = &self.isolates[place];
         let (verdict, is_first) = (*verdict, holder.is_none());
         if !self.setup.shares || verdict == Some(false) {
-            return self.ride_alone(at);
+            return self.join_alone(at);
         }
         let (_, span) = self.trial();
         if verdict == Some(true) || is_first {
-            return self.ride(at, place);
+            return self.join_isolate(at, place);
         }
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
             return Ok(());
@@ -93,8 +92,8 @@ impl World {
         Ok(())
     }
 
-    /// The trial says whether streams share a connection here. One that takes too long says nothing
-    /// but that this stream goes alone, until it has been so a few times.
+    /// The trial decides whether streams share a connection here. One that takes too long only
+    /// decides for this stream, until that has happened a few times.
     pub(crate) fn decide(&mut self, at: usize) -> Result<(), Violation> {
         let (works, _) = self.trial();
         let Some((_, host)) = self.hosts().find(|(known, _)| *known == at) else {
@@ -109,16 +108,16 @@ impl World {
         }
         self.note(|| format!("  the trial says {works} to client {at}"));
         if works {
-            return self.ride(at, place);
+            return self.join_isolate(at, place);
         }
-        self.ride_alone(at)
+        self.join_alone(at)
     }
 
     fn trial(&self) -> (bool, Millis) {
         TRIALS[usize::from(self.setup.trial) % TRIALS.len()]
     }
 
-    /// The bus, or the shard that has it, forgets a socket.
+    /// The bus, or the shard that has it, drops a socket.
     pub(crate) fn forget_socket(&mut self, socket: SocketId) {
         let now = self.now;
         match self.shards.object_of(socket) {
@@ -128,7 +127,7 @@ impl World {
         self.collect_mail();
     }
 
-    /// The bus's end of a socket is gone, and what was on its way perhaps too.
+    /// The bus's end of a socket is lost, and possibly the frames in flight.
     pub(crate) fn lose_socket(&mut self, socket: SocketId, loses_frames: bool) {
         if loses_frames {
             self.network.cut(socket);
@@ -152,7 +151,7 @@ impl World {
     }
 }
 
-/// What the trial of an isolate says, and after how long.
+/// The result of the trial of an isolate, and its duration.
 const TRIALS: [(bool, Millis); 4] = [
     (true, Millis(0)),
     (true, Millis(700)),

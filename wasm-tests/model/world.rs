@@ -6,8 +6,9 @@ use crate::{
     bus::Bus,
     client::Client,
     driven::Driven,
+    harness_bug::{self, HarnessBug},
     host::Host,
-    invariant::{Violation, hold},
+    invariant::{Violation, ensure},
     isolate::Isolate,
     ledger::{Ledger, time},
     network::Network,
@@ -15,11 +16,10 @@ use crate::{
     register::Register,
     request::Asks,
     schedule::Setup,
-    slip::{self, Slip},
     visit::{Visit, bounds, service},
 };
 
-/// Clients, their hosts, the network and the bus, on one clock that only moves when it is told to.
+/// Clients, their hosts, the network and the bus, on a virtual clock.
 pub(crate) struct World {
     pub(crate) now: Millis,
     pub(crate) setup: Setup,
@@ -34,15 +34,15 @@ pub(crate) struct World {
     /// The requests that wait for shards.
     pub(crate) visits: Vec<Visit>,
     pub(crate) register: Register,
-    /// How many sessions have begun.
+    /// The number of sessions that have begun.
     pub(crate) begun: usize,
-    /// How often anything went wrong so far.
+    /// The number of faults so far.
     pub(crate) disturbances: u64,
-    /// Whether the bus has lost its log, or one of its edges notices nothing.
+    /// Whether the bus has lost its log, or one of its edges detects no gaps.
     pub(crate) has_forgotten: bool,
-    /// What is random in this step; each further draw goes on from it.
+    /// The randomness of this step; each further draw continues from it.
     pub(crate) spin: u8,
-    /// Whether every draw is the greatest there is.
+    /// Whether every draw is the greatest possible.
     pub(crate) is_unlucky: bool,
     trace: Option<Vec<String>>,
 }
@@ -77,14 +77,14 @@ impl World {
         }
     }
 
-    /// Notes what happens, where somebody will read it.
+    /// Records what happens, if there is a trace.
     pub(crate) fn note(&mut self, what: impl FnOnce() -> String) {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("{:>9}  {}", time(self.now), what()));
         }
     }
 
-    /// How many events were published.
+    /// The number of published events.
     pub(crate) fn events(&self) -> u64 {
         self.ledger.now() as u64
     }
@@ -93,9 +93,9 @@ impl World {
         self.trace.take().unwrap_or_default()
     }
 
-    /// Whatever can happen without time passing happens; then every promise holds.
+    /// Everything that can happen without time passing happens; then every promise holds.
     pub(crate) fn settle(&mut self) -> Result<(), Violation> {
-        // Calls that were held for half an hour are hundreds.
+        // Calls that were held for half an hour number in the hundreds.
         for _ in 0..RESTLESS + CALL_TURNS * self.shards.waiting() {
             self.route();
             if let Some((socket, way, arrival)) = self.network.next_arrival() {
@@ -119,12 +119,12 @@ impl World {
             }
         }
         Err(Violation::new(
-            "everything comes to rest",
+            "everything settles",
             "without time passing".to_owned(),
         ))
     }
 
-    /// Time passes, and whatever is due in it is done at its moment.
+    /// Advances the time; everything due is done at its time.
     pub(crate) fn pass(&mut self, span: Millis) -> Result<(), Violation> {
         let end = self.now + span;
         let mut turns = 0;
@@ -136,7 +136,7 @@ impl World {
             }
             let Some(next) = next else { break };
             turns = if next > self.now { 0 } else { turns + 1 };
-            hold("deadlines move on", turns < RESTLESS, || {
+            ensure("deadlines advance", turns < RESTLESS, || {
                 format!("there is always one at {}", time(next))
             })?;
             self.set_now(self.now.max(next))?;
@@ -154,14 +154,14 @@ impl World {
         self.settle()
     }
 
-    /// Time goes on; what the bus did before counts as of before.
+    /// Advances the time; what the bus did before counts as earlier.
     pub(crate) fn set_now(&mut self, now: Millis) -> Result<(), Violation> {
         self.register.observe(&self.bus, self.now)?;
         (self.now, self.bus.now) = (now, now);
         Ok(())
     }
 
-    /// Opens the stream of a client; one that cannot be opened is refused, and its client goes.
+    /// Opens the stream of a client; one that cannot be opened is refused, and its client leaves.
     pub(crate) fn open(&mut self, at: usize, isolate: usize, fault: u8) -> Result<(), Violation> {
         let is_session = self.clients[at].is_session();
         let asks = if is_session { Asks::Open } else { Asks::Listen };
@@ -176,15 +176,15 @@ impl World {
         }
     }
 
-    /// The client takes so many events; the answer is whether there was any.
-    pub(crate) fn read(&mut self, at: usize, most: usize) -> Result<bool, Violation> {
+    /// The client reads this many events; returns whether there was any.
+    pub(crate) fn read(&mut self, at: usize, count: usize) -> Result<bool, Violation> {
         let Some(client) = self.clients.get_mut(at) else {
             return Ok(false);
         };
         let written = client
             .host
             .as_mut()
-            .and_then(|host| host.take_written(most));
+            .and_then(|host| host.take_written(count));
         let Some(written) = written else {
             return Ok(false);
         };
@@ -200,7 +200,7 @@ impl World {
         Ok(true)
     }
 
-    /// A client has read the end of its stream. One whose isolate has spent its budget comes back.
+    /// A client has read the end of its stream. One whose isolate has spent its budget returns.
     fn finish(&mut self, at: usize) -> Result<(), Violation> {
         let found = self.hosts().find(|(known, _)| *known == at);
         let isolate = found.and_then(|(_, host)| host.is_exhausted().then_some(host.origin));
@@ -215,7 +215,7 @@ impl World {
         Ok(())
     }
 
-    /// The stream of a client is gone, whoever gave it up.
+    /// The stream of a client is gone, for any reason.
     pub(crate) fn drop_host(&mut self, at: usize) -> Result<(), Violation> {
         self.leave(at)?;
         if let Some(client) = self.clients.get_mut(at) {
@@ -248,7 +248,7 @@ impl World {
         Ok(())
     }
 
-    /// The stream of a client with the core's part of it; none: it is held nowhere yet.
+    /// The stream of a client with the core's part of it; `None`: it is not held yet.
     pub(crate) fn driven(&mut self, at: usize) -> Option<(&mut Host, Driven<'_>)> {
         let host = self.clients.get_mut(at)?.host.as_mut()?;
         let isolate = &mut self.isolates[host.isolate].core;
@@ -265,13 +265,13 @@ impl World {
         budget(self.setup)
     }
 
-    /// How many isolates there are whose streams may share a connection; those of streams that are
-    /// alone come after them.
+    /// The number of isolates whose streams may share a connection; those of single streams come
+    /// after them.
     pub(crate) fn shared_isolates(&self) -> usize {
         isolates(self.setup)
     }
 
-    /// Every client's stream, with its client's number.
+    /// The stream of every client, with the client's number.
     pub(crate) fn hosts(&mut self) -> impl Iterator<Item = (usize, &mut Host)> {
         let hosts = self.clients.iter_mut().map(|client| client.host.as_mut());
         hosts.enumerate().filter_map(|(at, host)| Some((at, host?)))
@@ -284,7 +284,7 @@ impl World {
         Ok(false)
     }
 
-    /// What was due by now.
+    /// Everything that was due by now.
     fn expire(&mut self, at: usize) -> Result<(), Violation> {
         self.expire_watch(at)?;
         let now = self.now;
@@ -324,9 +324,9 @@ impl World {
     }
 }
 
-/// How often a silent bus is asked.
+/// How often a silent bus is verified.
 fn verify(setup: Setup) -> Millis {
-    if setup.verifies && !slip::has(Slip::NeverVerifies) {
+    if setup.verifies && !harness_bug::has(HarnessBug::NeverVerifies) {
         VERIFY
     } else {
         Millis(0)
@@ -343,7 +343,7 @@ fn budget(setup: Setup) -> Budget {
     }
 }
 
-/// With shards there are more, so that they need some.
+/// With shards there are more edges, so that shards are needed.
 fn isolates(setup: Setup) -> usize {
     if setup.has_shards { 4 } else { 2 }
 }
@@ -351,7 +351,7 @@ fn isolates(setup: Setup) -> usize {
 const WINDOWS: [usize; 4] = [1_000, 12, 5, 2];
 const KEEP_ALIVE: Millis = Millis(15_000);
 pub(crate) const VERIFY: Millis = Millis(20_000);
-/// More turns than any schedule takes to come to rest.
+/// More turns than any schedule takes to settle.
 const RESTLESS: usize = 2_000;
-/// And more than one call and what follows from it take.
+/// More than one call and its consequences take.
 const CALL_TURNS: usize = 20;

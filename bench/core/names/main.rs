@@ -13,7 +13,7 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Position, Received},
     topic::Topic,
     uri::Uri,
     wire::Follow,
@@ -38,7 +38,7 @@ fn main() {
 
 /// Microseconds of each change that adds a name or drops it again, in ascending order.
 fn times(names: usize) -> Vec<f64> {
-    let mut bus = Bus::new(Mark {
+    let mut bus = Bus::new(Cursor {
         epoch: "e".into(),
         position: Position(0),
     });
@@ -56,8 +56,11 @@ fn following(bus: &mut Bus, names: usize) -> EdgeId {
         .map(|number| format!("note://{number}"))
         .collect();
     let follow = Follow::fresh(1, topics(&all));
-    let taken = bus.handle_message(edge, &follow.to_json());
-    assert!(matches!(taken, Ok(Received::Followed(_))), "not followed");
+    let received = bus.handle_message(edge, &follow.to_json());
+    assert!(
+        matches!(received, Ok(Received::Followed(_))),
+        "not followed"
+    );
     edge
 }
 
@@ -76,8 +79,8 @@ fn change(bus: &mut Bus, edge: EdgeId, seq: u64) -> f64 {
     }
     let frame = follow.to_json();
     let began = Instant::now();
-    let taken = bus.handle_message(edge, &frame);
-    let Ok(Received::Followed(reply)) = taken else {
+    let received = bus.handle_message(edge, &frame);
+    let Ok(Received::Followed(reply)) = received else {
         panic!("not followed");
     };
     let answers = reply.finish(bus);

@@ -14,7 +14,7 @@
 use std::{sync::Arc, time::Instant};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Mark, Position, Received},
+    bus::{Bus, Cursor, EdgeId, Position, Received},
     clock::Millis,
     event::ServerEvent,
     fanout::Fanout,
@@ -22,8 +22,8 @@ use mcp_listen::{
     id::RequestId,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
-    tally::Tally,
-    upstream::{Patience, UpstreamCall},
+    metrics::Metrics,
+    upstream::{Timeouts, UpstreamCall},
     uri::Uri,
 };
 
@@ -41,7 +41,7 @@ fn main() {
 }
 
 /// Runs rounds with counted streams and with plain ones, in turn.
-fn compare<S>(name: &str, new: fn(Option<&Arc<Tally>>) -> S, round: fn(&mut S) -> f64) {
+fn compare<S>(name: &str, new: fn(Option<&Arc<Metrics>>) -> S, round: fn(&mut S) -> f64) {
     let (mut plain, mut counted) = (new(None), new(Some(&Arc::default())));
     let mut ratios = Vec::new();
     let mut more = Vec::new();
@@ -70,16 +70,16 @@ struct Apart {
 }
 
 impl Apart {
-    fn new(tally: Option<&Arc<Tally>>) -> Self {
-        let mut bus = Bus::new(Mark {
+    fn new(metrics: Option<&Arc<Metrics>>) -> Self {
+        let mut bus = Bus::new(Cursor {
             epoch: "e".into(),
             position: Position(0),
         });
-        let edges = (0..STREAMS).map(|_| attached(&mut bus, tally));
+        let edges = (0..STREAMS).map(|_| attached(&mut bus, metrics));
         Self {
             edges: edges.collect(),
             bus,
-            is_counted: tally.is_some(),
+            is_counted: metrics.is_some(),
         }
     }
 
@@ -93,8 +93,8 @@ impl Apart {
             for delivery in self.bus.publish_at(&event, at).deliveries {
                 for id in delivery.edges {
                     let (_, isolate) = &mut self.edges[id.0 as usize];
-                    let taken = isolate.handle_message(&delivery.message, Millis(now));
-                    taken.expect("a frame of the bus");
+                    let received = isolate.handle_message(&delivery.message, Millis(now));
+                    received.expect("a frame of the bus");
                     assert!(written(isolate, Millis(now)) > 0, "no bytes were written");
                 }
             }
@@ -107,10 +107,10 @@ impl Apart {
 struct Together(Fanout);
 
 impl Together {
-    fn new(tally: Option<&Arc<Tally>>) -> Self {
+    fn new(metrics: Option<&Arc<Metrics>>) -> Self {
         let mut fanout = Fanout::default();
         for _ in 0..STREAMS {
-            let stream = fanout.open(counted(tally), Millis(0));
+            let stream = fanout.open(counted(metrics), Millis(0));
             fanout.handle_attached(stream, Millis(0));
             while fanout.poll(stream, Millis(0)).is_some() {}
         }
@@ -121,25 +121,25 @@ impl Together {
         let began = Instant::now();
         for now in 0..EVENTS as u64 {
             let event = ServerEvent::ResourceUpdated { uri: uri() };
-            let fan = self.0.publish(event, Millis(now), Millis(now));
-            assert!(!fan.is_empty(), "no bytes were written");
+            let batch = self.0.publish(event, Millis(now), Millis(now));
+            assert!(!batch.is_empty(), "no bytes were written");
         }
         began.elapsed().as_secs_f64()
     }
 }
 
-/// A stream that counts in `tally`.
-fn counted(tally: Option<&Arc<Tally>>) -> ServerStream {
+/// A stream that counts in `metrics`.
+fn counted(metrics: Option<&Arc<Metrics>>) -> ServerStream {
     let mut stream = stream();
-    if let Some(tally) = tally {
-        stream.count_in(tally.clone());
+    if let Some(metrics) = metrics {
+        stream.count_in(metrics.clone());
     }
     stream
 }
 
-fn attached(bus: &mut Bus, tally: Option<&Arc<Tally>>) -> (EdgeId, Isolate) {
-    let mut isolate = Isolate::new(Patience::default(), Millis(0));
-    isolate.open(counted(tally), Millis(0));
+fn attached(bus: &mut Bus, metrics: Option<&Arc<Metrics>>) -> (EdgeId, Isolate) {
+    let mut isolate = Isolate::new(Timeouts::default(), Millis(0));
+    isolate.open(counted(metrics), Millis(0));
     let Some(UpstreamCall::Attach(text)) = isolate.poll_call(Millis(0)) else {
         panic!("does not attach");
     };
@@ -164,7 +164,7 @@ fn written(isolate: &mut Isolate, now: Millis) -> usize {
     let mut bytes = 0;
     while let Some(output) = isolate.poll_output(now) {
         match output {
-            IsolateOutput::Write(fan) => bytes += fan.bytes.len(),
+            IsolateOutput::Write(batch) => bytes += batch.bytes.len(),
             IsolateOutput::Poll(due) => {
                 for id in due {
                     while let Some(chunk) = isolate.fanout().poll(id, now) {
@@ -172,7 +172,7 @@ fn written(isolate: &mut Isolate, now: Millis) -> usize {
                     }
                 }
             }
-            IsolateOutput::Parted(_) | IsolateOutput::Refused { .. } => panic!("a stream ended"),
+            IsolateOutput::Moved(_) | IsolateOutput::Refused { .. } => panic!("a stream ended"),
         }
     }
     bytes

@@ -18,7 +18,7 @@ mod sharded;
 use std::{collections::BTreeSet, time::Instant};
 
 use mcp_listen::{
-    bus::{Bus, Mark, Position, ShardId},
+    bus::{Bus, Cursor, Position, ShardId},
     event::ServerEvent,
     topic::Topic,
     uri::Uri,
@@ -132,7 +132,7 @@ fn publish(bus: &mut Sharded, event: &ServerEvent) -> String {
             let answer = bus.deliver(shard, &text);
             at_shards += micros(started);
             let started = Instant::now();
-            bus.taken(shard, call, &answer);
+            bus.confirm(shard, call, &answer);
             at_root += micros(started);
         }
     }
@@ -193,11 +193,11 @@ fn rows(watching: Watching, streams: u32, per_shard: u32) -> BTreeSet<(ShardId, 
 /// Milliseconds until a root has restored what its shards follow.
 fn restart(root: &Bus, rows: BTreeSet<(ShardId, String)>) -> String {
     let started = Instant::now();
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut restored = Bus::new(mark);
+    let mut restored = Bus::new(cursor);
     restored.set_shards(Position(0), 0, 1);
     for (shard, _, _) in root.shards() {
         restored.restore_shard(shard, "EU", 1, false);

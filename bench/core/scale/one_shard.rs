@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Mark, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, Cursor, EdgeId, Position, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     topic::{Topic, Topics},
@@ -36,10 +36,10 @@ struct Pair {
 
 impl Pair {
     fn new(streams: u32) -> Self {
-        let mut root = Bus::new(mark());
+        let mut root = Bus::new(cursor());
         root.set_shards(Position(0), 0, streams + 1);
-        let home = root.place("EU", u32::MAX, None);
-        assert!(matches!(home, Home::Shard(ShardId(1))), "one shard");
+        let home = root.route("EU", u32::MAX, None);
+        assert!(matches!(home, Route::Shard(ShardId(1))), "one shard");
         let mut shard = Shard::new(0);
         for stream in 0..streams {
             let edge = shard.connect();
@@ -72,11 +72,11 @@ impl Pair {
         let frames = frames(&mut self.shard);
         let spent = started.elapsed().as_secs_f64() * 1e6;
         assert!(frames == 1, "{frames} frames");
-        let taken = self
+        let received = self
             .bus
-            .handle_taken(batch.shard, batch.call, &answer, NOW, 0.0);
-        taken.expect("an answer");
-        while self.bus.poll_change().is_some() {}
+            .handle_ack(batch.shard, batch.call, &answer, NOW, 0.0);
+        received.expect("an answer");
+        while self.bus.poll_entry().is_some() {}
         spent
     }
 
@@ -87,22 +87,22 @@ impl Pair {
             self.shard.handle_answer(call.seq, &answers[0], NOW, 0.0);
         }
         frames(&mut self.shard);
-        while self.bus.poll_change().is_some() {}
+        while self.bus.poll_entry().is_some() {}
     }
 }
 
 /// Microseconds for each stream when a shard wakes with `streams` of them: the fastest of five.
 fn waking(streams: u32) -> f64 {
-    let kept = (0..streams).map(|stream| topics(stream).into_iter().collect());
-    let kept: Vec<Topics> = kept.collect();
+    let stored = (0..streams).map(|stream| topics(stream).into_iter().collect());
+    let stored: Vec<Topics> = stored.collect();
     let times = (0..5).map(|_| {
         let started = Instant::now();
-        let mut shard = Shard::new(1).woken(mark());
-        for topics in &kept {
+        let mut shard = Shard::new(1).woken(cursor());
+        for topics in &stored {
             shard.restore(topics, Some(Position(0)), 1, None);
         }
         let spent = started.elapsed().as_secs_f64() * 1e6;
-        assert!(shard.registry().attached() == kept.len(), "all are back");
+        assert!(shard.registry().attached() == stored.len(), "all are back");
         spent
     });
     times.fold(f64::INFINITY, f64::min) / f64::from(streams)
@@ -131,8 +131,8 @@ fn uri(stream: u32) -> Uri {
     Uri::new(&format!("note://users/{stream:07}/inbox"), 2_048).expect("a uri")
 }
 
-fn mark() -> Mark {
-    Mark {
+fn cursor() -> Cursor {
+    Cursor {
         epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
         position: Position(0),
     }

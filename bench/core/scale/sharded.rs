@@ -1,7 +1,7 @@
 //! A root and its shards in one process. Calls between them are made at once, and counted.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Mark, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, Cursor, EdgeId, Position, Route, Shard, ShardId, ShardOutput},
     clock::Millis,
     event::ServerEvent,
     topic::Topic,
@@ -31,14 +31,14 @@ impl Sharded {
     /// A bus with open shards.
     pub(crate) fn new(shards: u32, per_shard: u32) -> Self {
         let position = Position(0);
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "5a3c8e0e-0000-4000-8000-000000000000".into(),
             position,
         };
-        let mut root = Bus::new(mark);
+        let mut root = Bus::new(cursor);
         root.set_shards(position, 0, per_shard);
         for shard in 0..shards {
-            root.place("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));
+            root.route("EU", u32::MAX, (shard > 0).then_some(ShardId(shard)));
         }
         let mut bus = Self {
             root,
@@ -66,8 +66,8 @@ impl Sharded {
     }
 
     /// Places an edge, as the root does.
-    pub(crate) fn place(&mut self) -> Home {
-        self.root.place("EU", 0, None)
+    pub(crate) fn place(&mut self) -> Route {
+        self.root.route("EU", 0, None)
     }
 
     /// The root's part of a publish: returns the calls to make.
@@ -95,9 +95,9 @@ impl Sharded {
     }
 
     /// Passes a shard's answer to the root.
-    pub(crate) fn taken(&mut self, shard: ShardId, call: u32, answer: &str) {
-        let taken = self.root.handle_taken(shard, call, answer, NOW, 0.0);
-        taken.expect("an answer");
+    pub(crate) fn confirm(&mut self, shard: ShardId, call: u32, answer: &str) {
+        let outcome = self.root.handle_ack(shard, call, answer, NOW, 0.0);
+        outcome.expect("an answer");
     }
 
     /// Makes the calls of a shard to its root until none is left.
@@ -121,6 +121,6 @@ impl Sharded {
 
     /// Discards the changes that an object would store.
     fn forget_changes(&mut self) {
-        while self.root.poll_change().is_some() {}
+        while self.root.poll_entry().is_some() {}
     }
 }

@@ -2,9 +2,9 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{self, EdgeId, Mark, Registry, ShardId, ShardReceived},
+    bus::{self, Cursor, EdgeId, Registry, ShardId, ShardReceived},
     session::Sessions,
-    wire::{Claim, ProtocolError, topics_of},
+    wire::{Claim, ProtocolError, decode_topics},
 };
 
 use crate::{
@@ -111,11 +111,11 @@ impl Bus {
 
     /// Creates a shard whose last call had the number `seq`. `epoch` and `position` restore a shard
     /// that hibernated with open connections; undefined for a new one. The root learns that the
-    /// shard has few edges once this has lasted for `patience` milliseconds.
-    pub fn shard(seq: f64, epoch: Option<String>, position: f64, patience: f64) -> Self {
-        let shard = bus::Shard::new(at(seq).0).with_patience(millis(patience));
+    /// shard has few edges once this has lasted for `span` milliseconds.
+    pub fn shard(seq: f64, epoch: Option<String>, position: f64, span: f64) -> Self {
+        let shard = bus::Shard::new(at(seq).0).with_low_span(millis(span));
         let shard = match epoch {
-            Some(epoch) => shard.woken(Mark {
+            Some(epoch) => shard.woken(Cursor {
                 epoch: epoch.into(),
                 position: at(position),
             }),
@@ -150,7 +150,7 @@ impl Bus {
                 Core::Shard(shard) => shard.connect().0,
             });
         };
-        let topics = topics_of(kept.lines()).map_err(refused)?;
+        let topics = decode_topics(kept.lines()).map_err(refused)?;
         let (last, seq) = (last.map(at), at(seq).0);
         let session = session.as_deref().map(|text| {
             let claim = Claim::from_text(text);
@@ -171,9 +171,10 @@ impl Bus {
         let received = match &mut self.0 {
             Core::Root(root) => root.receive(edge, message, now)?,
             Core::Shard(shard) => match shard.handle_message(edge, message, now) {
-                Ok(ShardReceived::Followed { keeps, session }) => {
-                    Received::followed(&keeps, session.as_ref(), Vec::new())
-                }
+                Ok(ShardReceived::Followed {
+                    persist: keeps,
+                    session,
+                }) => Received::followed(&keeps, session.as_ref(), Vec::new()),
                 Ok(ShardReceived::Detached) => Received::of("detached"),
                 Err(error) => Received::dropped(error),
             },
@@ -201,7 +202,7 @@ impl Bus {
         object(&KeptEdge {
             last: registry.last(edge).map(number),
             seq: seq.map(|seq| number(bus::Position(seq))),
-            topics: is_whole.then(|| registry.kept(edge)),
+            topics: is_whole.then(|| registry.stored_topics(edge)),
         })
     }
 
@@ -226,7 +227,7 @@ impl Bus {
     /// Returns the state.
     #[wasm_bindgen(unchecked_return_type = "BusState")]
     pub fn state(&self) -> JsValue {
-        let (deadline, is_settled, is_retired, mark) = match &self.0 {
+        let (deadline, is_settled, is_retired, cursor) = match &self.0 {
             Core::Root(root) => (
                 root.core.poll_timeout(),
                 root.core.is_settled(),
@@ -237,15 +238,15 @@ impl Bus {
                 shard.poll_timeout(),
                 shard.is_settled(),
                 shard.is_retired(),
-                shard.mark(),
+                shard.cursor(),
             ),
         };
         object(&State {
             deadline: deadline.map(time),
             is_settled,
             is_retired,
-            epoch: mark.map(|mark| (*mark.epoch).to_owned()),
-            position: mark.map(|mark| number(mark.position)),
+            epoch: cursor.map(|cursor| (*cursor.epoch).to_owned()),
+            position: cursor.map(|cursor| number(cursor.position)),
             attached: self.registry().attached(),
         })
     }
@@ -272,10 +273,8 @@ impl Bus {
         match &mut self.0 {
             Core::Root(root) => {
                 let call = u32::try_from(call).unwrap_or_default();
-                let taken = root
-                    .core
-                    .handle_taken(ShardId(to), call, answer, now, random);
-                taken.err().map(|error| error.code().to_owned())
+                let outcome = root.core.handle_ack(ShardId(to), call, answer, now, random);
+                outcome.err().map(|error| error.code().to_owned())
             }
             Core::Shard(shard) => {
                 shard.handle_answer(call, answer, now, random);
@@ -310,7 +309,7 @@ impl Bus {
     pub fn publish(&mut self, events: Vec<String>, at: f64) -> Result<JsValue, JsValue> {
         let root = self.root()?;
         let deliveries = root.publish(&events, millis(at))?;
-        let position = number(root.core.mark().position);
+        let position = number(root.core.cursor().position);
         let deliveries = deliveries.into_iter().map(bus::ShardOutput::Send);
         Ok(object(&Publication {
             position,

@@ -3,7 +3,7 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     topic::Topic,
-    upstream::{BusCall, Follower, Heard, Patience},
+    upstream::{BusCall, BusFrame, Follower, Timeouts},
 };
 
 use crate::{
@@ -59,9 +59,9 @@ impl Listener {
     #[wasm_bindgen(constructor)]
     pub fn new(#[wasm_bindgen(js_name = attachMs)] attach_ms: f64) -> Self {
         let mut follower = Follower::unattached();
-        follower.set_patience(Patience {
+        follower.set_timeouts(Timeouts {
             attach: millis(attach_ms),
-            ..Patience::default()
+            ..Timeouts::default()
         });
         Self(follower)
     }
@@ -71,7 +71,7 @@ impl Listener {
     pub fn receive(&mut self, message: &str, now: f64) -> JsValue {
         let before = self.0.counts().resyncs;
         let events = match self.0.handle_message(message, None, millis(now)) {
-            Ok(Heard::Events { events, .. }) => texts_of(&events),
+            Ok(BusFrame::Events { events, .. }) => texts_of(&events),
             _ => Vec::new(),
         };
         object(&ReceivedEvents {

@@ -3,7 +3,9 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{BatchCall, Change, FollowCall, Keeps, Parting, Position, ShardId, ShardOutput},
+    bus::{
+        BatchCall, CloseReason, FollowCall, JournalEntry, Persist, Position, ShardId, ShardOutput,
+    },
     session,
     topic::Topic,
     wire::{Claim, ProtocolError},
@@ -149,13 +151,13 @@ impl Received {
         }
     }
 
-    pub(super) fn followed(keeps: &Keeps, session: Option<&Claim>, frames: Vec<String>) -> Self {
+    pub(super) fn followed(keeps: &Persist, session: Option<&Claim>, frames: Vec<String>) -> Self {
         let change = match keeps {
-            Keeps::Delta(delta) => Some(delta.to_json()),
-            Keeps::Nothing | Keeps::Anew => None,
+            Persist::Delta(delta) => Some(delta.to_json()),
+            Persist::Nothing | Persist::All => None,
         };
         Self {
-            keeps_all: *keeps == Keeps::Anew,
+            keeps_all: *keeps == Persist::All,
             change,
             session: session.map(Claim::to_text),
             frames,
@@ -201,13 +203,13 @@ impl Output {
         }
     }
 
-    fn close(edge: u32, parting: Parting) -> Self {
+    fn close(edge: u32, reason: CloseReason) -> Self {
         Self {
-            parting: Some(match parting {
-                Parting::Lost => "lost",
-                Parting::Moved => "moved",
-                Parting::Full => "full",
-                Parting::Over => "over",
+            parting: Some(match reason {
+                CloseReason::Lost => "lost",
+                CloseReason::Moved => "moved",
+                CloseReason::Full => "full",
+                CloseReason::Over => "over",
             }),
             ..Self::of_edge("close", edge)
         }
@@ -215,8 +217,8 @@ impl Output {
 
     pub(super) fn of_session(output: session::Output) -> Option<Self> {
         match output {
-            session::Output::Close(edge, parting) => Some(Self::close(edge.0, parting)),
-            session::Output::Tell {
+            session::Output::Close(edge, reason) => Some(Self::close(edge.0, reason)),
+            session::Output::Call {
                 shard,
                 call,
                 is_awaited,
@@ -230,16 +232,16 @@ impl Output {
     }
 }
 
-impl From<Change> for Output {
-    fn from(change: Change) -> Self {
+impl From<JournalEntry> for Output {
+    fn from(change: JournalEntry) -> Self {
         match change {
-            Change::Opened { shard, continent } => Self {
+            JournalEntry::Opened { shard, continent } => Self {
                 continent: Some(continent.into()),
                 ..Self::of_shard("opened", shard)
             },
-            Change::Leaving(shard) => Self::of_shard("leaving", shard),
-            Change::Closed(shard) => Self::of_shard("closed", shard),
-            Change::Follows {
+            JournalEntry::Leaving(shard) => Self::of_shard("leaving", shard),
+            JournalEntry::Closed(shard) => Self::of_shard("closed", shard),
+            JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh,
@@ -252,7 +254,7 @@ impl From<Change> for Output {
                 drop: Some(texts(&drop)),
                 ..Self::of_shard("follows", shard)
             },
-            Change::Settled(position) => Self {
+            JournalEntry::Settled(position) => Self {
                 position: Some(number(position)),
                 ..Self::of("settled")
             },
@@ -287,12 +289,12 @@ impl From<ShardOutput> for Output {
                 let edges: Vec<u32> = delivery.edges.iter().map(|edge| edge.0).collect();
                 Self::send(delivery.message, &edges)
             }
-            ShardOutput::Keep(edge) => Self::of_edge("keep", edge.0),
-            ShardOutput::Change(edge, delta) => Self {
+            ShardOutput::PersistAll(edge) => Self::of_edge("keep", edge.0),
+            ShardOutput::PersistChange(edge, delta) => Self {
                 change: Some(delta.to_json()),
                 ..Self::of_edge("keep", edge.0)
             },
-            ShardOutput::Close(edge, parting) => Self::close(edge.0, parting),
+            ShardOutput::Close(edge, reason) => Self::close(edge.0, reason),
             ShardOutput::Done(ticket) => Self {
                 call: Some(ticket.into()),
                 ..Self::of("done")

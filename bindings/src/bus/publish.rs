@@ -47,7 +47,7 @@ pub fn posted(body: &[u8]) -> JsValue {
         Err(error) => Posted::Invalid {
             code: error.code(),
             problem: error.to_string(),
-            index: error.place(),
+            index: error.index(),
         },
     })
 }

@@ -1,7 +1,7 @@
 use wasm_bindgen::JsValue;
 
 use mcp_listen::{
-    bus::{self, EdgeId, FollowReply, Follower, Keeps, Mark, Position, ShardId},
+    bus::{self, Cursor, EdgeId, FollowReply, Follower, Persist, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     session::{self, Sessions},
@@ -28,7 +28,7 @@ pub(super) struct Root {
 
 impl Root {
     pub(super) fn new(log: Log) -> Self {
-        let core = bus::Bus::new(Mark {
+        let core = bus::Bus::new(Cursor {
             epoch: log.epoch().into(),
             position: at(log.position()),
         });
@@ -55,11 +55,12 @@ impl Root {
         let Some(session) = session else {
             return Ok(edge);
         };
-        let Some(watched) = self.sessions()?.restore(session, edge)? else {
+        let Some(interest) = self.sessions()?.restore(session, edge)? else {
             self.core.disconnect(edge);
             return Err(coded("session-over", "the session of this edge is over"));
         };
-        self.core.watch(edge, &watched.uris, watched.is_held);
+        self.core
+            .set_interest(edge, &interest.uris, interest.is_paused);
         Ok(edge)
     }
 
@@ -136,8 +137,8 @@ impl Root {
         now: Millis,
         session_now: Millis,
     ) -> Result<Option<Output>, JsValue> {
-        if let Some(change) = self.core.poll_change() {
-            if let (bus::Change::Closed(ShardId(shard)), Some(sessions)) =
+        if let Some(change) = self.core.poll_entry() {
+            if let (bus::JournalEntry::Closed(ShardId(shard)), Some(sessions)) =
                 (&change, &mut self.sessions)
             {
                 sessions.handle_shard_emptied(*shard, session_now)?;
@@ -148,10 +149,12 @@ impl Root {
             return Ok(Some(batch.into()));
         }
         while let Some(output) = self.sessions.as_mut().and_then(Sessions::poll_output) {
-            let session::Output::Watch(edge, watched) = output else {
+            let session::Output::Interest(edge, interest) = output else {
                 return Ok(Output::of_session(output));
             };
-            let frame = self.core.watch(edge, &watched.uris, watched.is_held);
+            let frame = self
+                .core
+                .set_interest(edge, &interest.uris, interest.is_paused);
             if let Some(frame) = frame {
                 return Ok(Some(Output::send(frame, &[edge.0])));
             }
@@ -167,7 +170,7 @@ impl Root {
         {
             return Ok(None);
         }
-        let keeps = reply.keeps().clone();
+        let keeps = reply.persist().clone();
         let session = reply.joined().first().cloned();
         if let Some(after) = reply.replay_after() {
             let events = match reply.from() {
@@ -183,10 +186,10 @@ impl Root {
     /// Returns what an edge has missed. The log is read only once, for the first edge that has
     /// missed something, since a thousand may reconnect at once.
     fn missed(&mut self, edge: EdgeId, after: Position) -> Result<super::log::Cursor, JsValue> {
-        if !self.core.recalls() {
+        if !self.core.is_log_indexed() {
             let core = &mut self.core;
             let events = self.log.after(self.log.floor())?;
-            events.each(&mut |position, event| core.recall(position, event))?;
+            events.each(&mut |position, event| core.index_event(position, event))?;
         }
         let positions = self.core.missed(edge, after).into_iter();
         self.log.at(positions.map(number).collect())
@@ -194,4 +197,4 @@ impl Root {
 }
 
 /// What to store about the follower, the session of its stream, and the frames to send.
-type Answer = (Keeps, Option<Claim>, Vec<String>);
+type Answer = (Persist, Option<Claim>, Vec<String>);

@@ -146,19 +146,19 @@ impl Store for Rows {
         Rows::remove(self, id)
     }
 
-    fn watched(&self, id: &str) -> Result<Vec<Uri>, JsValue> {
+    fn subscriptions(&self, id: &str) -> Result<Vec<Uri>, JsValue> {
         Ok(uris_of(&self.watched(id)?))
     }
 
-    fn watches(&self, id: &str, uri: &str) -> Result<bool, JsValue> {
+    fn is_subscribed(&self, id: &str, uri: &str) -> Result<bool, JsValue> {
         self.watches(id, uri)
     }
 
-    fn watch(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
+    fn subscribe(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
         Rows::watch(self, id, uri)
     }
 
-    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
+    fn unsubscribe(&mut self, id: &str, uri: &str) -> Result<(), JsValue> {
         Rows::unwatch(self, id, uri)
     }
 

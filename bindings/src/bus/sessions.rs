@@ -26,7 +26,7 @@ impl Bus {
         let read = NewSession::from_json(session).zip(Limits::from_json(limits));
         let (new, limits) = read.ok_or_else(|| malformed("session"))?;
         let root = self.root()?;
-        let since = event_id::write(Some(root.core.mark()));
+        let since = event_id::write(Some(root.core.cursor()));
         root.sessions()?
             .begin(id, new, &since, &limits, millis(now))
     }
@@ -42,7 +42,7 @@ impl Bus {
     /// Handles the confirmation of a shard that it has done what a `tell` says.
     pub fn confirmed(&mut self, shard: u32, text: &str) -> Result<(), JsValue> {
         let call = SessionCall::from_json(text).map_err(refused)?;
-        self.root()?.sessions()?.handle_told(shard, &call)
+        self.root()?.sessions()?.handle_confirmed(shard, &call)
     }
 
     /// Removes the sessions that have ended, and repeats to the shards what they have not

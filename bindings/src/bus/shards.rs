@@ -1,7 +1,7 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::{Home, ShardId},
+    bus::{Route, ShardId},
     topic::Topic,
 };
 
@@ -74,9 +74,9 @@ impl Bus {
     /// root itself, which holds `own` edges. The shard `full` has refused this edge.
     pub fn place(&mut self, continent: &str, own: u32, full: Option<u32>) -> Result<u32, JsValue> {
         Ok(
-            match self.root()?.core.place(continent, own, full.map(ShardId)) {
-                Home::Root => 0,
-                Home::Shard(shard) => shard.0,
+            match self.root()?.core.route(continent, own, full.map(ShardId)) {
+                Route::Root => 0,
+                Route::Shard(shard) => shard.0,
             },
         )
     }

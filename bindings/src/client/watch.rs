@@ -5,7 +5,9 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     capabilities::Capabilities,
-    client::{Approach, Call, End, State, Tap, Transfer, Watch, WatchOutput},
+    client::{
+        CloseReason, HttpAction, MessageTap, RequestHandle, ServerHint, State, Watch, WatchOutput,
+    },
     http::Headers,
     id::Ids,
     sse::Bounds,
@@ -73,7 +75,7 @@ pub struct ClientWatch {
     bounds: Bounds,
     was_waiting: bool,
     /// Taps of the pending responses; `None` if messages are not logged.
-    taps: Option<Vec<(Call, Tap)>>,
+    taps: Option<Vec<(RequestHandle, MessageTap)>>,
     messages: VecDeque<Vec<u8>>,
 }
 
@@ -97,13 +99,13 @@ pub enum ClientApproach {
 enum TransferOutput {
     Join {},
     Send {
-        call: Call,
+        call: RequestHandle,
         method: &'static str,
         headers: Vec<(&'static str, String)>,
         body: Option<String>,
     },
     Close {
-        call: Call,
+        call: RequestHandle,
     },
 }
 
@@ -143,7 +145,7 @@ struct Ended {
 
 #[wasm_bindgen]
 impl ClientWatch {
-    /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `approach`, it is on a
+    /// Creates a watch; `filter` and `clientInfo` are JSON texts. Without `hint`, it is on a
     /// channel. `ackMs` limits the wait for an acknowledgment, `silenceMs` the silence over HTTP,
     /// both in milliseconds; zero sets no limit. `used_ids` ids have been used before, `random` is
     /// drawn from [0, 1).
@@ -154,7 +156,7 @@ impl ClientWatch {
     )]
     pub fn new(
         filter: &str,
-        approach: Option<ClientApproach>,
+        hint: Option<ClientApproach>,
         #[wasm_bindgen(js_name = clientInfo)] client_info: Option<String>,
         #[wasm_bindgen(js_name = ackMs)] ack_ms: f64,
         #[wasm_bindgen(js_name = silenceMs)] silence_ms: f64,
@@ -167,14 +169,14 @@ impl ClientWatch {
         let options = options(client_info, ack_ms, silence_ms);
         let (bounds, seed) = (options.bounds, random.to_bits());
         let (filter, ids) = (filter_of(filter)?, Ids::after(millis(used_ids).0));
-        let machine = match approach.map(Approach::from) {
+        let machine = match hint.map(ServerHint::from) {
             None => Watch::on_channel(filter, options, seed),
             Some(way) => Watch::with_ids(filter, options, way, (ids, seed), millis(now)),
         };
         let machine = machine.without_repeats();
         Ok(Self {
             machine: if opens_again { machine } else { machine.once() },
-            lines: approach.is_none().then(|| Lines::new(bounds.line_bytes)),
+            lines: hint.is_none().then(|| Lines::new(bounds.line_bytes)),
             bounds,
             was_waiting: false,
             taps: is_tapped.then(Vec::new),
@@ -186,31 +188,31 @@ impl ClientWatch {
     /// owner has begun, as JSON text. `used_ids` ids have been used on the channel before.
     pub fn joined(
         &mut self,
-        approach: ClientApproach,
+        hint: ClientApproach,
         capabilities: Option<String>,
         used_ids: f64,
         now: f64,
     ) {
-        let approach = match (approach.into(), capabilities) {
-            (Approach::Modern, _) | (_, None) => approach.into(),
-            (_, Some(text)) => Approach::Joined(Capabilities::from_json(&text)),
+        let hint = match (hint.into(), capabilities) {
+            (ServerHint::Modern, _) | (_, None) => hint.into(),
+            (_, Some(text)) => ServerHint::Joined(Capabilities::from_json(&text)),
         };
         self.lines = Some(Lines::new(self.bounds.line_bytes));
         let ids = Ids::after(millis(used_ids).0);
-        self.machine.handle_joined(approach, ids, millis(now));
+        self.machine.handle_joined(hint, ids, millis(now));
     }
 
     /// Returns the next network operation; undefined if there is none now.
     #[wasm_bindgen(unchecked_return_type = "ClientTransfer | undefined")]
     pub fn transfer(&mut self) -> JsValue {
-        let next = self.machine.poll_transfer().map(|transfer| match transfer {
-            Transfer::Send(call, request) => TransferOutput::Send {
+        let next = self.machine.poll_action().map(|transfer| match transfer {
+            HttpAction::Send(call, request) => TransferOutput::Send {
                 call,
                 method: request.method,
                 headers: request.headers,
                 body: request.body,
             },
-            Transfer::Close(call) => TransferOutput::Close { call },
+            HttpAction::Close(call) => TransferOutput::Close { call },
         });
         let join = || self.machine.poll_join().then_some(TransferOutput::Join {});
         optional(next.or_else(join))
@@ -224,7 +226,7 @@ impl ClientWatch {
         }
         let headers = Headers::new(headers);
         if let Some(taps) = &mut self.taps {
-            taps.push((call, Tap::new(&headers, self.bounds)));
+            taps.push((call, MessageTap::new(&headers, self.bounds)));
         }
         self.machine
             .handle_head(call, status, &headers, millis(now));
@@ -251,7 +253,7 @@ impl ClientWatch {
         if self.lines.is_some() {
             return self.machine.handle_exit();
         }
-        let last = self.tap(call).and_then(Tap::handle_end);
+        let last = self.tap(call).and_then(MessageTap::handle_end);
         self.messages.extend(last);
         if let Some(taps) = &mut self.taps {
             taps.retain(|(other, _)| *other != call);
@@ -326,10 +328,10 @@ impl ClientWatch {
         }
     }
 
-    fn ended(&self, end: End) -> Ended {
+    fn ended(&self, end: CloseReason) -> Ended {
         let code = end.code();
         let refusal = match end {
-            End::Refused(refusal) => Some(refusal),
+            CloseReason::Refused(refusal) => Some(refusal),
             _ => None,
         };
         Ended {
@@ -341,7 +343,7 @@ impl ClientWatch {
         }
     }
 
-    fn tap(&mut self, call: Call) -> Option<&mut Tap> {
+    fn tap(&mut self, call: RequestHandle) -> Option<&mut MessageTap> {
         let taps = self.taps.as_mut()?;
         let found = taps.iter_mut().find(|(other, _)| *other == call);
         found.map(|(_, tap)| tap)
@@ -368,9 +370,9 @@ impl ClientWatch {
     }
 }
 
-impl From<ClientApproach> for Approach {
-    fn from(approach: ClientApproach) -> Self {
-        match approach {
+impl From<ClientApproach> for ServerHint {
+    fn from(hint: ClientApproach) -> Self {
+        match hint {
             ClientApproach::Discover => Self::Discover { is_page: false },
             ClientApproach::DiscoverFromPage => Self::Discover { is_page: true },
             ClientApproach::Modern => Self::Modern,

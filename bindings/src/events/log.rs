@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     events::{self, Draft, OccurrenceError, Window, page::Question},
     json,
-    position::{Mark, Position},
+    position::{Cursor, Position},
 };
 
 use crate::{error::coded, number::millis, object::object};
@@ -99,8 +99,8 @@ impl EventLog {
     /// Adds an occurrence at a new position of the bus, unless the log has it.
     #[wasm_bindgen(unchecked_return_type = "AppendedEvent")]
     pub fn append(&mut self, draft: &EventDraft, at: f64, now: f64) -> Result<JsValue, JsValue> {
-        let mark = self.mark(at);
-        let appended = self.log.append(&draft.0, &mark, millis(now))?;
+        let cursor = self.cursor(at);
+        let appended = self.log.append(&draft.0, &cursor, millis(now))?;
         Ok(object(&Appended {
             position: number(appended.position),
             event_id: &appended.event_id,
@@ -113,12 +113,12 @@ impl EventLog {
     pub fn page(&self, question: &str, head: f64, now: f64) -> Result<String, JsValue> {
         let question = Question::from_json(question)
             .ok_or_else(|| coded("invalid-question", "the question cannot be read"))?;
-        let page = self.log.page(&question, &self.mark(head), millis(now))?;
+        let page = self.log.page(&question, &self.cursor(head), millis(now))?;
         Ok(page.to_json())
     }
 
-    fn mark(&self, at: f64) -> Mark {
-        Mark {
+    fn cursor(&self, at: f64) -> Cursor {
+        Cursor {
             epoch: self.epoch.clone(),
             position: position(at),
         }

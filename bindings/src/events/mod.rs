@@ -8,3 +8,4 @@ mod service;
 mod step;
 mod streams;
 mod text;
+mod webhook;

@@ -44,7 +44,7 @@ pub fn posted_events(body: &[u8]) -> JsValue {
         Err(error) => Posted::Invalid {
             code: error.code(),
             problem: error.to_string(),
-            index: error.place(),
+            index: error.index(),
         },
     })
 }

@@ -9,7 +9,7 @@ use mcp_listen::{
         topic,
         webhook::Wish,
     },
-    scope::Label,
+    scope::Name,
 };
 
 #[wasm_bindgen(typescript_custom_section)]
@@ -238,6 +238,6 @@ impl From<Subscribe> for Webhook {
     }
 }
 
-fn text(label: Label) -> String {
+fn text(label: Name) -> String {
     label.to_string()
 }

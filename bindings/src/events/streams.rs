@@ -6,7 +6,7 @@ use mcp_listen::{
     fanout::StreamId,
 };
 
-use crate::{error::coded, fan::packed, object::object};
+use crate::{error::coded, object::object, write_batch::packed};
 
 use super::{
     exchange::{EventExchange, error_of, page_of, verdicts_of},
@@ -116,7 +116,7 @@ impl EventStreams {
 
     /// Returns the next part of what to write; undefined if that was all.
     pub fn rest(&mut self) -> Option<Vec<u8>> {
-        Some(packed(&self.0.poll_fan()?))
+        Some(packed(&self.0.poll_batch()?))
     }
 
     /// Handles streams that had no room for the last part: they are behind.

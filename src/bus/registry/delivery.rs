@@ -18,15 +18,15 @@ pub struct Delivery {
     pub edges: Vec<EdgeId>,
 }
 
-/// Edges by their last sent position: usually one group, or few.
+/// Edges by their last sent position: usually all have the same, or few differ.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
+pub(super) struct EdgesByPrevious {
     by_previous: Map<Option<Position>, Vec<EdgeId>>,
-    /// The group of the previous edge, which is not among the others yet.
+    /// The latest edges with the same position, which are not among the others yet.
     current: (Option<Position>, Vec<EdgeId>),
 }
 
-impl Groups {
+impl EdgesByPrevious {
     pub(super) fn push(&mut self, previous: Option<Position>, edge: EdgeId) {
         if self.current.0 != previous {
             self.put_away();
@@ -38,9 +38,9 @@ impl Groups {
     fn put_away(&mut self) {
         let (previous, edges) = core::mem::take(&mut self.current);
         if !edges.is_empty()
-            && let Some(group) = self.by_previous.or_default(previous)
+            && let Some(same) = self.by_previous.or_default(previous)
         {
-            group.extend(edges);
+            same.extend(edges);
         }
     }
 

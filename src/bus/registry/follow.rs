@@ -2,8 +2,8 @@ use alloc::{string::String, vec::Vec};
 
 use crate::{
     bus::replay::Replay,
-    vocabulary::{position::Mark, topic::Delta},
-    wire::{EdgeMessage, Follow, FollowAnswer, Followed, Missed, ProtocolError, Watched},
+    vocabulary::{position::Cursor, topic::Delta},
+    wire::{Backlog, EdgeMessage, Follow, FollowAnswer, Followed, ProtocolError, SessionInterest},
 };
 
 use super::{EdgeId, Registry};
@@ -27,7 +27,7 @@ impl Registry {
         let EdgeMessage::Follow(follow) = EdgeMessage::from_json(text)? else {
             return Ok(Frame::Detach);
         };
-        if !self.all.contains(edge) {
+        if !self.connections.contains(edge) {
             return Err(ProtocolError::OutOfPlace);
         }
         Ok(match self.seq(edge).filter(|seq| follow.seq <= *seq) {
@@ -67,16 +67,16 @@ impl Registry {
         delta
     }
 
-    /// Returns the reply to an edge whose additions are in effect; the log ended at `mark` at that
-    /// time.
-    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, mark: Mark) -> FollowAnswer {
+    /// Returns the reply to an edge whose additions are in effect; the log ended at `cursor` at
+    /// that time.
+    pub(in crate::bus) fn confirmed(&self, edge: EdgeId, seq: u64, cursor: Cursor) -> FollowAnswer {
         let missed = None;
-        self.followed(edge, seq, mark, missed, Vec::new())
+        self.followed(edge, seq, cursor, missed, Vec::new())
     }
 
     /// Returns the reply to an edge whose additions have no room.
     pub(in crate::bus) fn refused(&self, edge: EdgeId, seq: u64) -> FollowAnswer {
-        let room = self.told_room(edge);
+        let room = self.reported_room(edge);
         FollowAnswer::Full { seq, room }
     }
 
@@ -86,22 +86,22 @@ impl Registry {
         &mut self,
         edge: EdgeId,
         seq: u64,
-        mark: Mark,
+        cursor: Cursor,
         replay: Replay,
-        watches: Vec<Watched>,
+        interests: Vec<SessionInterest>,
     ) -> Vec<String> {
-        let missed = Missed {
+        let missed = Backlog {
             after: replay.after(),
             events: Vec::new(),
         };
-        let (batches, heard) = replay.batches();
+        let (batches, reached) = replay.batches();
         if let Some(attached) = self.get_mut(edge) {
-            attached.last = Some(heard);
+            attached.last = Some(reached);
             attached.is_waiting = false;
         }
-        let position = heard.max(mark.position);
-        let mark = Mark { position, ..mark };
-        let answer = self.followed(edge, seq, mark, Some(missed), watches);
+        let position = reached.max(cursor.position);
+        let cursor = Cursor { position, ..cursor };
+        let answer = self.followed(edge, seq, cursor, Some(missed), interests);
         let mut frames = vec![answer.to_json()];
         frames.extend(batches);
         frames
@@ -111,17 +111,17 @@ impl Registry {
         &self,
         edge: EdgeId,
         seq: u64,
-        mark: Mark,
-        missed: Option<Missed>,
-        watches: Vec<Watched>,
+        cursor: Cursor,
+        missed: Option<Backlog>,
+        interests: Vec<SessionInterest>,
     ) -> FollowAnswer {
         FollowAnswer::Followed(Followed {
             seq,
-            mark,
+            cursor,
             missed,
             is_settled: false,
-            watches,
-            room: self.told_room(edge),
+            interests,
+            room: self.reported_room(edge),
         })
     }
 }

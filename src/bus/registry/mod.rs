@@ -1,9 +1,9 @@
 //! The edges of one object, which is a bus or a shard.
 
+mod connections;
 mod delivery;
 mod follow;
 mod room;
-mod slots;
 
 use alloc::{string::String, vec::Vec};
 
@@ -22,8 +22,8 @@ pub use delivery::Delivery;
 pub(super) use follow::Frame;
 pub use room::Room;
 
-use delivery::Groups;
-use slots::Slots;
+use connections::Connections;
+use delivery::EdgesByPrevious;
 
 /// The number of an edge at its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +35,7 @@ pub struct EdgeId(pub u32);
 /// The bus and the shard add what differs: where events come from, and when additions take effect.
 #[derive(Debug, Default)]
 pub struct Registry {
-    all: Slots,
+    connections: Connections,
     index: Index<EdgeId>,
     room: Room,
     attached: usize,
@@ -62,8 +62,8 @@ impl Registry {
     }
 
     /// Returns the topics of an edge as texts of bounded size, which have to be stored.
-    pub fn kept(&self, edge: EdgeId) -> Vec<String> {
-        self.topics(edge).map_or_else(Vec::new, wire::kept)
+    pub fn stored_topics(&self, edge: EdgeId) -> Vec<String> {
+        self.topics(edge).map_or_else(Vec::new, wire::encode_topics)
     }
 
     /// Returns the number of an edge's last follow; `None` if it follows nothing yet.
@@ -77,13 +77,13 @@ impl Registry {
     }
 
     /// Returns the bytes of the names of an edge.
-    pub fn held(&self, edge: EdgeId) -> usize {
-        self.topics(edge).map_or(0, Topics::bytes)
+    pub fn name_bytes_of(&self, edge: EdgeId) -> usize {
+        self.topics(edge).map_or(0, Topics::name_bytes)
     }
 
     /// Returns the bytes of the names of all edges.
-    pub fn names(&self) -> usize {
-        self.room.held()
+    pub fn name_bytes(&self) -> usize {
+        self.room.used()
     }
 
     /// Returns the number of edges that have attached.
@@ -108,18 +108,20 @@ impl Registry {
 
     /// Whether there is room for these topics in place of those that the edge holds.
     pub(super) fn admits(&self, edge: EdgeId, topics: &Topics) -> bool {
-        self.room.admits(self.held(edge), topics.bytes())
+        self.room
+            .admits(self.name_bytes_of(edge), topics.name_bytes())
     }
 
     /// Whether there is room for these topics of an edge that reconnects.
     pub(super) fn admits_back(&self, edge: EdgeId, topics: &Topics) -> bool {
-        self.room.admits_back(self.held(edge), topics.bytes())
+        self.room
+            .admits_back(self.name_bytes_of(edge), topics.name_bytes())
     }
 
     /// Whether there is room for a change of topics.
     pub(super) fn admits_change(&self, edge: EdgeId, delta: &Delta) -> bool {
-        let held = self.held(edge);
-        let to = held + names_of(&delta.add) - names_of(&delta.drop);
+        let held = self.name_bytes_of(edge);
+        let to = held + name_bytes_of(&delta.add) - name_bytes_of(&delta.drop);
         self.room.admits(held, to)
     }
 
@@ -127,14 +129,14 @@ impl Registry {
     pub(super) fn connect(&mut self) -> EdgeId {
         let edge = EdgeId(self.next);
         self.next = self.next.wrapping_add(1);
-        self.all.insert(edge);
+        self.connections.insert(edge);
         edge
     }
 
     /// Removes an edge; returns its former state if it had attached.
     pub(super) fn disconnect(&mut self, edge: EdgeId) -> Option<Attached> {
         let former = self.leave(edge);
-        self.all.remove(edge);
+        self.connections.remove(edge);
         former
     }
 
@@ -160,7 +162,7 @@ impl Registry {
         for topic in topics.iter() {
             shared.insert(self.index.insert(edge, topic.clone()));
         }
-        self.room.change(0, shared.bytes());
+        self.room.change(0, shared.name_bytes());
         self.attached += 1;
         let attached = Attached {
             topics: shared,
@@ -168,15 +170,15 @@ impl Registry {
             last,
             is_waiting,
         };
-        self.all.attach(edge, attached);
+        self.connections.attach(edge, attached);
     }
 
     /// Changes the topics of an edge, at a cost proportional to the change.
     pub(super) fn change(&mut self, edge: EdgeId, delta: &Delta) {
-        let Some(attached) = self.all.get_mut(edge) else {
+        let Some(attached) = self.connections.get_mut(edge) else {
             return;
         };
-        let held = attached.topics.bytes();
+        let held = attached.topics.name_bytes();
         for topic in &delta.drop {
             self.index.remove(edge, topic);
             attached.topics.remove(topic);
@@ -186,11 +188,11 @@ impl Registry {
                 .topics
                 .insert(self.index.insert(edge, topic.clone()));
         }
-        self.room.change(held, attached.topics.bytes());
+        self.room.change(held, attached.topics.name_bytes());
     }
 
     /// Replaces the resources among the topics of an edge. Returns what that changes.
-    pub(super) fn watch(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
+    pub(super) fn set_resources(&mut self, edge: EdgeId, uris: &[Uri]) -> Option<Delta> {
         let attached = self.get(edge)?;
         if attached.topics.contains(&Topic::Everything) {
             return Some(Delta::default());
@@ -209,18 +211,18 @@ impl Registry {
     }
 
     /// Returns the limit of names that an edge is sent; `None`: unlimited.
-    pub(super) fn told_room(&self, edge: EdgeId) -> Option<usize> {
-        let room = self.room.of(self.held(edge));
+    pub(super) fn reported_room(&self, edge: EdgeId) -> Option<usize> {
+        let room = self.room.of(self.name_bytes_of(edge));
         (room < usize::MAX).then_some(room)
     }
 
     /// Removes an edge from the index; its connection stays.
     pub(super) fn leave(&mut self, edge: EdgeId) -> Option<Attached> {
-        let former = self.all.take(edge)?;
+        let former = self.connections.take(edge)?;
         for topic in former.topics.iter() {
             self.index.remove(edge, topic);
         }
-        self.room.change(former.topics.bytes(), 0);
+        self.room.change(former.topics.name_bytes(), 0);
         self.attached -= 1;
         Some(former)
     }
@@ -231,16 +233,16 @@ impl Registry {
     }
 
     pub(super) fn get(&self, edge: EdgeId) -> Option<&Attached> {
-        self.all.get(edge)
+        self.connections.get(edge)
     }
 
     fn get_mut(&mut self, edge: EdgeId) -> Option<&mut Attached> {
-        self.all.get_mut(edge)
+        self.connections.get_mut(edge)
     }
 
     /// Returns all connections, attached or not.
     pub(super) fn ids(&self) -> impl Iterator<Item = EdgeId> {
-        self.all.ids()
+        self.connections.ids()
     }
 
     /// Returns the topics of all attached edges.
@@ -249,14 +251,14 @@ impl Registry {
     }
 
     /// Returns the bytes of the names that have to be followed for the edges, each name once.
-    pub(super) fn followed_names(&self) -> usize {
-        self.index.names()
+    pub(super) fn followed_name_bytes(&self) -> usize {
+        self.index.name_bytes()
     }
 
-    /// Returns the bytes that these topics would add to [`Registry::followed_names`].
-    pub(super) fn new_names<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
+    /// Returns the bytes that these topics would add to [`Registry::followed_name_bytes`].
+    pub(super) fn new_name_bytes<'k>(&self, topics: impl Iterator<Item = &'k Topic>) -> usize {
         let new = topics.filter(|topic| !self.index.contains(topic));
-        new.map(Topic::followed_names).sum()
+        new.map(Topic::followed_name_bytes).sum()
     }
 
     pub(super) fn is_wanted(&self, topic: &Topic) -> bool {
@@ -272,27 +274,27 @@ impl Registry {
         event: &ServerEvent,
     ) -> Vec<Delivery> {
         let edges = self.index.matching(event);
-        let mut groups = Groups::default();
+        let mut by_previous = EdgesByPrevious::default();
         let mut take = |edge, attached: &mut Attached| {
             if !attached.is_waiting && attached.last.is_none_or(|last| last < position) {
-                groups.push(attached.last.replace(position), edge);
+                by_previous.push(attached.last.replace(position), edge);
             }
         };
-        if edges.len() > self.all.len() / DENSE {
+        if edges.len() > self.connections.len() / DENSE {
             let mut wanted = edges.iter().peekable();
-            for (edge, attached) in self.all.iter_mut() {
+            for (edge, attached) in self.connections.iter_mut() {
                 if wanted.next_if_eq(&&edge).is_some() {
                     take(edge, attached);
                 }
             }
         } else {
             for edge in edges {
-                if let Some(attached) = self.all.get_mut(edge) {
+                if let Some(attached) = self.connections.get_mut(edge) {
                     take(edge, attached);
                 }
             }
         }
-        groups.into_deliveries(position, at, event)
+        by_previous.into_deliveries(position, at, event)
     }
 }
 
@@ -303,8 +305,8 @@ impl Attached {
     }
 }
 
-fn names_of(topics: &[Topic]) -> usize {
-    topics.iter().map(Topic::names).sum()
+fn name_bytes_of(topics: &[Topic]) -> usize {
+    topics.iter().map(Topic::name_bytes).sum()
 }
 
 /// If more than one in this many edges receives an event, a pass over all edges is faster than a

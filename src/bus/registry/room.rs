@@ -5,12 +5,12 @@
 /// requests are refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    most: usize,
+    max_bytes: usize,
     /// The bytes that each holder may always hold.
     base: usize,
     /// The bytes that all holders together may hold beyond their base.
     common: usize,
-    held: usize,
+    used: usize,
     /// The bytes that they hold together beyond their base.
     large: usize,
     /// The bytes of the common part that are used for other purposes.
@@ -18,14 +18,14 @@ pub struct Room {
 }
 
 impl Room {
-    /// Creates a room of `most` bytes for at most `holders` holders.
-    pub fn new(most: usize, holders: usize) -> Self {
-        let base = SMALL.min(most / 2 / holders.max(1));
+    /// Creates a room of `max_bytes` bytes for at most `holders` holders.
+    pub fn new(max_bytes: usize, holders: usize) -> Self {
+        let base = SMALL.min(max_bytes / 2 / holders.max(1));
         Self {
-            most,
+            max_bytes,
             base,
-            common: most - base * holders,
-            held: 0,
+            common: max_bytes - base * holders,
+            used: 0,
             large: 0,
             elsewhere: 0,
         }
@@ -39,13 +39,13 @@ impl Room {
     /// Whether a holder that reconnects may hold what it was admitted with before: this may also
     /// use the reserved part.
     pub fn admits_back(&self, from: usize, to: usize) -> bool {
-        let others = (self.held - from).saturating_add(self.elsewhere);
-        self.admits(from, to) || (to <= self.share() && others.saturating_add(to) <= self.most)
+        let others = (self.used - from).saturating_add(self.elsewhere);
+        self.admits(from, to) || (to <= self.share() && others.saturating_add(to) <= self.max_bytes)
     }
 
-    /// Returns the maximum bytes to which a holder of `held` bytes may grow now.
-    pub fn of(&self, held: usize) -> usize {
-        let free = self.free() + self.beyond(held);
+    /// Returns the maximum bytes to which a holder of `used` bytes may grow now.
+    pub fn of(&self, used: usize) -> usize {
+        let free = self.free() + self.beyond(used);
         self.base
             .saturating_add(free)
             .min(self.share())
@@ -54,7 +54,7 @@ impl Room {
 
     /// Records that a holder of `from` bytes now holds `to` bytes, admitted or not.
     pub fn change(&mut self, from: usize, to: usize) {
-        self.held = self.held - from + to;
+        self.used = self.used - from + to;
         self.large = self.large - self.beyond(from) + self.beyond(to);
     }
 
@@ -64,8 +64,8 @@ impl Room {
     }
 
     /// Returns the bytes that all holders hold together.
-    pub fn held(&self) -> usize {
-        self.held
+    pub fn used(&self) -> usize {
+        self.used
     }
 
     /// Returns the bytes of the common part that holders leave for other purposes.
@@ -82,7 +82,7 @@ impl Room {
     }
 
     fn share(&self) -> usize {
-        self.most / SHARES
+        self.max_bytes / SHARES
     }
 }
 
@@ -98,5 +98,6 @@ impl Default for Room {
 
 /// Bytes that each holder may always hold, if half of the whole suffices for that.
 const SMALL: usize = 4_096;
-/// A holder may hold at most this fraction of the whole, which also limits the frame of an attach.
+/// Each holder may hold at most one in this many of the bytes, which also limits the frame of an
+/// attach.
 const SHARES: usize = 32;

@@ -4,10 +4,10 @@ use crate::{
     clock::Millis,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Topic,
     },
-    wire::{Batch, ProtocolError, Taken},
+    wire::{Batch, BatchAck, ProtocolError},
 };
 
 use super::{Shard, ShardOutput};
@@ -26,29 +26,29 @@ impl Shard {
             self.take(batch);
             self.low.handle_count(self.edges.attached(), now);
         }
-        let taken = Taken {
+        let ack = BatchAck {
             edges: self.count(),
             is_retired: self.is_retired,
         };
-        Ok(taken.to_json())
+        Ok(ack.to_json())
     }
 
     /// Delivers the events of a batch. If events before it are missing, requests them from the
     /// root, which then sends these again.
     pub(super) fn take(&mut self, batch: Batch) {
-        let end = Mark {
+        let end = Cursor {
             epoch: batch.epoch.unwrap_or_default(),
             position: batch.through,
         };
         if self
-            .mark
+            .cursor
             .as_ref()
-            .is_some_and(|mark| mark.epoch != end.epoch)
+            .is_some_and(|cursor| cursor.epoch != end.epoch)
         {
-            self.begin_anew();
+            self.start_over();
         }
-        let reached = self.mark.as_ref().map(|mark| mark.position);
-        // This holds before the first reply too: the omitted events may be after the mark of that
+        let reached = self.cursor.as_ref().map(|cursor| cursor.position);
+        // This holds before the first reply too: the omitted events may be after the cursor of that
         // reply.
         self.is_behind |= batch.previous > reached;
         if self.is_behind {
@@ -63,7 +63,7 @@ impl Shard {
             }
         }
         if reached.is_none_or(|reached| reached < end.position) {
-            self.mark = Some(end);
+            self.cursor = Some(end);
         }
     }
 
@@ -71,11 +71,11 @@ impl Shard {
         let deliveries = self.edges.deliveries(position, at, &event);
         let sends = deliveries.into_iter().map(ShardOutput::Send);
         self.outputs.extend(sends);
-        self.wants
+        self.interest
             .handle_event(&event, |topic| self.edges.is_wanted(topic));
         if self.flight.is_some() {
             let subject = Topic::subject_of(&event);
-            self.kept.insert(subject, (position, event));
+            self.arrived.insert(subject, (position, event));
         }
     }
 }

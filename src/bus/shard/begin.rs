@@ -4,34 +4,34 @@ use crate::{
     bus::{registry::EdgeId, replay::Replay},
     clock::Millis,
     vocabulary::{
-        position::Mark,
+        position::Cursor,
         topic::{Topic, Topics},
     },
-    wire::{Claim, Follow, Missed, Watched},
+    wire::{Backlog, Claim, Follow, SessionInterest},
 };
 
-use super::{Asked, Parting, Shard, Waiting};
+use super::{Asked, CloseReason, Shard, Waiting};
 
 impl Shard {
     /// Handles a fresh follow of an edge, and replies once the root follows its topics.
     pub(super) fn begin_edge(&mut self, edge: EdgeId, follow: Follow, now: Millis) {
         if self.is_retired {
-            return self.close(edge, Parting::Moved);
+            return self.close(edge, CloseReason::Moved);
         }
-        let since = follow.heard();
+        let since = follow.received();
         let Follow {
             seq, add, joined, ..
         } = follow;
         let session = joined.into_iter().next();
         if session.as_ref().is_some_and(|it| self.has_newer(it)) {
-            return self.close(edge, Parting::Over);
+            return self.close(edge, CloseReason::Over);
         }
         let wanted: Topics = add.into_iter().collect();
         let is_back = since.as_ref().is_some_and(|since| self.knows(since));
         let is_admitted =
             self.edges.admits(edge, &wanted) || (is_back && self.edges.admits_back(edge, &wanted));
         if !is_admitted || !self.root_admits(wanted.iter(), now) {
-            return self.close(edge, Parting::Full);
+            return self.close(edge, CloseReason::Full);
         }
         if let Some(former) = self.edges.leave(edge) {
             self.release(former.followed());
@@ -40,7 +40,7 @@ impl Shard {
         self.low.handle_count(self.edges.attached(), now);
         let topics: Vec<Topic> = wanted.iter().map(Topic::followed).collect();
         for topic in &topics {
-            self.wants.want(topic.clone());
+            self.interest.want(topic.clone());
         }
         if let Some(session) = &session {
             self.take_over(session, edge);
@@ -61,18 +61,21 @@ impl Shard {
         }
     }
 
-    /// Whether a mark is one of the log that this shard follows.
-    fn knows(&self, since: &Mark) -> bool {
-        let is_before = |own: &Mark| own.epoch == since.epoch && since.position <= own.position;
-        self.mark.as_ref().is_some_and(is_before)
+    /// Whether a cursor is one of the log that this shard follows.
+    fn knows(&self, since: &Cursor) -> bool {
+        let is_before = |own: &Cursor| own.epoch == since.epoch && since.position <= own.position;
+        self.cursor.as_ref().is_some_and(is_before)
     }
 
     /// Whether an edge can get its reply without a call to the root.
-    pub(super) fn is_current(&self, topics: &[Topic], since: Option<&Mark>) -> bool {
-        let is_whole =
-            |since: &Mark| Some(since) == self.mark.as_ref() && self.whole_from <= since.position;
+    pub(super) fn is_current(&self, topics: &[Topic], since: Option<&Cursor>) -> bool {
+        let is_whole = |since: &Cursor| {
+            Some(since) == self.cursor.as_ref() && self.whole_from <= since.position
+        };
         let is_here = since.is_none_or(is_whole);
-        self.mark.is_some() && is_here && topics.iter().all(|topic| self.wants.is_followed(topic))
+        self.cursor.is_some()
+            && is_here
+            && topics.iter().all(|topic| self.interest.is_followed(topic))
     }
 
     /// Returns the pending call if it serves an edge: one whose topics that call adds or that are
@@ -81,10 +84,10 @@ impl Shard {
         &self,
         topics: &[Topic],
         session: Option<&Claim>,
-        since: Option<&Mark>,
+        since: Option<&Cursor>,
     ) -> Option<u64> {
         let flight = self.flight.as_ref()?;
-        let is_added = |topic| self.wants.is_followed(topic) || self.wants.is_asked(topic);
+        let is_added = |topic| self.interest.is_followed(topic) || self.interest.is_asked(topic);
         let is_served = session.is_none() && since.is_none() && topics.iter().all(is_added);
         is_served.then_some(flight.seq)
     }
@@ -92,9 +95,9 @@ impl Shard {
     pub(super) fn answer_waiting(
         &mut self,
         call: u64,
-        mark: &Mark,
-        missed: Option<&Missed>,
-        joined: &[Watched],
+        cursor: &Cursor,
+        missed: Option<&Backlog>,
+        joined: &[SessionInterest],
     ) {
         let waiting = core::mem::take(&mut self.waiting).into_iter();
         let (answered, waiting): (Vec<_>, Vec<_>) =
@@ -106,39 +109,41 @@ impl Shard {
         {
             let (since, session) = match what {
                 Asked::More(_) => {
-                    self.confirm(edge, seq, mark);
+                    self.confirm(edge, seq, cursor);
                     continue;
                 }
                 Asked::All { since, session } => (since, session),
             };
-            let watched = session.as_ref().map(|session| {
+            let interest = session.as_ref().map(|session| {
                 let mut joined = joined.iter();
-                joined.find(|watched| watched.session == *session).cloned()
+                joined
+                    .find(|interest| interest.session == *session)
+                    .cloned()
             });
-            match watched {
-                Some(None) => self.close(edge, Parting::Over),
-                watched => {
-                    let watched: Vec<_> = watched.flatten().into_iter().collect();
-                    for watched in &watched {
-                        self.watch(edge, watched);
+            match interest {
+                Some(None) => self.close(edge, CloseReason::Over),
+                interest => {
+                    let interest: Vec<_> = interest.flatten().into_iter().collect();
+                    for interest in &interest {
+                        self.set_interest(edge, interest);
                     }
-                    self.answer(edge, seq, since, Some((mark, missed)), watched);
+                    self.answer(edge, seq, since, Some((cursor, missed)), interest);
                 }
             }
         }
     }
 
-    /// Replies to a fresh follow, at the shard's mark or at the root's.
+    /// Replies to a fresh follow, at the shard's cursor or at the root's.
     fn answer(
         &mut self,
         edge: EdgeId,
         seq: u64,
-        since: Option<Mark>,
-        from: Option<(&Mark, Option<&Missed>)>,
-        watches: Vec<Watched>,
+        since: Option<Cursor>,
+        from: Option<(&Cursor, Option<&Backlog>)>,
+        interests: Vec<SessionInterest>,
     ) {
-        let own = self.mark.clone();
-        let Some(end) = from.map(|(mark, _)| mark.clone()).or(own) else {
+        let own = self.cursor.clone();
+        let Some(end) = from.map(|(cursor, _)| cursor.clone()).or(own) else {
             return;
         };
         let missed = from.and_then(|(_, missed)| missed);
@@ -146,25 +151,25 @@ impl Shard {
             let after = missed.map_or(end.position, |missed| missed.after);
             since.epoch == end.epoch && (after..=end.position).contains(&since.position)
         });
-        let is_told = since.is_some();
+        let is_replayed = since.is_some();
         let after = since.map_or(end.position, |since| since.position);
         let Some(topics) = self.edges.topics(edge) else {
             return;
         };
         let mut replay = Replay::new(after);
-        let told = missed.map_or(&[][..], |missed| &missed.events);
-        let told = told
+        let missed_events = missed.map_or(&[][..], |missed| &missed.events);
+        let missed_events = missed_events
             .iter()
-            .filter(|_| is_told)
+            .filter(|_| is_replayed)
             .map(|(at, event)| (*at, event));
-        let kept = self.kept.values().map(|(at, event)| (*at, event));
-        let kept = kept.filter(|(at, _)| from.is_some() && *at > end.position);
-        for (position, event) in told.chain(kept).filter(|(at, _)| *at > after) {
+        let arrived = self.arrived.values().map(|(at, event)| (*at, event));
+        let arrived = arrived.filter(|(at, _)| from.is_some() && *at > end.position);
+        for (position, event) in missed_events.chain(arrived).filter(|(at, _)| *at > after) {
             if topics.accepts(event) {
                 replay.push(position, event);
             }
         }
-        for message in self.edges.begun(edge, seq, end, replay, watches) {
+        for message in self.edges.begun(edge, seq, end, replay, interests) {
             self.send(edge, message);
         }
     }

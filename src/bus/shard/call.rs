@@ -5,13 +5,13 @@ use crate::{
     bus::registry::EdgeId,
     clock::Millis,
     vocabulary::{
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Delta,
     },
-    wire::{Claim, Follow, FollowAnswer, Followed, Missed},
+    wire::{Backlog, Claim, Follow, FollowAnswer, Followed},
 };
 
-use super::{Asked, Flight, FollowCall, Parting, Shard};
+use super::{Asked, CloseReason, Flight, FollowCall, Shard};
 
 impl Shard {
     /// Returns the next call if one is due; store its number before you make it.
@@ -22,8 +22,8 @@ impl Shard {
         self.seq = self.seq.saturating_add(1);
         let seq = self.seq;
         let joined = self.join(seq);
-        self.kept.clear();
-        let Delta { add, drop } = self.wants.begin();
+        self.arrived.clear();
+        let Delta { add, drop } = self.interest.begin();
         let left = core::mem::take(&mut self.left);
         let follow = Follow {
             seq,
@@ -42,7 +42,7 @@ impl Shard {
             left,
             is_low: follow.is_low,
             is_passed: false,
-            deadline: now + PATIENCE,
+            deadline: now + CALL_TIMEOUT,
         });
         let text = follow.to_json();
         Some(FollowCall { seq, text })
@@ -60,7 +60,7 @@ impl Shard {
                 self.undo();
             }
             Ok(FollowAnswer::Full { room, .. }) => {
-                self.wants.room().tell(room);
+                self.interest.room().set(room);
                 self.refuse();
             }
             Ok(FollowAnswer::Unknown) => self.retire(),
@@ -79,8 +79,11 @@ impl Shard {
 
     pub(super) fn is_call_due(&self) -> bool {
         let is_asked = self.waiting.iter().any(|waiting| waiting.call.is_none())
-            || self.watches.iter().any(|watch| watch.call.is_none());
-        let is_due = self.is_behind || self.wants.is_due() || self.low.is_due();
+            || self
+                .interest_changes
+                .iter()
+                .any(|change| change.call.is_none());
+        let is_due = self.is_behind || self.interest.is_due() || self.low.is_due();
         !self.is_retired && (is_asked || is_due || !self.left.is_empty())
     }
 
@@ -94,19 +97,19 @@ impl Shard {
                 joined.extend(session.clone());
             }
         }
-        for watch in &mut self.watches {
-            watch.call = Some(seq);
+        for change in &mut self.interest_changes {
+            change.call = Some(seq);
             let mut held = self.sessions.iter();
-            let is_here = held.any(|(session, _)| *session == watch.session);
-            if is_here && !joined.contains(&watch.session) {
-                joined.push(watch.session.clone());
+            let is_here = held.any(|(session, _)| *session == change.session);
+            if is_here && !joined.contains(&change.session) {
+                joined.push(change.session.clone());
             }
         }
         joined
     }
 
     pub(super) fn oldest_since(&self) -> Option<Position> {
-        let own = self.mark.as_ref().filter(|_| self.is_behind);
+        let own = self.cursor.as_ref().filter(|_| self.is_behind);
         let edges = self.waiting.iter();
         let edges = edges.filter_map(|waiting| match &waiting.what {
             Asked::All { since, .. } => since.as_ref(),
@@ -117,7 +120,7 @@ impl Shard {
 
     pub(super) fn undo(&mut self) {
         if let Some(flight) = self.flight.take() {
-            self.wants.undo(|topic| self.edges.is_wanted(topic));
+            self.interest.undo(|topic| self.edges.is_wanted(topic));
             self.ask_again(flight.left);
         }
     }
@@ -129,7 +132,7 @@ impl Shard {
             return;
         };
         self.refuse_waiting(flight.seq);
-        self.wants.refuse(|topic| self.edges.is_wanted(topic));
+        self.interest.refuse(|topic| self.edges.is_wanted(topic));
         self.ask_again(flight.left);
     }
 
@@ -137,8 +140,8 @@ impl Shard {
         for waiting in &mut self.waiting {
             waiting.call = None;
         }
-        for watch in &mut self.watches {
-            watch.call = None;
+        for change in &mut self.interest_changes {
+            change.call = None;
         }
         let gone = left.into_iter();
         let gone: Vec<_> = gone
@@ -154,61 +157,61 @@ impl Shard {
         self.failures = 0;
         let is_first = core::mem::replace(&mut self.is_fresh, false);
         if flight.is_low {
-            self.low.tell(self.edges.attached());
+            self.low.handle_reported(self.edges.attached());
         }
-        let has_added = self.wants.finish(|topic| self.edges.is_wanted(topic));
+        let has_added = self.interest.finish(|topic| self.edges.is_wanted(topic));
         let Followed {
-            mark,
+            cursor,
             is_settled,
             missed,
-            watches,
+            interests,
             room,
             ..
         } = followed;
-        self.wants.room().tell(room);
+        self.interest.room().set(room);
         if self
-            .mark
+            .cursor
             .as_ref()
-            .is_some_and(|own| own.epoch != mark.epoch)
+            .is_some_and(|own| own.epoch != cursor.epoch)
         {
-            return self.begin_anew();
+            return self.start_over();
         }
         if is_first {
-            self.begin_at(&mark);
+            self.begin_at(&cursor);
         } else {
-            self.catch_up(&mark, is_settled, missed.as_ref());
+            self.catch_up(&cursor, is_settled, missed.as_ref());
         }
         self.is_behind = flight.is_passed;
-        self.count_from(&mark, has_added);
-        self.answer_waiting(flight.seq, &mark, missed.as_ref(), &watches);
-        self.answer_watches(flight.seq, &watches);
+        self.count_from(&cursor, has_added);
+        self.answer_waiting(flight.seq, &cursor, missed.as_ref(), &interests);
+        self.answer_interest_changes(flight.seq, &interests);
         self.low.handle_count(self.edges.attached(), now);
     }
 
-    /// Records from where topics are followed: what was added, from the mark of the reply on. If
-    /// this shard has reached that mark, this holds for all topics.
-    fn count_from(&mut self, mark: &Mark, has_added: bool) {
-        let own = self.mark.as_ref().map(|own| own.position);
-        if own >= Some(mark.position) {
-            self.whole_from = mark.position;
+    /// Records from where topics are followed: what was added, from the cursor of the reply on. If
+    /// this shard has reached that cursor, this holds for all topics.
+    fn count_from(&mut self, cursor: &Cursor, has_added: bool) {
+        let own = self.cursor.as_ref().map(|own| own.position);
+        if own >= Some(cursor.position) {
+            self.whole_from = cursor.position;
         } else if has_added {
-            self.whole_from = self.whole_from.max(mark.position);
+            self.whole_from = self.whole_from.max(cursor.position);
         }
     }
 
-    /// Starts at the mark of the first reply. A batch that the root sent to an earlier instance of
-    /// this shard may have arrived before, and says nothing about the events in between.
-    fn begin_at(&mut self, mark: &Mark) {
-        let own = self.mark.as_ref();
-        if own.is_none_or(|own| own.position < mark.position) {
-            self.mark = Some(mark.clone());
+    /// Starts at the cursor of the first reply. A batch that the root sent to an earlier instance
+    /// of this shard may have arrived before, and says nothing about the events in between.
+    fn begin_at(&mut self, cursor: &Cursor) {
+        let own = self.cursor.as_ref();
+        if own.is_none_or(|own| own.position < cursor.position) {
+            self.cursor = Some(cursor.clone());
         }
     }
 
     /// Delivers the missing events, if there are any.
-    pub(super) fn catch_up(&mut self, mark: &Mark, is_settled: bool, missed: Option<&Missed>) {
-        let Some(own) = &self.mark else {
-            self.mark = Some(mark.clone());
+    pub(super) fn catch_up(&mut self, cursor: &Cursor, is_settled: bool, missed: Option<&Backlog>) {
+        let Some(own) = &self.cursor else {
+            self.cursor = Some(cursor.clone());
             return;
         };
         let reached = own.position;
@@ -224,8 +227,8 @@ impl Shard {
             _ if is_settled => {}
             _ => return,
         }
-        if reached < mark.position {
-            self.mark = Some(mark.clone());
+        if reached < cursor.position {
+            self.cursor = Some(cursor.clone());
         }
     }
 
@@ -235,10 +238,10 @@ impl Shard {
         let edges = self.edges.ids();
         let lost: Vec<EdgeId> = edges.filter(|edge| !self.edges.is_waiting(*edge)).collect();
         for edge in lost {
-            self.close(edge, Parting::Lost);
+            self.close(edge, CloseReason::Lost);
         }
     }
 }
 
 /// How long a reply of the root may take; an edge waits about as long for its own.
-const PATIENCE: Millis = Millis(4_000);
+const CALL_TIMEOUT: Millis = Millis(4_000);

@@ -1,16 +1,16 @@
 use alloc::vec::Vec;
 
 use crate::{
-    bus::{follow_reply::Keeps, registry::EdgeId},
+    bus::{follow_reply::Persist, registry::EdgeId},
     clock::Millis,
     vocabulary::{
-        position::Mark,
+        position::Cursor,
         topic::{Delta, Topic},
     },
     wire::{Follow, ProtocolError},
 };
 
-use super::{Asked, Parting, Shard, ShardOutput, ShardReceived, Waiting};
+use super::{Asked, CloseReason, Shard, ShardOutput, ShardReceived, Waiting};
 
 impl Shard {
     /// Changes the topics of an edge. Drops take effect at once, even if the additions are refused;
@@ -28,7 +28,7 @@ impl Shard {
         let delta = self.edges.count_change(edge, seq, delta, is_admitted);
         self.release(delta.drop.iter().map(Topic::followed));
         for topic in &delta.add {
-            self.wants.want(topic.followed());
+            self.interest.want(topic.followed());
         }
         if is_admitted {
             self.confirm_or_wait(edge, seq, &delta);
@@ -36,14 +36,14 @@ impl Shard {
             self.refuse_more(edge, seq);
         }
         Ok(ShardReceived::Followed {
-            keeps: Keeps::of(delta),
+            persist: Persist::of(delta),
             session: None,
         })
     }
 
-    /// Confirms the additions of an edge; the log ended at `mark` when they took effect.
-    pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, mark: &Mark) {
-        let answer = self.edges.confirmed(edge, seq, mark.clone());
+    /// Confirms the additions of an edge; the log ended at `cursor` when they took effect.
+    pub(super) fn confirm(&mut self, edge: EdgeId, seq: u64, cursor: &Cursor) {
+        let answer = self.edges.confirmed(edge, seq, cursor.clone());
         self.send(edge, answer.to_json());
     }
 
@@ -59,8 +59,9 @@ impl Shard {
         topics: impl Iterator<Item = &'k Topic>,
         now: Millis,
     ) -> bool {
-        let new = self.edges.new_names(topics);
-        self.wants.admits(self.edges.followed_names(), new, now)
+        let new = self.edges.new_name_bytes(topics);
+        self.interest
+            .admits(self.edges.followed_name_bytes(), new, now)
     }
 
     /// Refuses the edges that wait for topics of a call for which the root has no room.
@@ -71,8 +72,8 @@ impl Shard {
         self.waiting = waiting;
         for waiting in refused {
             match waiting.what {
-                Asked::All { .. } => self.close(waiting.edge, Parting::Full),
-                Asked::More(added) => self.take_back(waiting.edge, waiting.seq, added),
+                Asked::All { .. } => self.close(waiting.edge, CloseReason::Full),
+                Asked::More(added) => self.undo_additions(waiting.edge, waiting.seq, added),
             }
         }
     }
@@ -80,8 +81,8 @@ impl Shard {
     fn confirm_or_wait(&mut self, edge: EdgeId, seq: u64, delta: &Delta) {
         let topics: Vec<Topic> = delta.add.iter().map(Topic::followed).collect();
         let is_current = self.is_current(&topics, None);
-        if let Some(mark) = self.mark.clone().filter(|_| is_current) {
-            return self.confirm(edge, seq, &mark);
+        if let Some(cursor) = self.cursor.clone().filter(|_| is_current) {
+            return self.confirm(edge, seq, &cursor);
         }
         self.waiting.push(Waiting {
             edge,
@@ -96,18 +97,19 @@ impl Shard {
         let attached = self.edges.get(edge);
         attached.is_some_and(|attached| {
             let mut topics = attached.followed();
-            topics.any(|topic| !self.wants.is_followed(&topic))
+            topics.any(|topic| !self.interest.is_followed(&topic))
         })
     }
 
-    fn take_back(&mut self, edge: EdgeId, seq: u64, drop: Vec<Topic>) {
+    fn undo_additions(&mut self, edge: EdgeId, seq: u64, drop: Vec<Topic>) {
         let delta = Delta {
             add: Vec::new(),
             drop,
         };
         self.edges.change(edge, &delta);
         self.release(delta.drop.iter().map(Topic::followed));
-        self.outputs.push_back(ShardOutput::Change(edge, delta));
+        self.outputs
+            .push_back(ShardOutput::PersistChange(edge, delta));
         self.refuse_more(edge, seq);
     }
 }

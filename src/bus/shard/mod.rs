@@ -12,22 +12,22 @@ use alloc::{string::String, vec::Vec};
 use crate::{
     clock::Millis,
     sorted::Map,
-    upstream::Wants,
+    upstream::InterestTracker,
     vocabulary::{
         event::ServerEvent,
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::{Subject, Topic},
     },
     wire::{Claim, ProtocolError, SessionCall},
 };
 
 use super::{
-    follow_reply::Keeps,
-    low::Low,
+    follow_reply::Persist,
+    low_watermark::LowWatermark,
     registry::{Delivery, EdgeId, Frame, Registry, Room},
 };
 
-pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
+pub use output::{CloseReason, FollowCall, ShardOutput, ShardReceived};
 
 /// A shard of a bus: it holds a part of the edges for its root, and has no log.
 ///
@@ -35,27 +35,27 @@ pub use output::{FollowCall, Parting, ShardOutput, ShardReceived};
 /// [`Shard::poll_output`] until there is none, after every other call.
 #[derive(Debug)]
 pub struct Shard {
-    /// The mark up to which it has received every event that it follows; `None` before the first
+    /// The cursor up to which it has received every event that it follows; `None` before the first
     /// message of the root.
-    mark: Option<Mark>,
-    /// The position from which all topics are followed, even if the mark is earlier.
+    cursor: Option<Cursor>,
+    /// The position from which all topics are followed, even if the cursor is earlier.
     whole_from: Position,
     seq: u64,
     /// The root may hold the topics of an earlier instance of this shard.
     is_fresh: bool,
     edges: Registry,
     /// The topics that it follows at the root.
-    wants: Wants,
+    interest: InterestTracker,
     waiting: Vec<Waiting>,
     sessions: Vec<(Claim, EdgeId)>,
     left: Vec<Claim>,
-    watches: Vec<Watch>,
+    interest_changes: Vec<InterestChange>,
     flight: Option<Flight>,
     /// Events that arrived while a call is in flight: the latest of each topic.
-    kept: Map<Subject, (Position, ServerEvent)>,
-    /// Events after the mark are missing.
+    arrived: Map<Subject, (Position, ServerEvent)>,
+    /// Events after the cursor are missing.
     is_behind: bool,
-    low: Low,
+    low: LowWatermark,
     failures: u32,
     not_before: Millis,
     is_retired: bool,
@@ -77,7 +77,7 @@ struct Waiting {
 enum Asked {
     /// A fresh follow.
     All {
-        since: Option<Mark>,
+        since: Option<Cursor>,
         session: Option<Claim>,
     },
     /// A follow that added these topics.
@@ -86,7 +86,7 @@ enum Asked {
 
 /// A change of a session's subscriptions that the root waits for.
 #[derive(Debug)]
-struct Watch {
+struct InterestChange {
     ticket: u32,
     session: Claim,
     call: Option<u64>,
@@ -106,20 +106,20 @@ impl Shard {
     /// Creates a shard whose last call had the number `seq`.
     pub fn new(seq: u64) -> Self {
         Self {
-            mark: None,
+            cursor: None,
             whole_from: Position::default(),
             seq,
             is_fresh: true,
             edges: Registry::default(),
-            wants: Wants::new(usize::MAX),
+            interest: InterestTracker::new(usize::MAX),
             waiting: Vec::new(),
             sessions: Vec::new(),
             left: Vec::new(),
-            watches: Vec::new(),
+            interest_changes: Vec::new(),
             flight: None,
-            kept: Map::new(),
+            arrived: Map::new(),
             is_behind: false,
-            low: Low::default(),
+            low: LowWatermark::default(),
             failures: 0,
             not_before: Millis::default(),
             is_retired: false,
@@ -127,17 +127,17 @@ impl Shard {
         }
     }
 
-    /// Limits the names of all edges together to `most` bytes, for at most `edges` edges. Call it
-    /// before the first edge connects.
-    pub fn set_room(&mut self, most: usize, edges: usize) {
-        self.edges.set_room(Room::new(most, edges));
+    /// Limits the names of all edges together to `max_bytes` bytes, for at most `edges` edges. Call
+    /// it before the first edge connects.
+    pub fn set_room(&mut self, max_bytes: usize, edges: usize) {
+        self.edges.set_room(Room::new(max_bytes, edges));
     }
 
     /// Sets how long edges have to be few (10 s by default) before the shard reports this to the
     /// root, which may then close it.
     #[must_use]
-    pub fn with_patience(mut self, patience: Millis) -> Self {
-        self.low = Low::new(patience);
+    pub fn with_low_span(mut self, span: Millis) -> Self {
+        self.low = LowWatermark::new(span);
         self
     }
 
@@ -169,7 +169,7 @@ impl Shard {
             Frame::Stale(answer) => {
                 self.send(edge, answer.to_json());
                 Ok(ShardReceived::Followed {
-                    keeps: Keeps::Nothing,
+                    persist: Persist::Nothing,
                     session: None,
                 })
             }
@@ -177,7 +177,7 @@ impl Shard {
                 let session = follow.joined.first().cloned();
                 self.begin_edge(edge, follow, now);
                 Ok(ShardReceived::Followed {
-                    keeps: Keeps::Anew,
+                    persist: Persist::All,
                     session,
                 })
             }
@@ -203,7 +203,7 @@ impl Shard {
     pub fn handle_session_call(&mut self, ticket: u32, text: &str) -> Result<(), ProtocolError> {
         match SessionCall::from_json(text)? {
             SessionCall::Changed(session) if self.holds(&session) => {
-                self.watches.push(Watch {
+                self.interest_changes.push(InterestChange {
                     ticket,
                     session,
                     call: None,
@@ -241,10 +241,10 @@ impl Shard {
         self.outputs.pop_front()
     }
 
-    /// Returns the mark up to which it has received every event that it follows, for
+    /// Returns the cursor up to which it has received every event that it follows, for
     /// [`Shard::woken`].
-    pub fn mark(&self) -> Option<&Mark> {
-        self.mark.as_ref()
+    pub fn cursor(&self) -> Option<&Cursor> {
+        self.cursor.as_ref()
     }
 
     /// Whether it is permanently closed and holds no edges.
@@ -261,24 +261,24 @@ impl Shard {
     fn release(&mut self, topics: impl IntoIterator<Item = Topic>) {
         for topic in topics {
             if !self.edges.is_wanted(&topic) {
-                self.wants.release(topic);
+                self.interest.release(topic);
             }
         }
     }
 
-    fn close(&mut self, edge: EdgeId, parting: Parting) {
+    fn close(&mut self, edge: EdgeId, reason: CloseReason) {
         self.waiting.retain(|waiting| waiting.edge != edge);
         if let Some(former) = self.edges.disconnect(edge) {
             self.release(former.followed());
             self.leave_session(edge);
         }
-        self.outputs.push_back(ShardOutput::Close(edge, parting));
+        self.outputs.push_back(ShardOutput::Close(edge, reason));
     }
 
-    fn close_all(&mut self, parting: Parting) {
+    fn close_all(&mut self, reason: CloseReason) {
         let edges: Vec<EdgeId> = self.edges.ids().collect();
         for edge in edges {
-            self.close(edge, parting);
+            self.close(edge, reason);
         }
     }
 
@@ -289,28 +289,28 @@ impl Shard {
     }
 
     fn retire(&mut self) {
-        self.close_all(Parting::Moved);
+        self.close_all(CloseReason::Moved);
         self.is_retired = true;
         self.flight = None;
-        self.finish_watches();
+        self.finish_interest_changes();
     }
 
     /// Starts over with another log: nothing that was known is valid.
-    fn begin_anew(&mut self) {
-        self.close_all(Parting::Lost);
-        self.wants.forget();
-        self.mark = None;
+    fn start_over(&mut self) {
+        self.close_all(CloseReason::Lost);
+        self.interest.forget();
+        self.cursor = None;
         self.is_fresh = true;
         self.is_behind = false;
         self.flight = None;
-        self.kept.clear();
-        self.finish_watches();
+        self.arrived.clear();
+        self.finish_interest_changes();
     }
 
-    fn finish_watches(&mut self) {
+    fn finish_interest_changes(&mut self) {
         self.left.clear();
-        let watches = core::mem::take(&mut self.watches).into_iter();
-        let done = watches.map(|watch| ShardOutput::Done(watch.ticket));
+        let interest_changes = core::mem::take(&mut self.interest_changes).into_iter();
+        let done = interest_changes.map(|change| ShardOutput::Done(change.ticket));
         self.outputs.extend(done);
     }
 

@@ -2,7 +2,7 @@ use alloc::string::String;
 
 use crate::{
     bus::{
-        follow_reply::Keeps,
+        follow_reply::Persist,
         registry::{Delivery, EdgeId},
     },
     vocabulary::topic::Delta,
@@ -15,7 +15,7 @@ pub enum ShardReceived {
     /// The edge's topics have changed; it gets its reply once the root follows them.
     Followed {
         /// What to store for the edge.
-        keeps: Keeps,
+        persist: Persist,
         /// The session whose stream it is, for a fresh follow.
         session: Option<Claim>,
     },
@@ -28,12 +28,13 @@ pub enum ShardReceived {
 pub enum ShardOutput {
     /// Send a frame.
     Send(Delivery),
-    /// Store everything that [`Registry::kept`](crate::bus::Registry::kept) returns for an edge.
-    Keep(EdgeId),
+    /// Store everything that [`Registry::stored_topics`](crate::bus::Registry::stored_topics)
+    /// returns for an edge.
+    PersistAll(EdgeId),
     /// Store this change for an edge.
-    Change(EdgeId, Delta),
+    PersistChange(EdgeId, Delta),
     /// Close a connection, which the shard has removed.
-    Close(EdgeId, Parting),
+    Close(EdgeId, CloseReason),
     /// The call with this ticket, of
     /// [`Shard::handle_session_call`](super::Shard::handle_session_call), is done.
     Done(u32),
@@ -41,8 +42,8 @@ pub enum ShardOutput {
 
 /// The reason why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parting {
-    /// The edge may have missed events and has to reconnect with its mark.
+pub enum CloseReason {
+    /// The edge may have missed events and has to reconnect with its cursor.
     Lost,
     /// This shard is closed: the edge has to ask the root for another one.
     Moved,

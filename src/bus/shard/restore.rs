@@ -2,7 +2,7 @@ use crate::{
     bus::registry::EdgeId,
     clock::Millis,
     vocabulary::{
-        position::{Mark, Position},
+        position::{Cursor, Position},
         topic::Topics,
     },
     wire::Claim,
@@ -12,11 +12,11 @@ use super::Shard;
 
 /// Restores a shard after hibernation.
 impl Shard {
-    /// Sets the mark of a shard that hibernated while its connections stayed open; restore these
+    /// Sets the cursor of a shard that hibernated while its connections stayed open; restore these
     /// next.
     #[must_use]
-    pub fn woken(mut self, mark: Mark) -> Self {
-        self.mark = Some(mark);
+    pub fn woken(mut self, cursor: Cursor) -> Self {
+        self.cursor = Some(cursor);
         // It is unknown since when each topic is followed.
         self.whole_from = Position(u64::MAX);
         self.is_fresh = false;
@@ -32,7 +32,7 @@ impl Shard {
         session: Option<Claim>,
     ) -> EdgeId {
         for topic in topics.iter() {
-            self.wants.confirm(topic.followed());
+            self.interest.confirm(topic.followed());
         }
         let edge = self.edges.restore(topics, last, seq);
         if let Some(session) = session {

@@ -3,10 +3,10 @@ use alloc::vec::Vec;
 use crate::{
     bus::registry::EdgeId,
     vocabulary::topic::Topic,
-    wire::{BusMessage, Claim, Watched},
+    wire::{BusMessage, Claim, SessionInterest},
 };
 
-use super::{Parting, Shard, ShardOutput, Watch};
+use super::{CloseReason, InterestChange, Shard, ShardOutput};
 
 impl Shard {
     /// Returns the newest stream of a session at this shard, and the edge that holds it.
@@ -46,8 +46,8 @@ impl Shard {
     /// edge here has to reconnect.
     pub(super) fn give_way(&mut self, session: &Claim) {
         match self.holder(session) {
-            Some((stream, edge)) if stream < session.stream => self.close(edge, Parting::Over),
-            Some((stream, edge)) if stream == session.stream => self.close(edge, Parting::Lost),
+            Some((stream, edge)) if stream < session.stream => self.close(edge, CloseReason::Over),
+            Some((stream, edge)) if stream == session.stream => self.close(edge, CloseReason::Lost),
             _ => {}
         }
     }
@@ -62,18 +62,18 @@ impl Shard {
 
     /// Tells the root that the stream of a session is not here, unless that call is pending.
     pub(super) fn leave_out(&mut self, session: Claim) {
-        let told = self.flight.iter().flat_map(|flight| &flight.left);
-        if !self.left.iter().chain(told).any(|left| *left == session) {
+        let pending = self.flight.iter().flat_map(|flight| &flight.left);
+        if !self.left.iter().chain(pending).any(|left| *left == session) {
             self.left.push(session);
         }
     }
 
-    pub(super) fn answer_watches(&mut self, seq: u64, joined: &[Watched]) {
-        let all = core::mem::take(&mut self.watches).into_iter();
-        let (answered, left) = all.partition(|watch: &Watch| watch.call == Some(seq));
-        self.watches = left;
-        let answered: Vec<Watch> = answered;
-        for Watch {
+    pub(super) fn answer_interest_changes(&mut self, seq: u64, joined: &[SessionInterest]) {
+        let all = core::mem::take(&mut self.interest_changes).into_iter();
+        let (answered, left) = all.partition(|change: &InterestChange| change.call == Some(seq));
+        self.interest_changes = left;
+        let answered: Vec<InterestChange> = answered;
+        for InterestChange {
             ticket, session, ..
         } in answered
         {
@@ -81,13 +81,14 @@ impl Shard {
             let holder = holder.map(|(_, edge)| edge);
             if let Some(edge) = holder.filter(|edge| !self.edges.is_waiting(*edge)) {
                 let mut joined = joined.iter();
-                match joined.find(|watched| watched.session == session) {
-                    Some(watched) => {
-                        self.watch(edge, watched);
-                        let frame = BusMessage::watched(&watched.uris, watched.is_held);
+                match joined.find(|interest| interest.session == session) {
+                    Some(interest) => {
+                        self.set_interest(edge, interest);
+                        let frame =
+                            BusMessage::session_interest(&interest.uris, interest.is_paused);
                         self.send(edge, frame);
                     }
-                    None => self.close(edge, Parting::Over),
+                    None => self.close(edge, CloseReason::Over),
                 }
             }
             self.outputs.push_back(ShardOutput::Done(ticket));
@@ -95,15 +96,15 @@ impl Shard {
     }
 
     /// Makes the stream of a session follow the session's subscriptions.
-    pub(super) fn watch(&mut self, edge: EdgeId, watched: &Watched) {
-        for uri in &watched.uris {
+    pub(super) fn set_interest(&mut self, edge: EdgeId, interest: &SessionInterest) {
+        for uri in &interest.uris {
             // An event of this topic may have arrived before the shard knew that it is wanted here.
-            self.wants.want(Topic::Resource(uri.clone()));
-            self.wants.confirm(Topic::Resource(uri.clone()));
+            self.interest.want(Topic::Resource(uri.clone()));
+            self.interest.confirm(Topic::Resource(uri.clone()));
         }
-        if let Some(delta) = self.edges.watch(edge, &watched.uris) {
+        if let Some(delta) = self.edges.set_resources(edge, &interest.uris) {
             self.release(delta.drop);
-            self.outputs.push_back(ShardOutput::Keep(edge));
+            self.outputs.push_back(ShardOutput::PersistAll(edge));
         }
     }
 }

@@ -88,9 +88,9 @@ pub(crate) fn retry_after(headers: &Headers<'_>) -> Option<Millis> {
 
 /// Caps the time for which a server may ask a client to stay away.
 pub(crate) fn bounded(wait: Millis) -> Millis {
-    wait.min(LONGEST_WAIT)
+    wait.min(MAX_WAIT)
 }
 
-const LONGEST_WAIT: Millis = Millis(3_600_000);
+const MAX_WAIT: Millis = Millis(3_600_000);
 /// The data of an error may nest deeper than a request.
 const MAX_DEPTH: usize = 128;

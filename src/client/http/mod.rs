@@ -1,7 +1,7 @@
 //! One HTTP request of a client, and what becomes of its answer.
 
 pub(crate) mod answer;
+pub(crate) mod message_tap;
 pub(crate) mod reply;
 pub(crate) mod request;
-pub(crate) mod tap;
-pub(crate) mod wire;
+pub(crate) mod request_queue;

@@ -3,7 +3,7 @@ use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::{clock::Millis, http::Headers};
 
 use crate::client::{
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     http::answer::{Media, RpcError, media_of, retry_after},
 };
 
@@ -22,9 +22,9 @@ impl Reply {
         headers.lines().clone_into(&mut self.fields);
     }
 
-    /// Appends to the body, of which at most `most` bytes are buffered.
-    pub(crate) fn push(&mut self, bytes: &[u8], most: usize) {
-        if self.body.len() + bytes.len() > most {
+    /// Appends to the body, of which at most `max_bytes` bytes are buffered.
+    pub(crate) fn push(&mut self, bytes: &[u8], max_bytes: usize) {
+        if self.body.len() + bytes.len() > max_bytes {
             self.is_too_large = true;
         } else {
             self.body.extend_from_slice(bytes);
@@ -57,16 +57,16 @@ impl Reply {
     }
 
     /// Returns the end of a subscription that cannot continue with this response.
-    pub(crate) fn end(&self) -> End {
+    pub(crate) fn end(&self) -> CloseReason {
         let Some(status) = self.status else {
-            return End::Lost(Loss::Disconnected);
+            return CloseReason::Lost(Loss::Disconnected);
         };
         if (200..300).contains(&status) {
-            return End::Lost(Loss::InvalidAnswer);
+            return CloseReason::Lost(Loss::InvalidAnswer);
         }
         let error = RpcError::read(&self.body);
         let code = error.as_ref().map(|error| error.code);
-        End::refused(
+        CloseReason::refused(
             status,
             code,
             error.map(|error| error.text).unwrap_or_default(),

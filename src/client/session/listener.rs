@@ -2,17 +2,19 @@ use alloc::{borrow::ToOwned, boxed::Box, string::String, vec::Vec};
 
 use crate::{
     client::{
-        end::{End, Loss},
+        end::{CloseReason, Loss},
         http::{
             answer::{Media, bounded, is_success, media_of, retry_after},
             request::HttpRequest,
-            wire::{Call, Wire},
+            request_queue::{RequestHandle, RequestQueue},
         },
         options::Options,
-        session::{self, Heard, Session, subscribes::Subscribes},
+        pending_output::PendingOutput,
+        session::{
+            self, Session, SessionMessage, reopening::Reopening,
+            resource_subscriptions::ResourceSubscriptions, stream::Stream,
+        },
         subscription::Output,
-        told::Told,
-        watch::backoff::Backoff,
     },
     clock::Millis,
     http::Headers,
@@ -31,41 +33,21 @@ use crate::{
 pub(crate) struct SessionListener {
     session: Session,
     /// The request that ends the session, until it is sent.
-    farewell: Option<HttpRequest>,
+    end_request: Option<HttpRequest>,
     options: Options,
     honored: SubscriptionFilter,
-    told: Told,
-    subscribes: Subscribes,
+    pending: PendingOutput,
+    subscribes: ResourceSubscriptions,
     stream: Stream,
     last_event_id: Option<String>,
-    backoff: Backoff,
+    reopening: Reopening,
     retry: Option<Millis>,
-    failures: u32,
-    /// Whether the server has ever opened the stream.
-    has_streamed: bool,
     begun_at: Millis,
-    heard_at: Millis,
+    received_at: Millis,
     /// Whether the server sends keep-alives. Only then is silence a sign of a broken stream.
     has_pulse: bool,
     /// Whether this listener answers the server's requests: false if another component does.
     answers: bool,
-}
-
-#[derive(Debug)]
-enum Stream {
-    /// Messages arrive on a channel.
-    Channel,
-    /// The notification that the session is in use awaits its response.
-    Confirming(Call),
-    Requested(Call),
-    Open {
-        call: Call,
-        decoder: Box<Decoder>,
-    },
-    Waiting {
-        until: Millis,
-    },
-    Ended,
 }
 
 impl SessionListener {
@@ -82,19 +64,17 @@ impl SessionListener {
             ..honored
         };
         Self {
-            told: Told::new(honored.clone(), options.limits.uris),
-            subscribes: Subscribes::new(&honored.resource_subscriptions),
+            pending: PendingOutput::new(honored.clone(), options.limits.uris),
+            subscribes: ResourceSubscriptions::new(&honored.resource_subscriptions),
             stream: Stream::Ended,
             last_event_id: None,
-            backoff: Backoff::new(seed),
+            reopening: Reopening::new(seed),
             retry: None,
-            failures: 0,
-            has_streamed: false,
             begun_at: now,
-            heard_at: now,
+            received_at: now,
             has_pulse: false,
             answers: true,
-            farewell: session.end(),
+            end_request: session.end(),
             session,
             options,
             honored,
@@ -103,93 +83,106 @@ impl SessionListener {
 
     /// Sends the notification that the session is in use. If nothing is honored, opens and ends at
     /// once.
-    pub(crate) fn started(mut self, wire: &mut Wire) -> Self {
-        let call = wire.send(self.session.initialized());
+    pub(crate) fn started(mut self, queue: &mut RequestQueue) -> Self {
+        let call = queue.send(self.session.initialized());
         self.stream = Stream::Confirming(call);
         if self.honored.is_empty() {
-            self.open(wire);
+            self.open(queue);
         }
         self
     }
 
     /// As [`SessionListener::started`], on a channel. If another component has begun the session,
     /// that one sends the notification and answers the server's requests.
-    pub(crate) fn started_on_channel(mut self, has_begun: bool, wire: &mut Wire) -> Self {
+    pub(crate) fn started_on_channel(mut self, has_begun: bool, queue: &mut RequestQueue) -> Self {
         self.answers = has_begun;
         self.stream = Stream::Channel;
-        self.subscribes.all_at_once();
+        self.subscribes.lift_limit();
         if has_begun {
-            wire.send(self.session.initialized());
+            queue.send(self.session.initialized());
         }
-        self.ask_more(wire);
+        self.ask_more(queue);
         self
     }
 
     pub(crate) fn handle_head(
         &mut self,
-        call: Call,
+        call: RequestHandle,
         (status, headers): (u16, &Headers<'_>),
-        wire: &mut Wire,
+        queue: &mut RequestQueue,
         now: Millis,
     ) {
         match self.stream {
-            Stream::Confirming(own) if own == call => self.confirm(status, wire),
+            Stream::Confirming(own) if own == call => self.confirm(status, queue),
             Stream::Requested(own) if own == call => {
-                self.handle_stream_head(call, (status, headers), wire, now);
+                self.handle_stream_head(call, (status, headers), queue, now);
             }
             _ => self.subscribes.handle_head(call, status, headers),
         }
     }
 
-    pub(crate) fn handle_bytes(&mut self, call: Call, bytes: &[u8], wire: &mut Wire, now: Millis) {
+    pub(crate) fn handle_bytes(
+        &mut self,
+        call: RequestHandle,
+        bytes: &[u8],
+        queue: &mut RequestQueue,
+        now: Millis,
+    ) {
         match &mut self.stream {
             Stream::Open { call: own, decoder } if *own == call => {
-                self.heard_at = now;
+                self.received_at = now;
                 decoder.handle_bytes(bytes);
-                self.read_events(wire);
+                self.read_events(queue);
             }
             _ => {
-                let most = self.options.bounds.event_bytes;
-                self.subscribes.handle_bytes(call, bytes, most);
+                let max_bytes = self.options.bounds.event_bytes;
+                self.subscribes.handle_bytes(call, bytes, max_bytes);
             }
         }
     }
 
-    pub(crate) fn handle_end(&mut self, call: Call, wire: &mut Wire, now: Millis) {
+    pub(crate) fn handle_end(
+        &mut self,
+        call: RequestHandle,
+        queue: &mut RequestQueue,
+        now: Millis,
+    ) {
         match self.stream {
-            Stream::Confirming(own) if own == call => self.settle(End::Lost(Loss::Disconnected)),
+            Stream::Confirming(own) if own == call => {
+                self.settle(CloseReason::Lost(Loss::Disconnected));
+            }
             Stream::Requested(own) | Stream::Open { call: own, .. } if own == call => {
                 self.break_off(now);
             }
-            _ => self.handle_answer(call, wire),
+            _ => self.handle_answer(call, queue),
         }
     }
 
     /// Handles a message on a channel. Returns whether it answers one of our requests: changes
     /// concern every listener, answers only one.
-    pub(crate) fn handle_line(&mut self, message: &[u8], wire: &mut Wire) -> bool {
-        let heard = session::heard(message, &self.options.limits);
-        if let Heard::Answer { id, is_result } = &heard
+    pub(crate) fn handle_line(&mut self, message: &[u8], queue: &mut RequestQueue) -> bool {
+        let message = session::read_message(message, &self.options.limits);
+        if let SessionMessage::Answer { id, is_result } = &message
             && let Some(uri) = self.subscribes.handle_line(id)
         {
-            self.handle_subscribed(&uri, *is_result, wire);
+            self.handle_subscribed(&uri, *is_result, queue);
             return true;
         }
-        self.handle_heard(heard, wire);
+        self.handle_session_message(message, queue);
         false
     }
 
-    pub(crate) fn handle_timeout(&mut self, wire: &mut Wire, now: Millis) {
+    pub(crate) fn handle_timeout(&mut self, queue: &mut RequestQueue, now: Millis) {
         if self.opening_ends().is_some_and(|deadline| deadline <= now) {
             if let Stream::Channel = self.stream {
-                self.leave(wire);
+                self.leave(queue);
             }
-            return self.settle(End::Lost(Loss::NotAcknowledged));
+            return self.settle(CloseReason::Lost(Loss::NotAcknowledged));
         }
         match self.stream {
-            Stream::Waiting { .. } => self.request_stream(wire, now),
+            Stream::Waiting { .. } => self.request_stream(queue, now),
             Stream::Requested(call) | Stream::Open { call, .. } => {
-                wire.close(call);
+                queue.close(call);
                 self.break_off(now);
             }
             Stream::Channel | Stream::Confirming(_) | Stream::Ended => {}
@@ -197,41 +190,40 @@ impl SessionListener {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Millis> {
-        let of_stream = match self.stream {
-            Stream::Ended => return None,
-            Stream::Waiting { until } => Some(until),
-            Stream::Open { .. } if self.has_pulse => self.options.silent_after(self.heard_at),
-            Stream::Requested(_) => self.options.late_after(self.heard_at),
-            Stream::Open { .. } | Stream::Confirming(_) | Stream::Channel => None,
-        };
+        if self.is_ended() {
+            return None;
+        }
+        let of_stream = self
+            .stream
+            .deadline(&self.options, self.received_at, self.has_pulse);
         of_stream.into_iter().chain(self.opening_ends()).min()
     }
 
     /// Returns the deadline by which the subscription has to be open.
     fn opening_ends(&self) -> Option<Millis> {
         let late = self.options.late_after(self.begun_at);
-        late.filter(|_| !self.told.is_open())
+        late.filter(|_| !self.pending.is_open())
     }
 
     pub(crate) fn poll_output(&mut self) -> Option<Output> {
-        self.told.poll()
+        self.pending.poll()
     }
 
-    pub(crate) fn tell_all(&mut self) {
-        self.told.push_all();
+    pub(crate) fn report_all(&mut self) {
+        self.pending.push_all();
     }
 
     /// Ends the session if the server assigned an id. On a channel the session continues, and only
     /// unsubscribes from its resources.
-    pub(crate) fn leave(&mut self, wire: &mut Wire) {
+    pub(crate) fn leave(&mut self, queue: &mut RequestQueue) {
         if let Stream::Channel = self.stream {
             for uri in core::mem::take(&mut self.honored.resource_subscriptions) {
-                let id = wire.ids.mint();
-                wire.send(self.session.unsubscribe(&id, &uri));
+                let id = queue.ids.mint();
+                queue.send(self.session.unsubscribe(&id, &uri));
             }
         }
-        if let Some(request) = self.farewell.take() {
-            wire.send(request);
+        if let Some(request) = self.end_request.take() {
+            queue.send(request);
         }
     }
 
@@ -248,60 +240,64 @@ impl SessionListener {
         matches!(self.stream, Stream::Ended)
     }
 
-    fn confirm(&mut self, status: u16, wire: &mut Wire) {
+    fn confirm(&mut self, status: u16, queue: &mut RequestQueue) {
         if is_success(status) {
-            let call = wire.send(self.session.stream(None));
+            let call = queue.send(self.session.stream(None));
             self.stream = Stream::Requested(call);
         } else {
-            self.settle(End::refused(status, None, String::new()));
+            self.settle(CloseReason::refused(status, None, String::new()));
         }
     }
 
-    fn request_stream(&mut self, wire: &mut Wire, now: Millis) {
-        let call = wire.send(self.session.stream(self.last_event_id.as_deref()));
+    fn request_stream(&mut self, queue: &mut RequestQueue, now: Millis) {
+        let call = queue.send(self.session.stream(self.last_event_id.as_deref()));
         self.stream = Stream::Requested(call);
-        self.heard_at = now;
+        self.received_at = now;
     }
 
     fn handle_stream_head(
         &mut self,
-        call: Call,
+        call: RequestHandle,
         (status, headers): (u16, &Headers<'_>),
-        wire: &mut Wire,
+        queue: &mut RequestQueue,
         now: Millis,
     ) {
         if is_success(status) && media_of(headers) == Media::EventStream {
-            self.heard_at = now;
-            self.failures = 0;
-            self.has_streamed = true;
+            self.received_at = now;
+            self.reopening.handle_open();
             self.stream = Stream::Open {
                 call,
                 decoder: Box::new(Decoder::new(self.options.bounds)),
             };
             // Without event ids, the changes between two streams are unknown.
-            if self.told.is_open() && self.last_event_id.is_none() {
-                self.told.push_all();
+            if self.pending.is_open() && self.last_event_id.is_none() {
+                self.pending.push_all();
             }
-            return self.ask_more(wire);
+            return self.ask_more(queue);
         }
-        wire.close(call);
+        queue.close(call);
         self.handle_stream_refusal(status, headers, now);
     }
 
     fn handle_stream_refusal(&mut self, status: u16, headers: &Headers<'_>, now: Millis) {
         let asked = retry_after(headers);
-        let is_final = !self.has_streamed || matches!(status, 401 | 403);
+        let has_streamed = self.reopening.has_streamed();
+        let is_final = !has_streamed || matches!(status, 401 | 403);
         match status {
             METHOD_NOT_ALLOWED => {
-                self.settle(End::refused(status, Some(METHOD_NOT_FOUND), String::new()));
+                self.settle(CloseReason::refused(
+                    status,
+                    Some(METHOD_NOT_FOUND),
+                    String::new(),
+                ));
             }
             // The session is gone: the client may begin a new one (2025-11-25, Transports: Session
             // Management).
-            404 if self.has_streamed => self.settle(End::Lost(Loss::Disconnected)),
-            200..300 if is_final => self.settle(End::Lost(Loss::InvalidAnswer)),
+            404 if has_streamed => self.settle(CloseReason::Lost(Loss::Disconnected)),
+            200..300 if is_final => self.settle(CloseReason::Lost(Loss::InvalidAnswer)),
             _ if is_final => {
                 self.retry = asked;
-                self.settle(End::refused(status, None, String::new()));
+                self.settle(CloseReason::refused(status, None, String::new()));
             }
             _ => {
                 self.retry = asked.or(self.retry);
@@ -312,15 +308,13 @@ impl SessionListener {
 
     /// Handles the loss of the stream. Schedules a new attempt if the stream was open before.
     fn break_off(&mut self, now: Millis) {
-        self.failures += 1;
-        if !self.has_streamed || self.failures > MAX_FAILURES {
-            return self.settle(End::Lost(Loss::Disconnected));
+        match self.reopening.next_wait(self.retry) {
+            Some(wait) => self.stream = Stream::Waiting { until: now + wait },
+            None => self.settle(CloseReason::Lost(Loss::Disconnected)),
         }
-        let wait = self.retry.unwrap_or_else(|| self.backoff.next_wait());
-        self.stream = Stream::Waiting { until: now + wait };
     }
 
-    fn read_events(&mut self, wire: &mut Wire) {
+    fn read_events(&mut self, queue: &mut RequestQueue) {
         while let Stream::Open { decoder, .. } = &mut self.stream {
             let item = decoder.poll_item();
             let id = decoder.last_event_id();
@@ -328,73 +322,76 @@ impl SessionListener {
                 self.last_event_id = id.map(str::to_owned);
             }
             match item {
-                Ok(Some(Item::Event(event))) => self.handle_event(&event, wire),
+                Ok(Some(Item::Event(event))) => self.handle_event(&event, queue),
                 Ok(Some(Item::Retry(wait))) => self.retry = Some(bounded(wait)),
                 Ok(Some(Item::Comment)) => self.has_pulse = true,
                 Ok(None) => return,
-                Err(error) => self.settle(End::Lost(Loss::Stream(error))),
+                Err(error) => self.settle(CloseReason::Lost(Loss::Stream(error))),
             }
         }
     }
 
-    fn handle_event(&mut self, event: &Event, wire: &mut Wire) {
+    fn handle_event(&mut self, event: &Event, queue: &mut RequestQueue) {
         if event.kind != b"message" || event.data.is_empty() {
             return;
         }
-        self.backoff.reset();
-        let heard = session::heard(&event.data, &self.options.limits);
-        self.handle_heard(heard, wire);
+        self.reopening.handle_event();
+        let message = session::read_message(&event.data, &self.options.limits);
+        self.handle_session_message(message, queue);
     }
 
-    fn handle_heard(&mut self, heard: Heard, wire: &mut Wire) {
-        match heard {
-            Heard::Changed(change) if concerns(&self.honored, &change) => self.told.push(&change),
-            Heard::Question(answer) if self.answers => {
-                wire.send(self.session.post(answer));
+    fn handle_session_message(&mut self, message: SessionMessage, queue: &mut RequestQueue) {
+        match message {
+            SessionMessage::Changed(change) if concerns(&self.honored, &change) => {
+                self.pending.push(&change);
             }
-            Heard::Malformed => self.told.push_all(),
-            Heard::Question(_) | Heard::Changed(_) | Heard::Answer { .. } | Heard::Nothing => {}
+            SessionMessage::Question(answer) if self.answers => {
+                queue.send(self.session.post(answer));
+            }
+            SessionMessage::Malformed => self.pending.push_all(),
+            SessionMessage::Question(_)
+            | SessionMessage::Changed(_)
+            | SessionMessage::Answer { .. }
+            | SessionMessage::Nothing => {}
         }
     }
 
-    fn handle_answer(&mut self, call: Call, wire: &mut Wire) {
-        if let Some((uri, is_taken)) = self.subscribes.handle_end(call) {
-            self.handle_subscribed(&uri, is_taken, wire);
+    fn handle_answer(&mut self, call: RequestHandle, queue: &mut RequestQueue) {
+        if let Some((uri, is_accepted)) = self.subscribes.handle_end(call) {
+            self.handle_subscribed(&uri, is_accepted, queue);
         }
     }
 
     /// Handles the complete answer to a `resources/subscribe`; a refused resource is not honored.
-    fn handle_subscribed(&mut self, uri: &Uri, is_taken: bool, wire: &mut Wire) {
-        if !is_taken {
+    fn handle_subscribed(&mut self, uri: &Uri, is_accepted: bool, queue: &mut RequestQueue) {
+        if !is_accepted {
             let honored = &mut self.honored.resource_subscriptions;
             honored.retain(|other| other != uri);
         }
-        self.ask_more(wire);
+        self.ask_more(queue);
     }
 
     /// Subscribes to more resources. Once all of them are answered, the subscription is open.
-    fn ask_more(&mut self, wire: &mut Wire) {
-        self.subscribes.ask(&self.session, wire);
-        if self.subscribes.is_done() && !self.told.is_open() {
-            self.open(wire);
+    fn ask_more(&mut self, queue: &mut RequestQueue) {
+        self.subscribes.ask(&self.session, queue);
+        if self.subscribes.is_done() && !self.pending.is_open() {
+            self.open(queue);
         }
     }
 
-    fn open(&mut self, wire: &mut Wire) {
-        self.told.open(self.honored.clone());
+    fn open(&mut self, queue: &mut RequestQueue) {
+        self.pending.open(self.honored.clone());
         if self.honored.is_empty() {
-            self.settle(End::Graceful);
-            self.leave(wire);
+            self.settle(CloseReason::Graceful);
+            self.leave(queue);
         }
     }
 
-    pub(crate) fn settle(&mut self, end: End) {
+    pub(crate) fn settle(&mut self, end: CloseReason) {
         self.stream = Stream::Ended;
-        self.told.end(end);
+        self.pending.end(end);
     }
 }
 
-/// Consecutive failed attempts to reopen the stream before the session is given up.
-const MAX_FAILURES: u32 = 5;
 const METHOD_NOT_ALLOWED: u16 = 405;
 const METHOD_NOT_FOUND: i32 = -32_601;

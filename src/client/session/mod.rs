@@ -1,7 +1,9 @@
 //! The client side of 2025-11-25 and earlier: requests to a server, and how to read its answers.
 
 pub(crate) mod listener;
-pub(crate) mod subscribes;
+mod reopening;
+pub(crate) mod resource_subscriptions;
+mod stream;
 
 use alloc::{borrow::ToOwned, boxed::Box, string::String};
 use core::fmt;
@@ -65,7 +67,7 @@ pub fn event_of(message: &[u8], limits: &Limits) -> Option<ServerEvent> {
 
 /// A message of a session, as its client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum SessionMessage {
     Changed(ServerEvent),
     /// A request from the server, with the response to send.
     Question(String),
@@ -81,31 +83,31 @@ pub(crate) enum Heard {
 
 /// Classifies a message of a session. A ping is answered; the client has offered the server nothing
 /// else to call (2025-11-25, Ping, Lifecycle: Capability Negotiation).
-pub(crate) fn heard(message: &[u8], limits: &Limits) -> Heard {
+pub(crate) fn read_message(message: &[u8], limits: &Limits) -> SessionMessage {
     if let Some(event) = event_of(message, limits) {
-        return Heard::Changed(event);
+        return SessionMessage::Changed(event);
     }
     let Ok(document) = json::read(message, MAX_DEPTH) else {
-        return Heard::Malformed;
+        return SessionMessage::Malformed;
     };
     let root = &document.root;
     let id = root.get("id");
     let Some(id) = id.and_then(|id| RequestId::from_node(id, limits.id_bytes)) else {
-        return Heard::Nothing;
+        return SessionMessage::Nothing;
     };
     match root.get("method").map(Node::as_str) {
-        None => Heard::Answer {
+        None => SessionMessage::Answer {
             id,
             is_result: root.get("result").is_some(),
         },
-        Some(Some(PING)) => Heard::Question(message::result(&id, "{}")),
-        Some(Some(_)) => Heard::Question(message::method_not_found(&id)),
-        Some(None) => Heard::Nothing,
+        Some(Some(PING)) => SessionMessage::Question(message::result(&id, "{}")),
+        Some(Some(_)) => SessionMessage::Question(message::method_not_found(&id)),
+        Some(None) => SessionMessage::Nothing,
     }
 }
 
 /// Whether the answer to a request, a JSON body or an event stream, is a result.
-pub(crate) fn is_taken(body: &[u8]) -> bool {
+pub(crate) fn is_accepted(body: &[u8]) -> bool {
     messages(body).any(|message| {
         json::read(&message, MAX_DEPTH).is_ok_and(|document| document.root.get("result").is_some())
     })

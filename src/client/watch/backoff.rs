@@ -20,7 +20,7 @@ impl Backoff {
 
     /// Returns the wait before the next attempt.
     pub(crate) fn next_wait(&mut self) -> Millis {
-        let ceiling = (FIRST_CEILING_MS << self.attempts.min(MAX_DOUBLINGS)).min(LAST_CEILING_MS);
+        let ceiling = (MIN_CEILING_MS << self.attempts.min(MAX_DOUBLINGS)).min(MAX_CEILING_MS);
         self.attempts = self.attempts.saturating_add(1);
         Millis(self.next_random() % (ceiling + 1))
     }
@@ -39,6 +39,6 @@ impl Backoff {
     }
 }
 
-const FIRST_CEILING_MS: u64 = 500;
-const LAST_CEILING_MS: u64 = 30_000;
+const MIN_CEILING_MS: u64 = 500;
+const MAX_CEILING_MS: u64 = 30_000;
 const MAX_DOUBLINGS: u32 = 6;

@@ -1,5 +1,5 @@
 pub(crate) mod backoff;
-pub(crate) mod renewal;
+pub(crate) mod reconnect_policy;
 
 use crate::{
     clock::Millis,
@@ -13,33 +13,33 @@ use crate::{
 };
 
 use crate::client::{
-    approach::Approach,
-    end::{End, Loss},
+    end::{CloseReason, Loss},
     era,
-    http::wire::{Call, Transfer},
+    http::request_queue::{HttpAction, RequestHandle},
     listener::{Carrier, Listener},
     options::Options,
+    server_hint::ServerHint,
     subscription::Output,
-    watch::renewal::Renewal,
+    watch::reconnect_policy::ReconnectPolicy,
 };
 
 /// A subscription that is reopened whenever it ends, until the server's answer rules that out.
 ///
 /// It is driven like a [`Listener`]: after each `handle_*` call and each output, poll
-/// [`Watch::poll_transfer`] until it returns `None`. Whenever [`Watch::is_ended`], close every
+/// [`Watch::poll_action`] until it returns `None`. Whenever [`Watch::is_ended`], close every
 /// response and send what is still pending. On a channel, poll [`Watch::poll_join`] too.
 #[derive(Debug)]
 pub struct Watch {
     listener: Listener,
-    renewal: Renewal,
+    reconnect_policy: ReconnectPolicy,
     /// How to contact a server that no subscription was open to yet.
-    approach: Approach,
+    hint: ServerHint,
     /// How the last open subscription reached the server.
-    found: Option<Approach>,
+    found: Option<ServerHint>,
     /// The wait that the server asked for when the last subscription ended.
     asked: Option<Millis>,
     opens_again: bool,
-    tells_again: bool,
+    repeats: bool,
     phase: Phase,
 }
 
@@ -88,12 +88,12 @@ pub enum WatchOutput {
     /// The subscription has ended, and will be reopened.
     Waiting {
         /// How it ended.
-        end: End,
+        end: CloseReason,
         /// When it is reopened.
         until: Millis,
     },
     /// The subscription has ended permanently.
-    Stopped(End),
+    Stopped(CloseReason),
 }
 
 impl Watch {
@@ -102,23 +102,23 @@ impl Watch {
     pub fn new(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         seed: u64,
         now: Millis,
     ) -> Self {
-        Self::with_ids(requested, options, approach, (Ids::default(), seed), now)
+        Self::with_ids(requested, options, hint, (Ids::default(), seed), now)
     }
 
     /// As [`Watch::new`], with the given generator of request ids.
     pub fn with_ids(
         requested: SubscriptionFilter,
         options: Options,
-        approach: Approach,
+        hint: ServerHint,
         (ids, seed): (Ids, u64),
         now: Millis,
     ) -> Self {
         let listener = Listener::idle(Carrier::Http, requested, options, (ids, seed));
-        let mut watch = Self::of(listener, approach, seed);
+        let mut watch = Self::of(listener, hint, seed);
         watch.open(now);
         watch
     }
@@ -127,19 +127,19 @@ impl Watch {
     /// `seed` is any random number.
     pub fn on_channel(requested: SubscriptionFilter, options: Options, seed: u64) -> Self {
         let listener = Listener::idle_on_channel(requested, options);
-        let approach = Approach::Discover { is_page: false };
-        Self::of(listener, approach, seed)
+        let hint = ServerHint::Discover { is_page: false };
+        Self::of(listener, hint, seed)
     }
 
-    fn of(listener: Listener, approach: Approach, seed: u64) -> Self {
+    fn of(listener: Listener, hint: ServerHint, seed: u64) -> Self {
         Self {
             listener,
-            renewal: Renewal::new(seed),
-            approach,
+            reconnect_policy: ReconnectPolicy::new(seed),
+            hint,
             found: None,
             asked: None,
             opens_again: true,
-            tells_again: true,
+            repeats: true,
             phase: Phase::Joining { is_asked: false },
         }
     }
@@ -155,7 +155,7 @@ impl Watch {
     /// report it as changed.
     #[must_use]
     pub fn without_repeats(mut self) -> Self {
-        self.tells_again = false;
+        self.repeats = false;
         self
     }
 
@@ -170,27 +170,33 @@ impl Watch {
 
     /// Handles a joined channel, with how to contact the server on it. `ids` generates the request
     /// ids of this subscription, which must differ from all others on the channel.
-    pub fn handle_joined(&mut self, approach: Approach, ids: Ids, now: Millis) {
+    pub fn handle_joined(&mut self, hint: ServerHint, ids: Ids, now: Millis) {
         if let Phase::Joining { .. } = self.phase {
-            self.approach = approach;
-            self.listener.wire.ids = ids;
+            self.hint = hint;
+            self.listener.queue.ids = ids;
             self.begin(now);
         }
     }
 
     /// Handles the head of the response to `call`.
-    pub fn handle_head(&mut self, call: Call, status: u16, headers: &Headers<'_>, now: Millis) {
+    pub fn handle_head(
+        &mut self,
+        call: RequestHandle,
+        status: u16,
+        headers: &Headers<'_>,
+        now: Millis,
+    ) {
         self.listener.handle_head(call, status, headers, now);
     }
 
     /// Handles a piece of the response body of `call`.
-    pub fn handle_bytes(&mut self, call: Call, bytes: &[u8], now: Millis) {
+    pub fn handle_bytes(&mut self, call: RequestHandle, bytes: &[u8], now: Millis) {
         self.listener.handle_bytes(call, bytes, now);
     }
 
     /// Handles the end of the response to `call`: the body is complete, broke off, or no response
     /// came.
-    pub fn handle_end(&mut self, call: Call, now: Millis) {
+    pub fn handle_end(&mut self, call: RequestHandle, now: Millis) {
         self.listener.handle_end(call, now);
     }
 
@@ -209,7 +215,8 @@ impl Watch {
     pub fn handle_exit(&mut self) {
         if let Phase::Joining { .. } = self.phase {
             self.phase = Phase::Connecting;
-            self.listener.end(End::Lost(Loss::Disconnected), None);
+            self.listener
+                .end(CloseReason::Lost(Loss::Disconnected), None);
         } else {
             self.listener.handle_exit();
         }
@@ -249,8 +256,8 @@ impl Watch {
     }
 
     /// Returns the next network operation, or `None` until the next `handle_*` call.
-    pub fn poll_transfer(&mut self) -> Option<Transfer> {
-        self.listener.poll_transfer()
+    pub fn poll_action(&mut self) -> Option<HttpAction> {
+        self.listener.poll_action()
     }
 
     /// Returns the next output, or `None` until the next `handle_*` call.
@@ -314,29 +321,29 @@ impl Watch {
     fn begin(&mut self, now: Millis) {
         let found = self.found.filter(|_| self.is_asking());
         self.phase = Phase::Connecting;
-        self.listener.begin(found.unwrap_or(self.approach), now);
+        self.listener.begin(found.unwrap_or(self.hint), now);
     }
 
     fn go_live(&mut self, honored: SubscriptionFilter, now: Millis) -> WatchOutput {
-        let is_again = self.renewal.handle_live(honored.is_empty(), now);
-        if is_again && self.tells_again {
-            self.listener.tell_all();
+        let is_again = self.reconnect_policy.handle_live(honored.is_empty(), now);
+        if is_again && self.repeats {
+            self.listener.report_all();
         }
         let is_modern = self.version() == Some(PROTOCOL_VERSION);
         self.found = Some(if is_modern {
-            Approach::Modern
+            ServerHint::Modern
         } else {
-            Approach::Legacy
+            ServerHint::Legacy
         });
         self.phase = Phase::Live;
         WatchOutput::Live { honored, is_again }
     }
 
     /// Handles the end of the subscription. The next one has its own session.
-    fn finish(&mut self, end: End, now: Millis) -> WatchOutput {
+    fn finish(&mut self, end: CloseReason, now: Millis) -> WatchOutput {
         self.asked = self.listener.retry_after();
         self.listener.cancel();
-        let until = self.renewed(&end, now).filter(|_| self.opens_again);
+        let until = self.next_attempt(&end, now).filter(|_| self.opens_again);
         let Some(until) = until else {
             self.phase = Phase::Stopped;
             return WatchOutput::Stopped(end);
@@ -346,26 +353,26 @@ impl Watch {
     }
 
     /// Returns when to open the next subscription; `None` if there is none.
-    fn renewed(&mut self, end: &End, now: Millis) -> Option<Millis> {
-        if self.is_doubtful(end) {
+    fn next_attempt(&mut self, end: &CloseReason, now: Millis) -> Option<Millis> {
+        if self.may_be_replaced(end) {
             self.found = None;
-            let lost = End::Lost(Loss::Disconnected);
-            return self.renewal.handle_end(&lost, self.asked, now);
+            let lost = CloseReason::Lost(Loss::Disconnected);
+            return self.reconnect_policy.handle_end(&lost, self.asked, now);
         }
-        self.renewal.handle_end(end, self.asked, now)
+        self.reconnect_policy.handle_end(end, self.asked, now)
     }
 
     /// Whether the server may have been replaced by one that speaks another revision: the client
     /// asks again before the refusal counts.
-    fn is_doubtful(&self, end: &End) -> bool {
-        let End::Refused(refusal) = end else {
+    fn may_be_replaced(&self, end: &CloseReason) -> bool {
+        let CloseReason::Refused(refusal) = end else {
             return false;
         };
-        self.is_asking() && self.found.is_some() && !era::is_passing(refusal.status)
+        self.is_asking() && self.found.is_some() && !era::is_transient(refusal.status)
     }
 
     /// Whether the client asks the server which revision it speaks.
     fn is_asking(&self) -> bool {
-        matches!(self.approach, Approach::Discover { .. })
+        matches!(self.hint, ServerHint::Discover { .. })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         page::{Page, Question},
         streams::{cursor_json, occurrence},
     },
-    vocabulary::{position::Position, scope::Label},
+    vocabulary::{position::Position, scope::Name},
 };
 
 use super::request::Start;
@@ -19,7 +19,7 @@ use super::request::Start;
 pub(super) fn question(
     name: &EventName,
     start: &Start,
-    groups: &[Label],
+    groups: &[Name],
     max_events: usize,
 ) -> Question {
     Question {
@@ -47,7 +47,7 @@ pub(super) fn result(name: &EventName, page: &Page, picks: &[Pick], now: Millis)
         "{{\"resultType\":\"complete\",\"events\":[{}],\"cursor\":{},\"truncated\":{},\
          \"hasMore\":{has_more},\"nextPollMs\":{}}}",
         events.join(","),
-        cursor_json(&page.mark_at(cursor)),
+        cursor_json(&page.cursor_at(cursor)),
         page.is_truncated(),
         next_poll(page, picks, now).0,
     )

@@ -15,7 +15,7 @@ use crate::{
     vocabulary::{
         error::{Reason, Rejection},
         id::RequestId,
-        scope::Label,
+        scope::Name,
     },
 };
 
@@ -77,7 +77,7 @@ pub enum Step {
         /// The type of the events.
         name: EventName,
         /// The groups of the caller.
-        groups: Vec<Label>,
+        groups: Vec<Name>,
     },
     /// Subscribe a webhook, then call
     /// [`EventExchange::handle_reply`](super::EventExchange::handle_reply).
@@ -100,7 +100,7 @@ pub struct Subscribe {
     /// The name of the caller.
     pub principal: Box<str>,
     /// The groups of the caller.
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// What is subscribed to.
     pub subject: Subject,
     /// Where it begins.
@@ -118,7 +118,7 @@ pub struct Caller {
     /// The name; `None` if it has none.
     pub principal: Option<Box<str>>,
     /// The groups whose events the caller receives.
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
 }
 
 impl Caller {
@@ -126,7 +126,7 @@ impl Caller {
     /// is not one, or if a group has the prefix that is reserved for cues.
     pub fn from_json(text: &str) -> Option<Self> {
         let caller: Self = json::from_text(text)?;
-        let is_reserved = |group: &Label| group.starts_with(GROUP_PREFIX);
+        let is_reserved = |group: &Name| group.starts_with(GROUP_PREFIX);
         (!caller.groups.iter().any(is_reserved)).then_some(caller)
     }
 }

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 
 use crate::{
     clock::Millis,
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::{
@@ -69,7 +69,7 @@ impl<R: EventRows> EventLog<R> {
         self.names.has_room(name, self.window.names)
     }
 
-    /// Adds an occurrence at `mark`, a new position of the bus, unless the log holds one of this
+    /// Adds an occurrence at `cursor`, a new position of the bus, unless the log holds one of this
     /// name with the same id. Removes occurrences that have left the window. See
     /// [`EventLog::has_room`].
     ///
@@ -78,21 +78,21 @@ impl<R: EventRows> EventLog<R> {
     pub fn append(
         &mut self,
         draft: &Draft,
-        mark: &Mark,
+        cursor: &Cursor,
         now: Millis,
     ) -> Result<Appended, R::Error> {
-        let event_id = draft.id_at(mark);
+        let event_id = draft.id_at(cursor);
         let known = match &draft.event_id {
             Some(event_id) => self.rows.find(&draft.name, event_id)?,
             None => None,
         };
         if known.is_none() {
             self.make_room(&draft.name)?;
-            self.add(draft, &event_id, mark.position, now)?;
+            self.add(draft, &event_id, cursor.position, now)?;
             self.trim(&draft.name, now)?;
         }
         Ok(Appended {
-            position: known.unwrap_or(mark.position),
+            position: known.unwrap_or(cursor.position),
             event_id: event_id.into(),
             is_new: known.is_none(),
         })
@@ -102,7 +102,7 @@ impl<R: EventRows> EventLog<R> {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn page(&self, question: &Question, head: &Mark, now: Millis) -> Result<Page, R::Error> {
+    pub fn page(&self, question: &Question, head: &Cursor, now: Millis) -> Result<Page, R::Error> {
         let mut page = Page::at_end(head);
         let Some(cursor) = &question.cursor else {
             return Ok(page);
@@ -118,11 +118,11 @@ impl<R: EventRows> EventLog<R> {
     }
 
     /// Returns where a reader goes on, and whether it has lost its place.
-    fn begin(&self, name: &EventName, cursor: &str, head: &Mark) -> (Position, bool) {
+    fn begin(&self, name: &EventName, cursor: &str, head: &Cursor) -> (Position, bool) {
         let trimmed = self.names.trimmed(name);
         match cursor::from_text(cursor) {
-            Some(mark) if mark.epoch == head.epoch => {
-                let at = mark.position.min(head.position);
+            Some(cursor) if cursor.epoch == head.epoch => {
+                let at = cursor.position.min(head.position);
                 (at.max(trimmed), at < trimmed)
             }
             _ => (trimmed, true),
@@ -134,7 +134,7 @@ impl<R: EventRows> EventLog<R> {
         &self,
         name: &str,
         from: Position,
-        head: &Mark,
+        head: &Cursor,
         at: Millis,
     ) -> Result<Position, R::Error> {
         let first = self.rows.since(name, at)?;

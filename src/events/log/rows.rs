@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     events::page::PageEvent,
     json,
-    vocabulary::{position::Position, scope::Label},
+    vocabulary::{position::Position, scope::Name},
 };
 
 /// Keeps the rows of a log of occurrences.
@@ -125,7 +125,7 @@ impl StoredRow {
         let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
         let event = PageEvent::from_node(&document.root)?;
         let group = match self.group {
-            Some(group) => Some(Label::new(&group).ok()?),
+            Some(group) => Some(Name::new(&group).ok()?),
             None => None,
         };
         Some(PageEvent { group, ..event })

@@ -6,7 +6,7 @@ use crate::{
         page::{Page, PageEvent},
     },
     json::{self, Document},
-    vocabulary::scope::Label,
+    vocabulary::scope::Name,
 };
 
 use super::{Expected, Verdict};
@@ -60,7 +60,7 @@ fn read(event: &PageEvent) -> Option<Document<'_>> {
 pub(crate) fn picks(
     page: &Page,
     payloads: &Payloads<'_>,
-    (expected, groups): (&Expected, &[Label]),
+    (expected, groups): (&Expected, &[Name]),
     verdicts: &[Verdict],
 ) -> Vec<Pick> {
     let events = page.events.iter().enumerate();

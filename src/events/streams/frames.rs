@@ -68,9 +68,9 @@ fn around(
     changed: Option<&str>,
 ) -> Option<(String, String)> {
     let event = page.events.get(place)?;
-    let mark = page.mark_at(event.position);
+    let cursor = page.cursor_at(event.position);
     let data = changed.unwrap_or(&event.data);
-    Some(message::around_event(name, event, data, &mark))
+    Some(message::around_event(name, event, data, &cursor))
 }
 
 /// Both sets of numbers have the same one for this.

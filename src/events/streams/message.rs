@@ -6,12 +6,12 @@ use crate::{
     events::{cursor, name::EventName, page::PageEvent},
     json,
     message::{around, listen_result},
-    vocabulary::{id::RequestId, position::Mark},
+    vocabulary::{id::RequestId, position::Cursor},
 };
 
 /// Returns `notifications/events/active`: where the stream begins, and whether something is lost.
-pub(super) fn active(id: &RequestId, mark: &Mark, truncated: bool) -> String {
-    let cursor = cursor_json(mark);
+pub(super) fn active(id: &RequestId, cursor: &Cursor, truncated: bool) -> String {
+    let cursor = cursor_json(cursor);
     let params = format!(",\"cursor\":{cursor},\"truncated\":{truncated}");
     stamped(id, &around("notifications/events/active", &params))
 }
@@ -22,17 +22,17 @@ pub(super) fn around_event(
     name: &EventName,
     event: &PageEvent,
     data: &str,
-    mark: &Mark,
+    cursor: &Cursor,
 ) -> (String, String) {
     let occurrence = occurrence(name, event, data);
-    let cursor = cursor_json(mark);
+    let cursor = cursor_json(cursor);
     let params = format!(",{occurrence},\"cursor\":{cursor}");
     around("notifications/events/event", &params)
 }
 
-/// Returns `notifications/events/heartbeat`: everything up to the mark was sent.
-pub(super) fn heartbeat(id: &RequestId, mark: &Mark) -> String {
-    let params = format!(",\"cursor\":{}", cursor_json(mark));
+/// Returns `notifications/events/heartbeat`: everything up to the cursor was sent.
+pub(super) fn heartbeat(id: &RequestId, cursor: &Cursor) -> String {
+    let params = format!(",\"cursor\":{}", cursor_json(cursor));
     stamped(id, &around("notifications/events/heartbeat", &params))
 }
 
@@ -80,11 +80,11 @@ pub(crate) fn occurrence(name: &EventName, event: &PageEvent, data: &str) -> Str
 }
 
 /// Returns a cursor as JSON: null for a bus without a log, whose epoch is empty.
-pub(crate) fn cursor_json(mark: &Mark) -> String {
-    if mark.epoch.is_empty() {
+pub(crate) fn cursor_json(cursor: &Cursor) -> String {
+    if cursor.epoch.is_empty() {
         return "null".to_owned();
     }
-    format!("\"{}\"", cursor::to_text(mark))
+    format!("\"{}\"", cursor::to_text(cursor))
 }
 
 fn stamped(id: &RequestId, (before, after): &(String, String)) -> String {

@@ -16,9 +16,9 @@ pub use stream::Opening;
 use alloc::{sync::Arc, vec::Vec};
 
 use crate::{
-    fanout::{Fan, Numbers, StreamId},
+    fanout::{Interner, StreamId, WriteBatch},
     sorted::Map,
-    vocabulary::{id::RequestId, position::Position, scope::Label},
+    vocabulary::{id::RequestId, position::Position, scope::Name},
 };
 
 use super::{
@@ -48,12 +48,12 @@ use topic::{Class, Topic};
 pub struct EventStreams {
     slots: Slots,
     topics: Map<EventName, Topic>,
-    stamps: Numbers<RequestId>,
+    stamps: Interner<RequestId>,
     /// The latest epoch, which streams share.
     epoch: Option<Arc<str>>,
     spread: Option<Spread>,
-    /// The number of the latest fan.
-    fans: u64,
+    /// The number of the latest batch.
+    batches: u64,
 }
 
 impl EventStreams {
@@ -68,10 +68,10 @@ impl EventStreams {
             max_age,
             codes,
         } = opening;
-        let stamp = self.stamps.enter(&request);
-        let request = self.stamps.kept(&request).clone();
+        let stamp = self.stamps.intern(&request);
+        let request = self.stamps.interned(&request).clone();
         let mut topic = self.topics.remove(&name).unwrap_or_default();
-        let (class, kind) = topic.classes.enter(Class::new(expected, groups));
+        let (class, kind) = topic.classes.intern(Class::new(expected, groups));
         let id = self.slots.insert(|id| Stream {
             id,
             request,
@@ -94,7 +94,7 @@ impl EventStreams {
         let from = match &stream.state {
             State::Opening { cursor, max_age } => (cursor.clone(), *max_age),
             State::Active(progress) if !self.is_current(stream) => {
-                let cursor = super::cursor::to_text(&progress.place.mark());
+                let cursor = super::cursor::to_text(&progress.place.cursor());
                 (Some(cursor.into_boxed_str()), None)
             }
             State::Active(_) | State::Ended => return None,
@@ -158,7 +158,7 @@ impl EventStreams {
 
     /// Handles the page that answers [`EventStreams::question`]. `judged` are the verdicts of the
     /// server by class, if it decides: see [`EventStreams::classes`]. Poll
-    /// [`EventStreams::poll_fan`] afterwards.
+    /// [`EventStreams::poll_batch`] afterwards.
     pub fn handle_page(&mut self, name: &EventName, page: Page, judged: &[(u32, Vec<Verdict>)]) {
         let epoch = self.shared(&page.epoch);
         let Some(topic) = self.topics.get_mut(name) else {
@@ -180,21 +180,21 @@ impl EventStreams {
     /// Returns what to write because of the last page, a part of the streams at a time; `None` if
     /// that is all. Report the streams without room with [`EventStreams::handle_missed`] before any
     /// other call.
-    pub fn poll_fan(&mut self) -> Option<Fan> {
-        self.fans += 1;
-        let fan = self.spread.as_mut()?.fan(&mut self.slots, self.fans);
-        if fan.is_none() {
+    pub fn poll_batch(&mut self) -> Option<WriteBatch> {
+        self.batches += 1;
+        let batch = self.spread.as_mut()?.batch(&mut self.slots, self.batches);
+        if batch.is_none() {
             self.spread = None;
         }
-        fan
+        batch
     }
 
-    /// Handles streams that had no room for what the last fan has for them: they are behind.
+    /// Handles streams that had no room for what the last batch has for them: they are behind.
     pub fn handle_missed(&mut self, streams: impl IntoIterator<Item = StreamId>) {
         for id in streams {
             let progress = self.slots.get_mut(id).and_then(Stream::progress_mut);
             if let Some(progress) = progress {
-                progress.go_back(self.fans);
+                progress.go_back(self.batches);
             }
         }
     }
@@ -239,14 +239,14 @@ impl EventStreams {
     }
 
     /// Changes the groups of a stream's caller.
-    pub fn handle_groups(&mut self, id: StreamId, groups: Vec<Label>) {
+    pub fn handle_groups(&mut self, id: StreamId, groups: Vec<Name>) {
         let Some(stream) = self.slots.get_mut(id) else {
             return;
         };
         if let Some(topic) = self.topics.get_mut(&stream.name) {
             let class = Class::new(stream.class.expected.clone(), groups);
-            topic.classes.leave(&stream.class);
-            (stream.class, stream.kind) = topic.classes.enter(class);
+            topic.classes.release(&stream.class);
+            (stream.class, stream.kind) = topic.classes.intern(class);
         }
     }
 
@@ -286,10 +286,10 @@ impl EventStreams {
         let Some(stream) = self.slots.remove(id) else {
             return;
         };
-        self.stamps.leave(&stream.request);
+        self.stamps.release(&stream.request);
         if let Some(topic) = self.topics.get_mut(&stream.name) {
             topic.slots.remove(&id.slot());
-            topic.classes.leave(&stream.class);
+            topic.classes.release(&stream.class);
             if topic.slots.is_empty() {
                 self.topics.remove(&stream.name);
             }

@@ -1,6 +1,6 @@
 use alloc::sync::Arc;
 
-use crate::vocabulary::position::{Mark, Position};
+use crate::vocabulary::position::{Cursor, Position};
 
 /// A position in the log of one epoch, whose text is shared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +15,8 @@ impl Place {
     }
 
     /// Returns the place as it is written in cursors.
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: (&*self.epoch).into(),
             position: self.position,
         }

@@ -9,7 +9,7 @@ pub(super) struct Share {
     pub(super) is_gap: bool,
 }
 
-/// The chunks of one fan, by the number of an id and the share. Mostly an id has one, so those of
+/// The chunks of one batch, by the number of an id and the share. Mostly an id has one, so those of
 /// an id are a list.
 #[derive(Debug, Default)]
 pub(super) struct Shares {

@@ -6,7 +6,7 @@ use crate::{
         name::EventName,
         page::Page,
     },
-    fanout::Fan,
+    fanout::WriteBatch,
     sorted::Map,
     vocabulary::position::Position,
 };
@@ -56,12 +56,12 @@ impl Spread {
         }
     }
 
-    /// Returns the next part, number `fan`; `None` if every stream had its turn. Streams that a
+    /// Returns the next part, number `batch`; `None` if every stream had its turn. Streams that a
     /// part names have everything up to the end of the page, unless they had no room.
-    pub(super) fn fan(&mut self, streams: &mut Slots, number: u64) -> Option<Fan> {
-        let mut fan = Fan::default();
+    pub(super) fn batch(&mut self, streams: &mut Slots, number: u64) -> Option<WriteBatch> {
+        let mut batch = WriteBatch::default();
         let mut chunks = Shares::default();
-        while fan.bytes.len() < FAN_BYTES {
+        while batch.bytes.len() < BATCH_BYTES {
             let Some(slot) = self.slots.next() else {
                 break;
             };
@@ -76,13 +76,13 @@ impl Spread {
                 continue;
             }
             let known = chunks.get(stream.stamp, share);
-            let chunk = known.unwrap_or_else(|| self.write(&mut fan, stream, share));
+            let chunk = known.unwrap_or_else(|| self.write(&mut batch, stream, share));
             if known.is_none() {
                 chunks.insert(stream.stamp, share, chunk);
             }
-            fan.writes.push((stream.id, chunk));
+            batch.writes.push((stream.id, chunk));
         }
-        (!fan.is_empty()).then_some(fan)
+        (!batch.is_empty()).then_some(batch)
     }
 
     /// Returns what a stream gets; `None` if it is behind the page or beyond it.
@@ -137,19 +137,19 @@ impl Spread {
         }
     }
 
-    fn write(&mut self, fan: &mut Fan, stream: &Stream, share: Share) -> usize {
+    fn write(&mut self, batch: &mut WriteBatch, stream: &Stream, share: Share) -> usize {
         if share.is_gap {
-            fan.bytes.extend(stream.active(&self.page, true));
+            batch.bytes.extend(stream.active(&self.page, true));
         }
         let picks = self.selections.get(share.selection);
         let picks = picks.and_then(|picks| picks.get(share.first..));
         self.frames.push(
-            &mut fan.bytes,
+            &mut batch.bytes,
             &stream.request,
             (&self.name, &self.page),
             picks.unwrap_or_default(),
         );
-        fan.end_chunk()
+        batch.end_chunk()
     }
 }
 
@@ -183,4 +183,4 @@ fn selected(
 
 /// Bytes of one part, after which the next begins: what a page is for many streams is never in
 /// memory at once.
-const FAN_BYTES: usize = 1_048_576;
+const BATCH_BYTES: usize = 1_048_576;

@@ -10,7 +10,7 @@ use crate::{
     },
     fanout::StreamId,
     sse,
-    vocabulary::{id::RequestId, position::Position, scope::Label},
+    vocabulary::{id::RequestId, position::Position, scope::Name},
 };
 
 use super::{frames::Frames, message, place::Place, topic::Class};
@@ -25,7 +25,7 @@ pub struct Opening {
     /// What the arguments require of an occurrence.
     pub expected: Expected,
     /// The groups of the caller.
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// After which cursor it begins; `None`: now.
     pub cursor: Option<Box<str>>,
     /// Leaves out what was published longer ago than this.
@@ -66,20 +66,20 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) place: Place,
-    /// The place before the fan of this number.
+    /// The place before the batch of this number.
     former: Option<(u64, Place)>,
 }
 
 impl Progress {
-    /// Moves to a place; `fan` is the number of the fan that brings the stream there.
-    pub(super) fn advance(&mut self, place: Place, fan: Option<u64>) {
+    /// Moves to a place; `batch` is the number of the batch that brings the stream there.
+    pub(super) fn advance(&mut self, place: Place, batch: Option<u64>) {
         let former = core::mem::replace(&mut self.place, place);
-        self.former = fan.map(|fan| (fan, former));
+        self.former = batch.map(|batch| (batch, former));
     }
 
-    /// Goes back to where the stream was before the fan of this number, if that moved it.
-    pub(super) fn go_back(&mut self, fan: u64) {
-        if let Some((_, former)) = self.former.take_if(|(number, _)| *number == fan) {
+    /// Goes back to where the stream was before the batch of this number, if that moved it.
+    pub(super) fn go_back(&mut self, batch: u64) {
+        if let Some((_, former)) = self.former.take_if(|(number, _)| *number == batch) {
             self.place = former;
         }
     }
@@ -120,7 +120,8 @@ impl Stream {
         Some(bytes)
     }
 
-    /// Goes on with a page of its own. Returns its bytes; `None` if there are none.
+    /// Continues with a page that was read for it alone. Returns its bytes; `None` if there are
+    /// none.
     pub(super) fn read(
         &mut self,
         page: &Page,
@@ -147,14 +148,14 @@ impl Stream {
 
     /// Returns the frame that says where the stream goes on.
     pub(super) fn active(&self, page: &Page, truncated: bool) -> Vec<u8> {
-        let mark = page.mark_at(page.from);
-        sse::event(&message::active(&self.request, &mark, truncated))
+        let cursor = page.cursor_at(page.from);
+        sse::event(&message::active(&self.request, &cursor, truncated))
     }
 
     /// Returns a heartbeat; `None` unless the stream has begun and not ended.
     pub(super) fn heartbeat(&self) -> Option<Vec<u8>> {
-        let mark = self.progress()?.place.mark();
-        Some(sse::event(&message::heartbeat(&self.request, &mark)))
+        let cursor = self.progress()?.place.cursor();
+        Some(sse::event(&message::heartbeat(&self.request, &cursor)))
     }
 
     /// Returns the report of an error; `None` unless the stream has begun and not ended.

@@ -4,7 +4,7 @@ use crate::{
     clock::Millis,
     events::{cursor, matching::Expected, name::EventName, page::Question},
     sorted::{Map, Set},
-    vocabulary::scope::Label,
+    vocabulary::scope::Name,
 };
 
 use super::place::Place;
@@ -37,7 +37,7 @@ pub(super) struct Classes {
 pub(super) struct Class {
     pub(super) expected: Expected,
     /// In order, each once.
-    pub(super) groups: Vec<Label>,
+    pub(super) groups: Vec<Name>,
 }
 
 #[derive(Debug)]
@@ -74,19 +74,19 @@ impl Topic {
     /// Returns the question that reads the log for all streams.
     pub(super) fn question(&self, name: &EventName, from: &Place) -> Question {
         let classes = self.classes.iter();
-        let mut groups: Vec<Label> = classes
+        let mut groups: Vec<Name> = classes
             .flat_map(|(_, class)| class.groups.iter().cloned())
             .collect();
         groups.sort_unstable();
         groups.dedup();
-        let cursor = Some(cursor::to_text(&from.mark()).into_boxed_str());
+        let cursor = Some(cursor::to_text(&from.cursor()).into_boxed_str());
         question(name, groups, (cursor, None))
     }
 }
 
 impl Classes {
     /// Adds a stream to a class. Returns the shared class and its number.
-    pub(super) fn enter(&mut self, class: Class) -> (Arc<Class>, u32) {
+    pub(super) fn intern(&mut self, class: Class) -> (Arc<Class>, u32) {
         let class = self.entries.key(&class).cloned().unwrap_or(Arc::new(class));
         if let Some(entry) = self.entries.get_mut(&*class) {
             entry.uses += 1;
@@ -100,7 +100,7 @@ impl Classes {
     }
 
     /// Removes a stream from a class.
-    pub(super) fn leave(&mut self, class: &Class) {
+    pub(super) fn release(&mut self, class: &Class) {
         let Some(entry) = self.entries.get_mut(class) else {
             return;
         };
@@ -119,7 +119,7 @@ impl Classes {
 }
 
 impl Class {
-    pub(super) fn new(expected: Expected, mut groups: Vec<Label>) -> Self {
+    pub(super) fn new(expected: Expected, mut groups: Vec<Name>) -> Self {
         groups.sort_unstable();
         groups.dedup();
         Self { expected, groups }
@@ -129,7 +129,7 @@ impl Class {
 /// Returns the question for a page after a cursor, without what is older than the age.
 pub(super) fn question(
     name: &EventName,
-    groups: Vec<Label>,
+    groups: Vec<Name>,
     (cursor, max_age_ms): (Option<Box<str>>, Option<Millis>),
 ) -> Question {
     Question {

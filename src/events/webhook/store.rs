@@ -1,10 +1,11 @@
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     events::name::EventName,
-    vocabulary::position::{Mark, Position},
+    json,
+    vocabulary::position::{Cursor, Position},
 };
 
 use super::Subscription;
@@ -54,8 +55,13 @@ pub struct Level {
 }
 
 impl Level {
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    /// Returns the level as a store keeps it; [`json::from_text`] reads it.
+    pub fn to_json(&self) -> String {
+        json::to_text(self)
+    }
+
+    pub(super) fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: self.epoch.clone(),
             position: self.position,
         }

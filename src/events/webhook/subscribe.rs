@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     clock::Millis,
     events::{cursor, error::CodeSet, name::EventName, timestamp::iso},
-    json::{self, Node, Raw},
-    vocabulary::{position::Mark, scope::Label},
+    json::{self, Raw},
+    vocabulary::{position::Cursor, scope::Name},
 };
 
 use super::{outcome::Failure, terms::Wish};
@@ -22,7 +22,7 @@ pub struct Subscribe {
     pub principal: Box<str>,
     /// The groups of the subscriber.
     #[serde(default)]
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// The type of the events.
     pub name: EventName,
     /// The arguments as [canonical](crate::events::canonical_arguments) JSON.
@@ -47,7 +47,7 @@ pub struct Subscribe {
     #[serde(default)]
     pub max_age_ms: Option<Millis>,
     /// How long it shall last.
-    #[serde(skip)]
+    #[serde(default)]
     pub ttl: Wish,
     /// The text of 32 random bytes with which the endpoint is asked for consent.
     pub challenge: Box<str>,
@@ -61,7 +61,7 @@ pub struct Subscribe {
 pub(super) struct Granted<'g> {
     pub(super) id: &'g str,
     pub(super) until: Option<Millis>,
-    pub(super) watermark: Mark,
+    pub(super) watermark: Cursor,
     pub(super) is_truncated: bool,
     pub(super) status: Option<DeliveryStatus>,
 }
@@ -96,18 +96,9 @@ struct Status {
 }
 
 impl Subscribe {
-    /// Reads an object with these members; `None` if it is invalid. `ttlMs` is a number of
-    /// milliseconds of any size and sign, or `"endless"`, or absent.
+    /// Reads the text form; `None` if it is invalid.
     pub fn from_json(text: &str) -> Option<Self> {
-        let document = json::read(text.as_bytes(), MAX_DEPTH).ok()?;
-        let root = &document.root;
-        let ttl = root.get("ttlMs");
-        let ttl = match ttl.and_then(Node::as_str) {
-            Some("endless") => Wish::Endless,
-            _ => Wish::from_node(ttl)?,
-        };
-        let subscribe: Self = json::from_node(root).ok()?;
-        Some(Self { ttl, ..subscribe })
+        json::from_text(text)
     }
 }
 
@@ -142,6 +133,3 @@ impl fmt::Debug for Subscribe {
         subscribe.field("name", &self.name).finish_non_exhaustive()
     }
 }
-
-/// The depth of a list of groups.
-const MAX_DEPTH: usize = 2;

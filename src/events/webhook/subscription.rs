@@ -10,7 +10,7 @@ use crate::{
         name::EventName,
     },
     json,
-    vocabulary::{position::Mark, scope::Label},
+    vocabulary::{position::Cursor, scope::Name},
 };
 
 use super::{
@@ -27,7 +27,7 @@ pub struct Subscription {
     pub principal: Box<str>,
     /// The groups of the subscriber.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<Label>,
+    pub groups: Vec<Name>,
     /// The type of the events.
     pub name: EventName,
     /// The arguments as canonical JSON.
@@ -82,8 +82,8 @@ pub(super) struct Ending {
 }
 
 impl Subscription {
-    /// Makes a subscription that begins after `mark`.
-    pub(super) fn new(subscribe: &Subscribe, mark: Mark) -> Self {
+    /// Makes a subscription that begins after `cursor`.
+    pub(super) fn new(subscribe: &Subscribe, cursor: Cursor) -> Self {
         Self {
             principal: subscribe.principal.clone(),
             groups: Vec::new(),
@@ -98,7 +98,7 @@ impl Subscription {
             verified_until: None,
             authorize_at: None,
             is_level: false,
-            progress: Progress::new(mark),
+            progress: Progress::new(cursor),
             ending: None,
         }
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// How long a client wishes its subscription to last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Wish {
     /// As long as the server gives by default.

@@ -2,11 +2,11 @@ use alloc::sync::Arc;
 
 use crate::{
     clock::Millis,
-    tally::Tally,
+    metrics::Metrics,
     vocabulary::{event::ServerEvent, filter::SubscriptionFilter},
 };
 
-use super::{ServerStream, State, cues::Since, stamp::Stamp};
+use super::{ServerStream, State, cues::Since, stream_kind::StreamKind};
 
 /// Access for [`crate::fanout`], which encodes one message for many streams.
 impl ServerStream {
@@ -15,7 +15,7 @@ impl ServerStream {
     pub(crate) fn handle_written(&mut self, now: Millis) -> bool {
         let is_acknowledged = true;
         let is_open = self.state == State::Open { is_acknowledged };
-        let is_kept = self.is_held || self.is_withheld(now);
+        let is_kept = self.is_paused || self.is_withheld(now);
         // A keep-alive without room is pending too, and has started the stall timer.
         let waits = self.lifetime.is_blocked() || self.pending_cues() > 0;
         if !is_open || is_kept || waits {
@@ -35,8 +35,8 @@ impl ServerStream {
         if !self.honored.accepts(event) {
             return;
         }
-        if let Some(tally) = &self.tally {
-            tally.take_back(published.map(|published| now - published));
+        if let Some(metrics) = &self.metrics {
+            metrics.uncount(published.map(|published| now - published));
         }
         self.handle_event_of(event, published);
     }
@@ -49,24 +49,24 @@ impl ServerStream {
     /// Counts further events that were collapsed into one.
     pub(crate) fn count_repeats(&self, repeats: usize) {
         let takes_in = self.is_opening() || self.is_open();
-        if let Some(tally) = self.tally.as_ref().filter(|_| takes_in) {
-            (0..repeats).for_each(|_| tally.count_event(true));
+        if let Some(metrics) = self.metrics.as_ref().filter(|_| takes_in) {
+            (0..repeats).for_each(|_| metrics.count_event(true));
         }
     }
 
     /// Frees the cue queue if it is empty.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_queue(&mut self) {
         self.cues.take_if(|cues| cues.len() == 0);
     }
 
-    /// Replaces the stamp and the filter by shared copies of equal value.
-    pub(crate) fn share(&mut self, stamp: &Stamp, honored: &Arc<SubscriptionFilter>) {
-        self.stamp.clone_from(stamp);
+    /// Replaces the kind and the filter by shared copies of equal value.
+    pub(crate) fn intern(&mut self, kind: &StreamKind, honored: &Arc<SubscriptionFilter>) {
+        self.kind.clone_from(kind);
         self.honored.clone_from(honored);
     }
 
-    pub(crate) fn tally(&self) -> Option<&Arc<Tally>> {
-        self.tally.as_ref()
+    pub(crate) fn metrics(&self) -> Option<&Arc<Metrics>> {
+        self.metrics.as_ref()
     }
 
     pub(crate) fn shared_honored(&self) -> &Arc<SubscriptionFilter> {

@@ -5,11 +5,11 @@ use crate::{
     clock::Millis,
     vocabulary::{
         filter::SubscriptionFilter,
-        scope::{Label, Scope},
+        scope::{Name, Scope},
     },
 };
 
-use super::{ServerStream, ending::Ending};
+use super::{ServerStream, end_reason::EndReason};
 
 /// The authorization of a stream's caller, valid for a limited time.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Grant {
     until: Millis,
     question: Question,
     /// Whether the pending answer is outdated: the question has to be asked again.
-    is_doubted: bool,
+    is_outdated: bool,
 }
 
 /// Whether a new authorization is required.
@@ -50,7 +50,7 @@ impl ServerStream {
                 span,
                 until: now + span,
                 question: Question::None,
-                is_doubted: false,
+                is_outdated: false,
             })
         });
     }
@@ -62,7 +62,7 @@ impl ServerStream {
             return false;
         };
         grant.until = Millis(0);
-        grant.is_doubted = matches!(grant.question, Question::Asked(_));
+        grant.is_outdated = matches!(grant.question, Question::Asked(_));
         true
     }
 
@@ -86,8 +86,8 @@ impl ServerStream {
         let Question::Asked(asked) = core::mem::replace(&mut grant.question, Question::None) else {
             return;
         };
-        let is_doubted = core::mem::take(&mut grant.is_doubted);
-        grant.until = if is_doubted {
+        let is_outdated = core::mem::take(&mut grant.is_outdated);
+        grant.until = if is_outdated {
             Millis(0)
         } else {
             now + grant.span
@@ -100,7 +100,7 @@ impl ServerStream {
     /// Handles a denied or failed authorization: the stream ends at once and without a result, and
     /// pending cues are dropped.
     pub fn handle_denied(&mut self) {
-        self.abort_for(Ending::Denied);
+        self.abort_for(EndReason::Denied);
     }
 
     /// Ends the stream at once and without a result, for a host that stops waiting for it: as
@@ -128,7 +128,7 @@ impl ServerStream {
 
     /// Called when a cue could be sent. Returns whether it has to wait for an authorization.
     pub(crate) fn withhold(&mut self, now: Millis) -> bool {
-        if !self.is_withheld(now) || self.is_held || self.pending_cues() == 0 {
+        if !self.is_withheld(now) || self.is_paused || self.pending_cues() == 0 {
             return false;
         }
         if let Some(grant) = &mut self.grant
@@ -137,7 +137,7 @@ impl ServerStream {
             grant.question = Question::Due;
         }
         // There is room, so the client is not stalled.
-        self.lifetime.handle_taken();
+        self.lifetime.handle_polled();
         true
     }
 
@@ -163,9 +163,9 @@ impl ServerStream {
 
     /// Handles the disconnect of a caller: if it is the caller of this stream, the stream ends at
     /// once and without a result.
-    pub(crate) fn handle_disconnect(&mut self, principal: &Label) {
+    pub(crate) fn handle_disconnect(&mut self, principal: &Name) {
         if self.honored.scope.principals.contains(principal) {
-            self.abort_for(Ending::Denied);
+            self.abort_for(EndReason::Denied);
         }
     }
 }

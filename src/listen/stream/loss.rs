@@ -1,4 +1,4 @@
-use super::{ServerStream, cues::Since, ending::Ending};
+use super::{ServerStream, cues::Since, end_reason::EndReason};
 
 /// Handling of lost events.
 impl ServerStream {
@@ -14,8 +14,8 @@ impl ServerStream {
     ///
     /// The disconnect of a named caller may be among the lost events, so the caller is authorized
     /// again before the next cue is sent. Without a grant to renew, the stream ends at once, as
-    /// [`Ending::Denied`]. A stream that honors tasks ends as [`Ending::Lost`] once pending cues
-    /// are sent: its client listens again and reads the states of its tasks.
+    /// [`EndReason::Denied`]. A stream that honors tasks ends as [`EndReason::Lost`] once pending
+    /// cues are sent: its client listens again and reads the states of its tasks.
     pub fn handle_loss(&mut self) {
         if self.is_named() && !self.renew_grant() {
             return self.handle_denied();
@@ -23,13 +23,13 @@ impl ServerStream {
         if self.honored.task_ids.is_empty() {
             self.handle_gap();
         } else {
-            self.retire(Ending::Lost);
+            self.retire(EndReason::Lost);
         }
     }
 
     /// As [`ServerStream::handle_loss`], for a stream that is about to close: a named caller is not
     /// authorized again, but its stream ends at once.
-    pub(crate) fn handle_last_doubt(&mut self) {
+    pub(crate) fn handle_loss_at_close(&mut self) {
         if self.is_named() {
             self.handle_denied();
         } else {

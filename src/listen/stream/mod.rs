@@ -1,29 +1,29 @@
 mod cues;
-mod ending;
+mod end_reason;
 mod fanned;
 mod grant;
 mod keep_alive;
 mod loss;
 mod output;
 mod settings;
-mod stamp;
+mod stream_kind;
 
 use alloc::{boxed::Box, sync::Arc};
 
 use crate::{
     clock::Millis,
-    tally::Tally,
+    metrics::Metrics,
     vocabulary::{
         event::ServerEvent, filter::SubscriptionFilter, id::RequestId, position::Position,
     },
 };
 
-use self::{ending::Lifetime, grant::Grant, keep_alive::KeepAlive};
+use self::{end_reason::Lifetime, grant::Grant, keep_alive::KeepAlive};
 
 pub(crate) use cues::{Cues, Since};
-pub use ending::Ending;
+pub use end_reason::EndReason;
 pub use output::{Next, Output};
-pub use stamp::Stamp;
+pub use stream_kind::StreamKind;
 
 /// The server side of one stream of notifications, from registration to its end.
 ///
@@ -34,10 +34,10 @@ pub use stamp::Stamp;
 /// whose client reads nothing for too long ends.
 #[derive(Debug)]
 pub struct ServerStream {
-    pub(crate) stamp: Stamp,
+    pub(crate) kind: StreamKind,
     pub(crate) honored: Arc<SubscriptionFilter>,
     pub(crate) server_info: Option<Arc<str>>,
-    pub(crate) is_held: bool,
+    pub(crate) is_paused: bool,
     pub(crate) state: State,
     /// Allocated when a cue first becomes pending: most streams are idle most of the time.
     pub(crate) cues: Option<Box<Cues>>,
@@ -45,9 +45,9 @@ pub struct ServerStream {
     pub(crate) lifetime: Lifetime,
     /// The authorization of the caller, if it is limited in time.
     pub(crate) grant: Option<Box<Grant>>,
-    ending: Option<Ending>,
+    end_reason: Option<EndReason>,
     pub(crate) is_frozen: bool,
-    pub(crate) tally: Option<Arc<Tally>>,
+    pub(crate) metrics: Option<Arc<Metrics>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,29 +77,29 @@ impl ServerStream {
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Self {
-        Self::with_stamp(Stamp::Subscription(id), honored, keep_alive, now)
+        Self::with_kind(StreamKind::Listen(id), honored, keep_alive, now)
     }
 
-    /// Creates a stream with any stamp; otherwise as [`ServerStream::new`].
-    pub fn with_stamp(
-        stamp: Stamp,
+    /// Creates a stream with any kind; otherwise as [`ServerStream::new`].
+    pub fn with_kind(
+        kind: StreamKind,
         honored: SubscriptionFilter,
         keep_alive: impl Into<Millis>,
         now: Millis,
     ) -> Self {
         Self {
-            stamp,
+            kind,
             cues: None,
             honored: Arc::new(honored),
             server_info: None,
-            is_held: false,
+            is_paused: false,
             state: State::Opening,
             keep_alive: KeepAlive::new(keep_alive.into(), now),
             lifetime: Lifetime::default(),
             grant: None,
-            ending: None,
+            end_reason: None,
             is_frozen: false,
-            tally: None,
+            metrics: None,
         }
     }
 
@@ -145,7 +145,7 @@ impl ServerStream {
         self.honored = Arc::new(honored);
         // The output that the client was slow to read may be gone.
         if !self.has_output() {
-            self.lifetime.handle_taken();
+            self.lifetime.handle_polled();
         }
     }
 
@@ -159,13 +159,13 @@ impl ServerStream {
 
     /// Pauses or resumes the stream. A paused stream sends its acknowledgment and keep-alives, but
     /// holds cues.
-    pub fn handle_hold(&mut self, is_held: bool) {
-        self.is_held = is_held;
+    pub fn set_paused(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// Whether the stream is paused.
-    pub fn is_held(&self) -> bool {
-        self.is_held
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
     }
 
     /// Handles the deadline of [`ServerStream::poll_timeout`].
@@ -174,10 +174,10 @@ impl ServerStream {
             self.keep_alive.handle_timeout(now);
         }
         if self.lifetime.is_stalled(now) {
-            self.abort_for(Ending::Stalled);
+            self.abort_for(EndReason::Stalled);
         }
         if self.lifetime.has_expired(now) {
-            self.abort_for(Ending::Expired);
+            self.abort_for(EndReason::Expired);
         }
         if let Some(why) = self.lifetime.take_retirement(now) {
             self.retire(why);
@@ -186,13 +186,13 @@ impl ServerStream {
 
     /// Ends the stream without a result: pending cues are sent, then the stream breaks off, and its
     /// client comes back.
-    pub fn retire(&mut self, why: Ending) {
+    pub fn retire(&mut self, why: EndReason) {
         self.drain(why);
     }
 
     /// Ends the stream at once and without a result, as a drop: the client then comes back.
     pub fn abort(&mut self) {
-        self.abort_for(Ending::Aborted);
+        self.abort_for(EndReason::Aborted);
     }
 
     /// Returns the next output to write, or `None` until the next `handle_*` call.
@@ -231,7 +231,7 @@ impl ServerStream {
                 }
             }
         };
-        self.lifetime.handle_taken();
+        self.lifetime.handle_polled();
         self.keep_alive.handle_written(now);
         Some(next)
     }
@@ -253,9 +253,9 @@ impl ServerStream {
         cues.map_or(Some(latest), |cues| cues.covered(latest))
     }
 
-    /// Returns the stamp.
-    pub fn stamp(&self) -> &Stamp {
-        &self.stamp
+    /// Returns the kind.
+    pub fn kind(&self) -> &StreamKind {
+        &self.kind
     }
 
     /// Returns the honored filter.
@@ -274,8 +274,8 @@ impl ServerStream {
     }
 
     /// Returns why the stream ends or ended; `None` while it is open.
-    pub fn ending(&self) -> Option<Ending> {
-        self.ending
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.end_reason
     }
 
     /// Whether the stream is open: it was registered, and is not closing.
@@ -292,19 +292,19 @@ impl ServerStream {
         if !is_acknowledged {
             return Some(Next::Acknowledged);
         }
-        if self.is_held || self.withhold(now) {
+        if self.is_paused || self.withhold(now) {
             return None;
         }
         let (event, since) = self.cues.as_mut()?.pop()?;
-        if let Some(tally) = &self.tally {
-            tally.count_frame(since.published.map(|published| now - published));
+        if let Some(metrics) = &self.metrics {
+            metrics.count_frame(since.published.map(|published| now - published));
         }
         Some(Next::Changed(event))
     }
 
     /// Returns the result if there is one to send, and otherwise the end.
     fn last(&mut self, is_graceful: bool) -> Next {
-        if is_graceful && self.stamp.is_subscription() {
+        if is_graceful && self.kind.is_listen() {
             self.state = State::Ending;
             return Next::Result;
         }
@@ -314,9 +314,9 @@ impl ServerStream {
 
     fn encode(&self, next: &Next) -> Output {
         let message = match next {
-            Next::Acknowledged => self.stamp.acknowledgment(&self.honored),
-            Next::Changed(event) => Some(self.stamp.notification(event)),
-            Next::Result => self.stamp.result(self.server_info.as_deref()),
+            Next::Acknowledged => self.kind.acknowledgment(&self.honored),
+            Next::Changed(event) => Some(self.kind.notification(event)),
+            Next::Result => self.kind.result(self.server_info.as_deref()),
             Next::KeepAlive => return Output::KeepAlive,
             Next::End => return Output::End,
         };
@@ -324,24 +324,24 @@ impl ServerStream {
     }
 
     /// Ends the stream after its pending output.
-    pub(crate) fn drain(&mut self, why: Ending) {
+    pub(crate) fn drain(&mut self, why: EndReason) {
         match self.state {
             State::Opening => self.abort_for(why),
             State::Open { is_acknowledged } => {
-                self.ending = Some(why);
+                self.end_reason = Some(why);
                 self.state = State::Draining {
                     is_acknowledged,
-                    is_graceful: why == Ending::Closed,
+                    is_graceful: why == EndReason::Closed,
                 };
             }
             State::Draining { .. } | State::Ending | State::Closed => {}
         }
     }
 
-    pub(crate) fn abort_for(&mut self, why: Ending) {
+    pub(crate) fn abort_for(&mut self, why: EndReason) {
         self.cues = None;
         if !self.is_ending() {
-            self.ending = Some(why);
+            self.end_reason = Some(why);
             self.state = State::Ending;
         }
     }
@@ -350,7 +350,7 @@ impl ServerStream {
         match self.state {
             State::Opening | State::Closed => false,
             State::Open { is_acknowledged } => {
-                let is_cued = self.pending_cues() > 0 && !self.is_held && !self.is_asking();
+                let is_cued = self.pending_cues() > 0 && !self.is_paused && !self.is_asking();
                 !is_acknowledged || self.keep_alive.is_due() || is_cued
             }
             State::Draining { .. } | State::Ending => true,
@@ -365,8 +365,8 @@ impl ServerStream {
             return;
         }
         let pushed = self.cue(event.change(), since);
-        if let (Some(tally), Some(is_collapsed)) = (&self.tally, pushed) {
-            tally.count_event(is_collapsed);
+        if let (Some(metrics), Some(is_collapsed)) = (&self.metrics, pushed) {
+            metrics.count_event(is_collapsed);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::vocabulary::event::ServerEvent;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
-    /// The stream is open; a stream without a stamp has no message for it.
+    /// The stream is open; the stream of a session has no message for it.
     Opened,
     /// One JSON-RPC message.
     Message(String),

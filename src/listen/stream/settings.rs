@@ -1,14 +1,14 @@
 use alloc::sync::Arc;
 
-use crate::{clock::Millis, tally::Tally};
+use crate::{clock::Millis, metrics::Metrics};
 
-use super::{ServerStream, ending::Ending};
+use super::{ServerStream, end_reason::EndReason};
 
 /// Settings of a stream: how long it may last, and where it is counted.
 impl ServerStream {
-    /// Counts events and notifications in `tally`.
-    pub fn count_in(&mut self, tally: Arc<Tally>) {
-        self.tally = Some(tally);
+    /// Counts events and notifications in `metrics`.
+    pub fn count_in(&mut self, metrics: Arc<Metrics>) {
+        self.metrics = Some(metrics);
     }
 
     /// Ends the stream if its client reads nothing for `span` while output is pending. Zero
@@ -18,7 +18,7 @@ impl ServerStream {
     }
 
     /// Schedules a retirement, see [`ServerStream::retire`]; of several times the earliest applies.
-    pub fn retire_at(&mut self, at: Millis, why: Ending) {
+    pub fn retire_at(&mut self, at: Millis, why: EndReason) {
         self.lifetime.retire_at(at, why);
     }
 

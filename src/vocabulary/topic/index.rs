@@ -14,7 +14,7 @@ pub struct Index<Id> {
     wanted: Map<Topic, Ids<Id>>,
     /// The number of distinct principals among the topics.
     principals: usize,
-    names: usize,
+    name_bytes: usize,
 }
 
 /// The ids of one topic. Most topics have a single id, which takes no allocation.
@@ -32,7 +32,7 @@ impl<Id: Copy + Ord> Index<Id> {
     pub fn insert(&mut self, id: Id, topic: Topic) -> Topic {
         let shared = self.wanted.key(&topic).cloned().unwrap_or_else(|| {
             self.principals += usize::from(topic.is_principal());
-            self.names += topic.followed_names();
+            self.name_bytes += topic.followed_name_bytes();
             topic
         });
         if let Some(ids) = self.wanted.or_default(shared.clone()) {
@@ -50,7 +50,7 @@ impl<Id: Copy + Ord> Index<Id> {
         if matches!(ids, Ids::None) {
             self.wanted.remove(topic);
             self.principals -= usize::from(topic.is_principal());
-            self.names -= topic.followed_names();
+            self.name_bytes -= topic.followed_name_bytes();
         }
     }
 
@@ -94,10 +94,10 @@ impl<Id: Copy + Ord> Index<Id> {
         topics.chain(is_implied.then_some(&Topic::Disconnects))
     }
 
-    /// Returns the budget bytes of the names that a bus has to follow for all topics, each name
+    /// Returns the bytes of the names that a bus has to follow for all topics, each name
     /// counted once.
-    pub fn names(&self) -> usize {
-        self.names
+    pub fn name_bytes(&self) -> usize {
+        self.name_bytes
     }
 
     /// Returns the ids that are entered under the topic of `event`, and under its group if it
@@ -131,7 +131,7 @@ impl<Id> Default for Index<Id> {
         Self {
             wanted: Map::default(),
             principals: 0,
-            names: 0,
+            name_bytes: 0,
         }
     }
 }

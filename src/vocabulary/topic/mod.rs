@@ -9,7 +9,7 @@ use alloc::{borrow::Cow, string::String};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::vocabulary::{event::ServerEvent, scope::Label, task::TaskId, uri::Uri};
+use crate::vocabulary::{event::ServerEvent, scope::Name, task::TaskId, uri::Uri};
 
 pub use delta::Delta;
 pub use index::Index;
@@ -32,16 +32,16 @@ pub enum Topic {
     Task(TaskId),
     /// The events of one group. Such an event is delivered to those interested in both its topic
     /// and its group.
-    Group(Label),
+    Group(Name),
     /// The disconnect of any caller.
     Disconnects,
     /// The disconnect of this caller.
-    Principal(Label),
+    Principal(Name),
 }
 
 /// Compaction key: of several events with equal subjects only the latest has to be delivered. It
 /// consists of the topic, and the group or the disconnected caller.
-pub(crate) type Subject = (Topic, Option<Label>);
+pub(crate) type Subject = (Topic, Option<Name>);
 
 impl Topic {
     /// Returns the topic of `event`; never [`Topic::Everything`].
@@ -94,13 +94,17 @@ impl Topic {
 
     /// Returns the bytes that the name counts in a budget: its length, and the overhead of storing
     /// it. Lists have no names.
-    pub fn names(&self) -> usize {
-        self.name().map_or(0, |name| name.len() + NAME_BYTES)
+    pub fn name_bytes(&self) -> usize {
+        self.name().map_or(0, |name| name.len() + NAME_OVERHEAD)
     }
 
-    /// As [`Topic::names`], for the topic that has to be followed.
-    pub(crate) fn followed_names(&self) -> usize {
-        if self.is_principal() { 0 } else { self.names() }
+    /// As [`Topic::name_bytes`], for the topic that has to be followed.
+    pub(crate) fn followed_name_bytes(&self) -> usize {
+        if self.is_principal() {
+            0
+        } else {
+            self.name_bytes()
+        }
     }
 
     pub(crate) fn is_principal(&self) -> bool {
@@ -120,7 +124,7 @@ impl Topic {
             | Self::Disconnects => None,
             Self::Resource(uri) => Some(uri),
             Self::Task(id) => Some(id),
-            Self::Group(label) | Self::Principal(label) => Some(label),
+            Self::Group(name) | Self::Principal(name) => Some(name),
         }
     }
 
@@ -131,11 +135,11 @@ impl Topic {
 
     /// Returns the compaction key of `event`.
     pub(crate) fn subject_of(event: &ServerEvent) -> Subject {
-        let label = match event {
+        let name = match event {
             ServerEvent::Disconnect { principal } => Some(principal),
             event => event.group(),
         };
-        (Self::of(event), label.cloned())
+        (Self::of(event), name.cloned())
     }
 
     /// Parses the result of [`Topic::to_text`]; `None` if it is not a topic.
@@ -149,8 +153,8 @@ impl Topic {
             _ => match text.split_once(':')? {
                 (RESOURCE, uri) => Uri::new(uri, usize::MAX).ok().map(Self::Resource),
                 (TASK, id) => TaskId::new(id, usize::MAX).ok().map(Self::Task),
-                (GROUP, name) => Label::new(name).ok().map(Self::Group),
-                (PRINCIPAL, name) => Label::new(name).ok().map(Self::Principal),
+                (GROUP, name) => Name::new(name).ok().map(Self::Group),
+                (PRINCIPAL, name) => Name::new(name).ok().map(Self::Principal),
                 _ => None,
             },
         }
@@ -189,7 +193,7 @@ const PRINCIPAL: &str = "principal";
 const GROUP: &str = "group";
 const DISCONNECTS: &str = "disconnects";
 /// Bytes that storing a name takes beside its text.
-const NAME_BYTES: usize = 64;
+const NAME_OVERHEAD: usize = 64;
 
 impl Serialize for Topic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

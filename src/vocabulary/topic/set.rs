@@ -14,7 +14,7 @@ pub struct Topics {
 impl Topics {
     /// Adds a topic. Returns whether it is new.
     pub fn insert(&mut self, topic: Topic) -> bool {
-        let bytes = topic.names();
+        let bytes = topic.name_bytes();
         let is_new = self.topics.insert(topic);
         self.bytes += if is_new { bytes } else { 0 };
         is_new
@@ -23,7 +23,7 @@ impl Topics {
     /// Removes a topic. Returns whether it was present.
     pub fn remove(&mut self, topic: &Topic) -> bool {
         let was_there = self.topics.remove(topic);
-        self.bytes -= if was_there { topic.names() } else { 0 };
+        self.bytes -= if was_there { topic.name_bytes() } else { 0 };
         was_there
     }
 
@@ -57,7 +57,7 @@ impl Topics {
     }
 
     /// Returns the bytes that the names of its topics count in a budget.
-    pub fn bytes(&self) -> usize {
+    pub fn name_bytes(&self) -> usize {
         self.bytes
     }
 

@@ -1,11 +1,11 @@
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     events::{
         Appended, Draft, EventLog, EventName, Window, cursor,
         page::{Page, Question},
     },
-    scope::Label,
+    scope::Name,
 };
 use proptest::collection::vec;
 #[cfg(target_arch = "wasm32")]
@@ -40,9 +40,9 @@ impl Log {
         );
         let draft = Draft::from_json(text.as_bytes()).unwrap();
         self.head += 1;
-        let mark = mark("e", self.head);
+        let cursor = cursor("e", self.head);
         self.occurrences
-            .append(&draft, &mark, Millis(self.now))
+            .append(&draft, &cursor, Millis(self.now))
             .unwrap()
     }
 
@@ -52,17 +52,17 @@ impl Log {
 
     fn page(&self, question: &Question) -> Page {
         self.occurrences
-            .page(question, &mark("e", self.head), Millis(self.now))
+            .page(question, &cursor("e", self.head), Millis(self.now))
             .unwrap()
     }
 
     fn read(&self, name: &str, after: u64) -> Page {
-        self.page(&question(name, Some(&cursor::to_text(&mark("e", after)))))
+        self.page(&question(name, Some(&cursor::to_text(&cursor("e", after)))))
     }
 }
 
-fn mark(epoch: &str, position: u64) -> Mark {
-    Mark {
+fn cursor(epoch: &str, position: u64) -> Cursor {
+    Cursor {
         epoch: epoch.into(),
         position: Position(position),
     }
@@ -136,9 +136,9 @@ fn occurrences_of_other_groups_never_leave_the_log() {
     log.publish("a", r#","group":"staff""#);
     log.publish("a", "");
     log.publish("a", r#","group":"admins""#);
-    let mut question = question("a", Some(&cursor::to_text(&mark("e", 0))));
+    let mut question = question("a", Some(&cursor::to_text(&cursor("e", 0))));
     assert_eq!(positions(&log.page(&question)), [2]);
-    question.groups = vec![Label::new("staff").unwrap()];
+    question.groups = vec![Name::new("staff").unwrap()];
     let page = log.page(&question);
     assert_eq!(positions(&page), [1, 2]);
     assert_eq!(page.through, Position(3));
@@ -173,12 +173,12 @@ fn a_reader_is_truncated_only_where_its_name_was_trimmed_after_its_cursor() {
 fn a_cursor_of_another_log_and_an_unreadable_one_begin_at_the_oldest() {
     let mut log = Log::new(Window::default());
     log.publish("a", "");
-    for cursor in ["", "nonsense", &cursor::to_text(&mark("other", 7))] {
+    for cursor in ["", "nonsense", &cursor::to_text(&cursor("other", 7))] {
         let page = log.page(&question("a", Some(cursor)));
         assert!(page.trimmed, "{cursor}");
         assert_eq!((page.from, positions(&page)), (Position(0), vec![1]));
     }
-    let ahead = log.page(&question("a", Some(&cursor::to_text(&mark("e", 99)))));
+    let ahead = log.page(&question("a", Some(&cursor::to_text(&cursor("e", 99)))));
     assert_eq!((ahead.through, ahead.trimmed), (Position(1), false));
 }
 
@@ -189,14 +189,14 @@ fn old_occurrences_are_left_out_for_a_reader_that_asks_so() {
     log.now += 10_000;
     log.publish("b", "");
     log.publish("a", "");
-    let mut asked = question("a", Some(&cursor::to_text(&mark("e", 0))));
+    let mut asked = question("a", Some(&cursor::to_text(&cursor("e", 0))));
     asked.max_age_ms = Some(Millis(5_000));
     let page = log.page(&asked);
     assert_eq!(
         (positions(&page), page.skipped, page.trimmed),
         (vec![3], true, false)
     );
-    asked.cursor = Some(cursor::to_text(&mark("e", 1)).into());
+    asked.cursor = Some(cursor::to_text(&cursor("e", 1)).into());
     let page = log.page(&asked);
     assert_eq!((positions(&page), page.skipped), (vec![3], false));
     log.now += 10_000;
@@ -273,7 +273,7 @@ fn a_scan_is_bounded_even_where_nothing_is_for_the_reader() {
     for _ in 0..20 {
         log.publish("a", r#","group":"staff""#);
     }
-    let mut asked = question("a", Some(&cursor::to_text(&mark("e", 0))));
+    let mut asked = question("a", Some(&cursor::to_text(&cursor("e", 0))));
     asked.max_scan = 200;
     let page = log.page(&asked);
     assert!(page.events.is_empty() && page.more);
@@ -297,15 +297,15 @@ fn pages_put_together_are_the_log() {
                 }
             }
             let mut got = Vec::new();
-            let mut at = mark("e", 0);
+            let mut at = cursor("e", 0);
             loop {
                 let mut asked = question("a", Some(&cursor::to_text(&at)));
-                asked.groups = vec![Label::new("g").unwrap()];
+                asked.groups = vec![Name::new("g").unwrap()];
                 (asked.max_events, asked.max_bytes) = (max_events, max_bytes);
                 let page = log.page(&asked);
                 assert_eq!(Page::from_json(&page.to_json()), Some(page.clone()));
                 got.extend(positions(&page));
-                at = page.mark();
+                at = page.cursor();
                 if !page.more {
                     break;
                 }
@@ -319,7 +319,7 @@ fn pages_put_together_are_the_log() {
 #[test]
 fn a_question_is_read_as_it_was_written() {
     let mut asked = question("a", Some("c"));
-    asked.groups = vec![Label::new("staff").unwrap()];
+    asked.groups = vec![Name::new("staff").unwrap()];
     asked.max_age_ms = Some(Millis(5));
     assert_eq!(Question::from_json(&asked.to_json()), Some(asked));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     events::{
         cursor,
@@ -31,11 +31,11 @@ fn polled(page: Page) -> Value {
 }
 
 fn at(position: u64) -> Value {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(position),
     };
-    cursor::to_text(&mark).into()
+    cursor::to_text(&cursor).into()
 }
 
 fn ids(result: &Value) -> Vec<&str> {

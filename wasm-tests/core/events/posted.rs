@@ -4,7 +4,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn code(body: &str) -> (&'static str, Option<usize>) {
     posted(body.as_bytes())
-        .map_err(|error: PostedError| (error.code(), error.place()))
+        .map_err(|error: PostedError| (error.code(), error.index()))
         .unwrap_err()
 }
 

@@ -1,15 +1,15 @@
 //! Streams of events on a bus with a log, and their clients.
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     events::{
         Draft, EventLog, EventStreams, Opening, Window, cursor,
         error::CodeSet,
         matching::{Expected, Verdict},
         page::{Page, Question},
     },
-    fanout::{Fan, StreamId},
-    scope::Label,
+    fanout::{StreamId, WriteBatch},
+    scope::Name,
     sse,
 };
 use serde_json::Value;
@@ -23,7 +23,7 @@ use super::{
 
 pub(crate) struct World {
     log: EventLog<MemoryRows>,
-    head: Mark,
+    head: Cursor,
     /// Questions get at most so many occurrences.
     pub(crate) most: usize,
     pub(crate) streams: EventStreams,
@@ -51,8 +51,8 @@ pub(crate) fn opening(raw_id: &str, event: &str) -> Opening {
     }
 }
 
-pub(crate) fn label(text: &str) -> Label {
-    Label::new(text).unwrap()
+pub(crate) fn label(text: &str) -> Name {
+    Name::new(text).unwrap()
 }
 
 /// The messages in the bytes of a body.
@@ -76,7 +76,7 @@ impl World {
     pub(crate) fn with(window: Window) -> Self {
         Self {
             log: EventLog::open(MemoryRows::default(), window).unwrap(),
-            head: mark("e", 0),
+            head: cursor("e", 0),
             most: usize::MAX,
             streams: EventStreams::default(),
             asked: Vec::new(),
@@ -86,7 +86,7 @@ impl World {
     /// Begins again with an empty disk.
     pub(crate) fn lose_disk(&mut self, epoch: &str) {
         self.log = EventLog::open(MemoryRows::default(), Window::default()).unwrap();
-        self.head = mark(epoch, 0);
+        self.head = cursor(epoch, 0);
     }
 
     pub(crate) fn position(&self) -> u64 {
@@ -94,7 +94,7 @@ impl World {
     }
 
     pub(crate) fn cursor(&self, position: u64) -> String {
-        cursor::to_text(&mark(&self.head.epoch, position))
+        cursor::to_text(&cursor(&self.head.epoch, position))
     }
 
     /// Publishes without a cue.
@@ -169,8 +169,8 @@ impl World {
             };
             let page = self.page(&question);
             self.streams.handle_page(&name(event), page, judged);
-            while let Some(fan) = self.streams.poll_fan() {
-                let missed = write(&fan, clients);
+            while let Some(batch) = self.streams.poll_batch() {
+                let missed = write(&batch, clients);
                 self.streams.handle_missed(missed);
             }
         }
@@ -186,13 +186,13 @@ impl World {
 }
 
 /// Gives each client with room its chunk. Returns the streams without room.
-pub(crate) fn write(fan: &Fan, clients: &mut [Client]) -> Vec<StreamId> {
+pub(crate) fn write(batch: &WriteBatch, clients: &mut [Client]) -> Vec<StreamId> {
     let mut missed = Vec::new();
-    assert!(fan.writes.is_sorted());
-    for (stream, chunk) in &fan.writes {
+    assert!(batch.writes.is_sorted());
+    for (stream, chunk) in &batch.writes {
         let client = clients.iter_mut().find(|client| client.stream == *stream);
         match client.filter(|client| client.has_room) {
-            Some(client) => client.messages.extend(read(fan.chunk(*chunk))),
+            Some(client) => client.messages.extend(read(batch.chunk(*chunk))),
             None => missed.push(*stream),
         }
     }
@@ -231,8 +231,8 @@ fn short(message: &Value) -> String {
     }
 }
 
-pub(crate) fn mark(epoch: &str, position: u64) -> Mark {
-    Mark {
+pub(crate) fn cursor(epoch: &str, position: u64) -> Cursor {
+    Cursor {
         epoch: epoch.into(),
         position: Position(position),
     }

@@ -301,8 +301,8 @@ fn without_a_log_all_cursors_are_null() {
     world
         .streams
         .handle_page(&name("a"), logless(0, 1, &[(1, r#"{"n":1}"#)]), &[]);
-    while let Some(fan) = world.streams.poll_fan() {
-        write(&fan, &mut clients);
+    while let Some(batch) = world.streams.poll_batch() {
+        write(&batch, &mut clients);
     }
     world.beat(&mut clients[0]);
     assert_eq!(clients[0].story(), ["active", "1", "heartbeat"]);

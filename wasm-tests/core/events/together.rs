@@ -51,14 +51,14 @@ fn streams_with_equal_ids_share_bytes_and_others_have_their_own() {
     let question = world.streams.question(&name("a")).unwrap();
     let page = world.page(&question);
     world.streams.handle_page(&name("a"), page, &[]);
-    let fan = world.streams.poll_fan().unwrap();
+    let batch = world.streams.poll_batch().unwrap();
     let [one, text, again] = opened;
     assert_eq!(
-        fan.writes,
+        batch.writes,
         [(one, 0), (text, 1), (again, 0), (own, 2), (same, 0)]
     );
-    assert_eq!(fan.ends.len(), 3);
-    assert!(world.streams.poll_fan().is_none());
+    assert_eq!(batch.ends.len(), 3);
+    assert!(world.streams.poll_batch().is_none());
 }
 
 #[test]
@@ -182,8 +182,8 @@ fn a_cue_while_the_log_is_read_reads_it_again() {
     world.publish("a", &n(2), None);
     world.streams.handle_cue(&name("a"));
     world.streams.handle_page(&name("a"), page, &[]);
-    while let Some(fan) = world.streams.poll_fan() {
-        write(&fan, &mut clients);
+    while let Some(batch) = world.streams.poll_batch() {
+        write(&batch, &mut clients);
     }
     world.deliver("a", &mut clients, &[]);
     assert_eq!(clients[0].story(), ["active", "1", "2"]);
@@ -260,8 +260,8 @@ fn a_stream_that_is_removed_while_a_page_is_spread_gets_nothing() {
     world.streams.remove(clients[0].stream);
     let other = world.streams.open(opening("3", "b"));
     assert_eq!(other.slot(), clients[0].stream.slot());
-    let fan = world.streams.poll_fan().unwrap();
-    assert_eq!(write(&fan, &mut clients), []);
+    let batch = world.streams.poll_batch().unwrap();
+    assert_eq!(write(&batch, &mut clients), []);
     assert_eq!(stories(&clients), [&["active"][..], &["active", "1"]]);
 }
 
@@ -282,9 +282,9 @@ fn the_bytes_of_a_large_page_are_handed_out_in_parts() {
     let page = world.page(&question);
     world.streams.handle_page(&name("a"), page, &[]);
     let mut parts = 0;
-    while let Some(fan) = world.streams.poll_fan() {
-        assert!(fan.bytes.len() < 1_400_000);
-        let missed = write(&fan, &mut clients);
+    while let Some(batch) = world.streams.poll_batch() {
+        assert!(batch.bytes.len() < 1_400_000);
+        let missed = write(&batch, &mut clients);
         world.streams.handle_missed(missed);
         parts += 1;
     }

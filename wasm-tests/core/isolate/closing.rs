@@ -1,4 +1,4 @@
-//! What a line does for streams that are about to close.
+//! Streams of an isolate that are about to close.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -8,7 +8,7 @@ use crate::any::updated;
 use super::{cues, opened, tools, watching, world::World};
 
 #[test]
-fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
+fn a_settled_isolate_has_delivered_everything_published_before() {
     let mut world = opened(&[watching(&["a"]), tools()]);
     world.publish(&updated("a"));
     world.down.clear();
@@ -26,7 +26,7 @@ fn a_line_that_settles_has_given_its_streams_what_was_published_before() {
 }
 
 #[test]
-fn a_line_that_has_lost_its_bus_is_not_settled() {
+fn an_isolate_without_a_bus_is_not_settled() {
     let mut world = opened(&[tools()]);
     world.is_shut = true;
     world.cut();
@@ -39,21 +39,21 @@ fn a_line_that_has_lost_its_bus_is_not_settled() {
 }
 
 #[test]
-fn a_line_that_loses_its_connection_within_a_replay_is_not_settled_by_the_next_answer_alone() {
+fn a_connection_lost_during_a_replay_needs_another_answer_to_settle() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("a"));
     world.down.clear();
     world.isolate.settle(world.now);
-    // The answer names a head that lies further on, and what it replays is lost.
+    // The answer names a later head, and what it replays is lost.
     answered_without_replay(&mut world);
-    world.tend();
+    world.carry_out();
     world.move_on();
     answered_without_replay(&mut world);
     assert!(!world.isolate.is_settled());
 }
 
 fn answered_without_replay(world: &mut World) {
-    world.tend();
+    world.carry_out();
     world.take_up();
     world.down.truncate(1);
     world.take_down();

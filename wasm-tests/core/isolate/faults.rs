@@ -1,4 +1,4 @@
-//! Whatever happens between bus and line, the last change of each subject is cued on every stream.
+//! Under any fault between bus and isolate, the last change of each topic is cued on every stream.
 
 use mcp_listen::{event::ServerEvent, filter::SubscriptionFilter};
 use proptest::{collection::vec, prelude::*};
@@ -14,14 +14,13 @@ enum Step {
     Publish(ServerEvent),
     Open(SubscriptionFilter),
     Leave(usize),
-    /// The line is asked what it wants done, or one frame is delivered, up or down.
-    Tend,
+    /// The isolate is polled for a call, or one frame is delivered in either direction.
+    CarryOut,
     Up,
     Down,
     Settle,
     Pass(u64),
-    /// The frame that would come next is lost, comes twice, after the one behind it, or is cut
-    /// short.
+    /// The next frame is lost, duplicated, swapped with the one after it, or truncated.
     Drop,
     DropUp,
     Repeat,
@@ -30,7 +29,7 @@ enum Step {
     Cut,
     Move,
     SendOn,
-    BeginAnew,
+    StartOver,
     Shut(bool),
     Draw(f64),
 }
@@ -42,7 +41,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => (0usize..8).prop_map(Step::Leave),
     ];
     let progress = prop_oneof![
-        3 => Just(Step::Tend),
+        3 => Just(Step::CarryOut),
         3 => Just(Step::Up),
         3 => Just(Step::Down),
         4 => Just(Step::Settle),
@@ -58,7 +57,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Cut),
         2 => Just(Step::Move),
         1 => Just(Step::SendOn),
-        1 => Just(Step::BeginAnew),
+        1 => Just(Step::StartOver),
         2 => any::<bool>().prop_map(Step::Shut),
         1 => (0.0..1.0).prop_map(Step::Draw),
     ];
@@ -77,7 +76,7 @@ fn take(world: &mut World, step: Step) {
         Step::Publish(event) => world.publish(&event),
         Step::Open(filter) => drop(world.open(filter)),
         Step::Leave(stream) => world.leave(stream),
-        Step::Tend => world.tend(),
+        Step::CarryOut => world.carry_out(),
         Step::Up => world.take_up(),
         Step::Down => world.take_down(),
         Step::Settle => world.settle(),
@@ -98,14 +97,14 @@ fn take(world: &mut World, step: Step) {
         Step::Cut => world.cut(),
         Step::Move => world.move_on(),
         Step::SendOn => world.send_on(),
-        Step::BeginAnew => world.begin_anew(),
+        Step::StartOver => world.start_over(),
         Step::Shut(is_shut) => world.is_shut = is_shut,
         Step::Draw(random) => world.random = random,
     }
 }
 
 #[test]
-fn no_stream_of_a_line_misses_what_was_published_last() {
+fn no_stream_misses_the_last_change() {
     let window = prop_oneof![Just(1_000u64), 0..8u64];
     let filters = vec(open(), 1..4);
     let schedules = (filters, vec(any_step(), 0..80), window);
@@ -123,11 +122,11 @@ fn no_stream_of_a_line_misses_what_was_published_last() {
         world.pass(20_000);
         for stream in &world.streams {
             let honors_tasks = !stream.filter.task_ids.is_empty();
-            let is_told = stream.owed.is_empty() || stream.has_ended;
-            assert!(is_told, "{:?} of {:?}", stream.owed, stream.written);
+            let is_complete = stream.expected.is_empty() || stream.has_ended;
+            assert!(is_complete, "{:?} of {:?}", stream.expected, stream.written);
             let is_first = stream.written.first().map(|it| it.contains("acknowledged"));
             assert_ne!(is_first, Some(false), "{:?}", stream.written);
-            // Only a stream whose tasks cannot be made up for, or that never opened, ends.
+            // A stream ends only if its tasks cannot be recovered or it never opened.
             let may_end = honors_tasks || !stream.is_acknowledged();
             assert!(may_end || !stream.has_ended || stream.has_left);
         }

@@ -1,4 +1,4 @@
-//! What a stream may hear of what was published just before it opened.
+//! Which of the events published just before it opened a stream receives.
 
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -6,16 +6,16 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    listen::Ending,
-    scope::{Label, Scope},
+    listen::EndReason,
+    scope::{Name, Scope},
 };
 
 use crate::any::updated;
 
 use super::{cues, opened, tools, watching};
 
-fn ann() -> Label {
-    Label::new("ann").unwrap()
+fn ann() -> Name {
+    Name::new("ann").unwrap()
 }
 
 fn of_ann(filter: SubscriptionFilter) -> SubscriptionFilter {
@@ -31,21 +31,21 @@ fn disconnected() -> ServerEvent {
 }
 
 #[test]
-fn a_disconnect_that_is_replayed_ends_a_stream_that_was_authorized_before_it_and_opens_after_it() {
+fn a_replayed_disconnect_ends_a_stream_authorized_before_it() {
     let mut world = opened(&[of_ann(tools())]);
     world.move_on();
     world.open(of_ann(tools()));
     world.publish(&disconnected());
     world.settle();
     let endings = world.streams.iter().map(|stream| stream.ending);
-    assert_eq!(endings.collect::<Vec<_>>(), [Some(Ending::Denied); 2]);
+    assert_eq!(endings.collect::<Vec<_>>(), [Some(EndReason::Denied); 2]);
 }
 
 #[test]
-fn a_disconnect_that_comes_while_a_stream_waits_keeps_it_from_opening() {
+fn a_disconnect_refuses_a_waiting_stream() {
     let mut world = opened(&[of_ann(tools())]);
     let waiting = world.open(of_ann(watching(&["b"])));
-    world.tend();
+    world.carry_out();
     world.publish(&disconnected());
     world.settle();
     assert!(!world.streams[waiting].is_acknowledged());
@@ -53,16 +53,16 @@ fn a_disconnect_that_comes_while_a_stream_waits_keeps_it_from_opening() {
 }
 
 #[test]
-fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited_for() {
+fn a_stream_ignores_events_before_the_answer_that_it_waited_for() {
     let mut world = opened(&[watching(&["a", "b"])]);
-    // The connection moves, so all that comes is a replay; a stream opens meanwhile.
+    // The connection moves, so everything comes from a replay; a stream opens meanwhile.
     world.move_on();
     world.publish(&updated("a"));
     world.publish(&updated("b"));
     let waiting = world.open(watching(&["b"]));
     world.settle();
     assert_eq!([cues(&world, 0), cues(&world, waiting)], [2, 0]);
-    // Once acknowledged, it takes everything.
+    // Once acknowledged, it receives everything.
     for count in 1..3 {
         world.publish(&updated("b"));
         world.settle();
@@ -71,13 +71,13 @@ fn a_stream_takes_nothing_of_what_was_published_before_the_answer_that_it_waited
 }
 
 #[test]
-fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_before_its_answer() {
+fn a_stream_that_waited_for_a_change_ignores_events_before_its_answer() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("b"));
     let waiting = world.open(watching(&["b"]));
     world.settle();
     assert!(world.streams[waiting].is_acknowledged());
-    // The line has heard nothing since it attached: the bus replays from there.
+    // The isolate has received nothing since it attached: the bus replays from there.
     world.move_on();
     world.settle();
     assert_eq!(cues(&world, waiting), 0);
@@ -87,46 +87,46 @@ fn a_stream_that_waited_for_an_adjustment_takes_nothing_of_what_was_published_be
 }
 
 #[test]
-fn a_stream_that_took_an_event_ahead_of_its_turn_takes_nothing_from_before_its_head() {
+fn a_stream_ignores_replayed_events_before_its_head() {
     let mut world = opened(&[watching(&["a", "b"])]);
     world.publish(&updated("b"));
     world.down.clear();
     let ahead = world.open(watching(&["b", "c"]));
     world.settle();
     assert!(world.streams[ahead].is_acknowledged());
-    // The event after the lost one shows the gap, and the bus replays both.
+    // The event after the lost one reveals the gap, and the bus replays both.
     world.publish(&updated("c"));
     world.pass(5_000);
-    let told = &world.streams[ahead].written[1..];
+    let reported = &world.streams[ahead].written[1..];
     assert_eq!(cues(&world, 0), 1);
     assert!(
-        !told.is_empty() && told.iter().all(|cue| !cue.contains("\"b")),
-        "{told:?}"
+        !reported.is_empty() && reported.iter().all(|cue| !cue.contains("\"b")),
+        "{reported:?}"
     );
     world.publish(&updated("b"));
     world.settle();
-    assert!(world.streams[ahead].owed.is_empty());
+    assert!(world.streams[ahead].expected.is_empty());
 }
 
 #[test]
-fn a_stream_that_opens_within_a_replay_takes_nothing_of_it_and_what_is_lost_after_it() {
+fn a_stream_opened_during_a_replay_receives_only_later_events() {
     let mut world = opened(&[watching(&["a", "b"])]);
     world.move_on();
     world.publish(&updated("a"));
     world.publish(&updated("b"));
-    world.tend();
+    world.carry_out();
     world.take_up();
-    // The answer and the first of what is replayed have come.
+    // The answer and the first replayed event have arrived.
     let frames: Vec<String> = world.down.drain(..).collect();
     world.down.extend(frames[..2].iter().cloned());
     world.settle();
     let within = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     assert!(world.streams[within].is_acknowledged());
     world.down.extend(frames[2..].iter().cloned());
     world.settle();
     assert_eq!([cues(&world, 0), cues(&world, within)], [2, 0]);
-    // Lost on its way, and asked for again: it was published after the acknowledgment.
+    // This event was lost and requested again; it was published after the acknowledgment.
     world.publish(&updated("b"));
     world.down.clear();
     world.move_on();

@@ -1,4 +1,4 @@
-//! What the streams of one isolate share: one connection, on which each hears what it wants.
+//! The streams of one isolate share a connection, on which each receives its topics.
 
 mod closing;
 mod faults;
@@ -14,7 +14,7 @@ mod world;
 use mcp_listen::{
     event::ServerEvent,
     filter::SubscriptionFilter,
-    scope::{Label, Scope},
+    scope::{Name, Scope},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -40,7 +40,7 @@ fn tools() -> SubscriptionFilter {
     }
 }
 
-/// A line with one stream for each filter, all acknowledged.
+/// An isolate with one stream for each filter, all acknowledged.
 fn opened(filters: &[SubscriptionFilter]) -> World {
     let mut world = World::new();
     for filter in filters {
@@ -56,7 +56,7 @@ fn cues(world: &World, stream: usize) -> usize {
 }
 
 #[test]
-fn one_connection_tells_each_stream_what_it_wants() {
+fn one_connection_serves_each_stream_its_topics() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"]), tools()]);
     assert_eq!(world.bus.registry().attached(), 1);
     assert_eq!(world.sent().0, 1);
@@ -71,42 +71,42 @@ fn one_connection_tells_each_stream_what_it_wants() {
 }
 
 #[test]
-fn a_frame_for_one_group_is_written_to_its_streams_of_a_line_and_to_no_other() {
+fn a_group_event_is_written_only_to_streams_of_that_group() {
     let of = |group| SubscriptionFilter {
         scope: Scope {
-            groups: vec![Label::new(group).unwrap()],
+            groups: vec![Name::new(group).unwrap()],
             ..Scope::default()
         },
         ..tools()
     };
     let mut world = opened(&[of("acme"), of("bolt"), of("acme"), tools()]);
     world.publish(&ServerEvent::ForGroup {
-        group: Label::new("acme").unwrap(),
+        group: Name::new("acme").unwrap(),
         event: Box::new(ServerEvent::ToolsListChanged),
     });
     assert_eq!(world.down.len(), 1);
     world.settle();
-    let heard = |world: &World| [0, 1, 2, 3].map(|stream| cues(world, stream));
-    assert_eq!(heard(&world), [1, 0, 1, 0]);
+    let received = |world: &World| [0, 1, 2, 3].map(|stream| cues(world, stream));
+    assert_eq!(received(&world), [1, 0, 1, 0]);
     world.publish(&ServerEvent::ToolsListChanged);
     world.settle();
-    assert_eq!(heard(&world), [2, 1, 2, 1]);
+    assert_eq!(received(&world), [2, 1, 2, 1]);
 }
 
 #[test]
-fn a_stream_that_wants_nothing_new_is_acknowledged_at_once() {
+fn a_stream_of_followed_topics_is_acknowledged_at_once() {
     let mut world = opened(&[watching(&["a", "b"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     assert!(world.up.is_empty());
     assert!(world.streams[stream].is_acknowledged());
 }
 
 #[test]
-fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
+fn a_stream_of_new_topics_is_acknowledged_after_the_bus_confirms() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     assert!(world.up[0].contains(r#""type":"follow","seq":2,"add":["resource:b"]"#));
     assert!(!world.streams[stream].is_acknowledged());
     world.publish(&updated("b"));
@@ -114,26 +114,26 @@ fn a_stream_that_wants_more_is_acknowledged_once_the_bus_knows() {
     world.publish(&updated("b"));
     world.settle();
     assert!(world.streams[stream].is_acknowledged());
-    // What came before the bus knew was none of its business.
+    // Events from before the bus follows a topic are not delivered.
     assert_eq!(cues(&world, stream), 1);
     assert_eq!(world.sent().0, 1);
 }
 
 #[test]
-fn the_answer_to_another_change_is_none() {
+fn the_answer_to_another_change_is_ignored() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let stream = world.open(watching(&["c"]));
-    world.tend();
+    world.carry_out();
     world.down.push_back(follow::confirmed(1, 0));
     world.take_down();
-    world.tend();
+    world.carry_out();
     assert!(!world.streams[stream].is_acknowledged());
     world.settle();
     assert!(world.streams[stream].is_acknowledged());
 }
 
 #[test]
-fn what_nobody_wants_is_not_followed_after_an_attach() {
+fn an_attach_names_only_wanted_topics() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.leave(1);
     world.move_on();
@@ -146,7 +146,7 @@ fn what_nobody_wants_is_not_followed_after_an_attach() {
 }
 
 #[test]
-fn a_change_of_what_is_wanted_moves_no_mark() {
+fn a_change_of_topics_does_not_move_the_cursor() {
     let mut world = opened(&[watching(&["a"])]);
     world.publish(&updated("z"));
     world.open(watching(&["b"]));
@@ -157,11 +157,11 @@ fn a_change_of_what_is_wanted_moves_no_mark() {
 }
 
 #[test]
-fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
+fn streams_that_open_during_a_request_share_the_next_one() {
     let mut world = opened(&[watching(&["a"])]);
     for name in ["b", "c", "d"] {
         world.open(watching(&[name]));
-        world.tend();
+        world.carry_out();
     }
     world.settle();
     assert_eq!(world.sent().1, 2);
@@ -169,7 +169,7 @@ fn streams_that_open_while_the_bus_is_asked_are_asked_for_together() {
 }
 
 #[test]
-fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
+fn unwanted_topics_are_dropped_after_one_event() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.leave(1);
     world.settle();
@@ -184,21 +184,21 @@ fn what_nobody_wants_any_more_is_told_once_and_then_given_up() {
 }
 
 #[test]
-fn a_line_counts_what_its_streams_want_each_name_once() {
+fn an_isolate_counts_each_name_once() {
     let mut world = opened(&[watching(&["a", "b"]), watching(&["b"])]);
-    let names = world.isolate.names();
+    let names = world.isolate.name_bytes();
     world.open(watching(&["a"]));
-    assert_eq!(world.isolate.names(), names);
+    assert_eq!(world.isolate.name_bytes(), names);
     world.leave(0);
-    assert_eq!(world.isolate.names(), names);
+    assert_eq!(world.isolate.name_bytes(), names);
     world.leave(2);
-    assert!(world.isolate.names() < names);
+    assert!(world.isolate.name_bytes() < names);
     world.leave(1);
-    assert_eq!(world.isolate.names(), 0);
+    assert_eq!(world.isolate.name_bytes(), 0);
 }
 
 #[test]
-fn without_streams_there_is_no_connection_and_no_past() {
+fn without_streams_there_is_no_connection_and_no_cursor() {
     let mut world = opened(&[tools()]);
     world.leave(0);
     world.settle();
@@ -211,10 +211,10 @@ fn without_streams_there_is_no_connection_and_no_past() {
 }
 
 #[test]
-fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
+fn a_moved_connection_loses_nothing_and_does_not_wait() {
     let mut world = opened(&[watching(&["a"]), tools()]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.move_on();
     world.publish(&updated("a"));
     world.settle();
@@ -225,10 +225,10 @@ fn a_connection_that_moves_loses_nothing_and_waits_for_nothing() {
 }
 
 #[test]
-fn streams_that_open_while_the_bus_sends_the_line_on_wait_for_the_shard() {
+fn streams_that_open_during_a_redirect_wait_for_the_shard() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.send_on();
     world.settle();
     assert!(!world.streams[stream].is_acknowledged());
@@ -240,7 +240,7 @@ fn streams_that_open_while_the_bus_sends_the_line_on_wait_for_the_shard() {
 }
 
 #[test]
-fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
+fn after_an_outage_all_streams_receive_what_they_missed() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.cut();
     assert!(world.isolate.is_away());
@@ -251,7 +251,7 @@ fn a_bus_that_is_lost_is_made_up_for_on_all_streams() {
 }
 
 #[test]
-fn a_frame_that_is_lost_is_missed_at_the_next_one() {
+fn a_lost_frame_is_detected_at_the_next() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.publish(&updated("a"));
     world.down.clear();
@@ -262,16 +262,16 @@ fn a_frame_that_is_lost_is_missed_at_the_next_one() {
 }
 
 #[test]
-fn where_nobody_can_tell_what_was_missed_every_stream_cues_all() {
+fn after_an_unknown_gap_every_stream_cues_everything() {
     let tasks = SubscriptionFilter {
         task_ids: vec![task_id("t")],
         ..tools()
     };
     let mut world = opened(&[watching(&["a", "b"]), tools(), tasks]);
-    world.begin_anew();
+    world.start_over();
     world.pass(5_000);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [2, 1]);
-    // States of tasks cannot be made up for: the client comes back and reads them.
+    // States of tasks cannot be recovered: the client listens again and reads them.
     let ended = world.streams.iter().map(|stream| stream.has_ended);
     assert_eq!(ended.collect::<Vec<_>>(), [false, false, true]);
     world.publish(&updated("a"));
@@ -280,7 +280,7 @@ fn where_nobody_can_tell_what_was_missed_every_stream_cues_all() {
 }
 
 #[test]
-fn streams_that_open_while_there_is_no_bus_are_refused() {
+fn streams_that_open_without_a_bus_are_refused() {
     let mut world = opened(&[tools()]);
     world.is_shut = true;
     world.cut();
@@ -291,11 +291,11 @@ fn streams_that_open_while_there_is_no_bus_are_refused() {
 }
 
 #[test]
-fn a_stream_that_opens_when_a_connection_ends_with_its_request_is_served_by_the_next_one() {
+fn a_stream_opened_during_a_handover_is_served_by_the_next_connection() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
-    // The end of the socket is heard of before that of the request.
+    world.carry_out();
+    // The end of the socket is reported before the end of the request.
     world.cut();
     world.move_on();
     world.settle();
@@ -306,10 +306,10 @@ fn a_stream_that_opens_when_a_connection_ends_with_its_request_is_served_by_the_
 }
 
 #[test]
-fn a_stream_that_opens_when_the_bus_goes_away_waits_for_one_more_attempt() {
+fn a_stream_opened_at_a_loss_waits_for_one_more_attempt() {
     let mut world = opened(&[tools()]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.is_shut = true;
     world.cut();
     world.settle();
@@ -320,21 +320,21 @@ fn a_stream_that_opens_when_the_bus_goes_away_waits_for_one_more_attempt() {
 }
 
 #[test]
-fn a_stream_that_is_closed_while_the_bus_is_away_cues_all_before_its_result() {
+fn a_stream_closed_during_an_outage_cues_everything_before_its_result() {
     let mut world = opened(&[watching(&["a"])]);
     world.is_shut = true;
     world.cut();
     world.publish(&updated("a"));
     world.close(0);
-    assert!(world.streams[0].owed.is_empty());
+    assert!(world.streams[0].expected.is_empty());
     assert!(world.streams[0].has_ended);
 }
 
 #[test]
-fn a_change_that_is_not_answered_is_made_up_for() {
+fn an_unanswered_change_is_repeated() {
     let mut world = opened(&[watching(&["a"])]);
     let stream = world.open(watching(&["b"]));
-    world.tend();
+    world.carry_out();
     world.up.clear();
     world.pass(7_000);
     assert!(world.streams[stream].is_acknowledged());
@@ -342,10 +342,10 @@ fn a_change_that_is_not_answered_is_made_up_for() {
 }
 
 #[test]
-fn where_the_log_is_lost_streams_stay_on_their_connection_and_cue_everything() {
+fn after_the_loss_of_the_log_streams_stay_and_cue_everything() {
     let mut world = opened(&[watching(&["a"]), watching(&["a", "b"])]);
     let ids = [0, 1].map(|stream| world.streams[stream].id);
-    world.begin_anew();
+    world.start_over();
     world.pass(60_000);
     assert_eq!([0, 1].map(|stream| world.streams[stream].id), ids);
     assert_eq!([0, 1].map(|stream| cues(&world, stream)), [1, 2]);

@@ -1,4 +1,4 @@
-//! The words in which an isolate changes what it is sent.
+//! The messages with which an isolate changes its topics.
 
 use mcp_listen::{
     filter::SubscriptionFilter,
@@ -24,7 +24,7 @@ fn sorted(mut topics: Vec<Topic>) -> Vec<Topic> {
 }
 
 #[test]
-fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
+fn added_topics_are_wanted_and_dropped_ones_are_not() {
     check((any_filter(), any_delta()), |(filter, delta)| {
         let before = follow::topics(&filter);
         let mut after = before.clone();
@@ -33,9 +33,9 @@ fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
         let stays = |topic: &Topic| !drop.contains(topic) && !add.contains(topic);
         let mut wanted: Vec<Topic> = before.iter().filter(|it| stays(it)).cloned().collect();
         wanted.extend(add.clone());
-        // Each once, too.
+        // Each topic is named once.
         assert!(after.iter().eq(&sorted(wanted)));
-        // What it comes to does the same, and says nothing that changes nothing.
+        // The effective delta has the same result, and omits what changes nothing.
         let least = delta.against(&before);
         let mut again = before.clone();
         again.apply(least.clone());
@@ -51,7 +51,7 @@ fn what_is_added_is_wanted_and_what_is_dropped_is_not() {
 }
 
 #[test]
-fn what_is_kept_of_a_change_is_read_as_it_was_written() {
+fn stored_changes_are_read_back() {
     check(any_delta(), |delta| {
         assert_eq!(Delta::from_json(&delta.to_json()), Ok(delta));
     });
@@ -75,7 +75,7 @@ fn what_is_kept_of_a_change_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_follow_is_refused() {
+fn invalid_follows_are_refused() {
     for text in [
         r#"{"v":1,"type":"follow","add":["tools"]}"#,
         r#"{"v":1,"type":"follow","seq":-1,"add":["tools"]}"#,

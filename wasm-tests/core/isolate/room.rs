@@ -1,4 +1,4 @@
-//! A line knows the room that its bus has for it, and takes no stream for which there is none.
+//! An isolate knows its room at the bus, and refuses streams that exceed it.
 
 use mcp_listen::{
     filter::SubscriptionFilter,
@@ -13,8 +13,8 @@ use crate::{any::updated, follow};
 
 use super::{cues, stream::Stream, watching, world::World};
 
-/// A line on a bus that has room for 10,000 bytes of names on each connection, and for 200 in any
-/// case.
+/// An isolate at a bus that has room for 10,000 bytes of names per connection, with 200 bytes
+/// reserved for each.
 fn bounded() -> World {
     let mut world = World::new();
     world.bound(320_000, 800);
@@ -24,11 +24,14 @@ fn bounded() -> World {
     world
 }
 
-fn large(mark: &str, bytes: usize) -> SubscriptionFilter {
-    watching(&[&format!("{mark}{}", "x".repeat(bytes - 64 - mark.len()))])
+fn large(cursor: &str, bytes: usize) -> SubscriptionFilter {
+    watching(&[&format!(
+        "{cursor}{}",
+        "x".repeat(bytes - 64 - cursor.len())
+    )])
 }
 
-/// More than one connection may ever hold.
+/// More bytes than one connection may ever hold.
 fn huge() -> SubscriptionFilter {
     let names: Vec<String> = (0..8)
         .map(|number| format!("{number}{}", "y".repeat(1_900)))
@@ -36,7 +39,7 @@ fn huge() -> SubscriptionFilter {
     watching(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Another connection asks the bus for so many large names.
+/// Another connection requests this many large names.
 fn rival(world: &mut World, number: usize, names: usize) {
     let name = |place| format!("{number}-{place}{}", "y".repeat(1_900));
     let names: Vec<String> = (0..names).map(name).collect();
@@ -47,15 +50,15 @@ fn rival(world: &mut World, number: usize, names: usize) {
 }
 
 impl World {
-    /// So much of the room at the bus is taken by others.
+    /// Others take this much of the room at the bus.
     fn crowd(&mut self, bytes: usize) {
         if let Some(other) = self.other.take() {
             self.bus.disconnect(other);
         }
         self.other = (bytes > 0).then(|| {
             let uri = Uri::new(&"x".repeat(bytes), bytes).unwrap();
-            let taken = Topics::from_iter([Topic::Resource(uri)]);
-            self.bus.restore(&taken, None, 1)
+            let occupied = Topics::from_iter([Topic::Resource(uri)]);
+            self.bus.restore(&occupied, None, 1)
         });
     }
 }
@@ -66,23 +69,23 @@ fn has_room(world: &mut World, filter: &SubscriptionFilter) -> bool {
 }
 
 #[test]
-fn a_line_has_room_up_to_the_last_byte() {
+fn an_isolate_has_room_up_to_the_last_byte() {
     let mut world = bounded();
-    assert_eq!(world.isolate.names(), 65);
-    for mark in ["b", "c", "d", "e"] {
-        world.open(large(mark, 2_000));
+    assert_eq!(world.isolate.name_bytes(), 65);
+    for cursor in ["b", "c", "d", "e"] {
+        world.open(large(cursor, 2_000));
     }
     world.settle();
     assert!(world.streams.iter().all(Stream::is_acknowledged));
     let left = 10_000 - 65 - 8_000;
     assert!(has_room(&mut world, &large("f", left - 1)) && has_room(&mut world, &large("f", left)));
     assert!(!has_room(&mut world, &large("f", left + 1)));
-    // What is there already takes no room.
+    // Names that are present take no room.
     assert!(has_room(&mut world, &large("b", 2_000)));
 }
 
 #[test]
-fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
+fn a_refused_stream_is_removed_and_others_continue() {
     let mut world = bounded();
     world.crowd(319_000);
     let stream = world.open(large("b", 2_000));
@@ -91,7 +94,7 @@ fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
     assert_eq!(world.sent().1, 1);
     assert!(world.streams[stream].has_ended);
     assert!(world.streams[small].is_acknowledged());
-    assert_eq!(world.isolate.names(), 65);
+    assert_eq!(world.isolate.name_bytes(), 65);
     world.publish(&updated("a"));
     world.settle();
     assert_eq!([0, small].map(|stream| cues(&world, stream)), [1, 1]);
@@ -99,7 +102,7 @@ fn a_stream_that_is_refused_goes_and_the_others_hear_on() {
 }
 
 #[test]
-fn a_stream_that_comes_with_one_that_is_refused_may_come_back() {
+fn a_stream_refused_with_another_may_open_again() {
     let mut world = bounded();
     world.crowd(319_000);
     world.open(large("b", 2_000));
@@ -115,7 +118,7 @@ fn a_stream_that_comes_with_one_that_is_refused_may_come_back() {
 }
 
 #[test]
-fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
+fn a_refused_reconnect_keeps_open_streams_until_there_is_room() {
     let mut world = bounded();
     world.open(large("b", 2_000));
     world.open(large("c", 2_000));
@@ -135,7 +138,7 @@ fn a_line_that_is_not_taken_back_keeps_its_open_streams_until_there_is_room() {
 }
 
 #[test]
-fn one_more_stream_costs_a_line_what_it_adds() {
+fn one_more_stream_costs_what_it_adds() {
     let mut world = World::new();
     let names: Vec<String> = (0..20_000)
         .map(|number| format!("note://{number}"))
@@ -158,7 +161,7 @@ fn one_more_stream_costs_a_line_what_it_adds() {
 }
 
 #[test]
-fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
+fn an_isolate_without_room_asks_again() {
     let mut world = bounded();
     world.crowd(319_000);
     world.open(large("b", 2_000));
@@ -169,7 +172,7 @@ fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
     world.settle();
     assert!(has_room(&mut world, &wanted));
     assert_eq!(world.sent(), (1, 2));
-    // And not more than once a second, however many streams come.
+    // At most once a second, for any number of streams.
     for _ in 0..10 {
         assert!(!has_room(&mut world, &huge()));
         world.settle();
@@ -182,10 +185,10 @@ fn a_line_that_had_no_room_asks_whether_there_is_some_by_now() {
 }
 
 #[test]
-fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
+fn a_moved_connection_keeps_its_room() {
     let mut world = bounded();
-    for mark in ["b", "c", "d"] {
-        world.open(large(mark, 2_000));
+    for cursor in ["b", "c", "d"] {
+        world.open(large(cursor, 2_000));
     }
     world.settle();
     world.move_on();
@@ -196,11 +199,11 @@ fn a_line_that_moves_keeps_its_room_though_others_take_what_is_left() {
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(!world.isolate.is_away());
-    assert!(world.streams[0].owed.is_empty());
+    assert!(world.streams[0].expected.is_empty());
 }
 
 #[test]
-fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
+fn after_three_refusals_streams_move_to_their_own_connections() {
     let mut world = bounded();
     world.open(watching(&["a"]));
     world.settle();
@@ -210,19 +213,19 @@ fn a_connection_that_is_refused_three_times_parts_with_its_streams() {
     }
     world.isolate.handle_full();
     for stream in 0..2 {
-        let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(world.now) else {
+        let Some(IsolateOutput::Moved(moved)) = world.isolate.poll_output(world.now) else {
             panic!("stream {stream} is still there");
         };
-        assert_eq!(parted.since, world.isolate.mark().cloned());
-        assert!(parted.stream.is_open());
+        assert_eq!(moved.since, world.isolate.cursor().cloned());
+        assert!(moved.stream.is_open());
     }
-    // The next one that comes asks the bus.
+    // The next stream asks the bus.
     let more = watching(&["more"]);
     assert!(has_room(&mut world, &more) && !has_room(&mut world, &more));
 }
 
 #[test]
-fn a_stream_that_is_alone_stays_however_often_it_is_refused() {
+fn a_single_stream_stays_after_any_number_of_refusals() {
     let mut world = bounded();
     for _ in 0..9 {
         world.isolate.handle_full();

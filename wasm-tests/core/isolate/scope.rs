@@ -1,4 +1,4 @@
-//! The caller of a stream has further groups: the stream goes on in place, and misses nothing.
+//! The caller of a stream gets more groups: the stream continues in place and misses nothing.
 
 use mcp_listen::{
     clock::Millis,
@@ -6,8 +6,8 @@ use mcp_listen::{
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
-    scope::{Label, Scope},
-    upstream::{Patience, UpstreamCall},
+    scope::{Name, Scope},
+    upstream::{Timeouts, UpstreamCall},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -19,14 +19,14 @@ use crate::{
 
 use super::{cues, opened, stream::Stream, watching, world::World};
 
-fn labels(names: &[&str]) -> Vec<Label> {
-    names.iter().map(|name| Label::new(name).unwrap()).collect()
+fn names(names: &[&str]) -> Vec<Name> {
+    names.iter().map(|name| Name::new(name).unwrap()).collect()
 }
 
 fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
     SubscriptionFilter {
         scope: Scope {
-            principals: labels(&[name]),
+            principals: names(&[name]),
             ..Scope::default()
         },
         ..watching(uris)
@@ -36,8 +36,8 @@ fn named(uris: &[&str], name: &str) -> SubscriptionFilter {
 fn widen(world: &mut World, stream: usize, principals: &[&str]) {
     let now = world.now;
     let scope = Scope {
-        groups: labels(&["acme"]),
-        principals: labels(principals),
+        groups: names(&["acme"]),
+        principals: names(principals),
         disconnects: false,
     };
     let stream = &mut world.streams[stream];
@@ -49,21 +49,21 @@ fn widen(world: &mut World, stream: usize, principals: &[&str]) {
 
 fn for_acme(event: &ServerEvent) -> ServerEvent {
     ServerEvent::ForGroup {
-        group: Label::new("acme").unwrap(),
+        group: Name::new("acme").unwrap(),
         event: Box::new(event.clone()),
     }
 }
 
 fn has_all(world: &World) -> bool {
-    let has_all = |stream: &Stream| stream.owed.is_empty() && !stream.has_ended;
+    let has_all = |stream: &Stream| stream.expected.is_empty() && !stream.has_ended;
     world.streams.iter().all(has_all)
 }
 
 #[test]
-fn alone_on_its_connection_it_misses_no_event_that_comes_meanwhile() {
+fn a_single_stream_misses_no_event_of_its_new_groups() {
     let mut world = opened(&[watching(&["a"])]);
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     world.publish(&updated("a"));
     world.pass(60_000);
     assert!(has_all(&world));
@@ -71,7 +71,7 @@ fn alone_on_its_connection_it_misses_no_event_that_comes_meanwhile() {
 }
 
 #[test]
-fn while_the_bus_is_away_it_misses_none_either() {
+fn new_groups_during_an_outage_miss_nothing() {
     let mut world = opened(&[watching(&["a"]), watching(&["a"])]);
     world.move_on();
     world.publish(&updated("a"));
@@ -81,7 +81,7 @@ fn while_the_bus_is_away_it_misses_none_either() {
 }
 
 #[test]
-fn one_with_a_name_does_not_end_where_others_have_traffic() {
+fn a_named_stream_survives_traffic_of_others() {
     let mut world = opened(&[named(&["a"], "ann"), watching(&["b"])]);
     world.publish(&updated("b"));
     world.settle();
@@ -91,13 +91,13 @@ fn one_with_a_name_does_not_end_where_others_have_traffic() {
 }
 
 #[test]
-fn what_is_for_them_comes_from_the_change_on_also_where_the_bus_is_being_asked() {
+fn events_of_new_groups_count_from_the_change_on() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     let now = world.now;
     world.isolate.settle(now);
-    world.tend();
+    world.carry_out();
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     world.publish(&for_acme(&updated("a")));
     world.publish(&updated("b"));
     world.pass(60_000);
@@ -106,21 +106,21 @@ fn what_is_for_them_comes_from_the_change_on_also_where_the_bus_is_being_asked()
 }
 
 #[test]
-fn where_the_connection_has_no_room_for_them_it_alone_is_parted_with() {
+fn only_the_stream_without_room_for_its_groups_moves() {
     let mut world = opened(&[watching(&["a"]), watching(&["b"])]);
     world.isolate.handle_full();
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     let ids = [0, 1].map(|stream| world.streams[stream].id.is_some());
     assert_eq!(ids, [false, true]);
 }
 
 #[test]
-fn a_stream_that_is_alone_asks_the_bus_for_them_where_no_room_is_known() {
+fn a_single_stream_asks_the_bus_if_no_room_is_known() {
     let mut world = opened(&[watching(&["a"])]);
     world.isolate.handle_full();
     widen(&mut world, 0, &[]);
-    world.tend();
+    world.carry_out();
     world.publish(&updated("a"));
     world.publish(&for_acme(&updated("a")));
     world.pass(60_000);
@@ -128,7 +128,7 @@ fn a_stream_that_is_alone_asks_the_bus_for_them_where_no_room_is_known() {
 }
 
 #[test]
-fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
+fn a_moved_stream_misses_nothing() {
     let mut filter = named(&["a"], "ann");
     filter.task_ids.push(task_id("t"));
     let mut world = opened(&[filter, watching(&["b"])]);
@@ -137,30 +137,30 @@ fn a_stream_that_has_no_room_goes_on_alone_and_has_missed_nothing() {
     world.isolate.handle_full();
     let id = world.streams[0].id.unwrap();
     let scope = Scope {
-        groups: labels(&["acme"]),
-        principals: labels(&["ann"]),
+        groups: names(&["acme"]),
+        principals: names(&["ann"]),
         disconnects: false,
     };
     let now = world.now;
     world.isolate.handle_scope(id, scope, now);
-    let Some(IsolateOutput::Parted(parted)) = world.isolate.poll_output(now) else {
+    let Some(IsolateOutput::Moved(moved)) = world.isolate.poll_output(now) else {
         panic!("it stays");
     };
-    assert_eq!(parted.id, id);
-    assert_eq!(parted.since.as_ref(), Some(world.bus.mark()));
-    assert_eq!(parted.stream.honored().scope.groups, labels(&["acme"]));
+    assert_eq!(moved.id, id);
+    assert_eq!(moved.since.as_ref(), Some(world.bus.cursor()));
+    assert_eq!(moved.stream.honored().scope.groups, names(&["acme"]));
     world.streams[0].id = None;
     world.publish(&task(r#"{"taskId":"t","status":"working"}"#));
 
-    let mut alone = Isolate::new(Patience::default(), Millis(0));
-    let id = alone.adopt(parted.stream, parted.since, now, 0.5);
+    let mut alone = Isolate::new(Timeouts::default(), Millis(0));
+    let id = alone.adopt(moved.stream, moved.since, now, 0.5);
     assert_eq!(alone.poll_call(now), None);
     let now = now + Millis(1_900);
     let Some(UpstreamCall::Attach(attach)) = alone.poll_call(now) else {
         panic!("it does not attach");
     };
     let edge = world.bus.connect();
-    let reply = follow::taken(&mut world.bus, edge, &attach);
+    let reply = follow::accepted(&mut world.bus, edge, &attach);
     assert_eq!(reply.replay_after().map(|position| position.0), Some(1));
     let answer = follow::answers(&mut world.bus, reply, &[]).remove(0);
     alone.handle_message(&answer, now).unwrap();

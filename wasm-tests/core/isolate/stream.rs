@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter, listen::Ending,
+    event::ServerEvent, fanout::StreamId, filter::SubscriptionFilter, listen::EndReason,
 };
 
 pub(super) struct Stream {
-    /// While it is held.
+    /// The id while the stream is held.
     pub(super) id: Option<StreamId>,
-    /// What it honors.
+    /// The honored filter.
     pub(super) filter: SubscriptionFilter,
-    /// The cues of events published since its acknowledgment that it has yet to write.
-    pub(super) owed: BTreeMap<String, ServerEvent>,
+    /// The cues since its acknowledgment that it has yet to write.
+    pub(super) expected: BTreeMap<String, ServerEvent>,
     pub(super) written: Vec<String>,
     pub(super) has_ended: bool,
-    /// Its client went away.
+    /// Whether its client has gone.
     pub(super) has_left: bool,
-    pub(super) ending: Option<Ending>,
+    pub(super) ending: Option<EndReason>,
 }
 
 impl Stream {
@@ -25,7 +25,7 @@ impl Stream {
         Self {
             id: Some(id),
             filter,
-            owed: BTreeMap::new(),
+            expected: BTreeMap::new(),
             written: Vec::new(),
             has_ended: false,
             has_left: false,
@@ -37,14 +37,14 @@ impl Stream {
         !self.written.is_empty()
     }
 
-    /// The client reads frames.
+    /// Frames that the client has read.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         for frame in text.split_inclusive("\n\n") {
             let cue = frame
                 .strip_prefix("event: message\ndata: ")
                 .map_or(frame, str::trim_end);
-            self.owed.remove(cue);
+            self.expected.remove(cue);
             self.written.push(cue.to_owned());
         }
     }

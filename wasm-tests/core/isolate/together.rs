@@ -1,4 +1,4 @@
-//! What the streams of an isolate are written together.
+//! Events that the streams of an isolate get in one write.
 
 use mcp_listen::{
     clock::Millis,
@@ -6,9 +6,9 @@ use mcp_listen::{
     fanout::StreamId,
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
-    listen::{Ending, ServerStream},
-    scope::{Label, Scope},
-    upstream::Patience,
+    listen::{EndReason, ServerStream},
+    scope::{Name, Scope},
+    upstream::Timeouts,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -22,9 +22,9 @@ use super::watching;
 
 const NOW: Millis = Millis(0);
 
-/// An isolate with streams that honor that and are acknowledged.
+/// An isolate with acknowledged streams of this filter.
 fn isolate(filters: &[SubscriptionFilter]) -> (Isolate, Vec<StreamId>) {
-    let mut isolate = Isolate::new(Patience::default(), NOW);
+    let mut isolate = Isolate::new(Timeouts::default(), NOW);
     let open = |filter: &SubscriptionFilter| {
         let stream = ServerStream::new(id("1"), filter.clone(), NOW, NOW);
         isolate.open(stream, NOW)
@@ -49,22 +49,22 @@ fn attach(isolate: &mut Isolate, seq: u64, epoch: &str, position: u64) {
     isolate.handle_message(&attached, NOW).unwrap();
 }
 
-fn hear(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEvent)>) {
+fn receive(isolate: &mut Isolate, events: impl IntoIterator<Item = (u64, ServerEvent)>) {
     for (position, event) in events {
         let batch = follow::batch(position - 1, position, &event);
         isolate.handle_message(&batch, NOW).unwrap();
     }
 }
 
-/// What is written from one output to the next: how many frames to whom.
+/// Returns the number of frames and their streams for each output.
 fn written(isolate: &mut Isolate) -> Vec<Vec<(StreamId, usize)>> {
     let mut written = Vec::new();
-    while let Some(IsolateOutput::Write(fan)) = isolate.poll_output(NOW) {
+    while let Some(IsolateOutput::Write(batch)) = isolate.poll_output(NOW) {
         let frames = |chunk: usize| {
-            let text = String::from_utf8(fan.chunk(chunk).to_vec()).unwrap();
+            let text = String::from_utf8(batch.chunk(chunk).to_vec()).unwrap();
             text.matches("event: message").count()
         };
-        let writes = fan.writes.iter();
+        let writes = batch.writes.iter();
         written.push(writes.map(|(id, chunk)| (*id, frames(*chunk))).collect());
     }
     written
@@ -75,22 +75,22 @@ fn numbered(names: &[&str]) -> Vec<(u64, ServerEvent)> {
 }
 
 #[test]
-fn events_of_one_turn_are_one_write_with_a_frame_for_each_subject() {
+fn events_of_one_turn_are_one_write_with_one_frame_per_topic() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"]), watching(&["b"])]);
-    hear(&mut isolate, numbered(&["a", "b", "a", "b"]));
+    receive(&mut isolate, numbered(&["a", "b", "a", "b"]));
     assert_eq!(written(&mut isolate), [vec![(ids[0], 2), (ids[1], 1)]]);
-    hear(&mut isolate, [(5, updated("a"))]);
+    receive(&mut isolate, [(5, updated("a"))]);
     assert_eq!(written(&mut isolate), [vec![(ids[0], 1)]]);
 }
 
 #[test]
-fn together_they_are_about_as_much_as_one_write() {
+fn one_write_is_bounded_in_size() {
     let names: Vec<String> = (0..20)
         .map(|number| format!("{number}-{}", "x".repeat(2_000)))
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (mut isolate, ids) = isolate(&[watching(&names)]);
-    hear(&mut isolate, numbered(&names));
+    receive(&mut isolate, numbered(&names));
     let frames: Vec<usize> = written(&mut isolate)
         .iter()
         .map(|writes| writes[0].1)
@@ -104,9 +104,9 @@ fn together_they_are_about_as_much_as_one_write() {
 }
 
 #[test]
-fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
+fn a_gap_is_handled_after_earlier_events() {
     let (mut isolate, ids) = isolate(&[watching(&["a", "b"])]);
-    hear(&mut isolate, [(1, updated("a"))]);
+    receive(&mut isolate, [(1, updated("a"))]);
     isolate.handle_moved(NOW);
     while isolate.poll_call(NOW).is_some() {}
     attach(&mut isolate, 2, "other", 1);
@@ -119,8 +119,8 @@ fn what_says_that_events_were_lost_comes_after_those_that_came_before_it() {
 }
 
 #[test]
-fn who_is_disconnect_is_written_nothing_more() {
-    let ann = Label::new("ann").unwrap();
+fn a_disconnected_caller_gets_nothing_more_of_a_batch() {
+    let ann = Name::new("ann").unwrap();
     let (mut isolate, ids) = isolate(&[SubscriptionFilter {
         scope: Scope {
             principals: vec![ann.clone()],
@@ -129,11 +129,11 @@ fn who_is_disconnect_is_written_nothing_more() {
         ..watching(&["a", "b"])
     }]);
     let disconnected = ServerEvent::Disconnect { principal: ann };
-    hear(
+    receive(
         &mut isolate,
         (1..).zip([disconnected, updated("a"), updated("b")]),
     );
     assert_eq!(written(&mut isolate), [vec![]]);
     assert_eq!(isolate.fanout().take_due(), [ids[0]]);
-    assert_eq!(isolate.remove(ids[0]), Some(Ending::Denied));
+    assert_eq!(isolate.remove(ids[0]), Some(EndReason::Denied));
 }

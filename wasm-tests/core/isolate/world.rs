@@ -1,5 +1,5 @@
-//! A bus with its log, one isolate with its streams, and the connection between them, on a clock of
-//! its own.
+//! A bus with its log, one isolate with its streams, and the connection between them, on a virtual
+//! clock.
 
 use std::collections::VecDeque;
 
@@ -7,19 +7,19 @@ use mcp_listen::{
     bus::{Bus, EdgeId, Position, Received},
     clock::Millis,
     event::ServerEvent,
-    fanout::{Fan, StreamId},
+    fanout::{StreamId, WriteBatch},
     filter::SubscriptionFilter,
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
 };
 
 use crate::follow::{Publish as _, Receivers as _};
 use crate::{
     any::{id, is_of_same_key},
     follow,
-    world::mark,
+    world::cursor,
 };
 
 use super::stream::Stream;
@@ -28,30 +28,30 @@ pub(super) struct World {
     pub(super) isolate: Isolate,
     pub(super) bus: Bus,
     pub(super) now: Millis,
-    /// Frames on their way to the bus, and from there.
+    /// Frames in flight to the bus, and from it.
     pub(super) up: VecDeque<String>,
     pub(super) down: VecDeque<String>,
     pub(super) streams: Vec<Stream>,
-    /// Whether connections can be made.
+    /// Whether connections can be opened.
     pub(super) is_shut: bool,
     pub(super) random: f64,
-    /// What the isolate called for.
+    /// The calls of the isolate.
     pub(super) calls: Vec<UpstreamCall>,
     log: Vec<ServerEvent>,
     epochs: u32,
     window: u64,
     socket: Option<EdgeId>,
-    /// How often anything was given to streams.
+    /// The number of writes to streams.
     given: usize,
-    /// An edge of somebody else, which takes room.
+    /// Another edge, which takes up room.
     pub(super) other: Option<EdgeId>,
 }
 
 impl World {
     pub(super) fn new() -> Self {
         Self {
-            isolate: Isolate::new(Patience::default(), Millis(0)),
-            bus: Bus::new(mark(0, 0)),
+            isolate: Isolate::new(Timeouts::default(), Millis(0)),
+            bus: Bus::new(cursor(0, 0)),
             now: Millis(0),
             up: VecDeque::new(),
             down: VecDeque::new(),
@@ -73,13 +73,13 @@ impl World {
         self
     }
 
-    /// Bounds the names at the bus.
-    pub(super) fn bound(&mut self, most: usize, edges: usize) {
-        self.bus = Bus::new(mark(0, 0));
-        self.bus.set_room(most, edges);
+    /// Limits the names at the bus.
+    pub(super) fn bound(&mut self, max_bytes: usize, edges: usize) {
+        self.bus = Bus::new(cursor(0, 0));
+        self.bus.set_room(max_bytes, edges);
     }
 
-    /// One more stream; the answer is its place among all.
+    /// Opens one more stream, and returns its index.
     pub(super) fn open(&mut self, filter: SubscriptionFilter) -> usize {
         let stream = ServerStream::new(id("1"), filter.clone(), Millis(0), self.now);
         let id = self.isolate.open(stream, self.now);
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// A stream is closed gracefully, which tells its client what may have been missed.
+    /// Closes a stream gracefully, which cues what may have been missed.
     pub(super) fn close(&mut self, stream: usize) {
         if let Some(id) = self.streams[stream].id {
             self.isolate.close(id, false);
@@ -112,8 +112,10 @@ impl World {
         for stream in &mut self.streams {
             let is_owed = stream.is_acknowledged() && !stream.has_ended;
             if is_owed && stream.filter.accepts(event) {
-                stream.owed.retain(|_, owed| !is_of_same_key(owed, event));
-                stream.owed.insert(cue.clone(), event.clone());
+                stream
+                    .expected
+                    .retain(|_, expected| !is_of_same_key(expected, event));
+                stream.expected.insert(cue.clone(), event.clone());
             }
         }
         let publication = self.bus.publish(event);
@@ -124,9 +126,9 @@ impl World {
         self.down.extend(frame.map(str::to_owned));
     }
 
-    /// Does what the isolate wants done, and delivers nothing.
-    pub(super) fn tend(&mut self) {
-        self.tell();
+    /// Carries out the calls of the isolate, and delivers nothing.
+    pub(super) fn carry_out(&mut self) {
+        self.deliver();
         while let Some(call) = self.isolate.poll_call(self.now) {
             self.calls.push(call.clone());
             assert!(self.calls.len() < 100_000, "it calls without end");
@@ -135,12 +137,12 @@ impl World {
                 UpstreamCall::Attach(text) => self.connect(text),
                 UpstreamCall::Send(text) => self.up.push_back(text),
             }
-            self.tell();
+            self.deliver();
         }
         self.write();
     }
 
-    /// The bus takes the next frame.
+    /// Delivers the next frame to the bus.
     pub(super) fn take_up(&mut self) {
         let (Some(text), Some(edge)) = (self.up.pop_front(), self.socket) else {
             return;
@@ -156,20 +158,20 @@ impl World {
         }
     }
 
-    /// It takes the next frame, and now and then some that come with it.
+    /// Delivers the next frame, sometimes with those after it.
     pub(super) fn take_down(&mut self) {
         let together = 1 + self.given % 4;
         for frame in self.down.drain(..together.min(self.down.len())) {
-            // Frames that had to be dropped are told; it goes on.
+            // Dropped frames return an error; the isolate continues.
             self.isolate.handle_message(&frame, self.now).ok();
         }
-        self.tell();
+        self.deliver();
     }
 
-    /// Delivers and writes whatever can be, without time going on.
+    /// Delivers and writes everything possible, without advancing the time.
     pub(super) fn settle(&mut self) {
         loop {
-            self.tend();
+            self.carry_out();
             if !self.up.is_empty() {
                 self.take_up();
             } else if !self.down.is_empty() {
@@ -180,7 +182,7 @@ impl World {
         }
     }
 
-    /// Lets time go on, from one deadline to the next, and settles at each.
+    /// Advances the time from one deadline to the next, and settles at each.
     pub(super) fn pass(&mut self, span: u64) {
         let end = self.now + Millis(span);
         self.settle();
@@ -193,47 +195,47 @@ impl World {
         self.now = end;
     }
 
-    /// The connection breaks, as when the bus is reset; what was on its way is gone.
+    /// Breaks the connection, as a reset of the bus does; frames in flight are lost.
     pub(super) fn cut(&mut self) {
         self.hang_up();
         self.isolate.handle_lost(self.now, self.random, false);
-        self.tell();
+        self.deliver();
     }
 
-    /// The bus has no room for what it wants.
+    /// The bus has no room for the topics of the isolate.
     fn fill(&mut self) {
         self.hang_up();
         self.isolate.handle_full();
         self.isolate.handle_lost(self.now, self.random, true);
-        self.tell();
+        self.deliver();
     }
 
-    /// The bus lets the connection go, for a shard has the streams from now on.
+    /// The bus closes the connection: a shard holds the streams from now on.
     pub(super) fn send_on(&mut self) {
         self.hang_up();
-        self.isolate.handle_sent_on(self.now, self.random);
-        self.tell();
+        self.isolate.handle_redirected(self.now, self.random);
+        self.deliver();
     }
 
-    /// The connection goes with the request that held it.
+    /// The connection ends with the request that owned it.
     pub(super) fn move_on(&mut self) {
         self.hang_up();
         self.isolate.handle_moved(self.now);
     }
 
-    /// The bus begins with an empty disk.
-    pub(super) fn begin_anew(&mut self) {
+    /// The bus starts with an empty disk.
+    pub(super) fn start_over(&mut self) {
         self.cut();
         self.epochs += 1;
         self.log.clear();
-        self.bus = Bus::new(mark(self.epochs, 0));
+        self.bus = Bus::new(cursor(self.epochs, 0));
     }
 
     pub(super) fn is_connected(&self) -> bool {
         self.socket.is_some()
     }
 
-    /// How often the isolate said all that it wants, and how often what has changed.
+    /// The numbers of full follows and of changes that the isolate sent.
     pub(super) fn sent(&self) -> (usize, usize) {
         let follows = self.calls.iter().filter_map(|call| match call {
             UpstreamCall::Leave => None,
@@ -269,32 +271,32 @@ impl World {
         self.down.clear();
     }
 
-    /// Gives the streams what there is for them.
-    pub(super) fn tell(&mut self) {
+    /// Passes the pending outputs to the streams.
+    pub(super) fn deliver(&mut self) {
         while let Some(output) = self.isolate.poll_output(self.now) {
             self.given += 1;
             match output {
-                IsolateOutput::Write(fan) => self.give(&fan),
+                IsolateOutput::Write(batch) => self.give(&batch),
                 IsolateOutput::Poll(_) => {}
                 IsolateOutput::Refused { id, .. } => {
                     self.isolate.remove(id);
                     self.lose(id);
                 }
-                IsolateOutput::Parted(parted) => self.lose(parted.id),
+                IsolateOutput::Moved(moved) => self.lose(moved.id),
             }
         }
         self.write();
     }
 
-    /// Now one has room, now another.
-    fn give(&mut self, fan: &Fan) {
+    /// Streams have room in turns.
+    fn give(&mut self, batch: &WriteBatch) {
         let mut missed = Vec::new();
-        for (id, chunk) in &fan.writes {
+        for (id, chunk) in &batch.writes {
             let place = self.place_of(*id);
             if (place + self.given).is_multiple_of(3) {
                 missed.push(*id);
             } else {
-                self.streams[place].read(fan.chunk(*chunk));
+                self.streams[place].read(batch.chunk(*chunk));
             }
         }
         self.isolate.fanout().handle_missed(missed, self.now);

@@ -1,4 +1,4 @@
-//! Which request has the socket that the streams of an isolate share.
+//! Which request owns the socket that the streams of an isolate share.
 
 mod world;
 
@@ -14,25 +14,25 @@ use LeaseOutput::{Appoint, Prove, Release};
 use world::{BUDGET, World};
 
 #[test]
-fn the_first_member_takes_the_socket_and_no_other_one_does() {
+fn only_the_first_member_takes_the_socket() {
     let mut lease: Lease<u32> = Lease::new(Budget::default());
     lease.enter(7);
     lease.enter(8);
-    assert_eq!(lease.holder(), None);
+    assert_eq!(lease.owner(), None);
     assert_eq!(lease.take(7), Some(Term(1)));
     assert_eq!([lease.take(8), lease.take(7), lease.take(9)], [None; 3]);
-    assert_eq!(lease.holder(), Some(7));
+    assert_eq!(lease.owner(), Some(7));
 }
 
 #[test]
-fn when_the_holder_leaves_another_one_is_appointed() {
+fn when_the_owner_leaves_another_member_is_appointed() {
     let mut world = World::of(3);
     world.lease.leave(0);
     assert!(world.lease.take_moved());
     assert!(!world.lease.take_moved());
     assert_eq!(world.lease.poll_output(NOW, 0.99), Some(Appoint(2)));
     assert_eq!(world.lease.poll_output(NOW, 0.0), None);
-    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.lease.owner(), None);
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn when_another_member_leaves_nothing_changes() {
     world.lease.leave(1);
     assert!(!world.lease.take_moved());
     assert_eq!(world.lease.poll_output(NOW, 0.0), None);
-    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.lease.owner(), Some(0));
 }
 
 #[test]
-fn when_the_appointed_one_leaves_a_further_one_is_appointed() {
+fn when_the_appointed_member_leaves_another_is_appointed() {
     let mut world = World::of(3);
     world.lease.leave(0);
     assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(1)));
@@ -56,7 +56,7 @@ fn when_the_appointed_one_leaves_a_further_one_is_appointed() {
 }
 
 #[test]
-fn a_member_that_enters_while_there_is_no_holder_takes_the_socket_before_the_appointed_one() {
+fn a_new_member_may_take_a_vacant_socket_before_the_appointed_one() {
     let mut world = World::of(2);
     world.lease.leave(0);
     assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Appoint(1)));
@@ -66,7 +66,7 @@ fn a_member_that_enters_while_there_is_no_holder_takes_the_socket_before_the_app
 }
 
 #[test]
-fn the_next_holder_is_drawn_among_all_that_are_fresh() {
+fn the_next_owner_is_drawn_among_fresh_members() {
     let chosen = [0.0, 0.3, 0.6, 0.999].map(|random| {
         let mut world = World::of(5);
         world.lease.leave(0);
@@ -76,7 +76,7 @@ fn the_next_holder_is_drawn_among_all_that_are_fresh() {
 }
 
 #[test]
-fn a_request_yields_once_it_is_spent_and_never_has_the_socket_again() {
+fn a_spent_request_yields_and_never_owns_the_socket_again() {
     let mut world = World::of(3);
     world.lease.handle_writes(BUDGET.writes - 1);
     assert!(!world.lease.must_yield());
@@ -88,12 +88,12 @@ fn a_request_yields_once_it_is_spent_and_never_has_the_socket_again() {
     assert_eq!(world.holders, [0, 1, 2]);
     world.leave(2);
     world.pass(Millis(60_000));
-    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.lease.owner(), None);
     assert_eq!(world.holders, [0, 1, 2]);
 }
 
 #[test]
-fn the_budget_is_that_of_a_request_however_often_it_has_the_socket() {
+fn the_budget_counts_over_all_terms_of_a_request() {
     let mut world = World::of(2);
     world.write(BUDGET.writes - 1);
     world.silent.push(0);
@@ -103,34 +103,34 @@ fn the_budget_is_that_of_a_request_however_often_it_has_the_socket() {
     world.pass(Millis(5_000));
     assert_eq!(world.holders, [0, 1, 0]);
     world.write(1);
-    assert!(world.lease.holder().is_none());
+    assert!(world.lease.owner().is_none());
 }
 
 #[test]
-fn writes_while_there_is_no_holder_count_for_none() {
+fn writes_without_an_owner_are_not_counted() {
     let mut world = World::of(2);
     world.lease.leave(0);
     world.lease.handle_writes(BUDGET.writes);
     world.settle();
-    assert_eq!(world.lease.holder(), Some(1));
+    assert_eq!(world.lease.owner(), Some(1));
     assert!(!world.lease.must_yield());
 }
 
 #[test]
-fn a_member_that_is_alone_keeps_the_socket_though_it_is_spent_and_takes_it_again() {
+fn a_single_spent_member_keeps_the_socket() {
     let mut world = World::of(2);
     world.spend_all();
     world.leave(1);
-    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.lease.owner(), Some(0));
     world.now = Millis(5_000);
     world.write(BUDGET.writes);
-    assert_eq!(world.lease.holder(), Some(0));
+    assert_eq!(world.lease.owner(), Some(0));
     assert_eq!(world.shed.len(), 1);
     assert_eq!(world.lease.poll_timeout_of(0), None);
 }
 
 #[test]
-fn a_spent_member_that_was_appointed_while_alone_does_not_take_the_socket_from_others() {
+fn a_spent_member_appointed_while_alone_yields_to_others() {
     let mut world = World::of(2);
     world.spend_all();
     world.lease.leave(1);
@@ -141,10 +141,10 @@ fn a_spent_member_that_was_appointed_while_alone_does_not_take_the_socket_from_o
 }
 
 #[test]
-fn where_all_are_spent_one_in_eight_is_shed_every_five_seconds_but_not_the_holder() {
+fn when_all_are_spent_one_in_eight_others_is_shed_every_five_seconds() {
     let mut world = World::of(17);
     world.spend_all();
-    assert_eq!(world.lease.holder(), Some(16));
+    assert_eq!(world.lease.owner(), Some(16));
     assert_eq!(world.shed, [vec![0, 1, 2]]);
     world.now = Millis(4_999);
     world.settle();
@@ -162,7 +162,7 @@ fn where_all_are_spent_one_in_eight_is_shed_every_five_seconds_but_not_the_holde
 }
 
 #[test]
-fn where_the_holder_leaves_and_the_others_are_spent_some_are_shed_at_once() {
+fn when_the_owner_leaves_spent_members_some_are_shed_at_once() {
     let mut world = World::of(3);
     world.spend_all();
     world.now = Millis(5_000);
@@ -182,7 +182,7 @@ fn a_greater_budget_makes_requests_fresh_again() {
 }
 
 #[test]
-fn where_the_oldest_is_the_holder_the_next_oldest_is_shed() {
+fn an_owner_that_is_oldest_is_not_shed() {
     let mut world = World::of(2);
     world.write(BUDGET.writes - 1);
     world.silent.push(0);
@@ -195,24 +195,24 @@ fn where_the_oldest_is_the_holder_the_next_oldest_is_shed() {
 }
 
 #[test]
-fn a_member_that_enters_when_all_are_spent_takes_the_socket_from_the_one_that_goes_on() {
+fn a_fresh_member_takes_the_socket_from_a_spent_owner() {
     let mut world = World::of(3);
     world.spend_all();
     world.enter(3);
     assert!(world.lease.must_yield());
     world.settle();
-    assert_eq!(world.lease.holder(), Some(3));
+    assert_eq!(world.lease.owner(), Some(3));
 }
 
 #[test]
-fn a_holder_that_proves_that_it_runs_is_left_alone() {
+fn an_owner_that_proves_that_it_runs_keeps_the_socket() {
     let mut world = World::of(3);
     world.pass(Millis(600_000));
     assert_eq!(world.holders, [0]);
 }
 
 #[test]
-fn members_take_turns_a_second_apart_and_at_most_fifteen() {
+fn members_check_in_turns_a_second_apart_up_to_fifteen() {
     for (members, first) in [(3, 3_000), (15, 15_000), (40, 15_000)] {
         let mut world = World::of(members);
         let last = members - 1;
@@ -227,7 +227,7 @@ fn members_take_turns_a_second_apart_and_at_most_fifteen() {
 }
 
 #[test]
-fn a_holder_that_is_silent_is_released_after_a_second_and_its_socket_taken_over() {
+fn a_silent_owner_is_replaced_after_a_second() {
     let mut world = World::of(3);
     world.silent.push(0);
     world.pass(Millis(2_999));
@@ -235,12 +235,12 @@ fn a_holder_that_is_silent_is_released_after_a_second_and_its_socket_taken_over(
     world.pass(Millis(1_001));
     assert_eq!(world.holders.len(), 2);
     assert!(world.lease.take_moved());
-    // Its own timer is set, to look at those that come after it.
+    // Its own timer is set too, to check later owners.
     assert!(world.lease.poll_timeout_of(0).is_some());
 }
 
 #[test]
-fn a_proof_that_comes_too_late_counts_for_nothing() {
+fn a_late_proof_is_ignored() {
     let mut world = World::of(2);
     world.lease.handle_timeout_of(1, Millis(2_000), 0.5);
     assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(1))));
@@ -248,7 +248,7 @@ fn a_proof_that_comes_too_late_counts_for_nothing() {
     let outputs = [(); 3].map(|()| world.lease.poll_output(NOW, 0.0));
     assert_eq!(outputs, [Some(Release(0)), Some(Appoint(1)), None]);
     world.take(1);
-    // The former holder comes back, and says so while the new one is asked.
+    // The former owner runs again and proves it while the new one is asked.
     world.lease.handle_timeout_of(0, Millis(3_000), 0.5);
     world.lease.handle_timeout_of(0, Millis(5_000), 0.5);
     assert_eq!(world.lease.poll_output(NOW, 0.0), Some(Prove(Term(2))));
@@ -258,17 +258,17 @@ fn a_proof_that_comes_too_late_counts_for_nothing() {
 }
 
 #[test]
-fn an_appointed_member_that_never_takes_the_socket_is_passed_over() {
+fn an_appointed_member_that_does_not_take_the_socket_is_skipped() {
     let mut world = World::of(3);
     world.silent.push(1);
     world.leave(0);
-    assert_eq!(world.lease.holder(), None);
+    assert_eq!(world.lease.owner(), None);
     world.pass(Millis(4_000));
     assert_eq!(world.holders, [0, 2]);
 }
 
 #[test]
-fn a_timer_that_comes_too_early_does_nothing() {
+fn an_early_timer_does_nothing() {
     let mut world = World::of(2);
     world.lease.handle_timeout_of(1, Millis(1_999), 0.5);
     assert_eq!(world.lease.poll_timeout_of(1), Some(Millis(2_000)));
@@ -278,12 +278,12 @@ fn a_timer_that_comes_too_early_does_nothing() {
 }
 
 #[test]
-fn where_the_holder_is_silent_and_the_others_are_spent_some_are_shed() {
+fn with_a_silent_owner_and_spent_members_some_are_shed() {
     let mut world = World::of(3);
     world.spend_all();
     world.silent.push(2);
     world.pass(Millis(4_000));
-    // It is too soon after the last time.
+    // It is too early after the last shedding.
     assert_eq!(world.shed.len(), 1);
     world.pass(Millis(4_000));
     assert_eq!(world.shed.len(), 2);
@@ -292,15 +292,15 @@ fn where_the_holder_is_silent_and_the_others_are_spent_some_are_shed() {
 }
 
 #[test]
-fn where_the_fresh_holder_is_silent_and_the_others_are_spent_some_are_shed_in_the_end() {
+fn with_a_silent_fresh_owner_and_spent_members_some_are_shed_after_three_checks() {
     let mut world = World::of(3);
     world.spend_all();
     let before = world.shed.len();
     world.enter(3);
     world.settle();
     world.silent.push(3);
-    assert_eq!(world.lease.holder(), Some(3));
-    // As long as another fresh one might take over none is.
+    assert_eq!(world.lease.owner(), Some(3));
+    // None is shed while another fresh member might take over.
     world.pass(Millis(9_000));
     assert_eq!(world.shed.len(), before);
     world.pass(Millis(12_000));
@@ -308,7 +308,7 @@ fn where_the_fresh_holder_is_silent_and_the_others_are_spent_some_are_shed_in_th
 }
 
 #[test]
-fn members_that_come_and_go_leave_the_others_in_their_order() {
+fn members_that_come_and_go_keep_the_order_of_others() {
     let mut world = World::of(2);
     for id in 2..100 {
         world.enter(id);
@@ -321,7 +321,7 @@ fn members_that_come_and_go_leave_the_others_in_their_order() {
 }
 
 #[test]
-fn a_line_of_one_has_no_timer() {
+fn a_single_member_has_no_timer() {
     let world = World::of(1);
     assert_eq!(world.lease.poll_timeout_of(0), None);
     assert_eq!(world.lease.poll_timeout_of(1), None);

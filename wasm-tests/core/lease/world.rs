@@ -5,20 +5,20 @@ use mcp_listen::{
 
 use LeaseOutput::{Appoint, Prove, Release, Shed};
 
-/// A lease whose members all run, or are silent, on a clock that moves only when it is told to.
+/// A lease whose members run or are silent, on a virtual clock.
 pub(super) struct World {
     pub(super) lease: Lease<u32>,
     pub(super) now: Millis,
     pub(super) members: Vec<u32>,
-    /// Those whose requests do not run.
+    /// Members whose requests do not run.
     pub(super) silent: Vec<u32>,
-    /// Those that had the socket, one after the other.
+    /// Members that owned the socket, in order.
     pub(super) holders: Vec<u32>,
     pub(super) shed: Vec<Vec<u32>>,
 }
 
 impl World {
-    /// So many members; the first one takes the socket.
+    /// Creates this many members; the first one takes the socket.
     pub(super) fn of(members: u32) -> Self {
         let mut world = Self {
             lease: Lease::new(BUDGET),
@@ -58,7 +58,7 @@ impl World {
         self.settle();
     }
 
-    /// Spends the requests of all members: each has the socket once.
+    /// Spends the requests of all members: each owns the socket once.
     pub(super) fn spend_all(&mut self) {
         for _ in 0..self.members.len() {
             self.write(BUDGET.writes);
@@ -73,7 +73,7 @@ impl World {
                 Prove(term) => {
                     let is_silent = self
                         .lease
-                        .holder()
+                        .owner()
                         .is_none_or(|id| self.silent.contains(&id));
                     if !is_silent {
                         self.lease.handle_proof(term);
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// Time passes; the timers of those come whose requests run.
+    /// Advances the time; the timers of running requests fire.
     pub(super) fn pass(&mut self, span: Millis) {
         let end = self.now + span;
         loop {

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{EdgeId, Parting},
+    bus::{CloseReason, EdgeId},
     clock::Millis,
     session::{Ask, Claim, Excess, NewSession, Output, ROOT, Reply},
     wire::SessionCall,
@@ -12,12 +12,18 @@ use crate::any::claim;
 use super::world::*;
 
 #[test]
-fn a_session_is_its_principal_s_alone() {
+fn a_session_belongs_to_its_principal() {
     let mut world = World::with("s", of(Some("ann")));
     for other in [None, Some("bob"), Some("")] {
         assert_eq!(world.ask_as(other, "s", Ask::Use), Reply::Unknown);
         assert_eq!(
-            world.ask_as(other, "s", Ask::End { is_told: false }),
+            world.ask_as(
+                other,
+                "s",
+                Ask::End {
+                    is_forwarded: false
+                }
+            ),
             Reply::Unknown
         );
     }
@@ -31,7 +37,7 @@ fn a_session_is_its_principal_s_alone() {
 }
 
 #[test]
-fn a_session_that_idles_for_too_long_is_over() {
+fn an_idle_session_ends() {
     let mut world = World::with("s", of(None));
     world.now = world.now + IDLE;
     assert!(world.is_there("s"), "its span to the last");
@@ -43,7 +49,7 @@ fn a_session_that_idles_for_too_long_is_over() {
 }
 
 #[test]
-fn a_session_with_a_stream_idles_from_its_end_on() {
+fn the_idle_time_starts_at_the_end_of_the_stream() {
     for is_at_shard in [false, true] {
         let mut world = World::with("s", of(None));
         if is_at_shard {
@@ -70,7 +76,7 @@ fn a_session_with_a_stream_idles_from_its_end_on() {
 }
 
 #[test]
-fn requests_of_one_moment_write_nothing_and_count_all_the_same() {
+fn requests_in_quick_succession_are_counted_without_a_write() {
     let mut world = World::with("s", of(None));
     for _ in 0..20 {
         world.now = world.now + Millis(5);
@@ -87,7 +93,7 @@ fn requests_of_one_moment_write_nothing_and_count_all_the_same() {
 }
 
 #[test]
-fn the_server_behind_is_told_first() {
+fn the_server_is_updated_first() {
     let new = NewSession {
         behind: Some("theirs".into()),
         ..of(None)
@@ -96,10 +102,14 @@ fn the_server_behind_is_told_first() {
     let theirs = || Reply::Behind(Some("theirs".into()));
     assert_eq!(world.ask("s", Ask::Behind), theirs());
     for ask in [
-        Ask::Initialized { is_told: false },
-        Ask::End { is_told: false },
+        Ask::Initialized {
+            is_forwarded: false,
+        },
+        Ask::End {
+            is_forwarded: false,
+        },
     ] {
-        assert_eq!(world.ask("s", ask), Reply::Tell("theirs".into()));
+        assert_eq!(world.ask("s", ask), Reply::ForwardFirst("theirs".into()));
     }
     let held = world.joined("s", 1);
     assert_eq!(
@@ -107,23 +117,34 @@ fn the_server_behind_is_told_first() {
         Some(watching("s 1", &[], true)),
         "nothing has changed"
     );
-    let told = Ask::Initialized { is_told: true };
-    assert_eq!(world.ask("s", told.clone()), Reply::Done);
-    let released = Output::Watch(EdgeId(1), watching("s 1", &[], false));
+    let reported = Ask::Initialized { is_forwarded: true };
+    assert_eq!(world.ask("s", reported.clone()), Reply::Done);
+    let released = Output::Interest(EdgeId(1), watching("s 1", &[], false));
     assert_eq!(world.outputs(), [released]);
-    assert_eq!(world.ask("s", told), Reply::Done);
+    assert_eq!(world.ask("s", reported), Reply::Done);
     assert_eq!(world.outputs(), [], "once");
-    assert_eq!(world.ask("s", Ask::End { is_told: true }), Reply::Done);
-    assert_eq!(world.outputs(), [Output::Close(EdgeId(1), Parting::Over)]);
+    assert_eq!(world.ask("s", Ask::End { is_forwarded: true }), Reply::Done);
+    assert_eq!(
+        world.outputs(),
+        [Output::Close(EdgeId(1), CloseReason::Over)]
+    );
     assert_eq!(world.ask("s", Ask::Behind), Reply::Unknown);
 
     let mut world = World::with("s", of(None));
     assert_eq!(world.ask("s", Ask::Behind), Reply::Behind(None));
-    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(
+        world.ask(
+            "s",
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
 }
 
 #[test]
-fn what_is_kept_is_enough_to_go_on() {
+fn a_session_is_restored_from_its_record() {
     let mut world = World::with("s", of(Some("ann")));
     assert!(world.begin("t", of(None)));
     world.watch("t", "a");
@@ -140,7 +161,7 @@ fn what_is_kept_is_enough_to_go_on() {
     assert_eq!(world.ask("t", open), Reply::Taken);
     assert_eq!(world.watch("t", "b"), Reply::Done);
     let changed = SessionCall::Changed(claim("t 1"));
-    assert_eq!(world.outputs(), [tell(4, changed, true)]);
+    assert_eq!(world.outputs(), [call(4, changed, true)]);
     assert_eq!(
         world.watch("t", &"c".repeat(999)),
         Reply::Full(Excess::Uris(2))
@@ -148,7 +169,7 @@ fn what_is_kept_is_enough_to_go_on() {
 }
 
 #[test]
-fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
+fn sessions_with_unknown_streams_get_their_idle_time() {
     let mut world = World::with("s", of(None));
     assert!(world.begin("t", of(None)));
     world.joined("s", 1);
@@ -161,7 +182,7 @@ fn sessions_whose_streams_may_have_been_forgotten_are_given_a_while() {
     world.now = begun + IDLE;
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.sessions.count(), Ok(2));
-    // One that wakes again and again keeps none of them.
+    // A bus that restarts repeatedly keeps none of them.
     world.reset();
     world.sessions.restore(&claim("t 1"), EdgeId(2)).unwrap();
     world

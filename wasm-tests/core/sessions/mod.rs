@@ -1,4 +1,4 @@
-//! Sessions beside their store: how long they live, what they watch, and where their stream is.
+//! Sessions and their store: their lifetimes, their subscriptions, and where their streams are.
 
 mod life;
 mod room;

@@ -43,13 +43,13 @@ fn a_caller_makes_room_at_its_own_expense() {
     world.outputs();
     assert!(world.begin("e", of(Some("ann"))));
     let gone = SessionCall::Release(claim("c 3 ann"));
-    assert_eq!(world.outputs(), [tell(2, gone, false)], "with its stream");
+    assert_eq!(world.outputs(), [call(2, gone, false)], "with its stream");
     assert_eq!(world.ask_as(Some("bob"), "other", Ask::Use), Reply::Done);
     assert_eq!(world.sessions.count(), Ok(3));
 }
 
 #[test]
-fn of_one_moment_the_first_use_is_the_least_recent() {
+fn uses_at_the_same_time_keep_their_order() {
     let mut world = World::new();
     for id in ["a", "b"] {
         assert!(world.begin(id, of(Some("ann"))));
@@ -61,7 +61,7 @@ fn of_one_moment_the_first_use_is_the_least_recent() {
 }
 
 #[test]
-fn an_address_is_a_caller_and_a_name_never_is_one() {
+fn an_address_and_a_name_are_different_callers() {
     let mut world = World::new();
     for id in ["a", "b", "c"] {
         world.now = world.now + Millis(1);
@@ -73,7 +73,7 @@ fn an_address_is_a_caller_and_a_name_never_is_one() {
 }
 
 #[test]
-fn without_room_nobody_else_s_session_goes() {
+fn without_room_no_session_of_another_caller_ends() {
     let mut world = World::new();
     for id in ["a", "b", "c"] {
         assert!(world.begin(id, of(None)));
@@ -102,7 +102,7 @@ fn without_room_nobody_else_s_session_goes() {
 }
 
 #[test]
-fn what_is_watched_is_bounded() {
+fn subscriptions_are_bounded() {
     let mut world = World::with("s", of(None));
     assert!(world.begin("t", of(None)));
     assert_eq!(world.watch("s", &"a".repeat(100)), Reply::Done);
@@ -118,7 +118,15 @@ fn what_is_watched_is_bounded() {
     assert_eq!(world.ask("s", Ask::Unwatch(uri("c"))), Reply::Done);
     assert_eq!(world.ask("s", Ask::Unwatch(uri("c"))), Reply::Done, "never");
     assert_eq!(world.watch("t", "f"), Reply::Done, "there is room again");
-    assert_eq!(world.ask("t", Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(
+        world.ask(
+            "t",
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
     assert!(world.begin("u", of(Some("ann"))));
     let name = uri(&"g".repeat(236));
     let watch = Ask::Watch {
@@ -128,9 +136,9 @@ fn what_is_watched_is_bounded() {
     assert_eq!(world.ask_as(Some("ann"), "u", watch), Reply::Done);
 }
 
-/// Whatever happens, what is counted is what is kept.
+/// The counts match the store after any sequence of steps.
 #[test]
-fn the_counts_are_those_of_the_store() {
+fn the_counts_match_the_store() {
     let steps = collection::vec((0..9_u8, 0..3_usize, 0..4_u32), 1..60);
     check(steps, |steps| {
         let mut world = World::new();
@@ -166,7 +174,13 @@ fn the_counts_are_those_of_the_store() {
                     world.joined_shard(&session, number);
                 }
                 7 => {
-                    world.ask_as(principal, id, Ask::End { is_told: false });
+                    world.ask_as(
+                        principal,
+                        id,
+                        Ask::End {
+                            is_forwarded: false,
+                        },
+                    );
                 }
                 _ => {
                     world.now = world.now + Millis(400);
@@ -180,9 +194,9 @@ fn the_counts_are_those_of_the_store() {
         assert!(named.bytes + unnamed.bytes <= LIMITS.bus_uri_bytes);
         assert!(unnamed.bytes <= LIMITS.unnamed_uri_bytes);
         for (id, session) in world.rows.all() {
-            let watched = world.rows.watched(&id).unwrap();
-            assert_eq!(session.uris, watched.len());
-            let bytes: usize = watched.iter().map(|uri| uri.len() + 64).sum();
+            let subscriptions = world.rows.subscriptions(&id).unwrap();
+            assert_eq!(session.uris, subscriptions.len());
+            let bytes: usize = subscriptions.iter().map(|uri| uri.len() + 64).sum();
             assert_eq!(session.uri_bytes, bytes);
         }
     });

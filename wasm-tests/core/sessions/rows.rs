@@ -12,13 +12,13 @@ use mcp_listen::{
 
 use crate::any::{claim, uri};
 
-/// A store in memory, which outlives the sessions that have a clone of it; it keeps sessions as the
-/// text that others write to disk.
+/// A store in memory, which keeps sessions as the text that others write to disk. Its clones share
+/// the rows, which outlive the sessions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows(Rc<RefCell<Kept>>);
+pub(crate) struct Rows(Rc<RefCell<Stored>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Stored {
     sessions: BTreeMap<Box<str>, String>,
     order: Vec<Box<str>>,
     uris: BTreeMap<Box<str>, BTreeSet<Uri>>,
@@ -27,7 +27,7 @@ struct Kept {
 }
 
 impl Rows {
-    /// How many times a session was written.
+    /// Returns how many times a session was written.
     pub(super) fn writes(&self) -> usize {
         self.0.borrow().writes
     }
@@ -48,49 +48,49 @@ impl Store for Rows {
     type Error = core::convert::Infallible;
 
     fn get(&self, id: &str) -> Result<Option<Session>, Self::Error> {
-        let kept = self.0.borrow();
-        let text = kept.sessions.get(id);
+        let stored = self.0.borrow();
+        let text = stored.sessions.get(id);
         Ok(text.map(|text| serde_json::from_str(text).unwrap()))
     }
 
     fn put(&mut self, id: &str, session: &Session) -> Result<(), Self::Error> {
         let text = serde_json::to_string(session).unwrap();
-        let mut kept = self.0.borrow_mut();
-        if kept.sessions.insert(id.into(), text).is_none() {
-            kept.order.push(id.into());
+        let mut stored = self.0.borrow_mut();
+        if stored.sessions.insert(id.into(), text).is_none() {
+            stored.order.push(id.into());
         }
-        kept.writes += 1;
+        stored.writes += 1;
         Ok(())
     }
 
     fn remove(&mut self, id: &str) -> Result<(), Self::Error> {
-        let mut kept = self.0.borrow_mut();
-        kept.sessions.remove(id);
-        kept.order.retain(|each| **each != *id);
-        kept.uris.remove(id);
+        let mut stored = self.0.borrow_mut();
+        stored.sessions.remove(id);
+        stored.order.retain(|each| **each != *id);
+        stored.uris.remove(id);
         Ok(())
     }
 
-    fn watched(&self, id: &str) -> Result<Vec<Uri>, Self::Error> {
-        let kept = self.0.borrow();
-        let uris = kept.uris.get(id);
+    fn subscriptions(&self, id: &str) -> Result<Vec<Uri>, Self::Error> {
+        let stored = self.0.borrow();
+        let uris = stored.uris.get(id);
         Ok(uris.into_iter().flatten().cloned().collect())
     }
 
-    fn watches(&self, id: &str, uri: &str) -> Result<bool, Self::Error> {
-        let kept = self.0.borrow();
-        Ok(kept.uris.get(id).is_some_and(|uris| uris.contains(uri)))
+    fn is_subscribed(&self, id: &str, uri: &str) -> Result<bool, Self::Error> {
+        let stored = self.0.borrow();
+        Ok(stored.uris.get(id).is_some_and(|uris| uris.contains(uri)))
     }
 
-    fn watch(&mut self, id: &str, name: &str) -> Result<(), Self::Error> {
-        let mut kept = self.0.borrow_mut();
-        assert!(kept.uris.entry(id.into()).or_default().insert(uri(name)));
+    fn subscribe(&mut self, id: &str, name: &str) -> Result<(), Self::Error> {
+        let mut stored = self.0.borrow_mut();
+        assert!(stored.uris.entry(id.into()).or_default().insert(uri(name)));
         Ok(())
     }
 
-    fn unwatch(&mut self, id: &str, uri: &str) -> Result<(), Self::Error> {
-        let mut kept = self.0.borrow_mut();
-        assert!(kept.uris.get_mut(id).unwrap().remove(uri));
+    fn unsubscribe(&mut self, id: &str, uri: &str) -> Result<(), Self::Error> {
+        let mut stored = self.0.borrow_mut();
+        assert!(stored.uris.get_mut(id).unwrap().remove(uri));
         Ok(())
     }
 
@@ -123,8 +123,8 @@ impl Store for Rows {
     }
 
     fn releases(&self) -> Result<Vec<(u32, Claim)>, Self::Error> {
-        let kept = self.0.borrow();
-        let releases = kept.releases.iter();
+        let stored = self.0.borrow();
+        let releases = stored.releases.iter();
         let read = |(shard, text): &(u32, String)| (*shard, claim(text));
         Ok(releases.map(read).collect())
     }
@@ -134,8 +134,11 @@ impl Store for Rows {
         for (id, session) in self.all() {
             let of = &mut totals[usize::from(!session.is_named())];
             of.sessions += 1;
-            let watched = self.watched(&id)?;
-            of.bytes += watched.iter().map(|uri| uri.len() + 64).sum::<usize>();
+            let subscriptions = self.subscriptions(&id)?;
+            of.bytes += subscriptions
+                .iter()
+                .map(|uri| uri.len() + 64)
+                .sum::<usize>();
         }
         Ok(totals)
     }

@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{EdgeId, Parting},
+    bus::{CloseReason, EdgeId},
     clock::Millis,
     session::{Ask, NewSession, Output, Reply},
     wire::SessionCall,
@@ -12,7 +12,7 @@ use crate::any::{claim, uri};
 use super::world::*;
 
 #[test]
-fn who_was_not_told_that_it_could_watch_may_not() {
+fn a_client_that_was_not_offered_subscriptions_may_not_subscribe() {
     let new = NewSession {
         capabilities: r#"{"resources":{"listChanged":true}}"#.into(),
         ..of(None)
@@ -33,7 +33,7 @@ fn who_was_not_told_that_it_could_watch_may_not() {
 }
 
 #[test]
-fn a_stream_follows_what_its_session_watches() {
+fn a_stream_follows_the_subscriptions_of_its_session() {
     let mut world = World::with("s", of(Some("ann")));
     let as_ann = |world: &mut World, ask| world.ask_as(Some("ann"), "s", ask);
     as_ann(
@@ -55,21 +55,21 @@ fn a_stream_follows_what_its_session_watches() {
             limits: LIMITS,
         },
     );
-    let both = Output::Watch(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
+    let both = Output::Interest(EdgeId(1), watching("s 1 ann", &["a", "b"], true));
     assert_eq!(world.outputs(), [both]);
     assert!(world.joined_shard("s ann", 7).is_some());
     assert_eq!(
         world.outputs(),
-        [Output::Close(EdgeId(1), Parting::Over)],
+        [Output::Close(EdgeId(1), CloseReason::Over)],
         "another one is elsewhere"
     );
     world.left(1);
     as_ann(&mut world, Ask::Unwatch(uri("b")));
     let changed = |stream| SessionCall::Changed(claim(&format!("s {stream} ann")));
-    assert_eq!(world.outputs(), [tell(7, changed(2), true)]);
+    assert_eq!(world.outputs(), [call(7, changed(2), true)]);
     assert!(world.joined_shard("s ann", 8).is_some());
     let gone = |stream| SessionCall::Release(claim(&format!("s {stream} ann")));
-    assert_eq!(world.outputs(), [tell(7, gone(3), false)]);
+    assert_eq!(world.outputs(), [call(7, gone(3), false)]);
     world.left_shard("s 2 ann", 7);
     as_ann(
         &mut world,
@@ -78,21 +78,31 @@ fn a_stream_follows_what_its_session_watches() {
             limits: LIMITS,
         },
     );
-    assert_eq!(world.outputs(), [tell(8, changed(3), true)]);
-    assert_eq!(as_ann(&mut world, Ask::End { is_told: false }), Reply::Done);
-    assert_eq!(world.outputs(), [tell(8, gone(4), true)]);
+    assert_eq!(world.outputs(), [call(8, changed(3), true)]);
+    assert_eq!(
+        as_ann(
+            &mut world,
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
+    assert_eq!(world.outputs(), [call(8, gone(4), true)]);
 }
 
 #[test]
-fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
-    let changed = |is_awaited| tell(7, SessionCall::Changed(claim("s 1")), is_awaited);
+fn a_call_to_a_shard_is_repeated_until_it_joins() {
+    let changed = |is_awaited| call(7, SessionCall::Changed(claim("s 1")), is_awaited);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
-    let ready = Ask::Initialized { is_told: false };
+    let ready = Ask::Initialized {
+        is_forwarded: false,
+    };
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
     assert_eq!(world.outputs(), [changed(true)]);
     assert_eq!(world.ask("s", ready.clone()), Reply::Done);
-    assert_eq!(world.outputs(), [changed(true)], "whoever asks again waits");
+    assert_eq!(world.outputs(), [changed(true)], "a repeated request waits");
     // The call fails, and the object is reset.
     world.reset();
     for _ in 0..2 {
@@ -100,8 +110,8 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
         world.sessions.sweep(world.now).unwrap();
         assert_eq!(world.outputs(), [changed(false)]);
     }
-    let told = world.joins_shard(&claim("s 1"), 7);
-    assert_eq!(told, Some(watching("s 1", &[], false)));
+    let reported = world.joins_shard(&claim("s 1"), 7);
+    assert_eq!(reported, Some(watching("s 1", &[], false)));
     world.now = world.now + IDLE + Millis(1);
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.ask("s", ready), Reply::Done);
@@ -109,8 +119,8 @@ fn a_shard_that_could_not_be_told_is_told_again_until_it_joins() {
 }
 
 #[test]
-fn whoever_asks_for_the_same_again_waits_for_the_shard_too() {
-    let changed = || tell(7, SessionCall::Changed(claim("s 1")), true);
+fn a_repeated_request_waits_for_the_shard_too() {
+    let changed = || call(7, SessionCall::Changed(claim("s 1")), true);
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     for _ in 0..2 {
@@ -124,10 +134,10 @@ fn whoever_asks_for_the_same_again_waits_for_the_shard_too() {
     world.joined("s", 1);
     assert_eq!(
         world.outputs(),
-        [tell(7, SessionCall::Release(claim("s 2")), false)]
+        [call(7, SessionCall::Release(claim("s 2")), false)]
     );
     assert_eq!(world.watch("s", "b"), Reply::Done);
-    let here = Output::Watch(EdgeId(1), watching("s 2", &["b"], true));
+    let here = Output::Interest(EdgeId(1), watching("s 2", &["b"], true));
     assert_eq!(world.outputs(), [here], "the shard no longer matters");
 }
 
@@ -140,14 +150,14 @@ fn a_second_stream_is_refused_unless_it_resumes() {
         capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
         stream,
         since: "0-e".into(),
-        watched: vec![uri("a")],
+        subscriptions: vec![uri("a")],
     };
     assert_eq!(world.ask("s", open(false)), opens(1));
     world.joins(&claim("s 1"), 1);
     assert_eq!(world.ask("s", open(false)), Reply::Taken);
     assert_eq!(world.ask("s", open(true)), opens(2));
     world.joins(&claim("s 2"), 2);
-    let over = Output::Close(EdgeId(1), Parting::Over);
+    let over = Output::Close(EdgeId(1), CloseReason::Over);
     assert_eq!(world.outputs(), [over]);
     world.left(1);
     assert_eq!(
@@ -167,7 +177,7 @@ fn a_second_stream_is_refused_unless_it_resumes() {
 }
 
 #[test]
-fn a_stream_that_was_opened_before_another_one_does_not_take_over_from_it() {
+fn an_older_stream_does_not_replace_a_newer_one() {
     for is_at_shard in [false, true] {
         let mut world = World::with("s", of(None));
         let older = world.open("s");
@@ -191,7 +201,7 @@ fn a_stream_that_was_opened_before_another_one_does_not_take_over_from_it() {
 }
 
 #[test]
-fn a_stream_is_attached_only_where_it_was_opened() {
+fn a_stream_attaches_only_if_it_was_opened() {
     let mut world = World::with("s", of(None));
     for text in ["s 0", "s 1"] {
         assert_eq!(world.joins(&claim(text), 1), None);
@@ -202,16 +212,15 @@ fn a_stream_is_attached_only_where_it_was_opened() {
     assert_eq!(world.joins(&claim("s 2"), 2), None);
 }
 
-/// The edge may have given up the connection that comes last: then it has the stream on the other
-/// one.
+/// The edge may have abandoned the later connection: then the stream is on the other one.
 #[test]
-fn a_stream_that_attaches_again_is_not_over_where_it_was() {
+fn a_reattached_stream_is_lost_at_its_former_place() {
     let mut world = World::with("s", of(None));
     let stream = world.open("s");
     for edge in [1, 2, 1] {
         assert!(world.joins(&stream, edge).is_some());
     }
-    let lost = |edge| Output::Close(EdgeId(edge), Parting::Lost);
+    let lost = |edge| Output::Close(EdgeId(edge), CloseReason::Lost);
     assert_eq!(world.outputs(), [lost(1), lost(2)]);
     assert!(world.joins_shard(&stream, 7).is_some());
     assert_eq!(world.outputs(), [lost(1)]);
@@ -219,41 +228,49 @@ fn a_stream_that_attaches_again_is_not_over_where_it_was() {
     assert_eq!(world.outputs(), []);
     assert!(world.joins(&stream, 2).is_some());
     let release = SessionCall::Release(stream);
-    assert_eq!(world.outputs(), [tell(7, release, false)]);
+    assert_eq!(world.outputs(), [call(7, release, false)]);
 }
 
 #[test]
-fn a_shard_that_could_not_let_a_stream_go_is_told_again_until_it_has() {
+fn a_release_is_repeated_until_confirmed() {
     let mut world = World::with("s", of(None));
     world.joined_shard("s", 7);
     world.joined_shard("s", 8);
     let older = SessionCall::Release(claim("s 2"));
-    assert_eq!(world.outputs(), [tell(7, older.clone(), false)]);
-    assert_eq!(world.ask("s", Ask::End { is_told: false }), Reply::Done);
+    assert_eq!(world.outputs(), [call(7, older.clone(), false)]);
+    assert_eq!(
+        world.ask(
+            "s",
+            Ask::End {
+                is_forwarded: false
+            }
+        ),
+        Reply::Done
+    );
     let all = SessionCall::Release(claim("s 3"));
-    assert_eq!(world.outputs(), [tell(8, all.clone(), true)]);
+    assert_eq!(world.outputs(), [call(8, all.clone(), true)]);
     // The calls fail, and the object is reset.
     world.reset();
     let again = |world: &mut World| {
         world.sessions.sweep(world.now).unwrap();
         world.outputs()
     };
-    let both = [tell(7, older.clone(), false), tell(8, all.clone(), false)];
+    let both = [call(7, older.clone(), false), call(8, all.clone(), false)];
     assert_eq!(again(&mut world), both, "although the session is over");
-    world.sessions.handle_told(7, &older).unwrap();
-    assert_eq!(again(&mut world), [tell(8, all, false)]);
+    world.sessions.handle_confirmed(7, &older).unwrap();
+    assert_eq!(again(&mut world), [call(8, all, false)]);
     world.sessions.handle_shard_emptied(8, world.now).unwrap();
     assert_eq!(again(&mut world), [], "none of its streams is there");
 }
 
 #[test]
-fn a_stream_that_comes_back_to_a_shard_is_not_let_go_there() {
+fn a_stream_that_returns_to_a_shard_is_not_released_there() {
     let mut world = World::with("s", of(None));
     let stream = world.open("s");
     for shard in [7, 8, 7] {
         assert!(world.joins_shard(&stream, shard).is_some());
     }
-    let release = |shard| tell(shard, SessionCall::Release(claim("s 1")), false);
+    let release = |shard| call(shard, SessionCall::Release(claim("s 1")), false);
     assert_eq!(world.outputs(), [release(7), release(8)]);
     world.sessions.sweep(world.now).unwrap();
     assert_eq!(world.outputs(), [release(8)]);

@@ -1,10 +1,10 @@
 use core::slice;
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowReply, Mark, Position, Received, ShardId},
+    bus::{Bus, Cursor, EdgeId, FollowReply, Position, Received, ShardId},
     clock::Millis,
     session::{Ask, Limits, NewSession, Output, Question, Reply, Sessions},
-    wire::{Claim, Follow, FollowAnswer, SessionCall, Watched},
+    wire::{Claim, Follow, FollowAnswer, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -53,7 +53,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
-        let mut bus = Bus::new(Mark {
+        let mut bus = Bus::new(Cursor {
             epoch: "e".into(),
             position: Position(0),
         });
@@ -95,8 +95,8 @@ impl World {
             principal: principal.map(Into::into),
             ask,
         };
-        let told = Question::from_json(&question.to_json());
-        assert_eq!(told.as_ref(), Some(&question), "survives its way");
+        let reported = Question::from_json(&question.to_json());
+        assert_eq!(reported.as_ref(), Some(&question), "survives a round trip");
         let reply = self.sessions.ask(question, self.now).unwrap();
         assert_eq!(Reply::from_json(&reply.to_json()).as_ref(), Some(&reply));
         reply
@@ -124,8 +124,8 @@ impl World {
         std::iter::from_fn(|| self.sessions.poll_output()).collect()
     }
 
-    /// One more stream of a session is opened, of which the text is the id and, after a space, the
-    /// principal. Returns what it claims.
+    /// Opens one more stream of a session; the text is the session id and, after a space, the
+    /// principal. Returns its claim.
     pub(super) fn open(&mut self, session: &str) -> Claim {
         let (id, principal) = match session.split_once(' ') {
             Some((id, principal)) => (id, Some(principal)),
@@ -143,15 +143,15 @@ impl World {
         }
     }
 
-    /// A new stream of a session is at an edge. Returns what the edge receives of what the session
-    /// watches.
-    pub(super) fn joined(&mut self, session: &str, edge: u32) -> Option<Watched> {
+    /// Attaches a new stream of a session at an edge. Returns the subscriptions that the edge
+    /// receives.
+    pub(super) fn joined(&mut self, session: &str, edge: u32) -> Option<SessionInterest> {
         let claim = self.open(session);
         self.joins(&claim, edge)
     }
 
-    /// The same of a stream that was opened before.
-    pub(super) fn joins(&mut self, claim: &Claim, edge: u32) -> Option<Watched> {
+    /// The same for a stream that was opened before.
+    pub(super) fn joins(&mut self, claim: &Claim, edge: u32) -> Option<SessionInterest> {
         let follow = self.follow(slice::from_ref(claim), &[], true);
         let received = self.bus.handle_message(self.edges[edge as usize], &follow);
         let Ok(Received::Followed(reply)) = received else {
@@ -160,14 +160,14 @@ impl World {
         self.finish(*reply, true)
     }
 
-    /// A new stream of a session is at a shard.
-    pub(super) fn joined_shard(&mut self, session: &str, shard: u32) -> Option<Watched> {
+    /// Attaches a new stream of a session at a shard.
+    pub(super) fn joined_shard(&mut self, session: &str, shard: u32) -> Option<SessionInterest> {
         let claim = self.open(session);
         self.joins_shard(&claim, shard)
     }
 
-    /// The same of a stream that was opened before.
-    pub(super) fn joins_shard(&mut self, claim: &Claim, shard: u32) -> Option<Watched> {
+    /// The same for a stream that was opened before.
+    pub(super) fn joins_shard(&mut self, claim: &Claim, shard: u32) -> Option<SessionInterest> {
         self.shard_follows(slice::from_ref(claim), &[], shard)
     }
 
@@ -187,7 +187,7 @@ impl World {
         joined: &[Claim],
         left: &[Claim],
         shard: u32,
-    ) -> Option<Watched> {
+    ) -> Option<SessionInterest> {
         let follow = self.follow(joined, left, false);
         let reply = self.bus.handle_follow(ShardId(shard), &follow).unwrap();
         self.finish(reply, false)
@@ -205,7 +205,11 @@ impl World {
         follow.to_json()
     }
 
-    pub(super) fn finish(&mut self, mut reply: FollowReply, is_edge: bool) -> Option<Watched> {
+    pub(super) fn finish(
+        &mut self,
+        mut reply: FollowReply,
+        is_edge: bool,
+    ) -> Option<SessionInterest> {
         let is_there = self
             .sessions
             .handle_follow(&mut reply, &mut self.bus, self.now);
@@ -214,25 +218,25 @@ impl World {
         let FollowAnswer::Followed(mut followed) = answer else {
             panic!("{answer:?}")
         };
-        let watched = followed.watches.pop();
-        assert_eq!(is_there, Ok(!is_edge || watched.is_some()));
-        watched
+        let interest = followed.interests.pop();
+        assert_eq!(is_there, Ok(!is_edge || interest.is_some()));
+        interest
     }
 }
 
-pub(super) fn tell(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
-    Output::Tell {
+pub(super) fn call(shard: u32, call: SessionCall, is_awaited: bool) -> Output {
+    Output::Call {
         shard,
         call,
         is_awaited,
     }
 }
 
-/// What the stream of a session is told, by what it claims.
-pub(super) fn watching(claim: &str, uris: &[&str], is_held: bool) -> Watched {
-    Watched {
+/// Returns what the stream with this claim is sent.
+pub(super) fn watching(claim: &str, uris: &[&str], is_paused: bool) -> SessionInterest {
+    SessionInterest {
         session: claim_of(claim),
         uris: uris.iter().map(|name| uri(name)).collect(),
-        is_held,
+        is_paused,
     }
 }

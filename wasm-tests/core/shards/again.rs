@@ -1,10 +1,10 @@
-//! A shard that was put aside, and edges that say again what they want.
+//! A shard that hibernated, and edges that repeat their follows.
 
 use mcp_listen::{
-    bus::{EdgeId, Keeps, Shard, ShardReceived},
+    bus::{EdgeId, Persist, Shard, ShardReceived},
     filter::SubscriptionFilter,
     topic::{Topic, Topics},
-    wire::{Follow, topics_of},
+    wire::{Follow, decode_topics},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -18,11 +18,11 @@ use super::{
 };
 
 #[test]
-fn a_woken_shard_goes_on_where_it_was() {
+fn a_woken_shard_continues_from_its_cursor() {
     let mut before = shard();
-    let mark = before.mark().unwrap().clone();
+    let cursor = before.cursor().unwrap().clone();
     let last = before.registry().last(EdgeId(0));
-    let mut shard = Shard::new(1).woken(mark);
+    let mut shard = Shard::new(1).woken(cursor);
     shard.restore(&Topics::from_iter([Topic::Tools]), last, 1, None);
     for shard in [&mut before, &mut shard] {
         batch(
@@ -34,7 +34,7 @@ fn a_woken_shard_goes_on_where_it_was() {
         assert_eq!(sent(shard), [(1, attached(8))]);
         assert_eq!(shard.poll_call(NOW), None);
     }
-    // Since when it follows what it has forgotten, and so it asks for whoever has a past: once.
+    // It does not know since when topics are followed, so it asks once for edges with a past.
     attach(&mut shard, TOOLS, Some(8));
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
@@ -46,7 +46,7 @@ fn a_woken_shard_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_second_fresh_follow_takes_the_place_of_the_first() {
+fn a_second_fresh_follow_replaces_the_first() {
     let mut shard = shard();
     take(
         &mut shard,
@@ -61,13 +61,13 @@ fn a_second_fresh_follow_takes_the_place_of_the_first() {
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
     );
     assert_eq!(sent(&mut shard), []);
-    // And what it wanted before is dropped.
+    // Its former topics are dropped.
     let call = shard.poll_call(NOW).unwrap();
     assert!(call.text.contains(r#""drop":["tools"]"#), "{}", call.text);
 }
 
 #[test]
-fn what_comes_after_something_later_changes_nothing() {
+fn an_overtaken_follow_changes_nothing() {
     let mut before = shard();
     take(
         &mut before,
@@ -75,15 +75,15 @@ fn what_comes_after_something_later_changes_nothing() {
         &Follow::fresh(3, vec![Topic::Tools]),
     );
     sent(&mut before);
-    let (mark, last) = (
-        before.mark().unwrap().clone(),
+    let (cursor, last) = (
+        before.cursor().unwrap().clone(),
         before.registry().last(EdgeId(0)),
     );
-    let mut woken = Shard::new(1).woken(mark);
-    let kept = before.registry().kept(EdgeId(0));
-    let texts = kept.iter().map(String::as_str);
+    let mut woken = Shard::new(1).woken(cursor);
+    let stored = before.registry().stored_topics(EdgeId(0));
+    let texts = stored.iter().map(String::as_str);
     let seq = before.registry().seq(EdgeId(0)).unwrap();
-    woken.restore(&topics_of(texts).unwrap(), last, seq, None);
+    woken.restore(&decode_topics(texts).unwrap(), last, seq, None);
     let stale = r#"{"v":1,"type":"stale","seq":3}"#;
     for shard in [&mut before, &mut woken] {
         for follow in [
@@ -92,17 +92,17 @@ fn what_comes_after_something_later_changes_nothing() {
             follow::change(2, &SubscriptionFilter::default(), &tools()),
         ] {
             let received = shard.handle_message(EdgeId(0), &follow.to_json(), NOW);
-            let keeps = Keeps::Nothing;
+            let persist = Persist::Nothing;
             let session = None;
-            assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+            assert_eq!(received, Ok(ShardReceived::Followed { persist, session }));
             assert_eq!(sent(shard), [(0, stale.to_owned())]);
         }
         assert_eq!(
             (
-                shard.registry().kept(EdgeId(0)),
+                shard.registry().stored_topics(EdgeId(0)),
                 shard.registry().seq(EdgeId(0))
             ),
-            (kept.clone(), Some(3))
+            (stored.clone(), Some(3))
         );
         assert_eq!(shard.poll_call(NOW), None);
     }

@@ -1,7 +1,7 @@
-//! An edge of a shard says what it wants more and less, as at a bus.
+//! An edge of a shard adds and drops topics, as at a bus.
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Shard, ShardId, ShardReceived},
     filter::SubscriptionFilter,
     topic::{Delta, Topic},
     wire::{FollowAnswer, ProtocolError},
@@ -34,7 +34,7 @@ fn change(
     shard.handle_message(EdgeId(edge), &text, NOW)
 }
 
-/// The log ended at 7 when the root followed what the change adds.
+/// The log ended at 7 when the root followed the additions.
 fn changed(seq: u64) -> String {
     confirmed(seq, 7)
 }
@@ -43,17 +43,17 @@ const EVENT: &str =
     r#""through":8,"events":[{"position":8,"event":{"kind":"resource_updated","uri":"a"}}]"#;
 
 #[test]
-fn what_is_added_is_confirmed_once_the_root_follows_it() {
+fn additions_are_confirmed_once_the_root_follows_them() {
     let mut shard = shard();
     let received = change(&mut shard, 0, 2, &["a"], &[]);
-    let Ok(ShardReceived::Followed { keeps, .. }) = received else {
+    let Ok(ShardReceived::Followed { persist: keeps, .. }) = received else {
         panic!("{received:?}");
     };
     let delta = Delta {
         add: vec![Topic::Resource(uri("a"))],
         drop: Vec::new(),
     };
-    assert_eq!(keeps, Keeps::Delta(delta));
+    assert_eq!(keeps, Persist::Delta(delta));
     assert_eq!(sent(&mut shard), []);
     let call = shard.poll_call(NOW).unwrap();
     assert!(
@@ -68,7 +68,7 @@ fn what_is_added_is_confirmed_once_the_root_follows_it() {
 }
 
 #[test]
-fn what_is_followed_already_is_confirmed_at_once() {
+fn followed_topics_are_confirmed_at_once() {
     let mut shard = shard();
     attach(&mut shard, r#"{"resourceSubscriptions":["a"]}"#, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -80,7 +80,7 @@ fn what_is_followed_already_is_confirmed_at_once() {
 }
 
 #[test]
-fn a_call_that_fails_is_made_again_and_confirms_then() {
+fn a_failed_call_is_repeated_and_then_confirms() {
     let mut shard = shard();
     change(&mut shard, 0, 2, &["a"], &[]).unwrap();
     let call = shard.poll_call(NOW).unwrap();
@@ -93,7 +93,7 @@ fn a_call_that_fails_is_made_again_and_confirms_then() {
 }
 
 #[test]
-fn what_is_dropped_is_sent_no_more_and_told_to_the_root_with_the_next_call() {
+fn dropped_topics_are_reported_with_the_next_call() {
     let mut shard = shard();
     change(&mut shard, 0, 2, &["a"], &[]).unwrap();
     let call = shard.poll_call(NOW).unwrap();
@@ -129,14 +129,17 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":7"#);
     sent(&mut shard);
-    // The small room of one in eight.
+    // The reserved room of one in eight.
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
     change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
     let refused = r#"{"v":1,"type":"full","seq":2,"room":200}"#;
     assert_eq!(sent(&mut shard), [(0, refused.to_owned())]);
-    assert_eq!((shard.registry().names(), shard.poll_call(NOW)), (0, None));
+    assert_eq!(
+        (shard.registry().name_bytes(), shard.poll_call(NOW)),
+        (0, None)
+    );
     change(&mut shard, 0, 3, &[&fits], &[]).unwrap();
-    assert_eq!(shard.registry().names(), 200);
+    assert_eq!(shard.registry().name_bytes(), 200);
     let names: Vec<String> = (0..40).map(|number| format!("\"n{number}\"")).collect();
     attach(
         &mut shard,
@@ -144,18 +147,18 @@ fn beyond_the_room_of_the_shard_nothing_is_added() {
         None,
     );
     assert_eq!(sent(&mut shard), [(1, "Full".to_owned())]);
-    assert_eq!(shard.registry().names(), 200);
+    assert_eq!(shard.registry().name_bytes(), 200);
 }
 
-/// A root that has room for so many bytes, and one shard that follows the tools.
-fn root(most: usize) -> (Bus, Shard) {
-    let mark = Mark {
+/// A root with room for this many bytes, and one shard that follows the tools.
+fn root(max_bytes: usize) -> (Bus, Shard) {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
-    let mut root = bus_with_shards(mark, Position(7), 0, 1);
-    root.place("EU", 1, None);
-    root.set_room(most, 0);
+    let mut root = bus_with_shards(cursor, Position(7), 0, 1);
+    root.route("EU", 1, None);
+    root.set_room(max_bytes, 0);
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     ask(&mut root, &mut shard);
@@ -172,8 +175,8 @@ fn ask(root: &mut Bus, shard: &mut Shard) -> FollowAnswer {
 }
 
 #[test]
-fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
-    // Half of what is left is for other shards.
+fn a_shard_refuses_what_its_root_has_no_room_for() {
+    // Half of the rest is reserved for other shards.
     let (_, mut shard) = root(400);
     let [fits, beyond] = [200 - 64, 200 - 64 + 1].map(|length| "x".repeat(length));
     change(&mut shard, 0, 2, &[&beyond], &[]).unwrap();
@@ -185,7 +188,7 @@ fn a_shard_refuses_by_itself_what_its_root_has_no_room_for() {
 }
 
 #[test]
-fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_that() {
+fn a_refusal_of_the_root_reaches_the_waiting_edges() {
     let (mut root, mut shard) = root(4_000);
     root.set_room(100, 0);
     attach(&mut shard, PROMPTS, None);
@@ -199,16 +202,19 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
         ask(&mut root, &mut shard),
         FollowAnswer::Full { .. }
     ));
-    let told = sent(&mut shard);
-    assert_eq!(told[1], (2, "Full".to_owned()));
+    let reported = sent(&mut shard);
+    assert_eq!(reported[1], (2, "Full".to_owned()));
     assert_eq!(
-        told[0].0, 1,
+        reported[0].0, 1,
         "it waits for the same call, and may come back"
     );
-    assert!(told[2].1.contains(r#""type":"full","seq":2"#), "{told:?}");
-    assert_eq!(shard.registry().names(), 0);
+    assert!(
+        reported[2].1.contains(r#""type":"full","seq":2"#),
+        "{reported:?}"
+    );
+    assert_eq!(shard.registry().name_bytes(), 0);
     assert_eq!(root.wanted().resource_subscriptions, []);
-    // Who is there stays, and is told of what it wants.
+    // Present edges stay, and receive their topics.
     batch(
         &mut shard,
         r#""through":8,"events":[{"position":8,"event":{"kind":"tools_list_changed"}}]"#,
@@ -217,20 +223,20 @@ fn a_root_refuses_what_it_has_no_room_for_any_more_and_who_waits_for_it_hears_th
 }
 
 #[test]
-fn what_a_root_keeps_of_its_shards_goes_with_them() {
+fn the_topics_of_shards_are_wanted_until_they_close() {
     let (mut root, mut shard) = root(usize::MAX);
     change(&mut shard, 0, 2, &["a", "b"], &[]).unwrap();
     ask(&mut root, &mut shard);
     assert_eq!(root.wanted().resource_subscriptions, [uri("a"), uri("b")]);
-    // A shard that begins anew has said nothing.
-    let mut anew = Shard::new(9);
-    attach(&mut anew, r#"{"resourceSubscriptions":["b"]}"#, None);
-    ask(&mut root, &mut anew);
+    // A restarted shard has reported nothing.
+    let mut restarted = Shard::new(9);
+    attach(&mut restarted, r#"{"resourceSubscriptions":["b"]}"#, None);
+    ask(&mut root, &mut restarted);
     assert_eq!(root.wanted().resource_subscriptions, [uri("b")]);
 }
 
 #[test]
-fn a_shard_that_had_no_room_asks_its_root_whether_there_is_some_by_now() {
+fn a_shard_without_room_asks_its_root_again() {
     let (mut root, mut shard) = root(100);
     let [first, second] = ["note://a", "note://b"];
     change(&mut shard, 0, 2, &[first], &[]).unwrap();

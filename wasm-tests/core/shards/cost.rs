@@ -5,8 +5,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::{Mail, World};
 use crate::any::{updated, uri};
 
-/// So many listeners, each to the list of tools, to what it shares with nine others, and to one
-/// resource of its own.
+/// Creates this many listeners, each to the list of tools, to a resource that it shares with nine
+/// others, and to a separate resource.
 fn grown(listeners: usize) -> World {
     let mut world = World::new();
     for listener in 0..listeners {
@@ -24,13 +24,14 @@ fn grown(listeners: usize) -> World {
     world
 }
 
-/// How many calls a publish makes, the bytes of the largest, and how many listeners it reaches.
+/// Returns the number of calls of a publish, the bytes of the largest, and the number of listeners
+/// that it reaches.
 fn publish(world: &mut World, event: &ServerEvent) -> (usize, usize, usize) {
-    let heard = |world: &World| -> usize {
+    let received = |world: &World| -> usize {
         let listeners = world.listeners.iter();
-        listeners.map(|listener| listener.heard.len()).sum()
+        listeners.map(|listener| listener.received.len()).sum()
     };
-    let (calls, before) = (world.calls, heard(world));
+    let (calls, before) = (world.calls, received(world));
     world.publish(event);
     let sizes = world.mail.iter().map(|mail| match mail {
         Mail::Batch { text, .. } => text.len(),
@@ -38,29 +39,32 @@ fn publish(world: &mut World, event: &ServerEvent) -> (usize, usize, usize) {
     });
     let largest = sizes.max().unwrap_or_default();
     world.come_to_rest();
-    (world.calls - calls, largest, heard(world) - before)
+    (world.calls - calls, largest, received(world) - before)
 }
 
 #[test]
-fn a_publish_costs_what_it_reaches_however_large_the_bus_is() {
+fn the_cost_of_a_publish_depends_on_its_receivers() {
     let (mut small, mut large) = (grown(30), grown(300));
     assert!(large.shards.len() >= 10 * small.shards.len());
     for world in [&mut small, &mut large] {
-        let (calls, bytes, heard) = publish(world, &updated("own://7"));
-        assert_eq!((calls, heard), (1, 1));
+        let (calls, bytes, received) = publish(world, &updated("own://7"));
+        assert_eq!((calls, received), (1, 1));
         assert!(bytes < 200, "{bytes}");
-        let (calls, _, heard) = publish(world, &updated("shared://1"));
-        assert!(calls <= 10 && heard == 10, "{calls} calls, {heard} heard");
-        assert_eq!(publish(world, &updated("nobody://watches")), (0, 0, 0));
+        let (calls, _, received) = publish(world, &updated("shared://1"));
+        assert!(
+            calls <= 10 && received == 10,
+            "{calls} calls, {received} received"
+        );
+        assert_eq!(publish(world, &updated("unfollowed://1")), (0, 0, 0));
         let (shards, listeners) = (world.shards.len(), world.listeners.len());
-        let (calls, bytes, heard) = publish(world, &ServerEvent::ToolsListChanged);
-        assert_eq!((calls, heard), (shards, listeners));
+        let (calls, bytes, received) = publish(world, &ServerEvent::ToolsListChanged);
+        assert_eq!((calls, received), (shards, listeners));
         assert!(bytes < 200, "{bytes}");
     }
 }
 
 #[test]
-fn an_attach_asks_the_root_only_for_what_is_new() {
+fn an_attach_requests_only_new_topics_from_the_root() {
     let mut world = grown(30);
     let known = SubscriptionFilter {
         tools_list_changed: true,

@@ -1,16 +1,16 @@
-//! What outlives the root's memory.
+//! The state that outlives the memory of the root.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, Change, Mark, Position, ShardId},
+    bus::{Bus, Cursor, JournalEntry, Position, ShardId},
     event::ServerEvent,
     topic::Topic,
 };
 
 use super::world::PER_SHARD;
 
-/// The log, and what the root has asked to keep.
+/// The log, and what the root has stored.
 #[derive(Default)]
 pub(crate) struct Disk {
     pub(crate) log: Vec<ServerEvent>,
@@ -31,19 +31,19 @@ impl Disk {
             .collect()
     }
 
-    pub(super) fn apply(&mut self, change: Change) {
+    pub(super) fn apply(&mut self, change: JournalEntry) {
         match change {
-            Change::Opened { shard, continent } => {
+            JournalEntry::Opened { shard, continent } => {
                 assert!(shard.0 > self.last, "a number is used twice");
                 self.last = shard.0;
                 self.shards.insert(shard, (continent, 0, false));
             }
-            Change::Leaving(shard) => self.shards.get_mut(&shard).unwrap().2 = true,
-            Change::Closed(shard) => {
+            JournalEntry::Leaving(shard) => self.shards.get_mut(&shard).unwrap().2 = true,
+            JournalEntry::Closed(shard) => {
                 self.shards.remove(&shard);
                 self.topics.retain(|(holder, _)| *holder != shard);
             }
-            Change::Follows {
+            JournalEntry::Follows {
                 shard,
                 seq,
                 is_fresh,
@@ -60,12 +60,12 @@ impl Disk {
                 self.topics
                     .extend(add.into_iter().map(|topic| (shard, topic)));
             }
-            Change::Settled(position) => self.settled = position,
+            JournalEntry::Settled(position) => self.settled = position,
         }
     }
 
-    pub(super) fn bus(&self, mark: Mark) -> Bus {
-        let mut bus = Bus::new(mark).with_floor(self.floor);
+    pub(super) fn bus(&self, cursor: Cursor) -> Bus {
+        let mut bus = Bus::new(cursor).with_floor(self.floor);
         bus.set_shards(self.settled, self.last, PER_SHARD);
         for (shard, (continent, seq, is_leaving)) in &self.shards {
             bus.restore_shard(*shard, continent, *seq, *is_leaving);

@@ -6,11 +6,11 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::World;
 use crate::any::{any_event, any_filter, check};
 
-/// What happens next.
+/// One step.
 #[derive(Clone, Debug)]
 enum Act {
     Listen(SubscriptionFilter, bool),
-    /// Somebody asks for a place and does not come.
+    /// An edge is placed but never connects.
     Stray(bool),
     Publish(ServerEvent),
     Cut(usize),
@@ -20,7 +20,7 @@ enum Act {
     Arrive(usize),
     ArriveTwice(usize),
     Fail(usize, bool),
-    /// Neither it nor the news of its failure arrives.
+    /// Neither the call nor the news of its failure arrives.
     Vanish(usize),
     Pass(u64),
     Ring,
@@ -88,7 +88,7 @@ fn act(world: &mut World, act: Act) {
         }),
         Act::Pass(ms) => world.pass(ms),
         Act::Ring => world.ring(),
-        Act::Trim(kept) => world.trim(kept),
+        Act::Trim(count) => world.trim(count),
         Act::RestartRoot(keeps_sockets) => world.restart_root(keeps_sockets),
         Act::RestartShard(at) => of_shards(world, at, World::restart_shard),
         Act::Hibernate(at) => of_shards(world, at, World::hibernate),
@@ -122,7 +122,7 @@ fn of_shards(world: &mut World, at: usize, act: impl Fn(&mut World, ShardId)) {
 }
 
 #[test]
-fn whatever_is_lost_late_twice_or_out_of_order_every_listener_hears_what_it_was_promised() {
+fn every_listener_receives_its_events_under_any_fault() {
     check(vec(any_act(), 0..80), |acts| {
         let mut world = World::new();
         for next in acts {

@@ -1,11 +1,12 @@
-//! An isolate at a shard: whatever fails, is late or has no room, each stream that was acknowledged
-//! hears what it wants.
+//! An isolate at a shard: under any failure, delay or lack of room, each acknowledged stream
+//! receives its topics.
 
 use std::collections::VecDeque;
 
 use mcp_listen::{
     bus::{
-        BatchCall, Bus, EdgeId, FollowCall, Mark, Parting, Position, Shard, ShardId, ShardOutput,
+        BatchCall, Bus, CloseReason, Cursor, EdgeId, FollowCall, Position, Shard, ShardId,
+        ShardOutput,
     },
     clock::Millis,
     event::ServerEvent,
@@ -14,7 +15,7 @@ use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     listen::ServerStream,
     message,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
 };
 use proptest::{collection::vec, prelude::*};
 #[cfg(target_arch = "wasm32")]
@@ -40,9 +41,9 @@ enum Step {
     Deliver {
         fails: bool,
     },
-    /// The request that held the connection ends.
+    /// The request that owned the connection ends.
     Move,
-    /// So much room is left at the root.
+    /// This much room is left at the root.
     Room(usize),
     Pass(u64),
 }
@@ -66,8 +67,8 @@ struct Stream {
     id: Option<StreamId>,
     filter: SubscriptionFilter,
     is_acknowledged: bool,
-    /// The cues that it is owed, and what each is about.
-    owed: Vec<(String, ServerEvent)>,
+    /// The cues that it has yet to get, each with its topic.
+    expected: Vec<(String, ServerEvent)>,
 }
 
 struct World {
@@ -85,21 +86,21 @@ struct World {
 }
 
 impl World {
-    fn new(most: usize) -> Self {
-        let mark = Mark {
+    fn new(max_bytes: usize) -> Self {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
         };
-        let mut root = bus_with_shards(mark, Position(0), 0, 1);
-        root.place("EU", 1, None);
+        let mut root = bus_with_shards(cursor, Position(0), 0, 1);
+        root.route("EU", 1, None);
         let mut shard = Shard::new(0);
-        shard.set_room(most, 4);
-        // A shard without edges is closed, and this one is to stay.
+        shard.set_room(max_bytes, 4);
+        // A shard without edges is closed, and this one has to stay.
         attach(&mut shard, PROMPTS, None);
         Self {
             bus: root,
             shard,
-            isolate: Isolate::new(Patience::default(), Millis(0)),
+            isolate: Isolate::new(Timeouts::default(), Millis(0)),
             edge: None,
             log: Vec::new(),
             up: VecDeque::new(),
@@ -133,10 +134,10 @@ impl World {
                 self.hang_up();
                 self.isolate.handle_moved(self.now);
             }
-            Step::Room(most) => self.bus.set_room(most, 0),
+            Step::Room(max_bytes) => self.bus.set_room(max_bytes, 0),
             Step::Pass(span) => self.now = self.now + Millis(span),
         }
-        self.tend();
+        self.carry_out();
     }
 
     fn open(&mut self, filter: SubscriptionFilter) {
@@ -148,7 +149,7 @@ impl World {
             id: Some(self.isolate.open(stream, self.now)),
             filter,
             is_acknowledged: false,
-            owed: Vec::new(),
+            expected: Vec::new(),
         });
     }
 
@@ -158,9 +159,11 @@ impl World {
         for stream in &mut self.streams {
             let is_open = stream.id.is_some() && stream.is_acknowledged;
             if is_open && stream.filter.accepts(event) {
-                // Of one task the last state says all.
-                stream.owed.retain(|(_, owed)| !is_of_same_key(owed, event));
-                stream.owed.push((cue.clone(), event.clone()));
+                // The last state of a task replaces the earlier ones.
+                stream
+                    .expected
+                    .retain(|(_, expected)| !is_of_same_key(expected, event));
+                stream.expected.push((cue.clone(), event.clone()));
             }
         }
         let Position(position) = self.bus.publish(event).position;
@@ -199,17 +202,17 @@ impl World {
             return self.bus.handle_failure(shard, call, false, self.now, 0.5);
         }
         let answer = self.shard.handle_batch(&text, self.now).unwrap();
-        let taken = self.bus.handle_taken(shard, call, &answer, self.now, 0.5);
-        taken.unwrap();
+        let outcome = self.bus.handle_ack(shard, call, &answer, self.now, 0.5);
+        outcome.unwrap();
     }
 
-    fn tend(&mut self) {
+    fn carry_out(&mut self) {
         self.shard.handle_timeout(self.now, 0.5);
         self.bus.handle_timeout(self.now, 0.5);
         self.isolate.handle_timeout(self.now, 0.5);
-        while self.bus.poll_change().is_some() {}
+        while self.bus.poll_entry().is_some() {}
         while let Some(output) = self.shard.poll_output() {
-            self.tell(output);
+            self.take_output(output);
         }
         self.follows.extend(self.shard.poll_call(self.now));
         self.batches
@@ -232,20 +235,20 @@ impl World {
         }
     }
 
-    fn tell(&mut self, output: ShardOutput) {
+    fn take_output(&mut self, output: ShardOutput) {
         match output {
             ShardOutput::Send(delivery)
                 if self.edge.is_some_and(|edge| delivery.edges.contains(&edge)) =>
             {
                 self.down.push_back(delivery.message);
             }
-            ShardOutput::Close(edge, parting) if self.edge == Some(edge) => {
+            ShardOutput::Close(edge, reason) if self.edge == Some(edge) => {
                 self.hang_up();
-                if parting == Parting::Full {
+                if reason == CloseReason::Full {
                     self.isolate.handle_full();
                 }
                 self.isolate
-                    .handle_lost(self.now, 0.5, parting == Parting::Full);
+                    .handle_lost(self.now, 0.5, reason == CloseReason::Full);
             }
             _ => {}
         }
@@ -253,10 +256,10 @@ impl World {
 
     fn give(&mut self, output: IsolateOutput) {
         match output {
-            IsolateOutput::Write(fan) => {
-                for (id, chunk) in &fan.writes {
+            IsolateOutput::Write(batch) => {
+                for (id, chunk) in &batch.writes {
                     let stream = self.streams.iter_mut().find(|it| it.id == Some(*id));
-                    stream.unwrap().read(fan.chunk(*chunk));
+                    stream.unwrap().read(batch.chunk(*chunk));
                 }
             }
             IsolateOutput::Poll(_) => {}
@@ -265,7 +268,7 @@ impl World {
                 let stream = self.let_go(id);
                 assert!(!stream.is_acknowledged, "a stream that is open is refused");
             }
-            IsolateOutput::Parted(parted) => drop(self.let_go(parted.id)),
+            IsolateOutput::Moved(moved) => drop(self.let_go(moved.id)),
         }
     }
 
@@ -323,22 +326,22 @@ impl Stream {
         for frame in text.split_terminator("\n\n") {
             let said = frame.strip_prefix("event: message\ndata: ").unwrap();
             self.is_acknowledged |= said.contains("acknowledged");
-            self.owed.retain(|(cue, _)| cue != said);
+            self.expected.retain(|(cue, _)| cue != said);
         }
     }
 }
 
 #[test]
-fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
+fn streams_receive_their_events_under_any_failure_or_lack_of_room() {
     let room = prop_oneof![Just(usize::MAX >> 1), 800..40_000usize];
-    check((room, vec(any_step(), 0..60)), |(most, steps)| {
-        let mut world = World::new(most);
+    check((room, vec(any_step(), 0..60)), |(max_bytes, steps)| {
+        let mut world = World::new(max_bytes);
         for step in steps {
             world.step(step);
         }
         world.come_to_rest();
         for stream in world.streams.iter().filter(|stream| stream.id.is_some()) {
-            assert_eq!(stream.owed, [], "{:?}", stream.filter);
+            assert_eq!(stream.expected, [], "{:?}", stream.filter);
             assert!(stream.is_acknowledged, "{:?}", stream.filter);
         }
         for stream in &mut world.streams {
@@ -348,7 +351,10 @@ fn whatever_fails_or_has_no_room_streams_hear_what_they_were_promised() {
         }
         world.come_to_rest();
         assert_eq!(
-            (world.isolate.names(), world.shard.registry().names()),
+            (
+                world.isolate.name_bytes(),
+                world.shard.registry().name_bytes()
+            ),
             (0, 0)
         );
     });

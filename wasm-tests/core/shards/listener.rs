@@ -1,9 +1,10 @@
-//! What stands at an edge: it says where it is when it comes back, and knows what it was promised.
+//! The listener at an edge: it names its position when it returns, and knows what it has to
+//! receive.
 
 use std::collections::BTreeMap;
 
 use mcp_listen::{
-    bus::{Mark, Position, ShardId},
+    bus::{Cursor, Position, ShardId},
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
@@ -15,17 +16,17 @@ use crate::follow;
 pub(crate) struct Listener {
     pub(crate) filter: SubscriptionFilter,
     pub(crate) continent: &'static str,
-    /// The shard that it goes to first.
+    /// The shard that it contacts first.
     pub(crate) home: Option<ShardId>,
-    /// What it was sent, in order.
-    pub(crate) heard: Vec<Position>,
+    /// The frames that it was sent, in order.
+    pub(crate) received: Vec<Position>,
     state: State,
-    mark: Option<Mark>,
-    /// The number of what it said last.
+    cursor: Option<Cursor>,
+    /// The number of its last follow.
     seq: u64,
-    /// Of each topic the last event since the first acknowledgment.
-    owed: BTreeMap<Topic, Position>,
-    told: BTreeMap<Topic, Position>,
+    /// The last event of each topic since the first acknowledgment.
+    expected: BTreeMap<Topic, Position>,
+    reported: BTreeMap<Topic, Position>,
     /// Everything up to here was cued.
     cued: Position,
 }
@@ -44,12 +45,12 @@ impl Listener {
             filter,
             continent,
             home: None,
-            heard: Vec::new(),
+            received: Vec::new(),
             state: State::Lost,
-            mark: None,
+            cursor: None,
             seq: 0,
-            owed: BTreeMap::new(),
-            told: BTreeMap::new(),
+            expected: BTreeMap::new(),
+            reported: BTreeMap::new(),
             cued: Position(0),
         }
     }
@@ -57,8 +58,8 @@ impl Listener {
     pub(crate) fn attach(&mut self) -> String {
         self.seq += 1;
         let follow = follow::fresh(self.seq, &self.filter);
-        match &self.mark {
-            Some(mark) => follow.since(mark).to_json(),
+        match &self.cursor {
+            Some(cursor) => follow.since(cursor).to_json(),
             None => follow.to_json(),
         }
     }
@@ -82,54 +83,57 @@ impl Listener {
         self.state == State::Attached
     }
 
-    /// An event was published; from the first acknowledgment on it has to be heard.
-    pub(crate) fn owe(&mut self, position: Position, event: &ServerEvent) {
-        if self.mark.is_some() && self.filter.accepts(event) {
-            self.owed.insert(Topic::of(event), position);
+    /// Handles a publish: after the first acknowledgment it has to be received.
+    pub(crate) fn expect(&mut self, position: Position, event: &ServerEvent) {
+        if self.cursor.is_some() && self.filter.accepts(event) {
+            self.expected.insert(Topic::of(event), position);
         }
     }
 
-    pub(crate) fn hear(&mut self, frame: &str) {
+    pub(crate) fn receive(&mut self, frame: &str) {
         match BusMessage::from_json(frame).unwrap() {
             BusMessage::Answer(FollowAnswer::Followed(followed)) => {
                 assert!(
                     self.state == State::Attaching && followed.seq == self.seq,
-                    "an answer that nobody waits for"
+                    "an unawaited answer"
                 );
                 self.state = State::Attached;
-                let mark = Mark {
+                let cursor = Cursor {
                     position: followed.missed.unwrap().after,
-                    ..followed.mark
+                    ..followed.cursor
                 };
-                if self.mark.as_ref() != Some(&mark) {
-                    self.cued = self.cued.max(mark.position);
+                if self.cursor.as_ref() != Some(&cursor) {
+                    self.cued = self.cued.max(cursor.position);
                 }
-                self.mark = Some(mark);
+                self.cursor = Some(cursor);
             }
             BusMessage::Batch(batch) => self.take(batch),
-            BusMessage::Answer(_) | BusMessage::Watched { .. } => {
+            BusMessage::Answer(_) | BusMessage::SessionInterest { .. } => {
                 panic!("it has no session, and changes nothing")
             }
         }
     }
 
     fn take(&mut self, batch: Batch) {
-        // While it asks again on its open socket, batches may still come.
+        // While it asks again on its open socket, batches may still arrive.
         assert!(self.state == State::Attached, "a batch before the answer");
-        let mark = self.mark.as_mut().unwrap();
+        let cursor = self.cursor.as_mut().unwrap();
         assert_eq!(
             batch.previous,
-            Some(mark.position),
+            Some(cursor.position),
             "a gap on an open socket"
         );
         for (position, event) in batch.events {
-            assert!(self.filter.accepts(&event), "nobody asked for {event:?}");
-            assert!(position > mark.position, "not in order");
-            mark.position = position;
-            self.heard.push(position);
-            self.told.insert(Topic::of(&event), position);
+            assert!(self.filter.accepts(&event), "unrequested: {event:?}");
+            assert!(position > cursor.position, "not in order");
+            cursor.position = position;
+            self.received.push(position);
+            self.reported.insert(Topic::of(&event), position);
         }
-        assert_eq!(batch.through, mark.position, "it ends with its last event");
+        assert_eq!(
+            batch.through, cursor.position,
+            "it ends with its last event"
+        );
     }
 
     pub(crate) fn check(&self) {
@@ -137,10 +141,10 @@ impl Listener {
             return;
         }
         assert!(self.state == State::Attached, "it was never answered");
-        for (topic, position) in &self.owed {
-            let told = self.told.get(topic).copied().unwrap_or_default();
+        for (topic, position) in &self.expected {
+            let reported = self.reported.get(topic).copied().unwrap_or_default();
             assert!(
-                told.max(self.cued) >= *position,
+                reported.max(self.cued) >= *position,
                 "{topic:?} at {position:?} is missing"
             );
         }

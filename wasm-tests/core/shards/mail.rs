@@ -1,7 +1,7 @@
-//! What is on its way between a root and its shards, and what it leads to.
+//! The calls in flight between a root and its shards, and their effects.
 
 use mcp_listen::{
-    bus::{Change, Parting, ShardId, ShardOutput},
+    bus::{CloseReason, JournalEntry, ShardId, ShardOutput},
     topic::Topic,
     wire::Batch,
 };
@@ -9,7 +9,7 @@ use mcp_listen::{
 use super::world::{Mail, World};
 
 impl World {
-    /// A letter arrives; the answer, if it is a call, is on its way then.
+    /// Delivers a letter; if it is a call, its answer is then in flight.
     pub(crate) fn arrive(&mut self, mail: Mail) {
         match mail {
             Mail::Batch { shard, call, text } => {
@@ -17,12 +17,12 @@ impl World {
                 let object = self.shards.get_mut(&shard).unwrap();
                 let text = object.shard.handle_batch(&text, self.now).unwrap();
                 self.settle_shard(shard);
-                let taken = call.map(|call| Mail::Taken { shard, call, text });
-                self.mail.extend(taken);
+                let ack = call.map(|call| Mail::BatchAck { shard, call, text });
+                self.mail.extend(ack);
             }
-            Mail::Taken { shard, call, text } => {
-                let taken = self.bus.handle_taken(shard, call, &text, self.now, 0.5);
-                taken.unwrap();
+            Mail::BatchAck { shard, call, text } => {
+                let outcome = self.bus.handle_ack(shard, call, &text, self.now, 0.5);
+                outcome.unwrap();
                 self.settle_root();
             }
             Mail::Follow { shard, seq, text } => {
@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// Whoever made the call hears that it failed.
+    /// Reports the failure to the caller.
     pub(crate) fn fail(&mut self, mail: &Mail, is_overloaded: bool) {
         match mail {
             Mail::Batch { call: None, .. } => {}
@@ -53,7 +53,7 @@ impl World {
                 call: Some(call),
                 ..
             }
-            | Mail::Taken { shard, call, .. } => {
+            | Mail::BatchAck { shard, call, .. } => {
                 self.bus
                     .handle_failure(*shard, *call, is_overloaded, self.now, 0.5);
                 self.settle_root();
@@ -81,14 +81,14 @@ impl World {
     }
 
     pub(super) fn settle_root(&mut self) {
-        while let Some(change) = self.bus.poll_change() {
-            if let Change::Follows { shard, add, .. } = &change {
+        while let Some(change) = self.bus.poll_entry() {
+            if let JournalEntry::Follows { shard, add, .. } = &change {
                 self.asked
                     .entry(*shard)
                     .or_default()
                     .extend(add.iter().cloned());
             }
-            if matches!(change, Change::Opened { .. }) {
+            if matches!(change, JournalEntry::Opened { .. }) {
                 self.move_out();
             }
             self.disk.apply(change);
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// The root lets its own edges go: they come back and are sent on.
+    /// The root closes its edges: they return and are redirected.
     pub(super) fn move_out(&mut self) {
         for (edge, listener) in std::mem::take(&mut self.own) {
             self.bus.disconnect(edge);
@@ -119,17 +119,19 @@ impl World {
             match output {
                 ShardOutput::Send(delivery) => {
                     for edge in delivery.edges {
-                        self.listeners[object.sockets[&edge]].hear(&delivery.message);
+                        self.listeners[object.sockets[&edge]].receive(&delivery.message);
                     }
                 }
-                ShardOutput::Close(edge, parting) => {
+                ShardOutput::Close(edge, reason) => {
                     let listener = object.sockets.remove(&edge).unwrap();
-                    self.listeners[listener].lose(parting == Parting::Over);
-                    if parting == Parting::Moved {
+                    self.listeners[listener].lose(reason == CloseReason::Over);
+                    if reason == CloseReason::Moved {
                         self.listeners[listener].home = None;
                     }
                 }
-                ShardOutput::Keep(_) | ShardOutput::Change(..) | ShardOutput::Done(_) => {}
+                ShardOutput::PersistAll(_)
+                | ShardOutput::PersistChange(..)
+                | ShardOutput::Done(_) => {}
             }
         }
         if let Some(call) = object.shard.poll_call(self.now) {

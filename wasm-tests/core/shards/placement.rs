@@ -1,5 +1,5 @@
 use mcp_listen::{
-    bus::{Bus, Change, Home, Mark, Position, ShardId},
+    bus::{Bus, Cursor, JournalEntry, Position, Route, ShardId},
     wire::{Follow, FollowAnswer},
 };
 #[cfg(target_arch = "wasm32")]
@@ -8,14 +8,14 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 use super::world::bus_with_shards;
 
 fn root() -> Bus {
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
-    bus_with_shards(mark, Position(0), 0, 10)
+    bus_with_shards(cursor, Position(0), 0, 10)
 }
 
-/// Opens shards as edges of these continents come, and says who went where.
+/// Opens shards as edges of these continents arrive, and returns their routes.
 fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
     let places = continents
         .iter()
@@ -24,13 +24,13 @@ fn placed(root: &mut Bus, continents: &[&str]) -> Vec<u32> {
 }
 
 fn shard(root: &mut Bus, continent: &str, full: Option<ShardId>) -> u32 {
-    match root.place(continent, 10, full) {
-        Home::Shard(shard) => shard.0,
-        Home::Root => panic!("at the root"),
+    match root.route(continent, 10, full) {
+        Route::Shard(shard) => shard.0,
+        Route::Root => panic!("at the root"),
     }
 }
 
-fn tell(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
+fn report(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
     let follow = Follow {
         seq,
         edges,
@@ -42,13 +42,13 @@ fn tell(root: &mut Bus, shard: u32, seq: u64, edges: u32, is_low: bool) {
     assert!(matches!(answer, Ok(FollowAnswer::Followed(_))));
 }
 
-fn changes(root: &mut Bus) -> Vec<Change> {
-    std::iter::from_fn(|| root.poll_change()).collect()
+fn changes(root: &mut Bus) -> Vec<JournalEntry> {
+    std::iter::from_fn(|| root.poll_entry()).collect()
 }
 
 fn leaving(root: &mut Bus) -> Vec<u32> {
     let leaving = changes(root).into_iter().filter_map(|change| match change {
-        Change::Leaving(shard) => Some(shard.0),
+        JournalEntry::Leaving(shard) => Some(shard.0),
         _ => None,
     });
     leaving.collect()
@@ -57,96 +57,99 @@ fn leaving(root: &mut Bus) -> Vec<u32> {
 #[test]
 fn edges_stay_at_the_root_until_it_is_full() {
     let mut root = root();
-    assert_eq!(root.place("EU", 9, None), Home::Root);
+    assert_eq!(root.route("EU", 9, None), Route::Root);
     assert!(!root.has_shards());
     assert_eq!(changes(&mut root), []);
-    assert_eq!(root.place("EU", 10, None), Home::Shard(ShardId(1)));
-    let opened = Change::Opened {
+    assert_eq!(root.route("EU", 10, None), Route::Shard(ShardId(1)));
+    let opened = JournalEntry::Opened {
         shard: ShardId(1),
         continent: "EU".into(),
     };
-    assert_eq!(changes(&mut root), [Change::Settled(Position(7)), opened]);
-    // And none goes to the root while there is a shard, however empty that is.
-    assert_eq!(root.place("EU", 0, None), Home::Shard(ShardId(1)));
+    assert_eq!(
+        changes(&mut root),
+        [JournalEntry::Settled(Position(7)), opened]
+    );
+    // None goes to the root while there is a shard, even an empty one.
+    assert_eq!(root.route("EU", 0, None), Route::Shard(ShardId(1)));
 }
 
 #[test]
-fn each_continent_has_shards_of_its_own_and_the_emptiest_is_taken() {
+fn an_edge_goes_to_the_emptiest_shard_of_its_continent() {
     let mut root = root();
     assert_eq!(placed(&mut root, &["EU", "OC", "EU", "OC"]), [1, 2, 1, 2]);
-    tell(&mut root, 1, 1, 10, false);
+    report(&mut root, 1, 1, 10, false);
     assert_eq!(placed(&mut root, &["EU", "OC"]), [3, 2]);
-    tell(&mut root, 1, 2, 4, false);
-    tell(&mut root, 3, 1, 5, false);
+    report(&mut root, 1, 2, 4, false);
+    report(&mut root, 3, 1, 5, false);
     assert_eq!(placed(&mut root, &["EU", "EU", "EU"]), [1, 1, 3]);
 }
 
 #[test]
-fn a_shard_that_refused_for_want_of_room_is_passed_over_until_it_tells_otherwise() {
+fn a_full_shard_is_skipped_until_it_reports() {
     let mut root = root();
     assert_eq!(placed(&mut root, &["EU"]), [1]);
     assert_eq!(shard(&mut root, "EU", Some(ShardId(1))), 2);
     assert_eq!(placed(&mut root, &["EU"]), [2]);
-    tell(&mut root, 1, 1, 0, false);
+    report(&mut root, 1, 1, 0, false);
     assert_eq!(placed(&mut root, &["EU"]), [1]);
 }
 
 #[test]
-fn a_shard_that_fell_empty_is_closed_and_another_stays() {
+fn an_empty_shard_is_closed_and_others_stay() {
     let mut root = root();
     placed(&mut root, &["EU", "OC"]);
-    tell(&mut root, 1, 1, 9, false);
-    tell(&mut root, 2, 1, 0, true);
+    report(&mut root, 1, 1, 9, false);
+    report(&mut root, 2, 1, 0, true);
     assert_eq!(leaving(&mut root), [2]);
-    // It takes nobody any more, and its number does not come again.
+    // It accepts no edges any more, and its number is not reused.
     assert_eq!(placed(&mut root, &["OC"]), [3]);
 }
 
 #[test]
-fn of_a_continents_shards_the_emptiest_is_closed_where_the_others_stay_half_empty() {
+fn the_emptiest_shard_is_closed_if_the_others_stay_half_empty() {
     let mut root = root();
     placed(&mut root, &["EU"]);
     for full in [1, 2] {
         shard(&mut root, "EU", Some(ShardId(full)));
     }
-    tell(&mut root, 1, 1, 5, false);
-    tell(&mut root, 2, 1, 4, false);
-    tell(&mut root, 3, 1, 2, true);
+    report(&mut root, 1, 1, 5, false);
+    report(&mut root, 2, 1, 4, false);
+    report(&mut root, 3, 1, 2, true);
     assert!(leaving(&mut root).is_empty());
-    tell(&mut root, 3, 2, 1, true);
+    report(&mut root, 3, 2, 1, true);
     assert_eq!(leaving(&mut root), [3]);
 }
 
 #[test]
-fn all_are_closed_when_the_root_alone_is_enough() {
+fn all_shards_are_closed_when_the_root_suffices() {
     let mut root = root();
     placed(&mut root, &["EU", "OC"]);
-    tell(&mut root, 1, 1, 3, false);
-    tell(&mut root, 2, 1, 3, true);
+    report(&mut root, 1, 1, 3, false);
+    report(&mut root, 2, 1, 3, true);
     assert!(leaving(&mut root).is_empty());
-    tell(&mut root, 2, 2, 2, true);
+    report(&mut root, 2, 2, 2, true);
     assert_eq!(leaving(&mut root), [1, 2]);
-    assert_eq!(root.place("EU", 0, None), Home::Root);
+    assert_eq!(root.route("EU", 0, None), Route::Root);
 }
 
 #[test]
-fn a_count_alone_closes_nothing() {
+fn a_count_without_a_report_closes_nothing() {
     let mut root = root();
     placed(&mut root, &["EU"]);
-    tell(&mut root, 1, 1, 1, false);
+    report(&mut root, 1, 1, 1, false);
     assert!(leaving(&mut root).is_empty());
 }
 
 #[test]
-fn after_a_restart_no_number_comes_again_and_a_shard_counts_as_full_until_it_tells() {
-    let mark = Mark {
+fn after_a_restart_numbers_are_not_reused_and_shards_count_as_full() {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(7),
     };
-    let mut root = bus_with_shards(mark, Position(0), 5, 10);
+    let mut root = bus_with_shards(cursor, Position(0), 5, 10);
     root.restore_shard(ShardId(2), "EU", 8, false);
     root.restore_shard(ShardId(3), "OC", 8, false);
-    tell(&mut root, 2, 9, 4, true);
+    report(&mut root, 2, 9, 4, true);
     assert!(leaving(&mut root).is_empty());
     // It is tried all the same.
     assert_eq!(placed(&mut root, &["OC"]), [3]);

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     event::ServerEvent,
     topic::Topic,
     wire::{
-        Batch, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed, Missed,
-        ProtocolError, SessionCall, Taken, Watched,
+        Backlog, Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, Followed,
+        ProtocolError, SessionCall, SessionInterest,
     },
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -73,51 +73,53 @@ fn any_events() -> impl Strategy<Value = Vec<(Position, ServerEvent)>> {
 }
 
 fn any_answer() -> impl Strategy<Value = FollowAnswer> {
-    let mark = ("\\PC{0,8}", any_position());
+    let cursor = ("\\PC{0,8}", any_position());
     let missed = option::of((any_position(), any_events()));
     let of_session = (any_claim(), vec(any_uri(), 0..3), any::<bool>());
-    let of_session = of_session.prop_map(|(session, uris, is_held)| Watched {
+    let of_session = of_session.prop_map(|(session, uris, is_paused)| SessionInterest {
         session,
         uris,
-        is_held,
+        is_paused,
     });
     let watches = vec(of_session, 0..3);
     let room = option::of(0..1usize << 31);
     let seq = 0..1u64 << 53;
-    let followed = (seq, mark, any::<bool>(), missed, watches, room).prop_map(
+    let followed = (seq, cursor, any::<bool>(), missed, watches, room).prop_map(
         |(seq, (epoch, position), is_settled, missed, watches, room)| Followed {
             seq,
-            mark: Mark {
+            cursor: Cursor {
                 epoch: epoch.into(),
                 position,
             },
             is_settled,
-            missed: missed.map(|(after, events)| Missed { after, events }),
-            watches,
+            missed: missed.map(|(after, events)| Backlog { after, events }),
+            interests: watches,
             room,
         },
     );
+    let full = (0..1u64 << 53, option::of(0..1usize << 31))
+        .prop_map(|(seq, room)| FollowAnswer::Full { seq, room });
     prop_oneof![
         4 => followed.prop_map(FollowAnswer::Followed),
         1 => (0..1u64 << 53).prop_map(|seq| FollowAnswer::Stale { seq }),
-        1 => (0..1u64 << 53, option::of(0..1usize << 31)).prop_map(|(seq, room)| FollowAnswer::Full { seq, room }),
+        1 => full,
         1 => Just(FollowAnswer::Unknown),
     ]
 }
 
 #[test]
-fn every_message_survives_the_way_to_json_and_back() {
+fn messages_round_trip_through_json() {
     let batch = (
         option::of(any_position()),
         any_events(),
         any_position(),
         any::<bool>(),
     );
-    let taken = (any::<u32>(), any::<bool>());
-    let all = (any_follow(), any_answer(), batch, taken, any_claims());
+    let ack = (any::<u32>(), any::<bool>());
+    let all = (any_follow(), any_answer(), batch, ack, any_claims());
     check(
         all,
-        |(follow, answer, (previous, events, through, is_last), taken, sessions)| {
+        |(follow, answer, (previous, events, through, is_last), ack, sessions)| {
             let text = follow.to_json();
             assert_eq!(Follow::from_json(&text), Ok(follow.clone()));
             assert_eq!(
@@ -127,21 +129,21 @@ fn every_message_survives_the_way_to_json_and_back() {
             let text = answer.to_json();
             assert_eq!(FollowAnswer::from_json(&text), Ok(answer.clone()));
             assert_eq!(BusMessage::from_json(&text), Ok(BusMessage::Answer(answer)));
-            let (edges, is_retired) = taken;
-            let taken = Taken { edges, is_retired };
-            assert_eq!(Taken::from_json(&taken.to_json()), Ok(taken));
+            let (edges, is_retired) = ack;
+            let ack = BatchAck { edges, is_retired };
+            assert_eq!(BatchAck::from_json(&ack.to_json()), Ok(ack));
             let at = previous.map(|Position(at)| Millis(at));
             let texts = events
                 .iter()
                 .map(|(at, event)| (*at, Arc::from(event.to_json())));
             let texts: Vec<(Position, Arc<str>)> = texts.collect();
             let epoch: Box<str> = "e".into();
-            let end = Mark {
+            let end = Cursor {
                 epoch: epoch.clone(),
                 position: through,
             };
-            let told = || texts.iter().map(|(at, text)| (*at, text.clone()));
-            let text = Batch::for_shard(&end, previous, at, told(), is_last);
+            let reported = || texts.iter().map(|(at, text)| (*at, text.clone()));
+            let text = Batch::for_shard(&end, previous, at, reported(), is_last);
             let batch = Batch {
                 epoch: Some(epoch),
                 previous,
@@ -151,7 +153,7 @@ fn every_message_survives_the_way_to_json_and_back() {
                 is_last,
             };
             assert_eq!(Batch::from_json(&text), Ok(batch.clone()));
-            let text = Batch::for_edge(previous, through, at, told());
+            let text = Batch::for_edge(previous, through, at, reported());
             let batch = Batch {
                 epoch: None,
                 is_last: false,
@@ -171,7 +173,7 @@ fn every_message_survives_the_way_to_json_and_back() {
 }
 
 #[test]
-fn keys_are_told_apart() {
+fn topics_have_distinct_texts() {
     check((any_event(), any_filter()), |(event, filter)| {
         let topics = follow::topics(&filter);
         assert_eq!(topics.contains(&Topic::of(&event)), filter.accepts(&event));
@@ -186,18 +188,18 @@ fn keys_are_told_apart() {
 
 #[test]
 fn members_of_a_newer_peer_are_ignored() {
-    let text = r#"{"v":1,"type":"taken","edges":3,"unheard-of":{}}"#;
-    let taken = Taken {
+    let text = r#"{"v":1,"type":"taken","edges":3,"unknown-kind":{}}"#;
+    let ack = BatchAck {
         edges: 3,
         is_retired: false,
     };
-    assert_eq!(Taken::from_json(text), Ok(taken));
-    let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unheard-of":1}"#;
+    assert_eq!(BatchAck::from_json(text), Ok(ack));
+    let text = r#"{"v":1,"type":"follow","seq":1,"edges":0,"unknown-kind":1}"#;
     assert!(Follow::from_json(text).is_ok());
 }
 
 #[test]
-fn what_is_not_ours_is_refused_by_name() {
+fn foreign_messages_are_refused_with_a_code() {
     for (text, error) in [
         ("", ProtocolError::Malformed),
         ("null", ProtocolError::Malformed),
@@ -209,7 +211,7 @@ fn what_is_not_ours_is_refused_by_name() {
     ] {
         assert_eq!(Batch::from_json(text), Err(error), "{text}");
         assert_eq!(Follow::from_json(text), Err(error), "{text}");
-        assert_eq!(Taken::from_json(text), Err(error), "{text}");
+        assert_eq!(BatchAck::from_json(text), Err(error), "{text}");
     }
     for text in [
         r#"{"v":1,"type":"batch","epoch":"e","through":1,"previous":"x"}"#,
@@ -246,17 +248,17 @@ fn what_is_not_ours_is_refused_by_name() {
 }
 
 #[test]
-fn the_deepest_event_that_is_one_survives_a_batch() {
+fn the_deepest_valid_event_survives_a_batch() {
     let (open, close) = ("[".repeat(61), "]".repeat(61));
     let event = task(&format!(
         r#"{{"taskId":"t","status":"working","x":{open}{close}}}"#
     ));
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(1),
     };
     let events = [(Position(1), event.to_json())];
-    let text = Batch::for_shard(&mark, None, None, events.into_iter(), false);
+    let text = Batch::for_shard(&cursor, None, None, events.into_iter(), false);
     assert_eq!(
         Batch::from_json(&text).unwrap().events,
         [(Position(1), event)]

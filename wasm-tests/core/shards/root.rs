@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use mcp_listen::{
-    bus::{Mark, Position, ShardId},
+    bus::{Cursor, Position, ShardId},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -22,7 +22,7 @@ fn watching(text: &str) -> SubscriptionFilter {
     }
 }
 
-/// A world with shards: those of the first edges, which have come to rest there.
+/// A world with shards, whose first edges have settled there.
 pub(super) fn sharded(filters: &[SubscriptionFilter]) -> World {
     let mut world = World::new();
     for _ in 0..=PER_SHARD {
@@ -51,7 +51,7 @@ fn batches(world: &World) -> Vec<(ShardId, Batch)> {
 }
 
 #[test]
-fn the_root_lets_its_edges_go_when_it_opens_shards_and_they_miss_nothing() {
+fn edges_of_the_root_move_to_shards_without_a_loss() {
     let mut world = World::new();
     for _ in 0..PER_SHARD {
         world.listen(tools(), "EU");
@@ -64,13 +64,16 @@ fn the_root_lets_its_edges_go_when_it_opens_shards_and_they_miss_nothing() {
     world.come_to_rest();
     world.check_promises();
     assert_eq!(world.shards.len(), 2);
-    let heard = world.listeners.iter().map(|listener| listener.heard.len());
+    let received = world
+        .listeners
+        .iter()
+        .map(|listener| listener.received.len());
     // The last one attached after that.
-    assert_eq!(heard.collect::<Vec<_>>(), [2, 2, 2, 0]);
+    assert_eq!(received.collect::<Vec<_>>(), [2, 2, 2, 0]);
 }
 
 #[test]
-fn an_event_goes_once_to_each_shard_that_follows_it_and_to_no_other() {
+fn an_event_goes_once_to_each_shard_that_follows_it() {
     let mut world = sharded(&[watching("a"), watching("b"), watching("a")]);
     let shards = world.shards.len();
     assert!(shards >= 3);
@@ -82,11 +85,11 @@ fn an_event_goes_once_to_each_shard_that_follows_it_and_to_no_other() {
         "{to:?} of {shards}"
     );
     world.come_to_rest();
-    world.publish(&updated("nobody's"));
+    world.publish(&updated("unfollowed"));
     assert!(world.mail.is_empty());
     world.publish(&ServerEvent::ToolsListChanged);
     world.publish(&ServerEvent::ToolsListChanged);
-    // One batch is on its way to each: what comes meanwhile makes the next one.
+    // One batch is in flight to each: later events form the next one.
     let tools = &world.listeners[..=PER_SHARD as usize];
     let homes: BTreeSet<_> = tools.iter().filter_map(|listener| listener.home).collect();
     let to: BTreeSet<_> = batches(&world)
@@ -108,7 +111,7 @@ fn a_storm_costs_a_shard_two_calls() {
     }
     world.come_to_rest();
     assert_eq!(world.calls - before, 2 * world.shards.len());
-    assert_eq!(world.listeners[0].heard.len(), 200);
+    assert_eq!(world.listeners[0].received.len(), 200);
 }
 
 #[test]
@@ -131,8 +134,8 @@ fn large_events_are_spread_over_calls() {
             largest = largest.max(batch.events.len());
         }
         let mail = world.mail.remove(0);
-        if matches!(mail, Mail::Taken { .. }) && largest == 65 {
-            // The second half is lost on its way: the first has not reached further than it says.
+        if matches!(mail, Mail::BatchAck { .. }) && largest == 65 {
+            // The second half is lost: the first batch reaches only as far as it says.
             largest = 66;
             world.arrive(mail);
             let next = world.mail.remove(0);
@@ -143,11 +146,11 @@ fn large_events_are_spread_over_calls() {
     }
     world.come_to_rest();
     world.check_promises();
-    assert_eq!(world.listeners.last().unwrap().heard.len(), 100);
+    assert_eq!(world.listeners.last().unwrap().received.len(), 100);
 }
 
 #[test]
-fn a_shard_that_answers_late_is_called_again_and_hears_each_event_once() {
+fn a_late_shard_is_called_again_and_delivers_each_event_once() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     let late = std::mem::take(&mut world.mail);
@@ -159,11 +162,11 @@ fn a_shard_that_answers_late_is_called_again_and_hears_each_event_once() {
     world.mail.extend(late);
     world.come_to_rest();
     world.check_promises();
-    assert_eq!(world.listeners[0].heard.len(), 1);
+    assert_eq!(world.listeners[0].received.len(), 1);
 }
 
 #[test]
-fn an_overloaded_shard_is_left_alone_for_longer() {
+fn an_overloaded_shard_gets_a_longer_pause() {
     let wait = |is_overloaded: bool| {
         let mut world = sharded(&[]);
         world.publish(&ServerEvent::ToolsListChanged);
@@ -177,7 +180,7 @@ fn an_overloaded_shard_is_left_alone_for_longer() {
 }
 
 #[test]
-fn what_is_too_much_to_keep_for_a_shard_it_reads_from_the_log() {
+fn events_beyond_the_outbox_are_read_from_the_log() {
     let both = SubscriptionFilter {
         tools_list_changed: true,
         ..watching("a")
@@ -196,18 +199,18 @@ fn what_is_too_much_to_keep_for_a_shard_it_reads_from_the_log() {
     world.come_to_rest();
     world.check_promises();
     let last = world.listeners.last().unwrap();
-    assert!(last.heard.contains(&Position(2)), "what was left out");
-    assert_eq!(last.heard.last(), Some(&Position(1_502)));
+    assert!(last.received.contains(&Position(2)), "what was left out");
+    assert_eq!(last.received.last(), Some(&Position(1_502)));
 }
 
 #[test]
-fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
-    let mark = Mark {
+fn events_beyond_one_answer_count_as_trimmed() {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
-    let mut root = bus_with_shards(mark, Position(0), 0, 1);
-    root.place("EU", 1, None);
+    let mut root = bus_with_shards(cursor, Position(0), 0, 1);
+    root.route("EU", 1, None);
     let follow = |seq: u64, since: Option<Position>| Follow {
         seq,
         since,
@@ -231,23 +234,23 @@ fn what_one_answer_cannot_carry_counts_as_gone_from_the_log() {
     for id in 1..=600 {
         reply.push_event(&root, Position(id), &state(id));
     }
-    let Ok(FollowAnswer::Followed(told)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
+    let Ok(FollowAnswer::Followed(reported)) = FollowAnswer::from_json(&reply.finish(&mut root)[0])
     else {
         panic!("not followed");
     };
-    let missed = told.missed.unwrap();
+    let missed = reported.missed.unwrap();
     let first = missed.events.first().unwrap().0;
     assert_eq!(missed.after, first.previous());
     assert!((500..540).contains(&missed.events.len()));
 }
 
 #[test]
-fn what_the_log_has_lost_is_made_up_for() {
+fn trimmed_events_are_recovered_by_cues() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     world.mail.clear();
     for _ in 0..3 {
-        world.publish(&updated("nobody's"));
+        world.publish(&updated("unfollowed"));
     }
     world.trim(2);
     world.restart_root(false);
@@ -256,7 +259,7 @@ fn what_the_log_has_lost_is_made_up_for() {
 }
 
 #[test]
-fn a_restarted_root_sends_again_what_was_not_taken() {
+fn a_restarted_root_resends_unconfirmed_events() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     world.mail.clear();
@@ -272,7 +275,7 @@ fn a_restarted_root_sends_again_what_was_not_taken() {
 }
 
 #[test]
-fn nothing_is_settled_before_every_shard_has_answered() {
+fn nothing_is_settled_before_every_shard_has_confirmed() {
     let mut world = sharded(&[]);
     world.publish(&ServerEvent::ToolsListChanged);
     let held = world.mail.pop().unwrap();
@@ -289,18 +292,17 @@ fn nothing_is_settled_before_every_shard_has_answered() {
 }
 
 #[test]
-fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for() {
-    let epoch = Mark {
+fn an_unanswered_call_of_a_restarted_shard_is_forgotten() {
+    let epoch = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
     let mut root = bus_with_shards(epoch, Position(0), 0, 1);
-    root.place("EU", 1, None);
+    root.route("EU", 1, None);
     let shard = ShardId(1);
-    let taken = r#"{"v":1,"type":"taken","edges":0}"#;
+    let ack = r#"{"v":1,"type":"taken","edges":0}"#;
     let call = root.poll_batch(Millis(0)).unwrap().call;
-    root.handle_taken(shard, call, taken, Millis(0), 0.5)
-        .unwrap();
+    root.handle_ack(shard, call, ack, Millis(0), 0.5).unwrap();
     let follow = |seq: u64| {
         format!(r#"{{"v":1,"type":"follow","seq":{seq},"fresh":true,"edges":1,"add":["tools"]}}"#)
     };
@@ -308,7 +310,7 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
     let event = ServerEvent::ToolsListChanged;
     root.publish(&event);
     assert!(root.poll_batch(Millis(0)).is_some());
-    // The shard was reset with the call on its way, and has everything from its answer.
+    // The shard was reset during the call, and has everything from its answer.
     root.handle_follow(shard, &follow(2)).unwrap();
     root.handle_timeout(Millis(10_000), 0.5);
     assert!(root.is_settled());
@@ -316,7 +318,7 @@ fn a_call_that_a_shard_which_began_anew_never_answers_leaves_nothing_to_wait_for
 }
 
 #[test]
-fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
+fn unwanted_topics_are_dropped_after_a_failed_call() {
     let mut world = sharded(&[watching("a")]);
     let followed = |world: &World, topic: &str| {
         let topic = Topic::Resource(uri(topic));
@@ -329,7 +331,7 @@ fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
     assert!(followed(&world, "a"));
     let home = world.listeners.last().unwrap().home.unwrap();
     world.cut(PER_SHARD as usize + 1, true);
-    // Edges come back: the topic is kept until an event comes for nothing.
+    // Edges return: the topic stays until an unwanted event arrives.
     assert!(world.mail.is_empty() && followed(&world, "a"));
     world.publish(&updated("a"));
     let batch = world.mail.remove(0);
@@ -340,7 +342,7 @@ fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
         .position(|mail| matches!(mail, Mail::Follow { .. }));
     let follow = world.mail.remove(follow.unwrap());
     world.fail(&follow, false);
-    // The next call says it again, whatever it is made for.
+    // The next call repeats it, whatever its purpose.
     world.listen_at(watching("b"), home);
     world.come_to_rest();
     assert!(!followed(&world, "a"));
@@ -349,7 +351,7 @@ fn keys_that_nobody_wants_are_dropped_even_when_the_first_try_fails() {
 }
 
 #[test]
-fn a_shard_is_not_forgotten_before_its_edges_have_gone() {
+fn a_shard_is_not_removed_before_its_edges_are_gone() {
     let mut world = sharded(&[]);
     for listener in 0..PER_SHARD as usize {
         world.cut(listener, true);
@@ -357,7 +359,7 @@ fn a_shard_is_not_forgotten_before_its_edges_have_gone() {
     world.pass(10);
     world.publish(&ServerEvent::ToolsListChanged);
     let held: Vec<Mail> = std::mem::take(&mut world.mail);
-    // Their edges are few, and they are to let them go, while they have yet to take a batch.
+    // Their edges are few, and they have to close them, while a batch is still pending.
     world.pass(9_990);
     for mail in std::mem::take(&mut world.mail) {
         world.arrive(mail);
@@ -372,12 +374,12 @@ fn a_shard_is_not_forgotten_before_its_edges_have_gone() {
     for mail in held {
         world.arrive(mail);
     }
-    let taken = world
+    let ack = world
         .mail
         .iter()
-        .position(|mail| matches!(mail, Mail::Taken { .. }));
-    let taken = world.mail.remove(taken.unwrap());
-    world.arrive(taken);
+        .position(|mail| matches!(mail, Mail::BatchAck { .. }));
+    let ack = world.mail.remove(ack.unwrap());
+    world.arrive(ack);
     assert_eq!(world.disk.shards.len(), 2);
     world.come_to_rest();
     assert!(world.disk.shards.is_empty() && world.disk.topics.is_empty());

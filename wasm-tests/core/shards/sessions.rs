@@ -1,9 +1,9 @@
 use mcp_listen::{
-    bus::{Bus, EdgeId, FollowCall, Mark, Position, Shard, ShardId, ShardOutput},
+    bus::{Bus, Cursor, EdgeId, FollowCall, Position, Shard, ShardId, ShardOutput},
     clock::Millis,
     topic::Topic,
     uri::Uri,
-    wire::{Follow, SessionCall, Watched},
+    wire::{Follow, SessionCall, SessionInterest},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -23,12 +23,12 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
         };
-        let mut root = bus_with_shards(mark, Position(0), 0, 1);
-        root.place("EU", 1, None);
+        let mut root = bus_with_shards(cursor, Position(0), 0, 1);
+        root.route("EU", 1, None);
         Self {
             bus: root,
             shard: Shard::new(0),
@@ -54,7 +54,7 @@ impl Pair {
             .unwrap();
     }
 
-    /// The root answers the shard's call, where the sessions watch these resources.
+    /// The root answers the call of the shard with these subscriptions of the sessions.
     fn answer(&mut self, watches: &[(&str, Vec<Uri>)]) -> Follow {
         let FollowCall { seq, text } = self.shard.poll_call(NOW).unwrap();
         let mut reply = self.bus.handle_follow(SHARD, &text).unwrap();
@@ -63,7 +63,7 @@ impl Pair {
                 .iter()
                 .find(|(watcher, _)| claim(watcher) == session)
             {
-                reply.push_watch(&mut self.bus, watched(&session.to_text(), uris.clone()));
+                reply.push_interest(&mut self.bus, watched(&session.to_text(), uris.clone()));
             }
         }
         let answer = reply.finish(&mut self.bus).remove(0);
@@ -71,7 +71,7 @@ impl Pair {
         Follow::from_json(&text).unwrap()
     }
 
-    /// What the edges were told, each with its number.
+    /// Returns the frames for the edges, each with its edge.
     fn said(&mut self) -> Vec<(u32, String)> {
         let mut said = Vec::new();
         while let Some(output) = self.shard.poll_output() {
@@ -80,11 +80,11 @@ impl Pair {
                     let kind = delivery.message.split('"').nth(5).unwrap().to_owned();
                     said.extend(delivery.edges.iter().map(|edge| (edge.0, kind.clone())));
                 }
-                ShardOutput::Close(edge, parting) => said.push((edge.0, format!("{parting:?}"))),
-                ShardOutput::Keep(edge) => {
-                    said.push((edge.0, self.shard.registry().kept(edge).join("")));
+                ShardOutput::Close(edge, reason) => said.push((edge.0, format!("{reason:?}"))),
+                ShardOutput::PersistAll(edge) => {
+                    said.push((edge.0, self.shard.registry().stored_topics(edge).join("")));
                 }
-                ShardOutput::Change(edge, delta) => said.push((edge.0, delta.to_json())),
+                ShardOutput::PersistChange(edge, delta) => said.push((edge.0, delta.to_json())),
                 ShardOutput::Done(ticket) => self.done.push(ticket),
             }
         }
@@ -92,15 +92,15 @@ impl Pair {
     }
 }
 
-fn watched(session: &str, uris: Vec<Uri>) -> Watched {
-    Watched {
+fn watched(session: &str, uris: Vec<Uri>) -> SessionInterest {
+    SessionInterest {
         session: claim(session),
         uris,
-        is_held: false,
+        is_paused: false,
     }
 }
 
-fn kept(names: &[&str]) -> String {
+fn stored(names: &[&str]) -> String {
     let uris: Vec<String> = names
         .iter()
         .map(|name| format!("\"resource:{name}\""))
@@ -110,20 +110,20 @@ fn kept(names: &[&str]) -> String {
 }
 
 #[test]
-fn the_stream_of_a_session_is_told_what_that_watches() {
+fn the_stream_of_a_session_gets_its_subscriptions() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     assert_eq!(
         pair.answer(&[("s 1", vec![uri("a")])]).joined,
         [claim("s 1")]
     );
-    let expected = [kept(&["a"]), "followed".into()];
+    let expected = [stored(&["a"]), "followed".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.bus.interested(&updated("a")), [SHARD]);
 }
 
 #[test]
-fn a_session_that_is_over_has_no_stream() {
+fn an_ended_session_has_no_stream() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[]);
@@ -131,7 +131,7 @@ fn a_session_that_is_over_has_no_stream() {
 }
 
 #[test]
-fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
+fn a_change_of_subscriptions_is_done_once_followed() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[("s 1", vec![uri("a")])]);
@@ -143,64 +143,64 @@ fn a_change_of_what_a_session_watches_is_done_once_it_is_followed() {
     let follow = pair.answer(&[("s 1", vec![uri("b")])]);
     assert_eq!(follow.joined, [claim("s 1")]);
     assert_eq!(follow.left, [claim("elsewhere 1")], "the root learns so");
-    let expected = [kept(&["b"]), "watched".into()];
+    let expected = [stored(&["b"]), "watched".into()];
     assert_eq!(pair.said(), expected.map(|said| (0, said)));
     assert_eq!(pair.done, [8, 7]);
     assert_eq!(pair.bus.interested(&updated("b")), [SHARD]);
-    // What it watched before is dropped with the next call.
+    // Its former subscriptions are dropped with the next call.
     pair.attach("t 1");
     let follow = pair.answer(&[("t 1", vec![])]);
     assert_eq!(follow.drop, [Topic::Resource(uri("a"))]);
 }
 
 #[test]
-fn a_resource_of_which_a_session_has_missed_something_stays_followed() {
+fn a_resource_with_missed_events_stays_followed() {
     let mut pair = Pair::new();
     pair.attach("t 1");
     pair.answer(&[("t 1", vec![])]);
     pair.bus.publish(&updated("a"));
     let edge = pair.shard.connect();
-    let mark = Mark {
+    let cursor = Cursor {
         epoch: "e".into(),
         position: Position(0),
     };
     let follow = Follow {
         joined: vec![claim("s 1")],
-        ..Follow::fresh(1, vec![Topic::Tools]).since(&mark)
+        ..Follow::fresh(1, vec![Topic::Tools]).since(&cursor)
     };
-    let taken = pair.shard.handle_message(edge, &follow.to_json(), NOW);
-    taken.unwrap();
+    let received = pair.shard.handle_message(edge, &follow.to_json(), NOW);
+    received.unwrap();
     let FollowCall { seq, text } = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &text).unwrap();
-    reply.push_watch(&mut pair.bus, watched("s 1", vec![uri("a")]));
+    reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
     reply.push_event(&pair.bus, Position(1), &updated("a"));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(seq, &answer, NOW, 0.5);
-    let mut told = pair.said().into_iter().map(|(_, said)| said);
-    assert!(told.next_back().is_some_and(|said| said == "batch"));
+    let mut reported = pair.said().into_iter().map(|(_, said)| said);
+    assert!(reported.next_back().is_some_and(|said| said == "batch"));
     let next = pair.shard.poll_call(NOW).map(|call| call.text);
     assert_eq!(next, None, "nothing is to be dropped");
 }
 
 #[test]
-fn a_change_that_crosses_the_first_answer_is_asked_for_again() {
+fn a_change_during_the_first_call_is_requested_again() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
     pair.say(1, &SessionCall::Changed(claim("s 1")));
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
-    reply.push_watch(&mut pair.bus, watched("s 1", vec![uri("a")]));
+    reply.push_interest(&mut pair.bus, watched("s 1", vec![uri("a")]));
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     pair.said();
     assert!(pair.done.is_empty());
     pair.answer(&[("s 1", vec![uri("a"), uri("b")])]);
-    assert_eq!(pair.said()[0], (0, kept(&["a", "b"])));
+    assert_eq!(pair.said()[0], (0, stored(&["a", "b"])));
     assert_eq!(pair.done, [1]);
 }
 
 #[test]
-fn another_stream_of_a_session_takes_over() {
+fn a_newer_stream_of_a_session_takes_over() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[("s 1", vec![])]);
@@ -215,7 +215,7 @@ fn another_stream_of_a_session_takes_over() {
 }
 
 #[test]
-fn an_older_stream_takes_over_from_none() {
+fn an_older_stream_takes_nothing_over() {
     let mut pair = Pair::new();
     pair.attach("s 2");
     pair.answer(&[("s 2", vec![])]);
@@ -233,7 +233,7 @@ fn an_older_stream_takes_over_from_none() {
 }
 
 #[test]
-fn a_stream_that_is_attached_twice_ends_nowhere() {
+fn a_stream_attached_twice_survives() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     pair.answer(&[("s 1", vec![])]);
@@ -242,13 +242,13 @@ fn a_stream_that_is_attached_twice_ends_nowhere() {
     assert_eq!(pair.said(), [(0, "Lost".to_owned())], "it may come back");
     pair.answer(&[("s 1", vec![])]);
     pair.said();
-    // It is attached elsewhere, too.
+    // It is attached elsewhere too.
     pair.say(1, &SessionCall::Release(claim("s 1")));
     assert_eq!(pair.said(), [(1, "Lost".to_owned())]);
 }
 
 #[test]
-fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
+fn streams_that_left_are_reported_after_a_failed_call() {
     let mut pair = Pair::new();
     let edge = pair.attach("s 1");
     pair.answer(&[("s 1", vec![])]);
@@ -263,7 +263,7 @@ fn the_root_is_told_of_streams_that_went_even_when_the_first_try_fails() {
 }
 
 #[test]
-fn a_fresh_shard_says_that_no_stream_is_there() {
+fn a_fresh_shard_reports_no_streams() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
@@ -274,16 +274,16 @@ fn a_fresh_shard_says_that_no_stream_is_there() {
 }
 
 #[test]
-fn a_stream_is_told_that_the_client_of_its_session_is_not_ready() {
+fn a_stream_learns_that_its_client_is_not_ready() {
     let mut pair = Pair::new();
     pair.attach("s 1");
     let call = pair.shard.poll_call(NOW).unwrap();
     let mut reply = pair.bus.handle_follow(SHARD, &call.text).unwrap();
-    let session = Watched {
-        is_held: true,
+    let session = SessionInterest {
+        is_paused: true,
         ..watched("s 1", vec![])
     };
-    reply.push_watch(&mut pair.bus, session);
+    reply.push_interest(&mut pair.bus, session);
     let answer = reply.finish(&mut pair.bus).remove(0);
     pair.shard.handle_answer(call.seq, &answer, NOW, 0.5);
     let outputs = std::iter::from_fn(|| pair.shard.poll_output());

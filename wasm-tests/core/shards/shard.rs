@@ -1,5 +1,8 @@
 use mcp_listen::{
-    bus::{EdgeId, FollowCall, Keeps, Mark, Parting, Position, Shard, ShardOutput, ShardReceived},
+    bus::{
+        CloseReason, Cursor, EdgeId, FollowCall, Persist, Position, Shard, ShardOutput,
+        ShardReceived,
+    },
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
@@ -21,19 +24,19 @@ pub(super) fn attach(shard: &mut Shard, filter: &str, since: Option<u64>) -> Edg
     let filter = SubscriptionFilter::from_json(filter, &Limits::default());
     let edge = shard.connect();
     let follow = follow::fresh(1, &filter.unwrap());
-    let heard = since.map(|position| Mark {
+    let received = since.map(|position| Cursor {
         epoch: "e".into(),
         position: Position(position),
     });
-    let follow = match heard {
-        Some(mark) => follow.since(&mark),
+    let follow = match received {
+        Some(cursor) => follow.since(&cursor),
         None => follow,
     };
     take(shard, edge, &follow);
     edge
 }
 
-/// Everything is all that an edge wants.
+/// The edge follows everything.
 fn attach_to_everything(shard: &mut Shard) {
     let edge = shard.connect();
     take(shard, edge, &follow::everything(1));
@@ -41,9 +44,9 @@ fn attach_to_everything(shard: &mut Shard) {
 
 pub(super) fn take(shard: &mut Shard, edge: EdgeId, follow: &Follow) {
     let received = shard.handle_message(edge, &follow.to_json(), NOW);
-    let keeps = Keeps::Anew;
+    let persist = Persist::All;
     let session = None;
-    assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+    assert_eq!(received, Ok(ShardReceived::Followed { persist, session }));
 }
 
 pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
@@ -54,7 +57,7 @@ pub(super) fn sent(shard: &mut Shard) -> Vec<(u32, String)> {
                 let edges = delivery.edges.iter();
                 sent.extend(edges.map(|edge| (edge.0, delivery.message.clone())));
             }
-            ShardOutput::Close(edge, parting) => sent.push((edge.0, format!("{parting:?}"))),
+            ShardOutput::Close(edge, reason) => sent.push((edge.0, format!("{reason:?}"))),
             _ => {}
         }
     }
@@ -79,7 +82,7 @@ pub(super) fn event(position: u64, previous: u64) -> String {
 pub(super) const TOOLS: &str = r#"{"toolsListChanged":true}"#;
 pub(super) const PROMPTS: &str = r#"{"promptsListChanged":true}"#;
 
-/// A shard that follows the tools, up to 7, with one edge.
+/// A shard that follows the tools up to 7, with one edge.
 pub(super) fn shard() -> Shard {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
@@ -90,7 +93,7 @@ pub(super) fn shard() -> Shard {
 }
 
 #[test]
-fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
+fn an_attach_waits_for_the_root() {
     let mut shard = Shard::new(4);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -98,11 +101,11 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
         call.text,
         r#"{"v":1,"type":"follow","seq":5,"fresh":true,"add":["tools"],"edges":1}"#
     );
-    // These want no more than is on its way, and wait for the same answer.
+    // These need no more than is in flight, and wait for the same answer.
     attach(&mut shard, TOOLS, None);
     assert_eq!(shard.poll_call(NOW), None);
     assert_eq!(sent(&mut shard), []);
-    // What was published after the root has answered may come before its answer.
+    // Events published after the root answered may arrive before its answer.
     batch(
         &mut shard,
         r#""through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
@@ -115,21 +118,21 @@ fn an_attach_waits_until_the_root_has_confirmed_what_it_wants() {
 }
 
 #[test]
-fn a_batch_for_an_earlier_life_says_nothing_of_what_came_before_the_first_answer() {
+fn a_batch_for_an_earlier_instance_proves_nothing() {
     let mut shard = Shard::new(4);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
     batch(&mut shard, r#""through":5,"events":[]"#);
     followed(&mut shard, &call, r#""position":7"#);
     assert_eq!(sent(&mut shard), [(0, attached(7))]);
-    // 6 and 7 will not be sent here, so who has heard up to 5 has to ask for them.
+    // 6 and 7 will not be sent here, so an edge that has received up to 5 has to request them.
     attach(&mut shard, TOOLS, Some(5));
     assert_eq!(sent(&mut shard), []);
     assert!(shard.poll_call(NOW).unwrap().text.contains(r#""since":5"#));
 }
 
 #[test]
-fn what_is_followed_already_is_answered_without_a_call() {
+fn followed_topics_are_answered_without_a_call() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, None);
     attach(&mut shard, TOOLS, Some(7));
@@ -138,7 +141,7 @@ fn what_is_followed_already_is_answered_without_a_call() {
 }
 
 #[test]
-fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
+fn attaches_during_a_call_share_the_next_one() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -165,7 +168,7 @@ fn attaches_that_come_while_a_call_is_on_its_way_share_the_next_one() {
 }
 
 #[test]
-fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
+fn an_unknown_past_is_answered_with_the_end_of_the_log() {
     let mut shard = shard();
     attach(&mut shard, TOOLS, Some(2));
     attach(&mut shard, TOOLS, Some(99));
@@ -175,7 +178,7 @@ fn a_past_that_nobody_remembers_is_answered_with_where_the_log_ends() {
 }
 
 #[test]
-fn what_is_missing_before_a_batch_is_asked_for() {
+fn events_missing_before_a_batch_are_requested() {
     let mut shard = shard();
     let answer = batch(
         &mut shard,
@@ -191,8 +194,8 @@ fn what_is_missing_before_a_batch_is_asked_for() {
     let missed = r#""after":7,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#;
     followed(&mut shard, &call, &format!(r#""position":10,{missed}"#));
     assert_eq!(sent(&mut shard), [(0, event(9, 7))]);
-    assert_eq!(shard.mark().unwrap().position, Position(10));
-    // The same again says nothing new.
+    assert_eq!(shard.cursor().unwrap().position, Position(10));
+    // A repeated follow changes nothing.
     batch(
         &mut shard,
         r#""previous":8,"through":9,"events":[{"position":9,"event":{"kind":"tools_list_changed"}}]"#,
@@ -201,19 +204,19 @@ fn what_is_missing_before_a_batch_is_asked_for() {
 }
 
 #[test]
-fn what_is_missing_for_good_lets_the_edges_go_so_that_they_are_told() {
+fn unrecoverable_events_close_the_edges() {
     let mut shard = shard();
     batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
     let call = shard.poll_call(NOW).unwrap();
     attach(&mut shard, TOOLS, Some(9));
     followed(&mut shard, &call, r#""position":10,"after":9,"events":[]"#);
     assert_eq!(sent(&mut shard), [(0, "Lost".to_owned())]);
-    assert_eq!(shard.mark().unwrap().position, Position(10));
+    assert_eq!(shard.cursor().unwrap().position, Position(10));
     assert!(shard.poll_call(NOW).is_some());
 }
 
 #[test]
-fn a_log_that_began_anew_lets_all_edges_go() {
+fn a_new_epoch_closes_all_edges() {
     for is_answer in [false, true] {
         let mut shard = shard();
         if is_answer {
@@ -234,7 +237,7 @@ fn a_log_that_began_anew_lets_all_edges_go() {
 }
 
 #[test]
-fn a_shard_that_its_root_does_not_know_lets_all_edges_go_and_takes_none() {
+fn an_unknown_shard_closes_all_edges_and_accepts_none() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -248,15 +251,15 @@ fn a_shard_that_its_root_does_not_know_lets_all_edges_go_and_takes_none() {
 }
 
 #[test]
-fn the_last_batch_lets_all_edges_go() {
+fn the_last_batch_closes_all_edges() {
     let mut shard = shard();
     let answer = batch(&mut shard, r#""through":9,"events":[],"last":true"#);
     assert_eq!(answer, r#"{"v":1,"type":"taken","edges":0,"retired":true}"#);
-    assert_eq!(sent(&mut shard), [(0, format!("{:?}", Parting::Moved))]);
+    assert_eq!(sent(&mut shard), [(0, format!("{:?}", CloseReason::Moved))]);
 }
 
 #[test]
-fn a_root_that_has_seen_later_calls_is_called_with_a_later_number() {
+fn a_stale_call_number_is_raised() {
     let mut shard = Shard::new(2);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -267,7 +270,7 @@ fn a_root_that_has_seen_later_calls_is_called_with_a_later_number() {
 }
 
 #[test]
-fn a_root_that_does_not_answer_is_called_again_later_and_later() {
+fn calls_to_a_silent_root_back_off() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let mut now = NOW;
@@ -287,7 +290,7 @@ fn a_root_that_does_not_answer_is_called_again_later_and_later() {
 }
 
 #[test]
-fn however_often_calls_fail_an_edge_that_comes_does_not_wait_in_vain_for_the_next_one() {
+fn the_backoff_is_shorter_than_the_wait_of_an_edge() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let mut now = NOW;
@@ -299,18 +302,14 @@ fn however_often_calls_fail_an_edge_that_comes_does_not_wait_in_vain_for_the_nex
         pause
     };
     let longest = (0..20).map(|_| fail(false)).max();
-    // A stream is refused that is not attached within 3 s: this leaves more than a second for the
+    // A stream that is not attached within 3 s is refused: this leaves more than a second for the
     // call.
     assert_eq!(longest, Some(Millis(1_600)));
-    assert_eq!(
-        fail(true),
-        Millis(6_400),
-        "one that is overloaded is left alone"
-    );
+    assert_eq!(fail(true), Millis(6_400), "an overloaded root gets a pause");
 }
 
 #[test]
-fn nonsense_counts_as_a_failed_call() {
+fn an_invalid_answer_is_a_failed_call() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, None);
     let call = shard.poll_call(NOW).unwrap();
@@ -331,20 +330,20 @@ fn nonsense_counts_as_a_failed_call() {
 }
 
 #[test]
-fn a_root_that_has_nothing_more_for_it_moves_its_mark_on() {
+fn a_settled_answer_moves_the_cursor() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, None);
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":90"#);
-    assert_eq!(shard.mark().unwrap().position, Position(7));
+    assert_eq!(shard.cursor().unwrap().position, Position(7));
     attach(&mut shard, r#"{"resourcesListChanged":true}"#, None);
     let call = shard.poll_call(NOW).unwrap();
     followed(&mut shard, &call, r#""position":90,"settled":true"#);
-    assert_eq!(shard.mark().unwrap().position, Position(90));
+    assert_eq!(shard.cursor().unwrap().position, Position(90));
 }
 
 #[test]
-fn few_edges_are_told_of_once_and_only_when_they_stay_few() {
+fn few_edges_are_reported_once_if_they_stay_few() {
     let mut shard = shard();
     let edges: Vec<EdgeId> = (0..4).map(|_| attach(&mut shard, TOOLS, None)).collect();
     for edge in &edges[..3] {
@@ -374,7 +373,7 @@ fn many_attaches_with_the_same_filter_cost_one_call() {
         world.listen(super::root::tools(), "OC");
     }
     world.come_to_rest();
-    // One in each direction for each shard that was opened, however many attach there.
+    // One in each direction for each opened shard, for any number of attaches.
     assert_eq!(world.calls - before, 14);
     world.publish(&updated("a"));
     assert_eq!(world.calls - before, 14);

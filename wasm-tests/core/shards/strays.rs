@@ -1,6 +1,6 @@
-//! Who asks for a place and does not come, and what is left when all have gone.
+//! Edges that are placed but never connect, and the state when all have left.
 
-use mcp_listen::{bus::Home, event::ServerEvent, filter::SubscriptionFilter, topic::Topic};
+use mcp_listen::{bus::Route, event::ServerEvent, filter::SubscriptionFilter, topic::Topic};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -11,25 +11,25 @@ use super::{
 use crate::any::task;
 
 impl World {
-    /// Somebody asks for a place and does not come.
+    /// An edge is placed but never connects.
     pub(crate) fn stray(&mut self, continent: &str) {
         let own = u32::try_from(self.own.len()).unwrap();
-        if let Home::Shard(shard) = self.bus.place(continent, own, None) {
+        if let Route::Shard(shard) = self.bus.route(continent, own, None) {
             let object = self.shards.entry(shard);
             object.or_insert_with(|| ShardObject::new(0));
         }
         self.settle_root();
     }
 
-    /// Every listener goes.
+    /// Every listener leaves.
     pub(crate) fn clear(&mut self) {
         for listener in 0..self.listeners.len() {
             self.cut(listener, true);
         }
     }
 
-    /// Publishes one event for each topic in the root's rows, so that a shard that was reset is
-    /// called by the root.
+    /// Publishes one event for each topic in the rows of the root, so that the root calls a shard
+    /// that was reset.
     pub(crate) fn publish_what_is_followed(&mut self) {
         for topic in self.bus.wanted().topics() {
             match topic {
@@ -41,18 +41,18 @@ impl World {
                     let id = serde_json::Value::from(&*id);
                     self.publish(&task(&format!(r#"{{"taskId":{id},"status":"working"}}"#)))
                 }
-                other => panic!("nobody follows {other:?}"),
+                other => panic!("unexpected output {other:?}"),
             };
         }
     }
 
     /// Without edges, the root has no rows of followed topics, and no shard that it knows to be
-    /// empty. A shard that follows nothing, and was reset before its edges left, has had no
-    /// occasion to tell.
+    /// empty. A shard that follows nothing, and was reset before its edges left, had no occasion to
+    /// report.
     pub(crate) fn check_forgotten(&self) {
         assert!(self.disk.topics.is_empty(), "{:?}", self.disk.topics);
         assert_eq!(self.bus.wanted(), SubscriptionFilter::default());
-        let was_reset = |shard| self.shards[&shard].shard.mark().is_none();
+        let was_reset = |shard| self.shards[&shard].shard.cursor().is_none();
         let known: Vec<_> = self.bus.shards().collect();
         assert!(
             known
@@ -64,14 +64,14 @@ impl World {
 }
 
 #[test]
-fn a_shard_whose_first_edge_never_comes_is_closed() {
+fn a_shard_without_its_first_edge_is_closed() {
     let mut world = sharded(&[]);
     let before = world.bus.shards().count();
     world.stray("OC");
     assert_eq!(world.bus.shards().count(), before + 1);
     world.come_to_rest();
     assert_eq!(world.bus.shards().count(), before);
-    // One that is still on its way is waited for.
+    // A stray that is still in flight is waited for.
     world.stray("OC");
     world.pass(9_000);
     let (late, ..) = world.bus.shards().last().unwrap();

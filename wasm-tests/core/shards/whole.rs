@@ -7,14 +7,13 @@ use super::{
     shard::{NOW, PROMPTS, TOOLS, attach, batch, followed, sent, shard},
 };
 
-/// What was published before a key was followed was not sent here, even where it lies after the
-/// mark.
+/// Events from before a topic was followed were not sent here, even those after the cursor.
 #[test]
-fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
+fn a_topic_added_before_a_pending_batch_is_complete_only_after_it() {
     let mut shard = shard();
     attach(&mut shard, PROMPTS, Some(7));
     let call = shard.poll_call(NOW).unwrap();
-    // The root owes a batch up to 9, which has failed; a change of the prompts at 8 is not in it.
+    // A batch up to 9 is pending after a failure; it lacks a change of the prompts at 8.
     followed(&mut shard, &call, r#""position":9,"after":9,"events":[]"#);
     assert_eq!(sent(&mut shard), [(1, attached(9))]);
     attach(&mut shard, PROMPTS, Some(7));
@@ -25,10 +24,10 @@ fn a_key_that_was_added_while_a_batch_was_owed_is_whole_only_from_there_on() {
     assert_eq!(sent(&mut shard), [(3, went_on(9, 9))]);
 }
 
-/// The root has restarted, and its log begins after 9: what it sends first leaves out all before
-/// that.
+/// The root has restarted, and its log begins after 9: its first batch leaves out everything
+/// before.
 #[test]
-fn what_is_left_out_before_the_first_answer_is_asked_for() {
+fn events_left_out_before_the_first_answer_are_requested() {
     let mut shard = Shard::new(0);
     attach(&mut shard, TOOLS, Some(5));
     let call = shard.poll_call(NOW).unwrap();
@@ -41,9 +40,9 @@ fn what_is_left_out_before_the_first_answer_is_asked_for() {
     assert_eq!(sent(&mut shard), [(0, "Lost".into())]);
 }
 
-/// The answer on its way was written before it.
+/// The answer in flight was written before it.
 #[test]
-fn what_comes_while_a_shard_asks_for_what_it_missed_is_asked_for_next() {
+fn events_during_a_recovery_are_requested_next() {
     let mut shard = shard();
     batch(&mut shard, r#""previous":8,"through":8,"events":[]"#);
     let call = shard.poll_call(NOW).unwrap();

@@ -1,15 +1,15 @@
-//! A root, its shards and the listeners at their edges, with every call between them in the
-//! hands of the test: it arrives late, twice, out of order, or not at all.
+//! A root, its shards and the listeners at their edges. The test controls every call between them:
+//! it arrives late, twice, out of order, or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_listen::{
-    bus::{Bus, EdgeId, Home, Keeps, Mark, Position, Shard, ShardId, ShardReceived},
+    bus::{Bus, Cursor, EdgeId, Persist, Position, Route, Shard, ShardId, ShardReceived},
     clock::Millis,
     event::ServerEvent,
     filter::SubscriptionFilter,
     topic::Topic,
-    wire::topics_of,
+    wire::decode_topics,
 };
 
 use crate::follow;
@@ -28,9 +28,9 @@ pub(crate) struct World {
     pub(crate) shards: BTreeMap<ShardId, ShardObject>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) mail: Vec<Mail>,
-    /// What each shard has asked for in its life: nothing else may be sent there.
+    /// The topics that each shard has requested so far: nothing else may be sent there.
     pub(super) asked: BTreeMap<ShardId, BTreeSet<Topic>>,
-    /// Calls made between root and shards.
+    /// Calls between root and shards.
     pub(crate) calls: usize,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct ShardObject {
 pub(crate) enum Mail {
     Batch {
         shard: ShardId,
-        /// `None`: the root that made it has restarted, and nobody waits for the answer.
+        /// `None`: the root that made it has restarted, and does not wait for the answer.
         call: Option<u32>,
         text: String,
     },
-    Taken {
+    BatchAck {
         shard: ShardId,
         call: u32,
         text: String,
@@ -67,14 +67,14 @@ pub(crate) enum Mail {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let mark = Mark {
+        let cursor = Cursor {
             epoch: "e".into(),
             position: Position(0),
         };
         Self {
             now: Millis(0),
             disk: Disk::default(),
-            bus: bus_with_shards(mark, Position(0), 0, PER_SHARD),
+            bus: bus_with_shards(cursor, Position(0), 0, PER_SHARD),
             own: BTreeMap::new(),
             shards: BTreeMap::new(),
             listeners: Vec::new(),
@@ -84,8 +84,8 @@ impl World {
         }
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
+    fn cursor(&self) -> Cursor {
+        Cursor {
             epoch: "e".into(),
             position: Position(self.disk.log.len() as u64),
         }
@@ -106,7 +106,7 @@ impl World {
         self.come(self.listeners.len() - 1);
     }
 
-    /// A listener that has no socket asks for a place and attaches there.
+    /// A listener without a socket is placed and attaches there.
     pub(crate) fn come(&mut self, listener: usize) {
         let mut full = None;
         if let Some(shard) = self.listeners[listener].home {
@@ -117,14 +117,14 @@ impl World {
         }
         let own = u32::try_from(self.own.len()).unwrap();
         let continent = self.listeners[listener].continent;
-        match self.bus.place(continent, own, full) {
-            Home::Root => self.enter_root(listener),
-            Home::Shard(shard) => {
+        match self.bus.route(continent, own, full) {
+            Route::Root => self.enter_root(listener),
+            Route::Shard(shard) => {
                 self.listeners[listener].home = Some(shard);
                 let object = self.shards.entry(shard);
                 object.or_insert_with(|| ShardObject::new(0));
                 if !self.enter(listener, shard) {
-                    // It comes again, as an edge that was refused does.
+                    // It returns, as a refused edge does.
                     self.listeners[listener].home = Some(shard);
                 }
             }
@@ -137,7 +137,7 @@ impl World {
         self.own.insert(edge, listener);
         self.listeners[listener].home = None;
         let attach = self.listeners[listener].attach();
-        let mut reply = follow::taken(&mut self.bus, edge, &attach);
+        let mut reply = follow::accepted(&mut self.bus, edge, &attach);
         self.listeners[listener].connect();
         if let Some(after) = reply.replay_after() {
             for (position, event) in self.disk.after(after) {
@@ -145,11 +145,11 @@ impl World {
             }
         }
         for frame in reply.finish(&mut self.bus) {
-            self.listeners[listener].hear(&frame);
+            self.listeners[listener].receive(&frame);
         }
     }
 
-    /// Whether the shard took the listener's socket.
+    /// Whether the shard accepted the socket of the listener.
     fn enter(&mut self, listener: usize, shard: ShardId) -> bool {
         let Some(object) = self.shards.get_mut(&shard) else {
             return false;
@@ -169,14 +169,13 @@ impl World {
         let attach = self.listeners[listener].attach();
         let object = self.shards.get_mut(&shard).unwrap();
         let received = object.shard.handle_message(edge, &attach, self.now);
-        let keeps = Keeps::Anew;
+        let persist = Persist::All;
         let session = None;
-        assert_eq!(received, Ok(ShardReceived::Followed { keeps, session }));
+        assert_eq!(received, Ok(ShardReceived::Followed { persist, session }));
         self.settle_shard(shard);
     }
 
-    /// A listener asks on its own socket for what it may have missed, as `busProbeIntervalMs` has
-    /// it.
+    /// A listener asks on its socket for missed events, as with `busProbeIntervalMs`.
     pub(crate) fn verify(&mut self, listener: usize) {
         let holder = self.shards.iter().find_map(|(shard, object)| {
             let mut sockets = object.sockets.iter();
@@ -189,7 +188,7 @@ impl World {
         }
     }
 
-    /// A listener's socket breaks; `is_over`: it does not come back.
+    /// The socket of a listener breaks; `is_over`: it does not return.
     pub(crate) fn cut(&mut self, listener: usize, is_over: bool) {
         self.listeners[listener].lose(is_over);
         self.own.retain(|edge, holder| {
@@ -215,25 +214,25 @@ impl World {
         let position = publication.position;
         self.disk.log.push(event.clone());
         for listener in &mut self.listeners {
-            listener.owe(position, event);
+            listener.expect(position, event);
         }
         for delivery in publication.deliveries {
             for edge in delivery.edges {
-                self.listeners[self.own[&edge]].hear(&delivery.message);
+                self.listeners[self.own[&edge]].receive(&delivery.message);
             }
         }
         self.settle_root();
         position
     }
 
-    /// The log forgets all but the last `kept` events.
-    pub(crate) fn trim(&mut self, kept: u64) {
+    /// The log keeps only the last `count` events.
+    pub(crate) fn trim(&mut self, count: u64) {
         self.disk.floor =
-            Position(self.mark().position.0.saturating_sub(kept)).max(self.disk.floor);
+            Position(self.cursor().position.0.saturating_sub(count)).max(self.disk.floor);
         self.bus.handle_trimmed(self.disk.floor);
     }
 
-    /// The alarm rings.
+    /// The alarm fires.
     pub(crate) fn ring(&mut self) {
         self.bus.settle();
         self.settle_root();
@@ -254,30 +253,31 @@ impl World {
         }
     }
 
-    /// The root's memory is gone, and with it the calls that it waits for.
+    /// The memory of the root is lost, with the calls that it waits for.
     pub(crate) fn restart_root(&mut self, keeps_sockets: bool) {
-        self.mail.retain(|mail| !matches!(mail, Mail::Taken { .. }));
+        self.mail
+            .retain(|mail| !matches!(mail, Mail::BatchAck { .. }));
         for mail in &mut self.mail {
             if let Mail::Batch { call, .. } = mail {
                 *call = None;
             }
         }
-        let mark = self.mark();
-        let kept: Vec<_> = self
+        let cursor = self.cursor();
+        let stored: Vec<_> = self
             .own
             .iter()
             .map(|(edge, listener)| {
-                let kept = self.bus.registry().kept(*edge);
+                let stored = self.bus.registry().stored_topics(*edge);
                 let seq = self.bus.registry().seq(*edge).unwrap();
-                (kept, self.bus.registry().last(*edge), seq, *listener)
+                (stored, self.bus.registry().last(*edge), seq, *listener)
             })
             .collect();
-        self.bus = self.disk.bus(mark);
+        self.bus = self.disk.bus(cursor);
         self.own.clear();
-        for (kept, last, seq, listener) in kept {
+        for (stored, last, seq, listener) in stored {
             if keeps_sockets {
-                let texts = kept.iter().map(String::as_str);
-                let edge = self.bus.restore(&topics_of(texts).unwrap(), last, seq);
+                let texts = stored.iter().map(String::as_str);
+                let edge = self.bus.restore(&decode_topics(texts).unwrap(), last, seq);
                 self.own.insert(edge, listener);
             } else {
                 self.listeners[listener].lose(false);
@@ -286,7 +286,7 @@ impl World {
         self.settle_root();
     }
 
-    /// A shard's memory and sockets are gone, and with them the calls that it waits for.
+    /// The memory and the sockets of a shard are lost, with the calls that it waits for.
     pub(crate) fn restart_shard(&mut self, shard: ShardId) {
         let Some(object) = self.shards.remove(&shard) else {
             return;
@@ -299,34 +299,34 @@ impl World {
         self.shards.insert(shard, ShardObject::new(object.seq));
     }
 
-    /// A shard with nothing to do hibernates and wakes; its sockets stay.
+    /// An idle shard hibernates and wakes; its sockets stay.
     pub(crate) fn hibernate(&mut self, shard: ShardId) {
         let Some(object) = self.shards.get(&shard) else {
             return;
         };
-        let mark = object.shard.mark().cloned();
+        let cursor = object.shard.cursor().cloned();
         let is_idle = object.shard.is_settled() && object.shard.poll_timeout().is_none();
-        let (Some(mark), true) = (mark, is_idle && !object.shard.is_retired()) else {
+        let (Some(cursor), true) = (cursor, is_idle && !object.shard.is_retired()) else {
             return;
         };
         let former = self.shards.remove(&shard).unwrap();
         let mut woken = ShardObject::new(former.seq);
         if !former.sockets.is_empty() {
-            woken.shard = Shard::new(former.seq).woken(mark);
+            woken.shard = Shard::new(former.seq).woken(cursor);
         }
         for (edge, listener) in former.sockets {
-            let kept = former.shard.registry().kept(edge);
-            let texts = kept.iter().map(String::as_str);
+            let stored = former.shard.registry().stored_topics(edge);
+            let texts = stored.iter().map(String::as_str);
             let last = former.shard.registry().last(edge);
             let seq = former.shard.registry().seq(edge).unwrap();
-            let topics = topics_of(texts).unwrap();
+            let topics = decode_topics(texts).unwrap();
             let restored = woken.shard.restore(&topics, last, seq, None);
             woken.sockets.insert(restored, listener);
         }
         self.shards.insert(shard, woken);
     }
 
-    /// From here on nothing fails; ends when nothing is left to do.
+    /// From here on nothing fails. Returns when nothing is left to do.
     pub(crate) fn come_to_rest(&mut self) {
         for _ in 0..2_000 {
             while !self.mail.is_empty() {
@@ -357,8 +357,8 @@ impl World {
             && shards.all(|object| object.shard.poll_timeout().is_none())
     }
 
-    /// Each listener has heard what it was promised, and none hears it from the root's own
-    /// memory while there are shards.
+    /// Each listener has received its events, and none is attached to the root while there are
+    /// shards.
     pub(crate) fn check_promises(&self) {
         for listener in &self.listeners {
             listener.check();
@@ -383,8 +383,8 @@ impl ShardObject {
 }
 
 /// A bus that has shards.
-pub(crate) fn bus_with_shards(mark: Mark, settled: Position, last: u32, per_shard: u32) -> Bus {
-    let mut bus = Bus::new(mark);
+pub(crate) fn bus_with_shards(cursor: Cursor, settled: Position, last: u32, per_shard: u32) -> Bus {
+    let mut bus = Bus::new(cursor);
     bus.set_shards(settled, last, per_shard);
     bus
 }

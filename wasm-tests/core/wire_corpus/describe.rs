@@ -7,7 +7,7 @@ use mcp_listen::{
     session::{Limits, NewSession, Session},
     topic::Topic,
     uri::Uri,
-    wire::{Batch, Claim, Follow, FollowAnswer, Followed, Missed, Watched},
+    wire::{Backlog, Batch, Claim, Follow, FollowAnswer, Followed, SessionInterest},
 };
 use serde_json::{Value, json};
 
@@ -100,31 +100,31 @@ pub(super) fn answer(answer: &FollowAnswer) -> Value {
 fn followed(followed: &Followed) -> Value {
     let Followed {
         seq,
-        mark,
+        cursor,
         missed,
         is_settled,
-        watches,
+        interests,
         room,
     } = followed;
     let missed = missed
         .as_ref()
-        .map(|Missed { after, events: of }| json!({"after": after.0, "events": events(of)}));
-    let watches: Value = watches.iter().map(watched).collect();
+        .map(|Backlog { after, events: of }| json!({"after": after.0, "events": events(of)}));
+    let interests: Value = interests.iter().map(interest).collect();
     json!({
-        "seq": seq, "epoch": mark.epoch, "position": mark.position.0, "missed": missed,
-        "isSettled": is_settled, "watches": watches, "room": room,
+        "seq": seq, "epoch": cursor.epoch, "position": cursor.position.0, "missed": missed,
+        "isSettled": is_settled, "watches": interests, "room": room,
     })
 }
 
-fn watched(watched: &Watched) -> Value {
-    let Watched {
+fn interest(interest: &SessionInterest) -> Value {
+    let SessionInterest {
         session,
         uris: of,
-        is_held,
-    } = watched;
+        is_paused,
+    } = interest;
     let mut described = claim(session);
     described["uris"] = uris(of);
-    described["isHeld"] = (*is_held).into();
+    described["isHeld"] = (*is_paused).into();
     described
 }
 
@@ -180,17 +180,17 @@ pub(super) fn session(session: &Session) -> Value {
         new,
         since,
         used_at,
-        is_held,
+        is_paused,
         uris,
         uri_bytes,
         opened,
         attached,
         shard,
-        is_untold,
+        is_unconfirmed,
     } = session;
     json!({
-        "begun": begun(new), "since": since, "usedAt": used_at.0, "isHeld": is_held, "uris": uris,
+        "begun": begun(new), "since": since, "usedAt": used_at.0, "isHeld": is_paused, "uris": uris,
         "uriBytes": uri_bytes, "opened": opened, "attached": attached, "shard": shard,
-        "isUntold": is_untold,
+        "isUntold": is_unconfirmed,
     })
 }

@@ -1,8 +1,8 @@
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     wire::{
-        Batch, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, ProtocolError, SessionCall,
-        Taken,
+        Batch, BatchAck, BusMessage, Claim, EdgeMessage, Follow, FollowAnswer, ProtocolError,
+        SessionCall,
     },
 };
 use serde_json::{Value, json};
@@ -51,10 +51,10 @@ fn a_bus_sends_batches_and_what_a_session_watches() {
 #[test]
 fn a_shard_takes_batches_and_calls_about_sessions() {
     written(fixture!("shard/taken.3"), |text| {
-        let taken = Taken::from_json(text).ok()?;
-        let Taken { edges, is_retired } = taken;
+        let ack = BatchAck::from_json(text).ok()?;
+        let BatchAck { edges, is_retired } = ack;
         let reads = json!({"edges": edges, "isRetired": is_retired});
-        both(reads, taken.to_json())
+        both(reads, ack.to_json())
     });
     written(fixture!("shard/changed.3"), session_call);
     written(fixture!("shard/release.3"), session_call);
@@ -74,9 +74,9 @@ fn of_bus(text: &str) -> Result<Both, ProtocolError> {
     let (reads, writes) = match BusMessage::from_json(text)? {
         BusMessage::Answer(answer) => (describe::answer(&answer), answer.to_json()),
         BusMessage::Batch(batch) => (describe::batch(&batch), batch_for_edge(&batch)),
-        BusMessage::Watched { uris, is_held } => (
-            json!({"watched": describe::uris(&uris), "isHeld": is_held}),
-            BusMessage::watched(&uris, is_held),
+        BusMessage::SessionInterest { uris, is_paused } => (
+            json!({"watched": describe::uris(&uris), "isHeld": is_paused}),
+            BusMessage::session_interest(&uris, is_paused),
         ),
     };
     Ok(Both { reads, writes })
@@ -101,9 +101,9 @@ fn batch_for_shard(batch: &Batch) -> Option<String> {
         ..
     } = batch;
     let epoch = batch.epoch.clone()?;
-    let mark = Mark { epoch, position };
+    let cursor = Cursor { epoch, position };
     Some(Batch::for_shard(
-        &mark,
+        &cursor,
         previous,
         at,
         events_of(batch),

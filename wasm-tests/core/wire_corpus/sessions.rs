@@ -38,10 +38,10 @@ fn a_bus_replies_about_a_session() {
 #[test]
 fn ids_of_events_name_a_position() {
     written(fixture!("session/event-id.3"), |text| {
-        let mark = event_id::read(text)?;
+        let cursor = event_id::read(text)?;
         Some(Both {
-            reads: json!({"position": mark.position.0, "epoch": mark.epoch}),
-            writes: event_id::write(Some(&mark)),
+            reads: json!({"position": cursor.position.0, "epoch": cursor.epoch}),
+            writes: event_id::write(Some(&cursor)),
         })
     });
 }
@@ -51,13 +51,13 @@ fn ask(ask: &Ask) -> Value {
         Ask::Use => json!("use"),
         Ask::Behind => json!("behind"),
         Ask::MayWatch => json!("mayWatch"),
-        Ask::Initialized { is_told } => json!({"initialized": is_told}),
+        Ask::Initialized { is_forwarded } => json!({"initialized": is_forwarded}),
         Ask::Watch { uri, limits } => {
             json!({"watch": **uri, "limits": describe::limits(limits)})
         }
         Ask::Unwatch(uri) => json!({"unwatch": **uri}),
         Ask::Open { resumes } => json!({"open": resumes}),
-        Ask::End { is_told } => json!({"end": is_told}),
+        Ask::End { is_forwarded } => json!({"end": is_forwarded}),
     }
 }
 
@@ -68,17 +68,17 @@ fn described(reply: &Reply) -> Value {
         Reply::NotOffered => json!("notOffered"),
         Reply::Taken => json!("taken"),
         Reply::Behind(behind) => json!({"behind": behind}),
-        Reply::Tell(behind) => json!({"tell": behind}),
+        Reply::ForwardFirst(behind) => json!({"tell": behind}),
         Reply::Full(Excess::Uris(most)) => json!({"uris": most}),
         Reply::Full(Excess::Bytes(most)) => json!({"bytes": most}),
         Reply::Open {
             capabilities,
             stream,
             since,
-            watched,
+            subscriptions,
         } => json!({
             "open": stream, "capabilities": capabilities, "since": since,
-            "watched": describe::uris(watched),
+            "watched": describe::uris(subscriptions),
         }),
     }
 }

@@ -56,7 +56,7 @@ impl Disk {
         let mut rows = self.0.borrow_mut();
         let choice = rows.choices.next() % 2_000;
         let crashes = choice < rows.crashes;
-        if crashes && choice % 2 == 0 {
+        if crashes && choice.is_multiple_of(2) {
             return Err(Crash);
         }
         change(&mut rows);
@@ -70,10 +70,10 @@ impl Store for Disk {
     fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, Crash> {
         let rows = self.0.borrow();
         let subscriptions = rows.subscriptions.iter();
-        let read = |(id, text): (&Box<str>, &String)| {
-            (id.clone(), Subscription::from_json(text).expect("a row"))
-        };
-        Ok(subscriptions.map(read).collect())
+        let read = |text: &str| Subscription::from_json(text).expect("a row");
+        Ok(subscriptions
+            .map(|(id, text)| (id.clone(), read(text)))
+            .collect())
     }
 
     fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), Crash> {

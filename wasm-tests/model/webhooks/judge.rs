@@ -100,15 +100,10 @@ impl Judge {
         if post.kind == MessageKind::Verification {
             return;
         }
-        let count = |is_one: &dyn Fn(&(Box<str>, usize)) -> bool| {
-            self.flights
-                .values()
-                .filter(|flight| is_one(flight))
-                .count()
-        };
+        let flights = || self.flights.values();
         assert!(self.flights.len() <= 6);
-        assert!(count(&|(_, host)| *host == own.host()) <= 2);
-        assert!(count(&|(id, _)| *id == own.id()) <= 4);
+        assert!(flights().filter(|(_, host)| *host == own.host()).count() <= 2);
+        assert!(flights().filter(|(id, _)| *id == own.id()).count() <= 4);
     }
 
     /// Handles what an endpoint did with a message.

@@ -4,8 +4,8 @@ use mcp_listen::{
         EventName, cursor,
         page::{Page, PageEvent, Question},
     },
-    position::{Mark, Position},
-    scope::Label,
+    position::{Cursor, Position},
+    scope::Name,
 };
 
 /// The log of the bus, which keeps everything.
@@ -15,18 +15,18 @@ pub(super) struct Log(Vec<Occurrence>);
 #[derive(Debug)]
 pub(super) struct Occurrence {
     pub(super) name: EventName,
-    pub(super) group: Option<Label>,
+    pub(super) group: Option<Name>,
 }
 
 impl Log {
     /// Adds an occurrence. Returns its position.
-    pub(super) fn append(&mut self, name: EventName, group: Option<Label>) -> u64 {
+    pub(super) fn append(&mut self, name: EventName, group: Option<Name>) -> u64 {
         self.0.push(Occurrence { name, group });
         self.0.len() as u64
     }
 
-    pub(super) fn head(&self) -> Mark {
-        Mark {
+    pub(super) fn head(&self) -> Cursor {
+        Cursor {
             epoch: "e".into(),
             position: Position(self.0.len() as u64),
         }

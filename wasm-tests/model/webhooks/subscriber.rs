@@ -4,7 +4,7 @@ use mcp_listen::{
         error::CodeSet,
         webhook::{Subscribe, Wish},
     },
-    scope::Label,
+    scope::Name,
 };
 
 /// A subscriber, with one subscription.
@@ -36,7 +36,7 @@ impl Subscriber {
         Subscribe {
             id: self.id(),
             principal: format!("p{}", self.number / 4).into(),
-            groups: (self.number % 3 > 0).then(group).into_iter().collect(),
+            groups: self.is_tenant().then(group).into_iter().collect(),
             name: name(self.number),
             arguments: "{}".into(),
             url: self.url(),
@@ -61,8 +61,12 @@ impl Subscriber {
         self.number / 2
     }
 
-    pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Label>) -> bool {
-        *name_of == name(self.number) && (group_of.is_none() || self.number % 3 > 0)
+    fn is_tenant(&self) -> bool {
+        !self.number.is_multiple_of(3)
+    }
+
+    pub(super) fn receives(&self, name_of: &EventName, group_of: Option<&Name>) -> bool {
+        *name_of == name(self.number) && (group_of.is_none() || self.is_tenant())
     }
 }
 
@@ -71,6 +75,6 @@ pub(super) fn name(number: usize) -> EventName {
     EventName::new(["order.paid", "order.sent"][number % 2]).unwrap()
 }
 
-pub(super) fn group() -> Label {
-    Label::new("tenant").unwrap()
+pub(super) fn group() -> Name {
+    Name::new("tenant").unwrap()
 }

@@ -205,7 +205,7 @@ impl<'p> World<'p> {
         let crashes = self.judge.told.crashes;
         self.wake_up(Some(Millis(self.now)));
         self.is_checked = true;
-        self.call(|one, now, random| one.handle_alarm(now, random));
+        self.call(Deliverer::handle_alarm);
         // The platform calls a handler again that did not end.
         if self.judge.told.crashes > crashes && self.disk.alarm().is_none() {
             self.set_alarm(Some(Millis(self.now + 2_000)));

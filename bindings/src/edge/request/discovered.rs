@@ -66,9 +66,9 @@ pub fn offered_answer(
     #[wasm_bindgen(js_name = holdsStreams)] holds_streams: bool,
 ) -> Option<String> {
     if holds_streams {
-        offer::raised(body)
+        offer::advertise_changes(body)
     } else {
-        offer::withheld(body)
+        offer::withhold_changes(body)
     }
 }
 

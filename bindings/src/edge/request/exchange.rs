@@ -120,7 +120,7 @@ impl Exchange {
             exchange::Step::Answer(answer) => Step::Answer {
                 answer: answer.into(),
             },
-            exchange::Step::Body { most } => Step::Body { max: most },
+            exchange::Step::Body { max_bytes } => Step::Body { max: max_bytes },
             exchange::Step::Caller => Step::Caller,
             exchange::Step::Session => Step::Session,
             exchange::Step::Listen(accepted) => {
@@ -197,7 +197,7 @@ impl Exchange {
             scope: Scope::from_json(scope).unwrap_or_default(),
             ..accepted.requested.clone()
         };
-        filter.topics().iter().map(Topic::names).sum()
+        filter.topics().iter().map(Topic::name_bytes).sum()
     }
 
     /// Creates the stream that answers a listen. It honors what the server advertises and
@@ -246,10 +246,10 @@ impl Exchange {
         tally: &Tally,
     ) -> Result<Stream, JsValue> {
         let opened = self.core.open_session(millis(keep_alive_ms), millis(now));
-        let (mut stream, joining) = opened.ok_or_else(out_of_place)?;
+        let (mut stream, start) = opened.ok_or_else(out_of_place)?;
         stream.scope_to(scope_of(scope)?);
         stream.count_in(tally.0.clone());
-        Ok(Stream::resuming(stream, joining))
+        Ok(Stream::resuming(stream, start))
     }
 }
 

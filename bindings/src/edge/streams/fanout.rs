@@ -2,12 +2,12 @@ use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
     event::ServerEvent,
-    fanout::{self, StreamId, Tended},
+    fanout::{self, StreamId, StreamMut},
     isolate::Isolate,
-    listen::{Ending, ServerStream},
+    listen::{EndReason, ServerStream},
 };
 
-use crate::{fan::packed, number::millis, number::time, text::event_of};
+use crate::{number::millis, number::time, text::event_of, write_batch::packed};
 
 use super::{
     isolate::following,
@@ -70,14 +70,14 @@ impl Fanout {
     ) -> u32 {
         let Stream {
             inner: mut stream,
-            joining,
+            start,
             ..
         } = stream;
         let now = millis(now);
         stream.stall_after(millis(write_ms));
         stream.grant_for(millis(ttl_ms), now);
         if let Some(at) = retires_at {
-            stream.retire_at(millis(at), Ending::Rotated);
+            stream.retire_at(millis(at), EndReason::Rotated);
         }
         if let Some(at) = expires_at {
             stream.expire_at(millis(at));
@@ -89,8 +89,8 @@ impl Fanout {
                 fanout.handle_attached(id, now);
                 id
             }
-            Core::Following(isolate) => match joining {
-                Some(joining) => isolate.open_session(stream, joining, now),
+            Core::Following(isolate) => match start {
+                Some(start) => isolate.open_session(stream, start, now),
                 None => isolate.open(stream, now),
             },
         };
@@ -113,7 +113,7 @@ impl Fanout {
     ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         if gives_up {
-            self.tend(stream, |stream| {
+            self.with_stream(stream, |stream| {
                 stream.give_up();
             });
         }
@@ -180,7 +180,7 @@ impl Fanout {
     ) -> Option<String> {
         let id = self.fanout().id_at(stream)?;
         let mut renewed = Renewed::default();
-        self.fanout_mut().tend(id, |stream| {
+        self.fanout_mut().with_stream(id, |stream| {
             renewed = renew(stream, authorized.as_deref(), millis(now));
         });
         match (&mut self.core, renewed.scope) {
@@ -191,7 +191,7 @@ impl Fanout {
             (_, None) => {}
         }
         if authorized.is_some() {
-            self.tend(stream, |stream| expire(stream, expires_at));
+            self.with_stream(stream, |stream| expire(stream, expires_at));
         }
         renewed.error
     }
@@ -201,7 +201,7 @@ impl Fanout {
     pub fn gap(&mut self, #[wasm_bindgen(js_name = isClosing)] is_closing: bool) {
         let fanout = self.fanout_mut();
         if is_closing {
-            fanout.handle_last_doubt();
+            fanout.handle_loss_at_close();
         } else {
             fanout.handle_gap();
         }
@@ -219,7 +219,7 @@ impl Fanout {
         if has_room {
             return self.fanout_mut().poll(id, millis(now));
         }
-        self.tend(stream, |stream| {
+        self.with_stream(stream, |stream| {
             stream.handle_blocked(millis(now));
         });
         None
@@ -239,7 +239,7 @@ impl Fanout {
     pub fn timeout(&mut self, stream: Option<u32>, now: f64) -> Vec<u32> {
         let now = millis(now);
         if let Some(stream) = stream {
-            self.tend(stream, |stream| stream.handle_timeout(now));
+            self.with_stream(stream, |stream| stream.handle_timeout(now));
             return vec![stream];
         }
         slots_of(self.fanout_mut().handle_timeout(now))
@@ -249,7 +249,7 @@ impl Fanout {
     /// bus has delivered everything published before.
     pub fn close(&mut self, stream: u32, #[wasm_bindgen(js_name = isSettled)] is_settled: bool) {
         match &mut self.core {
-            Core::Fed(_) => self.tend(stream, |stream| {
+            Core::Fed(_) => self.with_stream(stream, |stream| {
                 stream.close();
             }),
             Core::Following(isolate) => {
@@ -264,7 +264,7 @@ impl Fanout {
     /// earliest applies.
     #[wasm_bindgen(js_name = retireAt)]
     pub fn retire_at(&mut self, stream: u32, at: f64, why: Retirement) {
-        self.tend(stream, |stream| {
+        self.with_stream(stream, |stream| {
             stream.retire_at(millis(at), why.ending());
         });
     }
@@ -298,10 +298,10 @@ impl Fanout {
         fanout.stream(fanout.id_at(slot)?)
     }
 
-    fn tend(&mut self, slot: u32, action: impl FnOnce(&mut Tended<'_>)) {
+    fn with_stream(&mut self, slot: u32, action: impl FnOnce(&mut StreamMut<'_>)) {
         let fanout = self.fanout_mut();
         if let Some(id) = fanout.id_at(slot) {
-            fanout.tend(id, action);
+            fanout.with_stream(id, action);
         }
     }
 

@@ -5,13 +5,13 @@ use wasm_bindgen::prelude::*;
 use mcp_listen::{
     isolate::{Isolate, IsolateOutput},
     lease::Budget,
-    upstream::{Patience, UpstreamCall},
+    upstream::{Timeouts, UpstreamCall},
 };
 
 use crate::{
-    fan::packed,
     number::{millis, time},
     object::optional,
+    write_batch::packed,
 };
 
 use super::{
@@ -82,7 +82,7 @@ impl Fanout {
         #[wasm_bindgen(js_name = probeMs)] probe_ms: f64,
     ) {
         if let Some(isolate) = self.isolate() {
-            isolate.set_patience(Patience {
+            isolate.set_timeouts(Timeouts {
                 attach: millis(attach_ms),
                 verify: millis(probe_ms),
             });
@@ -130,7 +130,7 @@ impl Fanout {
                 isolate.handle_full();
                 isolate.handle_lost(now, random, true);
             }
-            Loss::SentOn => isolate.handle_sent_on(now, random),
+            Loss::SentOn => isolate.handle_redirected(now, random),
         }
     }
 
@@ -183,7 +183,7 @@ impl Fanout {
 
 /// Creates an isolate that follows a bus.
 pub(crate) fn following(epoch: f64, budget: Budget) -> Isolate {
-    let mut isolate = Isolate::new(Patience::default(), millis(epoch));
+    let mut isolate = Isolate::new(Timeouts::default(), millis(epoch));
     isolate.lease().set_budget(budget);
     isolate
 }
@@ -223,7 +223,7 @@ impl From<IsolateOutput> for StreamOutput {
             },
             IsolateOutput::Refused { id, is_full: true } => Self::Full { stream: id.slot() },
             IsolateOutput::Refused { id, .. } => Self::Refused { stream: id.slot() },
-            IsolateOutput::Parted(parted) => Self::Parted {
+            IsolateOutput::Moved(parted) => Self::Parted {
                 stream: parted.id.slot(),
                 parted: Stream::from(*parted).into(),
             },

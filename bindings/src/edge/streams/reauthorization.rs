@@ -1,6 +1,6 @@
 use wasm_bindgen::JsValue;
 
-use mcp_listen::{clock::Millis, fanout::Tended, scope::Scope};
+use mcp_listen::{clock::Millis, fanout::StreamMut, scope::Scope};
 
 use crate::{edge::options::read_filter, error::coded, number::millis};
 
@@ -14,7 +14,7 @@ pub(crate) struct Renewed {
 }
 
 /// Applies a renewed authorization; a missing or invalid filter denies everything.
-pub(crate) fn renew(stream: &mut Tended<'_>, authorized: Option<&str>, now: Millis) -> Renewed {
+pub(crate) fn renew(stream: &mut StreamMut<'_>, authorized: Option<&str>, now: Millis) -> Renewed {
     match authorized.map(read_filter) {
         Some(Ok(mut allowed)) => {
             allowed.scope = authorized.and_then(Scope::from_json).unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn renew(stream: &mut Tended<'_>, authorized: Option<&str>, now: Mill
 }
 
 /// Sets when a stream expires; `None` for never.
-pub(crate) fn expire(stream: &mut Tended<'_>, at: Option<f64>) {
+pub(crate) fn expire(stream: &mut StreamMut<'_>, at: Option<f64>) {
     match at {
         Some(at) => stream.expire_at(millis(at)),
         None => stream.never_expire(),

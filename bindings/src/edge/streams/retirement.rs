@@ -1,6 +1,6 @@
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::listen::Ending;
+use mcp_listen::listen::EndReason;
 
 /// Why a stream retires.
 #[wasm_bindgen]
@@ -19,13 +19,13 @@ pub enum Retirement {
 }
 
 impl Retirement {
-    pub(crate) fn ending(self) -> Ending {
+    pub(crate) fn ending(self) -> EndReason {
         match self {
-            Self::Rotated => Ending::Rotated,
-            Self::Drained => Ending::Drained,
-            Self::Shed => Ending::Shed,
-            Self::Outdated => Ending::Outdated,
-            Self::Exhausted => Ending::Exhausted,
+            Self::Rotated => EndReason::Rotated,
+            Self::Drained => EndReason::Drained,
+            Self::Shed => EndReason::Shed,
+            Self::Outdated => EndReason::Outdated,
+            Self::Exhausted => EndReason::Exhausted,
         }
     }
 }

@@ -1,8 +1,8 @@
 use wasm_bindgen::prelude::*;
 
 use mcp_listen::{
-    bus::Mark,
-    isolate::{self, Joining},
+    bus::Cursor,
+    isolate::{self, SessionStart},
     listen::ServerStream,
 };
 
@@ -11,9 +11,9 @@ use mcp_listen::{
 pub struct Stream {
     pub(crate) inner: ServerStream,
     /// The mark in the log of a bus up to which it was given every event.
-    pub(crate) since: Option<Mark>,
+    pub(crate) since: Option<Cursor>,
     /// How it joins its session, for the stream of one.
-    pub(crate) joining: Option<Joining>,
+    pub(crate) start: Option<SessionStart>,
 }
 
 /// States of a stream that is held, as bits of one number.
@@ -46,9 +46,9 @@ impl StreamState {
 
 impl Stream {
     /// Creates the stream of a session.
-    pub(crate) fn resuming(stream: ServerStream, joining: Joining) -> Self {
+    pub(crate) fn resuming(stream: ServerStream, start: SessionStart) -> Self {
         Self {
-            joining: Some(joining),
+            start: Some(start),
             ..stream.into()
         }
     }
@@ -59,13 +59,13 @@ impl From<ServerStream> for Stream {
         Self {
             inner: stream,
             since: None,
-            joining: None,
+            start: None,
         }
     }
 }
 
-impl From<isolate::Parted> for Stream {
-    fn from(isolate::Parted { stream, since, .. }: isolate::Parted) -> Self {
+impl From<isolate::MovedStream> for Stream {
+    fn from(isolate::MovedStream { stream, since, .. }: isolate::MovedStream) -> Self {
         Self {
             since,
             ..stream.into()

@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use wasm_bindgen::prelude::*;
 
-use mcp_listen::tally;
+use mcp_listen::metrics;
 
 /// Counters for the streams of one server.
 #[wasm_bindgen]
 #[derive(Default)]
-pub struct Tally(pub(crate) Arc<tally::Tally>);
+pub struct Tally(pub(crate) Arc<metrics::Metrics>);
 
 #[wasm_bindgen]
 impl Tally {

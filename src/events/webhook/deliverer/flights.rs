@@ -1,11 +1,11 @@
 use alloc::{boxed::Box, vec::Vec};
 
-use crate::{clock::Millis, sorted::Map, vocabulary::position::Mark};
+use crate::{clock::Millis, sorted::Map, vocabulary::position::Cursor};
 
 /// The messages that are being sent, and how many more may be.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
-    flights: Map<u32, Flight>,
+    sent: Map<u32, Flight>,
     /// The messages that count to the limit of a host.
     hosts: Map<Box<str>, usize>,
     next: u32,
@@ -26,7 +26,7 @@ pub(super) struct Flight {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// The occurrence at this position.
-    Event(Mark),
+    Event(Cursor),
     /// The gap that was noticed at this time.
     Gap(Millis),
     /// The end of the subscription.
@@ -47,7 +47,7 @@ pub(super) enum Room {
 impl Flights {
     /// Whether a message may be sent to a host now.
     pub(super) fn room(&self, host: &str, now: Millis) -> Room {
-        if self.flights.len() >= MAX_FLIGHTS || self.is_burst_over(now) {
+        if self.sent.len() >= MAX_FLIGHTS || self.is_burst_over(now) {
             return Room::Full;
         }
         match self.hosts.get(host) {
@@ -75,13 +75,13 @@ impl Flights {
             what,
             at: now,
         };
-        self.flights.insert(number, flight);
+        self.sent.insert(number, flight);
         number
     }
 
     /// Removes a message whose outcome is known.
     pub(super) fn end(&mut self, number: u32) -> Option<Flight> {
-        let flight = self.flights.remove(&number)?;
+        let flight = self.sent.remove(&number)?;
         if let Some(count) = self.hosts.get_mut(&*flight.host) {
             *count -= 1;
             if *count == 0 {
@@ -93,17 +93,17 @@ impl Flights {
 
     /// Returns the messages whose outcome did not arrive in time.
     pub(super) fn overdue(&self, now: Millis) -> Vec<u32> {
-        let flights = self.flights.iter();
-        let overdue = flights.filter(|(_, flight)| flight.at + GUARD <= now);
+        let sent = self.sent.iter();
+        let overdue = sent.filter(|(_, flight)| flight.at + GUARD <= now);
         overdue.map(|(number, _)| *number).collect()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.flights.len()
+        self.sent.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.flights.is_empty()
+        self.sent.is_empty()
     }
 
     /// Begins a burst: the host has begun to work.

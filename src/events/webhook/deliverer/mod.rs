@@ -1,15 +1,17 @@
 //! The delivery of occurrences to the webhooks of some subscribers, beside its store.
 
+mod alarm;
 mod calls;
 mod flights;
-mod matches;
+mod granting;
 mod options;
 mod output;
 mod pages;
 mod roster;
+mod round;
+mod settling;
 mod turn;
 
-pub use matches::Matches;
 pub use options::Options;
 pub use output::{MessageKind, Output, Post};
 
@@ -24,25 +26,22 @@ use crate::{
     clock::Millis,
     events::{
         error::EventError,
-        matching::Verdict,
+        matching::{Matches, Verdict},
         name::EventName,
-        page::{Page, Question},
+        page::Page,
     },
-    vocabulary::position::{Mark, Position},
+    vocabulary::position::Cursor,
 };
 
 use super::{
     Subscription,
-    envelope::{self, is_echo},
-    outcome::{self, Failure, Outcome},
-    progress::Failed,
-    schedule::{CONSENT, PATIENCE, spread},
+    outcome::{Failure, Outcome},
     store::Store,
-    subscribe::{DeliveryStatus, Granted, Subscribe},
 };
-use calls::{Call, Calls, exhausted};
-use flights::{Flights, What};
-use pages::{Of, Pages, Read};
+use alarm::Alarm;
+use calls::Calls;
+use flights::Flights;
+use pages::{Of, Pages};
 use roster::Roster;
 
 /// Delivers occurrences to webhooks: at least once, started in order, from the log of a bus.
@@ -63,11 +62,10 @@ pub struct Deliverer<S> {
     posts: Vec<Output>,
     options: Options,
     matches: Matches,
-    alarm: Option<Millis>,
-    /// When the host has to be woken if it forgets what is under way.
-    guard: Option<Millis>,
-    /// Whether something may have been under way before this deliverer was made.
-    is_unchecked: bool,
+    alarm: Alarm,
+    /// When a subscription has something to do next, as of `looked_at`.
+    next_due: Option<Millis>,
+    looked_at: Millis,
     /// Whether a subscription waits because too much is being read.
     is_starved: bool,
 }
@@ -86,8 +84,8 @@ pub struct Counts {
 }
 
 impl<S: Store> Deliverer<S> {
-    /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while it
-    /// is being handled, when that began.
+    /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while
+    /// it is being handled, when that began.
     ///
     /// # Errors
     /// The errors of the store, as for all functions below.
@@ -107,9 +105,9 @@ impl<S: Store> Deliverer<S> {
             posts: Vec::new(),
             options,
             matches,
-            alarm,
-            guard: None,
-            is_unchecked: alarm.is_some(),
+            alarm: Alarm::inherit(alarm),
+            next_due: None,
+            looked_at: Millis(0),
             is_starved: false,
         })
     }
@@ -156,34 +154,6 @@ impl<S: Store> Deliverer<S> {
         self.flights.is_empty() && self.pages.is_idle() && self.queue.is_empty()
     }
 
-    /// Handles a call that makes or renews a subscription. An [`Output::Answer`] follows, perhaps
-    /// after an endpoint was asked for its consent.
-    #[expect(clippy::missing_errors_doc, reason = "as of new")]
-    pub fn handle_subscribe(
-        &mut self,
-        call: u32,
-        subscribe: Subscribe,
-        now: Millis,
-    ) -> Result<(), S::Error> {
-        self.begin_burst(now);
-        let checked = self
-            .check_quota(&subscribe, now)
-            .and_then(|()| self.consent(&subscribe, now));
-        match checked {
-            Err(error) => self.answer(call, Err(error)),
-            Ok(Some(verified_until)) => {
-                let verified_until = verified_until.filter(|_| !subscribe.is_allowed);
-                let waiting = Call {
-                    subscribe,
-                    verified_until,
-                };
-                self.open(call, waiting, now)?;
-            }
-            Ok(None) => self.verify(call, subscribe, now),
-        }
-        self.advance(now)
-    }
-
     /// Removes a subscription. Returns whether there was one.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_unsubscribe(&mut self, id: &str, now: Millis) -> Result<bool, S::Error> {
@@ -193,13 +163,13 @@ impl<S: Store> Deliverer<S> {
         Ok(is_live)
     }
 
-    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the bus
-    /// once the outputs are carried out: then the alarm is set.
+    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the
+    /// bus once the outputs are carried out: then the alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_wake(
         &mut self,
         name: &EventName,
-        head: Mark,
+        head: Cursor,
         now: Millis,
     ) -> Result<(), S::Error> {
         self.begin_burst(now);
@@ -218,17 +188,15 @@ impl<S: Store> Deliverer<S> {
     /// Handles that the alarm went off.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_alarm(&mut self, now: Millis, random: f64) -> Result<(), S::Error> {
-        self.alarm = None;
-        self.guard = None;
+        if self.alarm.ring() {
+            self.roster.read_again();
+        }
         self.flights.begin_burst(now);
         for post in self.flights.overdue(now) {
             self.settle(post, &Outcome::Failure(Failure::Timeout), now, random)?;
         }
         for read in self.pages.overdue(now) {
             self.fail_read(read, now, random);
-        }
-        if core::mem::take(&mut self.is_unchecked) {
-            self.roster.read_again();
         }
         self.queue_all();
         self.advance(now)
@@ -355,326 +323,13 @@ impl<S: Store> Deliverer<S> {
         self.advance(now)
     }
 
-    /// Checks that a subscription may be added.
-    fn check_quota(&self, subscribe: &Subscribe, now: Millis) -> Result<(), EventError> {
-        if self.live(&subscribe.id, now).is_some() {
-            return Ok(());
-        }
-        let principal = &subscribe.principal;
-        let own = self
-            .roster
-            .iter()
-            .filter(|(_, one)| one.row.principal == *principal && one.row.is_live(now));
-        let own = own.count() + self.calls.count(principal);
-        for (count, max) in [
-            (own, self.options.max_per_principal),
-            (subscribe.total, self.options.max_total),
-        ] {
-            if count >= max {
-                return Err(exhausted("subscriptions", max));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns until when the consent of an endpoint holds; `None` if it has to be asked.
-    #[expect(clippy::option_option, reason = "allowed endpoints need no consent")]
-    fn consent(
-        &mut self,
-        subscribe: &Subscribe,
-        now: Millis,
-    ) -> Result<Option<Option<Millis>>, EventError> {
-        if subscribe.is_allowed {
-            return Ok(Some(None));
-        }
-        let rows = self.roster.iter().map(|(_, member)| &member.row);
-        let vouching = rows.filter(|row| row.vouches(&subscribe.principal, &subscribe.url, now));
-        let until = vouching.filter_map(|row| row.verified_until).max();
-        if until.is_none() {
-            self.calls.challenge(subscribe, now)?;
-        }
-        Ok(until.map(Some))
-    }
-
-    /// Asks an endpoint for its consent.
-    fn verify(&mut self, call: u32, subscribe: Subscribe, now: Millis) {
-        let of = (&*subscribe.id, &*subscribe.host);
-        let post = Post {
-            post: self.flights.start(of, What::Verification(call), now),
-            kind: MessageKind::Verification,
-            subscription: subscribe.id.clone(),
-            message: message_id(MessageKind::Verification, &subscribe.id, now),
-            url: subscribe.url.clone(),
-            body: envelope::verification(&subscribe.challenge),
-            secrets: vec![subscribe.secret.clone()],
-        };
-        self.posts.push(Output::Post(post));
-        let waiting = Call {
-            subscribe,
-            verified_until: None,
-        };
-        self.calls.insert(call, waiting);
-    }
-
-    /// Handles the response of an endpoint to a challenge.
-    fn verified(&mut self, call: u32, outcome: &Outcome, now: Millis) -> Result<(), S::Error> {
-        let Some(mut waiting) = self.calls.take(call) else {
-            return Ok(());
-        };
-        let challenge = &waiting.subscribe.challenge;
-        let failure = match outcome {
-            Outcome::Failure(failure) => *failure,
-            Outcome::Response(_) => Failure::ChallengeFailed,
-        };
-        if !outcome.body().is_some_and(|body| is_echo(body, challenge)) {
-            let error = EventError::CallbackEndpoint(failure.name().into());
-            self.answer(call, Err(error));
-            return Ok(());
-        }
-        waiting.verified_until = Some(now + CONSENT);
-        self.open(call, waiting, now)
-    }
-
-    /// Renews a subscription, or finds out where a new one begins.
-    fn open(&mut self, call: u32, waiting: Call, now: Millis) -> Result<(), S::Error> {
-        let subscribe = &waiting.subscribe;
-        if self.live(&subscribe.id, now).is_some() {
-            return self.renew(call, &waiting, now);
-        }
-        let nowhere = Mark {
-            epoch: "".into(),
-            position: Position(0),
-        };
-        let of = Of::Call(call);
-        let read = self.pages.begin(&subscribe.name, &nowhere, of, now);
-        let question = Question {
-            name: subscribe.name.clone(),
-            cursor: subscribe.cursor.clone(),
-            max_age_ms: subscribe.max_age_ms,
-            groups: subscribe.groups.clone(),
-            max_events: 1,
-            max_bytes: 1,
-            max_scan: 1,
-        };
-        self.outputs.push_back(Output::Read { read, question });
-        self.calls.insert(call, waiting);
-        Ok(())
-    }
-
-    /// Makes a subscription that begins with a page.
-    fn opened(&mut self, call: u32, page: &Page, now: Millis) -> Result<(), S::Error> {
-        let Some(waiting) = self.calls.take(call) else {
-            return Ok(());
-        };
-        let subscribe = &waiting.subscribe;
-        if self.live(&subscribe.id, now).is_some() {
-            return self.renew(call, &waiting, now);
-        }
-        self.remove(&subscribe.id)?;
-        let row = Subscription::new(subscribe, page.mark_at(page.from));
-        let expected = self.matches.expected(&row.name, &row.arguments);
-        if self.roster.add(&subscribe.id, row, expected) {
-            let follow = Output::Follow(subscribe.name.clone());
-            self.outputs.push_back(follow);
-        }
-        if let Some(named) = self.roster.named_mut(&subscribe.name) {
-            named.note_head(page.mark_at(page.head));
-        }
-        self.grant(&waiting, now)?;
-        let granted = self.granted(&subscribe.id, page.is_truncated(), false);
-        self.answer(call, Ok(granted));
-        Ok(())
-    }
-
-    fn renew(&mut self, call: u32, waiting: &Call, now: Millis) -> Result<(), S::Error> {
-        let subscribe = &waiting.subscribe;
-        let cursor = subscribe.cursor.as_deref();
-        let cursor = cursor.and_then(crate::events::cursor::from_text);
-        let mut is_truncated = false;
-        if let Some(member) = self.roster.get_mut(&subscribe.id) {
-            let progress = &mut member.row.progress;
-            if let Some(mark) = cursor.filter(|mark| *mark.epoch == *progress.epoch()) {
-                progress.skip(mark.position);
-            }
-            is_truncated = progress.tell_truncated(now);
-        }
-        self.grant(waiting, now)?;
-        let granted = self.granted(&subscribe.id, is_truncated, true);
-        self.answer(call, Ok(granted));
-        Ok(())
-    }
-
-    /// Applies the terms of a call, and stores the subscription.
-    fn grant(&mut self, waiting: &Call, now: Millis) -> Result<(), S::Error> {
-        let subscribe = &waiting.subscribe;
-        let until = self.options.terms.until(subscribe.ttl, now);
-        let authorize_at = self.options.grant_ms.map(|grant| now + grant);
-        let former = self.roster.groups(&subscribe.name);
-        if let Some(member) = self.roster.get_mut(&subscribe.id) {
-            member.row.grant(subscribe, until, now);
-            member.row.verified_until = waiting.verified_until;
-            member.row.authorize_at = authorize_at;
-            member.asked_at = None;
-        }
-        self.pages.forget_reader(&subscribe.id);
-        if former != self.roster.groups(&subscribe.name) {
-            self.pages.forget_name(&subscribe.name);
-        }
-        self.roster.put(&subscribe.id)
-    }
-
-    fn granted(&self, id: &str, is_truncated: bool, is_renewed: bool) -> String {
-        let Some(member) = self.roster.get(id) else {
-            return String::from("{}");
-        };
-        let progress = &member.row.progress;
-        let granted = Granted {
-            id,
-            until: member.row.until,
-            watermark: progress.watermark(),
-            is_truncated,
-            status: is_renewed.then(|| DeliveryStatus {
-                is_throttled: progress.is_throttled(),
-                failing_since: progress.failing_since(),
-                last_failure: progress.last_failure(),
-            }),
-        };
-        granted.to_json()
-    }
-
-    /// Removes a message that was sent, and handles what came of it.
-    fn settle(
-        &mut self,
-        post: u32,
-        outcome: &Outcome,
-        now: Millis,
-        random: f64,
-    ) -> Result<(), S::Error> {
-        let Some(flight) = self.flights.end(post) else {
-            return Ok(());
-        };
-        let id = flight.subscription;
-        match flight.what {
-            What::Event(mark) => self.settle_event(&id, &mark, outcome, now, random)?,
-            What::Gap(at) => self.settle_gap(&id, at, outcome, now, random),
-            What::Terminated => self.settle_end(&id, outcome, now, random)?,
-            What::Verification(call) => self.verified(call, outcome, now)?,
-        }
-        self.queue(&id);
-        Ok(())
-    }
-
-    fn settle_event(
-        &mut self,
-        id: &str,
-        mark: &Mark,
-        outcome: &Outcome,
-        now: Millis,
-        random: f64,
-    ) -> Result<(), S::Error> {
-        let Some(member) = self.roster.get_mut(id) else {
-            return Ok(());
-        };
-        let row = &mut member.row;
-        if *row.progress.epoch() != *mark.epoch {
-            return Ok(());
-        }
-        match outcome.verdict() {
-            outcome::Verdict::Accepted => row.progress.succeed(mark.position, now),
-            outcome::Verdict::Declined(failure) => row.progress.decline(mark.position, failure),
-            outcome::Verdict::Failed {
-                failure,
-                status,
-                retry_after,
-            } => {
-                let failed = Failed {
-                    failure,
-                    retry_after,
-                    is_excused: row.excuses(status, now),
-                };
-                row.progress.fail(mark.position, failed, now, random);
-            }
-        }
-        let failing = row.progress.failing_since().filter(|_| row.until.is_none());
-        match (failing, row.progress.last_failure()) {
-            (Some(since), Some(failure)) if since + PATIENCE <= now => {
-                let error = EventError::CallbackEndpoint(failure.name().into());
-                self.end(id, &error, now)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn settle_gap(&mut self, id: &str, at: Millis, outcome: &Outcome, now: Millis, random: f64) {
-        if let Some(member) = self.roster.get_mut(id) {
-            let progress = &mut member.row.progress;
-            match outcome.verdict() {
-                outcome::Verdict::Failed { .. } => progress.fail_gap(at, now, random),
-                _ => progress.settle_gap(at),
-            }
-        }
-    }
-
-    fn settle_end(
-        &mut self,
-        id: &str,
-        outcome: &Outcome,
-        now: Millis,
-        random: f64,
-    ) -> Result<(), S::Error> {
-        let member = self.roster.get_mut(id);
-        let Some(ending) = member.and_then(|member| member.row.ending.as_mut()) else {
-            return Ok(());
-        };
-        let is_sent_again = match outcome.verdict() {
-            outcome::Verdict::Failed { retry_after, .. } => ending.fail(retry_after, now, random),
-            _ => false,
-        };
-        if is_sent_again {
-            self.roster.put(id)
-        } else {
-            self.remove(id)
-        }
-    }
-
-    /// Takes a page for the subscriptions to its name.
-    fn take_page(&mut self, read: Read, page: Page, now: Millis) {
-        let Read { name, after, .. } = read;
-        let end = page.mark_at(page.head);
-        for id in self.roster.ids(&name) {
-            if let Some(member) = self.roster.get_mut(&id) {
-                member.row.progress.meet(&after, &page, now);
-            }
-        }
-        if let Some(named) = self.roster.named_mut(&name) {
-            named.note_head(end);
-            named.is_unread = false;
-            named.failures = 0;
-        }
-        self.pages
-            .keep(name.clone(), page, self.roster.readers(&name));
-        self.queue_name(&name);
-    }
-
-    fn fail_read(&mut self, read: u32, now: Millis, random: f64) {
-        let Some(read) = self.pages.end(read) else {
-            return;
-        };
-        if let Of::Call(call) = read.of {
-            if self.calls.take(call).is_some() {
-                self.answer(call, Err(EventError::Internal("bus".into())));
-            }
-            return;
-        }
-        if let Some(named) = self.roster.named_mut(&read.name) {
-            let wait = SHORTEST.0 << named.failures.min(MAX_DOUBLINGS);
-            named.failures = named.failures.saturating_add(1);
-            named.not_before = now + spread(Millis(wait), random);
-        }
-    }
-
     /// Ends a subscription: its last message is sent next.
-    fn end(&mut self, id: &str, error: &EventError, now: Millis) -> Result<(), S::Error> {
+    pub(super) fn end(
+        &mut self,
+        id: &str,
+        error: &EventError,
+        now: Millis,
+    ) -> Result<(), S::Error> {
         let Some(member) = self.roster.get_mut(id) else {
             return Ok(());
         };
@@ -686,7 +341,7 @@ impl<S: Store> Deliverer<S> {
         Ok(())
     }
 
-    fn remove(&mut self, id: &str) -> Result<(), S::Error> {
+    pub(super) fn remove(&mut self, id: &str) -> Result<(), S::Error> {
         match self.roster.remove(id)? {
             Some(member) => self.detach(id, &member.row.name),
             None => Ok(()),
@@ -703,16 +358,16 @@ impl<S: Store> Deliverer<S> {
     }
 
     /// Returns a subscription that has neither ended nor expired.
-    fn live(&self, id: &str, now: Millis) -> Option<&Subscription> {
+    pub(super) fn live(&self, id: &str, now: Millis) -> Option<&Subscription> {
         let row = self.roster.get(id).map(|member| &member.row);
         row.filter(|row| row.is_live(now))
     }
 
-    fn answer(&mut self, call: u32, reply: Result<String, EventError>) {
+    pub(super) fn answer(&mut self, call: u32, reply: Result<String, EventError>) {
         self.outputs.push_back(Output::Answer { call, reply });
     }
 
-    fn begin_burst(&mut self, now: Millis) {
+    pub(super) fn begin_burst(&mut self, now: Millis) {
         if self.is_idle() {
             self.flights.begin_burst(now);
         }
@@ -723,7 +378,3 @@ fn message_id(kind: MessageKind, subscription: &str, at: Millis) -> Box<str> {
     let of = subscription.trim_start_matches("sub_");
     format!("msg_{}_{of}_{}", kind.name(), at.0).into_boxed_str()
 }
-
-/// The wait before the log is read again, if reading it failed: doubled up to a minute.
-const SHORTEST: Millis = Millis(1_000);
-const MAX_DOUBLINGS: u32 = 6;

@@ -9,7 +9,7 @@ use crate::{
         page::{Page, Question},
     },
     sorted::Map,
-    vocabulary::{position::Mark, scope::Label},
+    vocabulary::{position::Cursor, scope::Name},
 };
 
 use super::flights::GUARD;
@@ -38,7 +38,7 @@ struct Kept {
 pub(super) struct Read {
     pub(super) name: EventName,
     /// The page begins after this.
-    pub(super) after: Mark,
+    pub(super) after: Cursor,
     pub(super) of: Of,
     at: Millis,
 }
@@ -59,7 +59,7 @@ pub(super) enum Of {
 pub(super) struct Reader<'r> {
     pub(super) id: &'r str,
     pub(super) expected: &'r Expected,
-    pub(super) groups: &'r [Label],
+    pub(super) groups: &'r [Name],
 }
 
 /// What is known of the occurrences after a position.
@@ -78,7 +78,7 @@ impl Pages {
     pub(super) fn find(
         &mut self,
         name: &EventName,
-        after: &Mark,
+        after: &Cursor,
         reader: &Reader<'_>,
     ) -> Found<'_> {
         let Some(kept) = self.kept.iter_mut().find(|kept| kept.covers(name, after)) else {
@@ -141,20 +141,26 @@ impl Pages {
         }
     }
 
-    /// Begins to read for a name, unless that is under way or too much else is.
+    /// Whether the occurrences of a name after a position are being read.
+    pub(super) fn is_reading(&self, name: &EventName, after: &Cursor) -> bool {
+        let mut reads = self.reads.values();
+        reads.any(|read| read.of == Of::Name && read.after == *after && read.name == *name)
+    }
+
+    /// Whether no more may be read now.
+    pub(super) fn is_full(&self) -> bool {
+        let reads = self.reads.values();
+        reads.filter(|read| read.of == Of::Name).count() >= MAX_READS
+    }
+
+    /// Begins to read for a name.
     pub(super) fn read(
         &mut self,
         name: &EventName,
-        after: &Mark,
-        groups: Vec<Label>,
+        after: &Cursor,
+        groups: Vec<Name>,
         now: Millis,
-    ) -> Option<(u32, Question)> {
-        let is_same = |read: &Read| read.name == *name && read.after == *after;
-        let reads = self.reads.values().filter(|read| read.of == Of::Name);
-        let reads: Vec<&Read> = reads.collect();
-        if reads.len() >= MAX_READS || reads.into_iter().any(is_same) {
-            return None;
-        }
+    ) -> (u32, Question) {
         let question = Question {
             name: name.clone(),
             cursor: Some(cursor::to_text(after).into()),
@@ -164,7 +170,7 @@ impl Pages {
             max_bytes: PAGE_BYTES,
             max_scan: PAGE_SCAN,
         };
-        Some((self.begin(name, after, Of::Name, now), question))
+        (self.begin(name, after, Of::Name, now), question)
     }
 
     /// Begins to ask the server about a page, unless that is under way.
@@ -172,7 +178,7 @@ impl Pages {
         &mut self,
         id: &str,
         name: &EventName,
-        at: &Mark,
+        at: &Cursor,
         now: Millis,
     ) -> Option<u32> {
         let of = Of::Judgement(id.into());
@@ -181,7 +187,7 @@ impl Pages {
     }
 
     /// Records that something is being read. Returns its number.
-    pub(super) fn begin(&mut self, name: &EventName, after: &Mark, of: Of, now: Millis) -> u32 {
+    pub(super) fn begin(&mut self, name: &EventName, after: &Cursor, of: Of, now: Millis) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);
         let read = Read {
@@ -213,13 +219,13 @@ impl Pages {
 }
 
 impl Kept {
-    fn covers(&self, name: &EventName, after: &Mark) -> bool {
+    fn covers(&self, name: &EventName, after: &Cursor) -> bool {
         let page = &self.page;
         let is_inside = page.from <= after.position && after.position < page.through;
         is_inside && page.epoch == after.epoch && self.name == *name
     }
 
-    fn is_at(&self, name: &EventName, at: &Mark) -> bool {
+    fn is_at(&self, name: &EventName, at: &Cursor) -> bool {
         self.page.from == at.position && self.page.epoch == at.epoch && self.name == *name
     }
 

@@ -2,17 +2,19 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     clock::Millis,
-    events::{matching::Expected, name::EventName},
+    events::{
+        matching::{Expected, Matches},
+        name::EventName,
+    },
     sorted::Map,
     vocabulary::{
-        position::{Mark, Position},
-        scope::Label,
+        position::{Cursor, Position},
+        scope::Name,
     },
 };
 
 use super::{
     super::{Level, Store, Subscription},
-    matches::Matches,
     pages::Reader,
 };
 
@@ -39,7 +41,7 @@ pub(super) struct Member {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Disk {
-    mark: Mark,
+    cursor: Cursor,
     is_level: bool,
 }
 
@@ -49,13 +51,13 @@ pub(super) struct Named {
     /// The subscriptions that have not ended.
     pub(super) ids: Vec<Box<str>>,
     /// The end of the log as far as it is known.
-    pub(super) head: Option<Mark>,
+    pub(super) head: Option<Cursor>,
     /// Whether the log may have more, whatever `head` says.
     pub(super) is_unread: bool,
     /// The log is not read before this, because that failed as often in a row.
     pub(super) not_before: Millis,
     pub(super) failures: u32,
-    level: Option<Mark>,
+    level: Option<Cursor>,
     /// Whether positions may have changed since they were stored.
     is_touched: bool,
 }
@@ -71,7 +73,7 @@ impl<S: Store> Roster<S> {
         };
         for level in levels {
             if let Some(named) = roster.names.or_default(level.name.clone()) {
-                named.level = Some(level.mark());
+                named.level = Some(level.cursor());
             }
         }
         for (id, row) in rows {
@@ -132,9 +134,9 @@ impl<S: Store> Roster<S> {
     }
 
     /// Returns the groups of all subscriptions to a name.
-    pub(super) fn groups(&self, name: &EventName) -> Vec<Label> {
+    pub(super) fn groups(&self, name: &EventName) -> Vec<Name> {
         let members = self.readers(name);
-        let mut groups: Vec<Label> = members.flat_map(|one| one.groups).cloned().collect();
+        let mut groups: Vec<Name> = members.flat_map(|one| one.groups).cloned().collect();
         groups.sort_unstable();
         groups.dedup();
         groups
@@ -152,7 +154,7 @@ impl<S: Store> Roster<S> {
     /// Adds a subscription. Returns whether it is the first one to its name.
     pub(super) fn add(&mut self, id: &str, mut row: Subscription, expected: Expected) -> bool {
         let disk = Disk {
-            mark: row.progress.mark_at(row.progress.read()),
+            cursor: row.progress.read(),
             is_level: row.is_level,
         };
         let named = self.names.or_default(row.name.clone());
@@ -216,8 +218,8 @@ impl<S: Store> Roster<S> {
 
     /// Stores what has changed.
     pub(super) fn flush(&mut self) -> Result<(), S::Error> {
-        let names: Vec<EventName> = self.names.keys().cloned().collect();
-        for name in names {
+        let all: Vec<EventName> = self.names.keys().cloned().collect();
+        for name in all {
             let named = self.names.get_mut(&name);
             if let Some(named) = named.filter(|named| named.is_touched) {
                 named.is_touched = false;
@@ -237,22 +239,22 @@ impl Member {
         }
     }
 
-    fn mark(&self) -> Mark {
-        let progress = &self.row.progress;
-        progress.mark_at(progress.read())
+    fn cursor(&self) -> Cursor {
+        self.row.progress.read()
     }
 
     /// Stores it, unless that is known already once `level` is stored.
     fn flush<S: Store>(
         &mut self,
         id: &str,
-        level: Option<&Mark>,
+        level: Option<&Cursor>,
         store: &mut S,
     ) -> Result<(), S::Error> {
-        let (mark, progress) = (self.mark(), &self.row.progress);
-        let is_past = |level: &Mark| mark.epoch == level.epoch && mark.position >= level.position;
+        let (cursor, progress) = (self.cursor(), &self.row.progress);
+        let is_past =
+            |level: &Cursor| cursor.epoch == level.epoch && cursor.position >= level.position;
         let is_level = progress.is_level() && level.is_some_and(is_past);
-        let is_stored = self.disk.is_level == is_level && self.disk.under(level) == mark;
+        let is_stored = self.disk.is_level == is_level && self.disk.under(level) == cursor;
         if is_stored && !progress.is_dirty() {
             return Ok(());
         }
@@ -263,33 +265,33 @@ impl Member {
         self.row.is_level = is_level;
         store.put(id, &self.row)?;
         self.row.progress.stored();
-        let mark = self.mark();
-        self.disk = Disk { mark, is_level };
+        let cursor = self.cursor();
+        self.disk = Disk { cursor, is_level };
         Ok(())
     }
 }
 
 impl Disk {
     /// Returns up to where a stored subscription was read, once `level` is stored.
-    fn under(&self, level: Option<&Mark>) -> Mark {
-        let level = level.filter(|level| self.is_level && level.epoch == self.mark.epoch);
+    fn under(&self, level: Option<&Cursor>) -> Cursor {
+        let level = level.filter(|level| self.is_level && level.epoch == self.cursor.epoch);
         let position = level.map_or(Position(0), |level| level.position);
-        Mark {
-            epoch: self.mark.epoch.clone(),
-            position: self.mark.position.max(position),
+        Cursor {
+            epoch: self.cursor.epoch.clone(),
+            position: self.cursor.position.max(position),
         }
     }
 }
 
 impl Named {
-    /// Whether a subscription that is delivered up to `mark` has more to receive.
-    pub(super) fn has_more(&self, epoch: &str, read: Position) -> bool {
-        let is_before = |head: &Mark| *head.epoch != *epoch || read < head.position;
+    /// Whether the log may have more after what a subscription has read.
+    pub(super) fn has_more(&self, read: &Cursor) -> bool {
+        let is_before = |head: &Cursor| head.epoch != read.epoch || read.position < head.position;
         self.is_unread || self.head.as_ref().is_some_and(is_before)
     }
 
     /// Notes the end of the log.
-    pub(super) fn note_head(&mut self, head: Mark) {
+    pub(super) fn note_head(&mut self, head: Cursor) {
         let known = self.head.as_ref();
         let known = known.filter(|known| known.epoch == head.epoch);
         if known.is_none_or(|known| known.position < head.position) {
@@ -309,28 +311,28 @@ impl Named {
                 member.flush(id, level.as_ref(), store)?;
             }
         }
-        if let Some(mark) = level.filter(|level| self.level.as_ref() != Some(level)) {
+        if let Some(cursor) = level.filter(|level| self.level.as_ref() != Some(level)) {
             store.put_level(&Level {
                 name: name.clone(),
-                epoch: mark.epoch.clone(),
-                position: mark.position,
+                epoch: cursor.epoch.clone(),
+                position: cursor.position,
             })?;
-            self.level = Some(mark);
+            self.level = Some(cursor);
         }
         Ok(())
     }
 
     /// Returns the level with which the fewest subscriptions have to be stored by themselves: where
     /// most of those are that have nothing left to do.
-    fn next_level(&self, members: &Map<Box<str>, Member>) -> Option<Mark> {
+    fn next_level(&self, members: &Map<Box<str>, Member>) -> Option<Cursor> {
         let known = self.head.as_ref().or(self.level.as_ref());
         let level = self.level.as_ref();
         let ids = self.ids.iter().filter_map(|id| members.get(id));
         let levels = ids.filter(|member| member.row.progress.is_level());
         let mut positions: Vec<Position> = levels
-            .map(Member::mark)
-            .filter(|mark| known.is_none_or(|known| known.epoch == mark.epoch))
-            .map(|mark| mark.position)
+            .map(Member::cursor)
+            .filter(|cursor| known.is_none_or(|known| known.epoch == cursor.epoch))
+            .map(|cursor| cursor.position)
             .collect();
         positions.sort_unstable();
         let chunks = positions.chunk_by(|one, other| one == other);
@@ -340,7 +342,7 @@ impl Named {
         };
         let floor = level.filter(|level| level.epoch == known.epoch);
         let floor = floor.map_or(Position(0), |level| level.position);
-        Some(Mark {
+        Some(Cursor {
             epoch: known.epoch.clone(),
             position: floor.max(*position),
         })
@@ -350,7 +352,7 @@ impl Named {
         let level = self
             .level
             .as_ref()
-            .filter(|level| level.epoch == disk.mark.epoch)?;
+            .filter(|level| level.epoch == disk.cursor.epoch)?;
         disk.is_level.then_some(level.position)
     }
 }

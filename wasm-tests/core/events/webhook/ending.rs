@@ -4,7 +4,7 @@ use mcp_listen::{
     clock::Millis,
     events::{
         error::{CodeSet, EventError, Missing},
-        webhook::{MessageKind, Options, Output, Subscribe, Terms, Wish},
+        webhook::{Matches, MessageKind, Options, Output, Subscribe, Terms, Wish},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -120,7 +120,7 @@ fn an_endless_subscription_ends_after_three_days_of_failure() {
         },
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Default::default());
+    let mut rig = Rig::with(options, Matches::default());
     rig.begin(&Subscribe {
         ttl: Wish::Endless,
         ..subscribe(1)
@@ -150,7 +150,7 @@ fn granting() -> Rig {
         grant_ms: Some(Millis(600_000)),
         ..Options::default()
     };
-    let mut rig = Rig::with(options, Default::default());
+    let mut rig = Rig::with(options, Matches::default());
     rig.begin(&subscribe(1));
     rig.outputs.clear();
     rig.pass(599_000);
@@ -166,7 +166,7 @@ fn a_subscription_is_authorized_again_and_waits_meanwhile() {
         name: named("order.paid"),
         arguments: "{}".into(),
     };
-    assert_eq!(rig.outputs, [asked.clone()]);
+    assert_eq!(rig.outputs, std::slice::from_ref(&asked));
     rig.publish("order.paid", "{}");
     let id = subscribe(1).id;
     rig.deliverer.handle_authorized(&id, None, rig.now).unwrap();

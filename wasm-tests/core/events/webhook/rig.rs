@@ -1,7 +1,7 @@
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use mcp_listen::{
-    bus::{Mark, Position},
+    bus::{Cursor, Position},
     clock::Millis,
     events::{
         Draft, EventLog, EventName, Window, cursor,
@@ -118,8 +118,8 @@ impl Rig {
         let text = format!("{{\"name\":\"{name}\",\"data\":{data}{rest}}}");
         let draft = Draft::from_json(text.as_bytes()).unwrap();
         self.head += 1;
-        let mark = self.head();
-        self.log.append(&draft, &mark, self.now).unwrap();
+        let cursor = self.head();
+        self.log.append(&draft, &cursor, self.now).unwrap();
         self.head
     }
 
@@ -136,19 +136,19 @@ impl Rig {
         self.head = 0;
     }
 
-    pub(crate) fn head(&self) -> Mark {
-        self.mark(self.head)
+    pub(crate) fn head(&self) -> Cursor {
+        self.cursor_at(self.head)
     }
 
-    pub(crate) fn mark(&self, position: u64) -> Mark {
-        Mark {
+    pub(crate) fn cursor_at(&self, position: u64) -> Cursor {
+        Cursor {
             epoch: self.epoch.into(),
             position: Position(position),
         }
     }
 
     pub(crate) fn cursor(&self, position: u64) -> String {
-        cursor::to_text(&self.mark(position))
+        cursor::to_text(&self.cursor_at(position))
     }
 
     /// Lets time pass, with the alarms in it.
@@ -276,10 +276,10 @@ impl Store for Disk {
     fn subscriptions(&self) -> Result<Vec<(Box<str>, Subscription)>, ()> {
         let rows = self.0.borrow();
         let subscriptions = rows.subscriptions.iter();
-        let read = |(id, text): (&Box<str>, &String)| {
-            (id.clone(), Subscription::from_json(text).expect("a row"))
-        };
-        Ok(subscriptions.map(read).collect())
+        let read = |text: &str| Subscription::from_json(text).expect("a row");
+        Ok(subscriptions
+            .map(|(id, text)| (id.clone(), read(text)))
+            .collect())
     }
 
     fn put(&mut self, id: &str, subscription: &Subscription) -> Result<(), ()> {
@@ -327,7 +327,7 @@ pub(crate) fn named(name: &str) -> EventName {
     EventName::new(name).unwrap()
 }
 
-/// A request for a subscription with this number, to an endpoint of its own that is allowed.
+/// A request for a subscription with this number, to an allowed endpoint that no other has.
 pub(crate) fn subscribe(number: u32) -> Subscribe {
     Subscribe {
         id: format!("sub_{number:032x}").into(),

@@ -2,7 +2,7 @@
 
 use mcp_listen::{
     clock::Millis,
-    events::webhook::{Deliverer, MessageKind, Options, Store, Subscribe, Subscription},
+    events::webhook::{Deliverer, Matches, MessageKind, Options, Store, Subscribe, Subscription},
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -148,7 +148,7 @@ fn rows_are_read_as_they_were_written() {
     rig.begin(&Subscribe {
         secret: "s\"1".into(),
         arguments: "{\"a\":\"\u{e9}\"}".into(),
-        groups: vec![mcp_listen::scope::Label::new("a").unwrap()],
+        groups: vec![mcp_listen::scope::Name::new("a").unwrap()],
         ..subscribe(1)
     });
     for _ in 0..5 {
@@ -166,5 +166,5 @@ fn rows_are_read_as_they_were_written() {
     }
     assert_eq!(Subscription::from_json("{}"), None);
     let disk = rig.disk.clone();
-    assert!(Deliverer::new(disk, Options::default(), Default::default(), None).is_ok());
+    assert!(Deliverer::new(disk, Options::default(), Matches::default(), None).is_ok());
 }

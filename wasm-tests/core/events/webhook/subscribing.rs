@@ -5,7 +5,7 @@ use mcp_listen::{
     events::{
         Window,
         error::EventError,
-        webhook::{MessageKind, Options, Subscribe, Terms, Wish},
+        webhook::{Matches, MessageKind, Options, Subscribe, Terms, Wish},
     },
 };
 #[cfg(target_arch = "wasm32")]
@@ -201,7 +201,7 @@ fn a_subscription_without_an_end_is_granted_only_where_the_server_says_so() {
         },
         ..Options::default()
     };
-    let reply = Rig::with(options, Default::default())
+    let reply = Rig::with(options, Matches::default())
         .subscribe(&endless)
         .unwrap();
     assert!(reply.contains(r#""refreshBefore":null"#), "{reply}");

@@ -1,0 +1,216 @@
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    events::{
+        EventName,
+        catalogue::{Catalogue, Mode},
+        error::{EventError, Missing},
+        matching::verdicts,
+        page::Page,
+        webhook::{Deliverer, Matches, Options, Outcome, Subscribe},
+    },
+    position::Cursor,
+};
+
+use crate::{
+    error::coded,
+    number::millis,
+    object::{object, optional},
+};
+
+use super::{
+    super::log::position,
+    output::{Counts, Step, reply_of},
+    rows::Rows,
+};
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** The terms and limits of an `EventDeliverer`. Times are in milliseconds. */
+export interface DelivererOptions {
+  terms?: {
+    /** How long a subscription lasts if the client names no time. Default 1 hour. */
+    defaultTtlMs?: number;
+    /** The least that is given. Default 5 minutes. */
+    minTtlMs?: number;
+    /** The most that is given. Default 24 hours. */
+    maxTtlMs?: number;
+    /** Grants subscriptions without an end to those who ask for that. Default false. */
+    noExpiry?: boolean;
+  };
+  /** How often the server authorizes subscriptions again. Default: only when they are renewed. */
+  grantMs?: number;
+  /** Subscriptions of one subscriber. Default 100. */
+  maxPerPrincipal?: number;
+  /** Subscriptions of the whole bus. Default 10,000. */
+  maxTotal?: number;
+}
+
+/** A webhook to subscribe: an `EventSubscribe` with what the host has found out. */
+export interface WebhookSubscribe extends EventSubscribe {
+  /** See `subscriptionId`. */
+  id: string;
+  /** The arguments, canonical. */
+  arguments: string;
+  /** The secret as the rows keep it, and `WebhookPost` returns it: it may be encrypted. */
+  secret: string;
+  /** Equal for equal secrets, and not to be traced back to them. */
+  secretDigest: string;
+  /** See `AcceptedCallback`. */
+  host: string;
+  /** See `AcceptedCallback`. */
+  isAllowed: boolean;
+  /** The text of 32 random bytes. */
+  challenge: string;
+  /** Subscriptions of the whole bus. */
+  total?: number;
+}
+
+/** What came of a message. */
+export type WebhookOutcome =
+  | { response: { status: number; retryAfterMs?: number; body?: string } }
+  | { failure: 'connection_refused' | 'timeout' | 'tls_error' };
+";
+
+/// Delivers occurrences to webhooks. After each call, carry out what `poll` returns until it
+/// returns undefined. Times are in milliseconds since 1970; `random` is from [0, 1).
+#[wasm_bindgen]
+pub struct EventDeliverer(Deliverer<Rows>);
+
+#[wasm_bindgen]
+impl EventDeliverer {
+    /// Reads the subscriptions of a store. `options` is the JSON text of `DelivererOptions`,
+    /// `events` that of the definitions of an `EventService`. `alarm` is when the alarm is set to;
+    /// while it is being handled, when that began.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        rows: Rows,
+        options: &str,
+        events: &str,
+        alarm: Option<f64>,
+    ) -> Result<Self, JsValue> {
+        let options = Options::from_json(options)
+            .ok_or_else(|| coded("invalid-options", "the options cannot be read"))?;
+        let catalogue = Catalogue::from_json(events, Mode::ALL.into_iter().collect());
+        let catalogue = catalogue.map_err(|error| coded(error.code(), &error.to_string()))?;
+        let alarm = alarm.map(millis);
+        Deliverer::new(rows, options, matches_of(&catalogue), alarm).map(Self)
+    }
+
+    /// Returns the next step.
+    #[wasm_bindgen(unchecked_return_type = "DelivererStep | undefined")]
+    pub fn poll(&mut self) -> JsValue {
+        optional(self.0.poll_output().and_then(Step::of))
+    }
+
+    /// Returns the event types that have subscriptions. Have the bus call `wake` for them.
+    pub fn names(&self) -> Vec<String> {
+        self.0.names().map(|name| name.to_string()).collect()
+    }
+
+    #[wasm_bindgen(unchecked_return_type = "DelivererCounts")]
+    pub fn counts(&self) -> JsValue {
+        object(&Counts::from(self.0.counts()))
+    }
+
+    /// Whether nothing is being sent or read, and nothing is due now.
+    #[wasm_bindgen(getter, js_name = isIdle)]
+    pub fn is_idle(&self) -> bool {
+        self.0.is_idle()
+    }
+
+    /// Makes or renews a subscription. `subscribe` is the JSON text of a `WebhookSubscribe`; a step
+    /// `answer` with the number of the call follows, within 10 seconds.
+    pub fn subscribe(&mut self, call: u32, subscribe: &str, now: f64) -> Result<(), JsValue> {
+        let subscribe = Subscribe::from_json(subscribe).ok_or_else(|| malformed("subscription"))?;
+        self.0.handle_subscribe(call, subscribe, millis(now))
+    }
+
+    /// Removes a subscription. Returns the reply for `EventExchange.answered`.
+    pub fn unsubscribe(&mut self, id: &str, now: f64) -> Result<String, JsValue> {
+        let is_known = self.0.handle_unsubscribe(id, millis(now))?;
+        let missing = EventError::NotFound(Missing::Subscription);
+        Ok(reply_of(if is_known {
+            Ok("{}".into())
+        } else {
+            Err(missing)
+        }))
+    }
+
+    /// The bus has an occurrence of this event type, and ends at `head` in the log `epoch`. Confirm
+    /// that to the bus once the steps are carried out.
+    pub fn wake(&mut self, name: &str, epoch: &str, head: f64, now: f64) -> Result<(), JsValue> {
+        let head = Cursor {
+            epoch: epoch.into(),
+            position: position(head),
+        };
+        self.0.handle_wake(&name_of(name)?, head, millis(now))
+    }
+
+    /// The alarm went off.
+    pub fn alarm(&mut self, now: f64, random: f64) -> Result<(), JsValue> {
+        self.0.handle_alarm(millis(now), random)
+    }
+
+    /// Takes what came of a message, the JSON text of a `WebhookOutcome`.
+    pub fn sent(&mut self, post: u32, outcome: &str, now: f64, random: f64) -> Result<(), JsValue> {
+        let outcome = Outcome::from_json(outcome).ok_or_else(|| malformed("outcome"))?;
+        self.0.handle_sent(post, &outcome, millis(now), random)
+    }
+
+    /// Takes the page that answers the question of a `read`.
+    pub fn page(&mut self, read: u32, page: &str, now: f64) -> Result<(), JsValue> {
+        let page = Page::from_json(page).ok_or_else(|| malformed("page"))?;
+        self.0.handle_page(read, page, millis(now))
+    }
+
+    /// A `read` or `judge` failed.
+    #[wasm_bindgen(js_name = readFailed)]
+    pub fn read_failed(&mut self, read: u32, now: f64, random: f64) -> Result<(), JsValue> {
+        self.0.handle_read_failed(read, millis(now), random)
+    }
+
+    /// Takes the decisions about the occurrences of a page, as `EventExchange.judged` does.
+    pub fn judged(&mut self, read: u32, decisions: &str, now: f64) -> Result<(), JsValue> {
+        let decisions = verdicts(decisions).ok_or_else(|| malformed("decisions"))?;
+        self.0.handle_verdicts(read, &decisions, millis(now))
+    }
+
+    /// Takes whether a subscriber may still receive what it subscribed to; undefined if that could
+    /// not be found out.
+    pub fn authorized(
+        &mut self,
+        subscription: &str,
+        is_allowed: Option<bool>,
+        now: f64,
+    ) -> Result<(), JsValue> {
+        self.0
+            .handle_authorized(subscription, is_allowed, millis(now))
+    }
+
+    /// Ends the subscriptions of a subscriber whose access was revoked.
+    pub fn disconnected(&mut self, principal: &str, now: f64) -> Result<(), JsValue> {
+        self.0.handle_disconnected(principal, millis(now))
+    }
+
+    /// Ends the subscriptions to an event type, as an `EndedEvent` says.
+    pub fn ended(&mut self, name: &str, error: &str, now: f64) -> Result<(), JsValue> {
+        let error = EventError::from_json(error).ok_or_else(|| malformed("error"))?;
+        self.0.handle_ended(&name_of(name)?, &error, millis(now))
+    }
+}
+
+fn matches_of(catalogue: &Catalogue) -> Matches {
+    let known = catalogue.names().filter_map(|name| catalogue.get(name));
+    known
+        .map(|(name, definition)| (name.clone(), definition.matching.clone()))
+        .collect()
+}
+
+fn name_of(name: &str) -> Result<EventName, JsValue> {
+    EventName::new(name).map_err(|error| coded("invalid-event-name", &error.to_string()))
+}
+
+fn malformed(what: &str) -> JsValue {
+    coded("malformed-webhook", &format!("invalid {what}"))
+}

@@ -1,0 +1,203 @@
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+
+use mcp_listen::{
+    clock::Millis,
+    events::{error::EventError, webhook},
+};
+
+use crate::number::time;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = r"
+/** A step of an `EventDeliverer`, to be carried out in order. */
+export type DelivererStep =
+  /** Set the alarm, or remove it, and be sure of that before anything that follows. */
+  | { kind: 'setAlarm'; at: number | undefined }
+  /** Have the bus call `wake` for this event type. */
+  | { kind: 'follow'; name: string }
+  | { kind: 'unfollow'; name: string }
+  /** Ask the log of the bus, then call `page` or `readFailed`. */
+  | { kind: 'read'; read: number; question: string }
+  /** Decide about each occurrence of the page, then call `judged` or `readFailed`. */
+  | { kind: 'judge'; read: number; name: string; arguments: string; page: string }
+  /** Send a message, then call `sent`. */
+  | { kind: 'post'; post: WebhookPost }
+  /** Find out whether the subscriber may still receive this, then call `authorized`. */
+  | {
+      kind: 'authorize';
+      subscription: string;
+      principal: string;
+      name: string;
+      arguments: string;
+    }
+  /** Answer this call of `subscribe`: `EventExchange.answered` takes the reply. */
+  | { kind: 'answer'; call: number; reply: string };
+
+/** A message to send by POST within 10 seconds, without following redirects. */
+export interface WebhookPost {
+  /** The number of the message. */
+  number: number;
+  /** The body of the response to a `verification` is reported to `sent`, up to 4 KiB. */
+  kind: 'event' | 'verification' | 'gap' | 'terminated';
+  /** Sent as `X-MCP-Subscription-Id`. */
+  subscription: string;
+  /** Sent as `webhook-id`, and signed. */
+  id: string;
+  url: string;
+  body: string;
+  /** The secrets to sign it with, as the host has given them, the newest first. */
+  secrets: string[];
+}
+
+/** What an `EventDeliverer` has to do. */
+export interface DelivererCounts {
+  subscriptions: number;
+  /** Subscriptions whose endpoint is down. */
+  throttled: number;
+  /** Occurrences that are being sent or wait for another attempt. */
+  waiting: number;
+  /** Messages that are being sent. */
+  inFlight: number;
+}
+";
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub(super) enum Step {
+    SetAlarm {
+        at: Option<f64>,
+    },
+    Follow {
+        name: String,
+    },
+    Unfollow {
+        name: String,
+    },
+    Read {
+        read: u32,
+        question: String,
+    },
+    Judge {
+        read: u32,
+        name: String,
+        arguments: String,
+        page: String,
+    },
+    Post {
+        post: Post,
+    },
+    Authorize {
+        subscription: String,
+        principal: String,
+        name: String,
+        arguments: String,
+    },
+    Answer {
+        call: u32,
+        reply: String,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct Post {
+    number: u32,
+    kind: &'static str,
+    subscription: String,
+    id: String,
+    url: String,
+    body: String,
+    secrets: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Counts {
+    subscriptions: usize,
+    throttled: usize,
+    waiting: usize,
+    in_flight: usize,
+}
+
+impl Step {
+    /// `None` for an output that this version does not know.
+    pub(super) fn of(output: webhook::Output) -> Option<Self> {
+        use webhook::Output;
+        Some(match output {
+            Output::SetAlarm(at) => Self::SetAlarm {
+                at: at.map(|at: Millis| time(at)),
+            },
+            Output::Follow(name) => Self::Follow {
+                name: name.to_string(),
+            },
+            Output::Unfollow(name) => Self::Unfollow {
+                name: name.to_string(),
+            },
+            Output::Read { read, question } => Self::Read {
+                read,
+                question: question.to_json(),
+            },
+            Output::Judge {
+                read,
+                name,
+                arguments,
+                page,
+            } => Self::Judge {
+                read,
+                name: name.to_string(),
+                arguments: arguments.into(),
+                page,
+            },
+            Output::Post(post) => Self::Post { post: post.into() },
+            Output::Authorize {
+                subscription,
+                principal,
+                name,
+                arguments,
+            } => Self::Authorize {
+                subscription: subscription.into(),
+                principal: principal.into(),
+                name: name.to_string(),
+                arguments: arguments.into(),
+            },
+            Output::Answer { call, reply } => Self::Answer {
+                call,
+                reply: reply_of(reply),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// Returns a reply as `EventExchange.answered` reads it.
+pub(super) fn reply_of(reply: Result<String, EventError>) -> String {
+    match reply {
+        Ok(members) => format!("{{\"result\":{members}}}"),
+        Err(error) => format!("{{\"error\":{}}}", error.to_json()),
+    }
+}
+
+impl From<webhook::Post> for Post {
+    fn from(post: webhook::Post) -> Self {
+        Self {
+            number: post.post,
+            kind: post.kind.name(),
+            subscription: post.subscription.into(),
+            id: post.message.into(),
+            url: post.url.into(),
+            body: post.body,
+            secrets: post.secrets.into_iter().map(String::from).collect(),
+        }
+    }
+}
+
+impl From<webhook::Counts> for Counts {
+    fn from(counts: webhook::Counts) -> Self {
+        Self {
+            subscriptions: counts.subscriptions,
+            throttled: counts.throttled,
+            waiting: counts.waiting,
+            in_flight: counts.in_flight,
+        }
+    }
+}

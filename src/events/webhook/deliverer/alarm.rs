@@ -1,0 +1,60 @@
+use crate::clock::Millis;
+
+use super::flights::GUARD;
+
+/// The alarm of the host.
+#[derive(Debug)]
+pub(super) struct Alarm {
+    at: Option<Millis>,
+    /// When the host has to be woken if it forgets what is under way.
+    guard: Option<Millis>,
+    /// Whether something may have been under way before this deliverer was made.
+    is_inherited: bool,
+}
+
+impl Alarm {
+    /// Takes over an alarm that is set.
+    pub(super) fn inherit(at: Option<Millis>) -> Self {
+        Self {
+            at,
+            guard: None,
+            is_inherited: at.is_some(),
+        }
+    }
+
+    /// Handles that it went off. Returns whether the deliverer has to find out what its predecessor
+    /// left behind.
+    pub(super) fn ring(&mut self) -> bool {
+        self.at = None;
+        self.guard = None;
+        core::mem::take(&mut self.is_inherited)
+    }
+
+    /// Sets the alarm to when something is due, or when what is under way is overdue. Returns the
+    /// new time if it is another one; an earlier one stays while something is under way.
+    #[expect(clippy::option_option, reason = "no change and no alarm differ")]
+    pub(super) fn set(
+        &mut self,
+        due: Option<Millis>,
+        is_busy: bool,
+        now: Millis,
+    ) -> Option<Option<Millis>> {
+        let is_late = self.guard.is_none_or(|at| at < now + MARGIN);
+        self.guard = match self.guard {
+            _ if !is_busy => None,
+            _ if is_late => Some(now + GUARD),
+            guard => guard,
+        };
+        let former = self.at.filter(|_| self.is_inherited);
+        let next = due.into_iter().chain(self.guard).chain(former).min();
+        let is_earlier = next.is_some_and(|next| self.at.is_none_or(|at| next < at));
+        let is_changed = is_earlier || (!is_busy && next != self.at);
+        is_changed.then(|| {
+            self.at = next;
+            next
+        })
+    }
+}
+
+/// The guard is set again if it is nearer than this.
+const MARGIN: Millis = Millis(11_000);

@@ -1,0 +1,142 @@
+use alloc::vec::Vec;
+
+use super::{StreamId, WriteBatch};
+
+/// Groups the frames of several events by stream: streams with the same kind that receive the same
+/// events share one chunk.
+///
+/// It is a tree. A node stands for its parent's frames and one more; streams at the same node get
+/// the same bytes. The children of the root are the kinds. Events are pushed one after another, so
+/// only the latest child of a node can match.
+#[derive(Debug)]
+pub(super) struct BatchTree {
+    nodes: Vec<Node>,
+    /// The node of each kind, by its number.
+    by_kind: Vec<usize>,
+    /// The node of each stream, by its slot.
+    places: Vec<usize>,
+    /// The slots of the streams that have a node.
+    streams: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: usize,
+    frame: Vec<u8>,
+    latest: Option<Child>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Child {
+    event: usize,
+    node: usize,
+}
+
+impl BatchTree {
+    /// Creates a tree for streams whose slots are below `slot_count`.
+    pub(super) fn new(slot_count: usize) -> Self {
+        Self {
+            nodes: vec![Node {
+                parent: ROOT,
+                frame: Vec::new(),
+                latest: None,
+            }],
+            by_kind: Vec::new(),
+            places: vec![ROOT; slot_count],
+            streams: Vec::new(),
+        }
+    }
+
+    /// Adds an event for a stream of a kind. Event numbers ascend; `write` appends the frame.
+    pub(super) fn push(
+        &mut self,
+        slot: u32,
+        kind: u32,
+        event: usize,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let place = self.places.get(slot as usize).copied().unwrap_or(ROOT);
+        let from = if place == ROOT {
+            self.streams.push(slot);
+            self.of_kind(kind as usize)
+        } else {
+            place
+        };
+        let to = self.child(from, event, write);
+        if let Some(place) = self.places.get_mut(slot as usize) {
+            *place = to;
+        }
+    }
+
+    /// Returns the chunks and which stream gets which; `id_at` returns the stream of a slot.
+    pub(super) fn into_batch(mut self, id_at: impl Fn(u32) -> Option<StreamId>) -> WriteBatch {
+        self.streams.sort_unstable();
+        let mut batch = WriteBatch::default();
+        let mut chunks = vec![None; self.nodes.len()];
+        for slot in &self.streams {
+            let at = self.places.get(*slot as usize).copied().unwrap_or(ROOT);
+            let Some(chunk) = chunks.get_mut(at) else {
+                continue;
+            };
+            let chunk = *chunk.get_or_insert_with(|| {
+                self.push_path(&mut batch.bytes, at);
+                batch.end_chunk()
+            });
+            batch.writes.extend(id_at(*slot).map(|id| (id, chunk)));
+        }
+        batch
+    }
+
+    fn of_kind(&mut self, kind: usize) -> usize {
+        if kind >= self.by_kind.len() {
+            self.by_kind.resize(kind + 1, ROOT);
+        }
+        let known = self.by_kind.get(kind).copied().unwrap_or(ROOT);
+        if known != ROOT {
+            return known;
+        }
+        let node = self.add(ROOT, Vec::new());
+        if let Some(place) = self.by_kind.get_mut(kind) {
+            *place = node;
+        }
+        node
+    }
+
+    fn child(&mut self, parent: usize, event: usize, write: impl FnOnce(&mut Vec<u8>)) -> usize {
+        let latest = self.nodes.get(parent).and_then(|parent| parent.latest);
+        if let Some(child) = latest.filter(|child| child.event == event) {
+            return child.node;
+        }
+        let mut frame = Vec::new();
+        write(&mut frame);
+        let node = self.add(parent, frame);
+        if let Some(parent) = self.nodes.get_mut(parent) {
+            parent.latest = Some(Child { event, node });
+        }
+        node
+    }
+
+    fn add(&mut self, parent: usize, frame: Vec<u8>) -> usize {
+        self.nodes.push(Node {
+            parent,
+            frame,
+            latest: None,
+        });
+        self.nodes.len() - 1
+    }
+
+    fn push_path(&self, bytes: &mut Vec<u8>, mut at: usize) {
+        let mut frames = Vec::new();
+        while at != ROOT
+            && let Some(node) = self.nodes.get(at)
+        {
+            frames.push(&node.frame);
+            at = node.parent;
+        }
+        for frame in frames.into_iter().rev() {
+            bytes.extend_from_slice(frame);
+        }
+    }
+}
+
+const ROOT: usize = 0;

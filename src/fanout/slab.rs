@@ -1,0 +1,143 @@
+use alloc::{boxed::Box, vec::Vec};
+
+use crate::{clock::Millis, listen::ServerStream, vocabulary::position::Position};
+
+use super::resume::Resume;
+
+/// Identifies one stream of a fan-out. Slots are reused, each time with a higher generation, so an
+/// id never identifies another stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId {
+    slot: u32,
+    generation: u32,
+}
+
+impl StreamId {
+    /// Creates an id, for another holder of streams.
+    pub(crate) fn new(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+
+    /// Returns the generation of the slot.
+    pub(crate) fn generation(self) -> u32 {
+        self.generation
+    }
+
+    /// Returns the slot of the stream: a small number, unique among the open streams.
+    pub fn slot(self) -> u32 {
+        self.slot
+    }
+}
+
+/// A stream in its slot.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) stream: ServerStream,
+    pub(super) id: StreamId,
+    /// The number of its kind.
+    pub(super) kind_number: u32,
+    /// When its deadlines are checked next.
+    pub(super) scheduled: Option<Millis>,
+    /// It receives the events after this position in the log of the bus.
+    pub(super) from: Position,
+    /// Whether it is never written to by a publish: what it receives is pending until it is polled.
+    pub(super) is_polled: bool,
+    /// The event ids, for the stream of a session.
+    pub(super) resume: Option<Box<Resume>>,
+}
+
+impl Entry {
+    /// Whether it receives an event at this position in the log of its bus; `None` without a log.
+    pub(super) fn receives(&self, position: Option<Position>) -> bool {
+        position.is_none_or(|position| self.from < position)
+    }
+}
+
+/// Streams by their slots. Each is boxed, since a vector that grows allocates twice what it needs.
+#[derive(Debug, Default)]
+pub(super) struct Slab {
+    entries: Vec<Option<Box<Entry>>>,
+    /// The ids to assign next.
+    free: Vec<StreamId>,
+    len: usize,
+}
+
+impl Slab {
+    pub(super) fn insert(
+        &mut self,
+        stream: ServerStream,
+        kind_number: u32,
+        from: Position,
+    ) -> StreamId {
+        let id = self.free.pop().unwrap_or_else(|| self.new_slot());
+        if let Some(slot) = self.entries.get_mut(id.slot as usize) {
+            self.len += 1;
+            *slot = Some(Box::new(Entry {
+                stream,
+                id,
+                kind_number,
+                scheduled: None,
+                from,
+                is_polled: false,
+                resume: None,
+            }));
+        }
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: StreamId) -> Option<Box<Entry>> {
+        self.get(id)?;
+        let entry = self.entries.get_mut(id.slot as usize)?.take()?;
+        self.len -= 1;
+        // A slot whose generations are used up is not reused.
+        if let Some(generation) = id.generation.checked_add(1) {
+            self.free.push(StreamId { generation, ..id });
+        }
+        Some(entry)
+    }
+
+    pub(super) fn get(&self, id: StreamId) -> Option<&Entry> {
+        self.at(id.slot).filter(|entry| entry.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: StreamId) -> Option<&mut Entry> {
+        self.at_mut(id.slot).filter(|entry| entry.id == id)
+    }
+
+    /// Returns the stream in a slot.
+    pub(super) fn at(&self, slot: u32) -> Option<&Entry> {
+        self.entries.get(slot as usize)?.as_deref()
+    }
+
+    /// Returns the stream in a slot.
+    pub(super) fn at_mut(&mut self, slot: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(slot as usize)?.as_deref_mut()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.iter_mut().filter_map(Option::as_deref_mut)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter_map(Option::as_deref)
+    }
+
+    /// Returns the number of slots; every slot is smaller.
+    pub(super) fn slot_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns the id of a new slot.
+    fn new_slot(&mut self) -> StreamId {
+        let slot = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.entries.push(None);
+        StreamId {
+            slot,
+            generation: 0,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+use std::cell::Cell;
+
+/// A bug around the core that can be planted, like those of [`mcp_listen::planted`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HarnessBug {
+    /// A hibernating bus forgets what it sent last.
+    ForgetsLastSent,
+    /// The bus claims to replay trimmed events.
+    KeepsFloor,
+    /// A bus that wakes reuses its last position.
+    ReusesPosition,
+    /// A replay starts one event too late.
+    ReplaysTooLate,
+    /// An event is sent before it is on disk.
+    SendsBeforeWriting,
+    /// The bus keeps edges that left.
+    KeepsEdges,
+    /// A session's stream does not follow the session's subscriptions.
+    FollowsNoSession,
+    /// `busProbeIntervalMs` has no effect.
+    NeverVerifies,
+}
+
+pub(crate) fn has(bug: HarnessBug) -> bool {
+    PLANTED.get() == Some(bug)
+}
+
+/// Plants a bug in this thread, in place of any other.
+#[cfg(feature = "planted")]
+pub(crate) fn plant(bug: Option<HarnessBug>) {
+    PLANTED.set(bug);
+}
+
+std::thread_local! {
+    static PLANTED: Cell<Option<HarnessBug>> = const { Cell::new(None) };
+}
