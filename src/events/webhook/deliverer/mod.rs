@@ -22,6 +22,8 @@ use alloc::{
     vec::Vec,
 };
 
+use core::fmt;
+
 use crate::{
     clock::Millis,
     events::{
@@ -49,7 +51,6 @@ use roster::Roster;
 /// Times are in milliseconds since 1970. `random` is drawn from [0, 1). After each call, carry out
 /// what [`Deliverer::poll_output`] returns until it returns `None`. If a call fails, the store
 /// failed: begin again with a new deliverer. All that this forgets is delivered again.
-#[derive(Debug)]
 pub struct Deliverer<S> {
     roster: Roster<S>,
     pages: Pages,
@@ -294,7 +295,7 @@ impl<S: Store> Deliverer<S> {
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_disconnected(&mut self, principal: &str, now: Millis) -> Result<(), S::Error> {
         let error = EventError::Forbidden { reason: None };
-        self.end_all(|row| *row.principal == *principal, &error, now)
+        self.end_all(|own, _| *own == *principal, &error, now)
     }
 
     /// Ends the subscriptions to an event type: it was removed, or its schema has changed.
@@ -305,18 +306,23 @@ impl<S: Store> Deliverer<S> {
         error: &EventError,
         now: Millis,
     ) -> Result<(), S::Error> {
-        self.end_all(|row| row.name == *name, error, now)
+        self.end_all(|_, own| *own == *name, error, now)
     }
 
+    /// Ends the subscriptions, and refuses the calls, whose principal and name `is_one` picks.
     fn end_all(
         &mut self,
-        is_one: impl Fn(&Subscription) -> bool,
+        is_one: impl Fn(&str, &EventName) -> bool,
         error: &EventError,
         now: Millis,
     ) -> Result<(), S::Error> {
         self.begin_burst(now);
-        let members = self.roster.iter().filter(|(_, one)| is_one(&one.row));
-        let ids: Vec<String> = members.map(|(id, _)| id.to_string()).collect();
+        for call in self.calls.take_all(|one| is_one(&one.principal, &one.name)) {
+            self.answer(call, Err(error.clone()));
+        }
+        let rows = self.roster.iter().map(|(id, one)| (id, &one.row));
+        let picked = rows.filter(|(_, row)| is_one(&row.principal, &row.name));
+        let ids: Vec<String> = picked.map(|(id, _)| id.to_string()).collect();
         for id in ids {
             self.end(&id, error, now)?;
         }
@@ -377,4 +383,14 @@ impl<S: Store> Deliverer<S> {
 fn message_id(kind: MessageKind, subscription: &str, at: Millis) -> Box<str> {
     let of = subscription.trim_start_matches("sub_");
     format!("msg_{}_{of}_{}", kind.name(), at.0).into_boxed_str()
+}
+
+/// Shows nothing that identifies subscribers or opens their endpoints.
+impl<S: Store> fmt::Debug for Deliverer<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut deliverer = formatter.debug_struct("Deliverer");
+        deliverer
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
 }

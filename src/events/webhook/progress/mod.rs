@@ -30,7 +30,7 @@ pub(super) struct Progress {
     read: Position,
     #[serde(default, skip_serializing_if = "Tries::is_empty")]
     tries: Tries,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Health::is_spotless")]
     health: Health,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gap: Option<Gap>,
@@ -236,11 +236,9 @@ impl Progress {
         } = failed;
         self.is_dirty = true;
         self.tries.stop(position);
-        if is_excused {
-            self.health.decline(failure);
-        } else {
-            self.health.fail(failure, self.tries.len(), now, random);
-        }
+        let waiting = self.tries.len();
+        self.health
+            .fail((failure, is_excused), waiting, now, random);
         let is_down = self.is_throttled();
         let is_over =
             !was_throttled && self.tries.fail(position, is_down, retry_after, now, random);

@@ -370,3 +370,11 @@ fn a_renewal_has_an_endpoint_tried_again() {
     rig.respond(&post, 200);
     assert_eq!(rig.deliverer.counts().throttled, 0);
 }
+
+#[test]
+fn an_endpoint_that_is_down_is_not_hurried_by_a_503_after_a_renewal() {
+    let mut rig = down(3);
+    rig.subscribe(&subscribe(1)).unwrap();
+    let posts = rig.pass_with(60_000, &response(503));
+    assert!((2..=4).contains(&posts.len()), "{}", posts.len());
+}
