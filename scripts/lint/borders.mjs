@@ -143,7 +143,7 @@ function crowded(limit, files) {
 }
 
 /** Returns every file that is in the repository, or new and not ignored. */
-export async function sourceFiles() {
+async function sourceFiles() {
   const list = await run('git', ['ls-files', '-co', '--exclude-standard', '-z']);
   const files = await Promise.all(
     list

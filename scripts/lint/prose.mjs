@@ -1,71 +1,24 @@
 import { dirname, posix } from 'node:path';
-import { exceptions } from './exceptions.mjs';
 
 /** @typedef {import('./borders.mjs').SourceFile} SourceFile */
 /** @typedef {{ path: string, line: number }} Place */
 
-/**
- * @typedef {object} Rule
- * @property {string} name
- * @property {(file: SourceFile) => Place[]} find returns the places of a file that break the rule
- * @property {string[]} except files, and folders with a slash at the end, that still break it
- */
-
-/** @type {Rule[]} */
-export const rules = [
-  {
-    name: 'prose contains no words that hide an actor',
-    find: vagueWords,
-    except: exceptions.words,
-  },
-  {
-    name: 'no line of Markdown has more than 120 columns',
-    find: longMarkdown,
-    except: exceptions.markdown,
-  },
-  { name: 'no line of code has more than 100 columns', find: longCode, except: exceptions.code },
-];
-
 /** @type {Array<[name: string, find: (files: SourceFile[]) => string[]]>} */
 export const proseChecks = [
-  ...rules.map(checkOf),
+  ['prose contains no words that hide an actor', eachFile(vagueWords)],
+  ['no line of Markdown has more than 120 columns', eachFile(longMarkdown)],
+  ['no line of code has more than 100 columns', eachFile(longCode)],
   ['every link in Markdown refers to an existing file and heading', deadLinks],
   ['every page of the book ends with a link to the next one', brokenPath],
 ];
 
 /**
- * Returns the exceptions of a rule that no file needs.
- * @param {Rule} rule
- * @param {SourceFile[]} files
+ * Returns a check of all files by a rule that looks at one.
+ * @param {(file: SourceFile) => Place[]} find returns the places of a file that break the rule
+ * @returns {(files: SourceFile[]) => string[]}
  */
-export function unneeded({ find, except }, files) {
-  const breaking = files.filter((file) => find(file).length > 0);
-  return except.filter((path) => !breaking.some((file) => isUnder(path, file)));
-}
-
-/**
- * @param {Rule} rule
- * @returns {[name: string, find: (files: SourceFile[]) => string[]]}
- */
-function checkOf({ name, find, except }) {
-  /** @param {SourceFile} file */
-  const isHeld = (file) => !except.some((path) => isUnder(path, file));
-  return [
-    name,
-    (files) =>
-      files
-        .filter(isHeld)
-        .flatMap(find)
-        .map(({ path, line }) => `${path}:${line}`),
-  ];
-}
-
-/**
- * @param {string} path of a file, or of a folder with a slash at its end
- * @param {SourceFile} file
- */
-function isUnder(path, file) {
-  return path.endsWith('/') ? file.path.startsWith(path) : file.path === path;
+function eachFile(find) {
+  return (files) => files.flatMap(find).map(({ path, line }) => `${path}:${line}`);
 }
 
 /** @param {SourceFile} file */

@@ -78,8 +78,8 @@ pub(super) fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Appends a number as ECMAScript prints it (`Number::toString`): the fewest digits that read back as
-/// the same double. `None` if it is infinite.
+/// Appends a number as ECMAScript prints it (`Number::toString`): the fewest digits that read back
+/// as the same double. `None` if it is infinite.
 fn push_number(out: &mut String, number: f64) -> Option<()> {
     if !number.is_finite() {
         return None;

@@ -17,7 +17,8 @@ pub fn body(id: &str, notifications: &str) -> String {
     )
 }
 
-/// Returns the verdict on a request whose caller needs no authentication; `None` if it is no listen.
+/// Returns the verdict on a request whose caller needs no authentication; `None` if it is not a
+/// listen.
 pub fn classified(
     method: &str,
     headers: &Headers<'_>,

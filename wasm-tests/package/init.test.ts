@@ -182,7 +182,11 @@ const bound = (name: string, more = '') =>
   `${CONFIG}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
 
 const REFUSED: [what: string, project: Files, message: string][] = [
-  ['no configuration', { 'README.md': '' }, 'found no wrangler.json, wrangler.jsonc, wrangler.toml'],
+  [
+    'no configuration',
+    { 'README.md': '' },
+    'found no wrangler.json, wrangler.jsonc, wrangler.toml',
+  ],
   ['no entry', { ...WORKER, 'wrangler.toml': 'name = "fresh"\n' }, 'has no main'],
   [
     'a missing entry',
@@ -244,7 +248,11 @@ const REFUSED: [what: string, project: Files, message: string][] = [
     { ...WORKER, 'wrangler.toml': `${CONFIG}name =\n` },
     'wrangler.toml is not valid TOML: see line',
   ],
-  ['broken JSON', { 'wrangler.json': '{\n"name": }' }, 'wrangler.json is not valid JSON: see line 2'],
+  [
+    'broken JSON',
+    { 'wrangler.json': '{\n"name": }' },
+    'wrangler.json is not valid JSON: see line 2',
+  ],
   [
     'no package.json',
     { 'wrangler.toml': CONFIG, 'src/index.js': WORKER['src/index.js'] ?? '' },

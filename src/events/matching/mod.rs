@@ -1,8 +1,10 @@
 //! Which occurrences a subscription receives, by its arguments.
 
+mod by_name;
 mod pick;
 mod verdict;
 
+pub use by_name::Matches;
 pub use verdict::{Verdict, judged, verdicts};
 
 pub(crate) use pick::{Payloads, Pick, picks};

@@ -120,7 +120,8 @@ impl Stream {
         Some(bytes)
     }
 
-    /// Goes on with a page of its own. Returns its bytes; `None` if there are none.
+    /// Continues with a page that was read for it alone. Returns its bytes; `None` if there are
+    /// none.
     pub(super) fn read(
         &mut self,
         page: &Page,

@@ -3,8 +3,9 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether a text is an IP address to which a webhook may connect: one that is globally reachable
-/// by the registries of special-purpose addresses of IANA, and no way around to another one (mapped,
-/// compatible, 6to4, Teredo, NAT64). Hosts that resolve names check each address that they find.
+/// by the registries of special-purpose addresses of IANA, and no way around to another one
+/// (mapped, compatible, 6to4, Teredo, NAT64). Hosts that resolve names check each address that they
+/// find.
 pub fn is_public_address(text: &str) -> bool {
     text.parse().is_ok_and(is_public)
 }

@@ -14,8 +14,9 @@ mod subscription;
 mod terms;
 mod url;
 
+pub use super::matching::Matches;
 pub use address::is_public_address;
-pub use deliverer::{Counts, Deliverer, Matches, MessageKind, Options, Output, Post};
+pub use deliverer::{Counts, Deliverer, MessageKind, Options, Output, Post};
 pub use outcome::{Failure, Outcome, Response};
 pub use secret::Secret;
 pub use store::{Level, Store};

@@ -1,4 +1,4 @@
-//! Streams of events under any course of things: whatever pages the log is cut into, and whoever
+//! Streams of events in any order of steps: however the log is cut into pages, and whichever stream
 //! has room, each client gets what is for it, in order, once.
 
 use mcp_listen::{

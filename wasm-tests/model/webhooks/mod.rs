@@ -12,7 +12,7 @@ mod world;
 use plan::Plan;
 use world::World;
 
-/// Nothing is even abandoned: the endpoints fail a third of all messages, but none for ever.
+/// Nothing is even abandoned: the endpoints fail a third of all messages, but none always.
 #[test]
 fn ten_thousand_occurrences_outlast_crashes_and_an_hour_without_endpoints() {
     let told = World::run(&Plan::great());

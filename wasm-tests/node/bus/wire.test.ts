@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as closeCodes from '../../../dist/cloudflare/wire/close-codes.js';
 import { shardAddress, shardName } from '../../../dist/cloudflare/wire/names.js';
-import { isSignedSessionId, signedSessionId } from '../../../dist/cloudflare/wire/signed-session-id.js';
+import {
+  isSignedSessionId,
+  signedSessionId,
+} from '../../../dist/cloudflare/wire/signed-session-id.js';
 import { WIRE } from '../../../dist/cloudflare/wire/upgrade.js';
 import { root } from '../../../scripts/process/project.mjs';
 import { CHANGED, casesOf, versionsOf } from '../../host/corpus/wire.ts';

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { checks, sourceFiles } from '../../../scripts/lint/borders.mjs';
+import { checks } from '../../../scripts/lint/borders.mjs';
 import { unserved, unverified } from '../../../scripts/lint/lock.mjs';
-import { rules, unneeded } from '../../../scripts/lint/prose.mjs';
 import { rooms } from '../../../scripts/lint/rooms.mjs';
 
 // Put together here, so that this file itself names no machine.
@@ -167,19 +166,6 @@ test.each(Object.entries(rooms))(
     expect(forward).toEqual([]);
   },
 );
-
-test('each exception to a rule of prose is needed', async () => {
-  const files = await sourceFiles();
-  expect(rules.flatMap((rule) => unneeded(rule, files))).toEqual([]);
-});
-
-test.each(rules)('an unneeded exception is found: $name', (rule) => {
-  const files = [{ path: 'docs/clean.md', lines: ['A sentence.'] }];
-  expect(unneeded({ ...rule, except: ['docs/clean.md', 'js/'] }, files)).toEqual([
-    'docs/clean.md',
-    'js/',
-  ]);
-});
 
 test('a page of the book without a link to the next one is found', async () => {
   const contents =

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { type Cost, Estimate, formatRemaining, freeCores } from '../../../scripts/process/estimate.mjs';
+import {
+  type Cost,
+  Estimate,
+  formatRemaining,
+  freeCores,
+} from '../../../scripts/process/estimate.mjs';
 import { sideBySide } from '../../../scripts/process/side-by-side.mjs';
 import type { Part } from '../../../scripts/setup/setup.mjs';
 

@@ -324,7 +324,11 @@ async function connected(count: number, { attachMs = 5_000, isEarly = false } = 
   });
   const inner = new InMemoryBus();
   const openStream = async (opening: Opening) => connection.open(opening, 0);
-  const server = serve({ bus: Object.assign(inner, { openStream }), keepAliveMs: 0, onError: () => {} });
+  const server = serve({
+    bus: Object.assign(inner, { openStream }),
+    keepAliveMs: 0,
+    onError: () => {},
+  });
   const lost: number[] = [];
   const aborts: AbortController[] = [];
   const attach = (filter: object = FILTER): string[] => {

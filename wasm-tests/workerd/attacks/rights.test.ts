@@ -88,7 +88,7 @@ describe('a stream of a gateway that watches with UPSTREAM_TOKEN', () => {
     };
     const stream = await gate().subscribe({ resourceSubscriptions: [NOTE] }, { headers: ADMIN });
     expect(await stream.message()).toBe(acknowledged('1', {}));
-    expect(gate().log()).toContain('serves no subscriptions');
+    expect(gate().log()).toContain('supports no subscriptions');
     behind.trick = () => false;
   });
 });

@@ -34,7 +34,9 @@ export interface CallbackUrl {
 
 /** Which callback urls are accepted. */
 export interface CallbackRules {
-  /** Accepts every port: the host connects to the address that it has checked. Default false: 443. */
+  /**
+   * Accepts every port: the host connects to the address that it has checked. Default false: 443.
+   */
   anyPort?: boolean;
   /** Accepts `localhost` and loopback addresses, also over http; for tests. Default false. */
   allowInsecureLocalhost?: boolean;

@@ -93,7 +93,6 @@ export class EventLog implements BusLog {
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS epoch (id TEXT NOT NULL);
-  CREATE TABLE IF NOT EXISTS event (
-    position INTEGER PRIMARY KEY, published_at INTEGER NOT NULL, event TEXT NOT NULL
-  );
+  CREATE TABLE IF NOT EXISTS event (position INTEGER PRIMARY KEY,
+    published_at INTEGER NOT NULL, event TEXT NOT NULL);
 `;

@@ -134,8 +134,7 @@ const SCHEMA = `
     number INTEGER PRIMARY KEY, continent TEXT NOT NULL, seq INTEGER NOT NULL,
     state INTEGER NOT NULL
   );
-  CREATE TABLE IF NOT EXISTS shard_topic (
-    shard INTEGER NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (shard, topic)
-  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS shard_topic (shard INTEGER NOT NULL,
+    topic TEXT NOT NULL, PRIMARY KEY (shard, topic)) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS settled (only_one INTEGER PRIMARY KEY, position INTEGER NOT NULL);
 `;

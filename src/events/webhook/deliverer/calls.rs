@@ -1,4 +1,4 @@
-use alloc::{boxed::Box, collections::VecDeque};
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{clock::Millis, events::error::EventError, sorted::Map};
 
@@ -33,6 +33,15 @@ impl Calls {
 
     pub(super) fn take(&mut self, number: u32) -> Option<Call> {
         self.waiting.remove(&number)
+    }
+
+    /// Removes the calls that `is_one` picks. Returns their numbers.
+    pub(super) fn take_all(&mut self, is_one: impl Fn(&Subscribe) -> bool) -> Vec<u32> {
+        let calls = self.waiting.iter();
+        let picked = calls.filter(|(_, call)| is_one(&call.subscribe));
+        let numbers: Vec<u32> = picked.map(|(number, _)| *number).collect();
+        self.waiting.retain(|number, _| !numbers.contains(number));
+        numbers
     }
 
     /// Returns the number of waiting calls of a principal.

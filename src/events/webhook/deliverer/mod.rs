@@ -4,7 +4,6 @@ mod alarm;
 mod calls;
 mod flights;
 mod granting;
-mod matches;
 mod options;
 mod output;
 mod pages;
@@ -13,7 +12,6 @@ mod round;
 mod settling;
 mod turn;
 
-pub use matches::Matches;
 pub use options::Options;
 pub use output::{MessageKind, Output, Post};
 
@@ -24,9 +22,16 @@ use alloc::{
     vec::Vec,
 };
 
+use core::fmt;
+
 use crate::{
     clock::Millis,
-    events::{error::EventError, matching::Verdict, name::EventName, page::Page},
+    events::{
+        error::EventError,
+        matching::{Matches, Verdict},
+        name::EventName,
+        page::Page,
+    },
     vocabulary::position::Cursor,
 };
 
@@ -46,7 +51,6 @@ use roster::Roster;
 /// Times are in milliseconds since 1970. `random` is drawn from [0, 1). After each call, carry out
 /// what [`Deliverer::poll_output`] returns until it returns `None`. If a call fails, the store
 /// failed: begin again with a new deliverer. All that this forgets is delivered again.
-#[derive(Debug)]
 pub struct Deliverer<S> {
     roster: Roster<S>,
     pages: Pages,
@@ -81,8 +85,8 @@ pub struct Counts {
 }
 
 impl<S: Store> Deliverer<S> {
-    /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while it
-    /// is being handled, when that began.
+    /// Reads the subscriptions of a store. `alarm` is when the alarm of the host is set to; while
+    /// it is being handled, when that began.
     ///
     /// # Errors
     /// The errors of the store, as for all functions below.
@@ -160,8 +164,8 @@ impl<S: Store> Deliverer<S> {
         Ok(is_live)
     }
 
-    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the bus
-    /// once the outputs are carried out: then the alarm is set.
+    /// Handles that the bus has an occurrence of a name, and ends at `head`. Confirm that to the
+    /// bus once the outputs are carried out: then the alarm is set.
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_wake(
         &mut self,
@@ -291,7 +295,7 @@ impl<S: Store> Deliverer<S> {
     #[expect(clippy::missing_errors_doc, reason = "as of new")]
     pub fn handle_disconnected(&mut self, principal: &str, now: Millis) -> Result<(), S::Error> {
         let error = EventError::Forbidden { reason: None };
-        self.end_all(|row| *row.principal == *principal, &error, now)
+        self.end_all(|own, _| *own == *principal, &error, now)
     }
 
     /// Ends the subscriptions to an event type: it was removed, or its schema has changed.
@@ -302,18 +306,23 @@ impl<S: Store> Deliverer<S> {
         error: &EventError,
         now: Millis,
     ) -> Result<(), S::Error> {
-        self.end_all(|row| row.name == *name, error, now)
+        self.end_all(|_, own| *own == *name, error, now)
     }
 
+    /// Ends the subscriptions, and refuses the calls, whose principal and name `is_one` picks.
     fn end_all(
         &mut self,
-        is_one: impl Fn(&Subscription) -> bool,
+        is_one: impl Fn(&str, &EventName) -> bool,
         error: &EventError,
         now: Millis,
     ) -> Result<(), S::Error> {
         self.begin_burst(now);
-        let members = self.roster.iter().filter(|(_, one)| is_one(&one.row));
-        let ids: Vec<String> = members.map(|(id, _)| id.to_string()).collect();
+        for call in self.calls.take_all(|one| is_one(&one.principal, &one.name)) {
+            self.answer(call, Err(error.clone()));
+        }
+        let rows = self.roster.iter().map(|(id, one)| (id, &one.row));
+        let picked = rows.filter(|(_, row)| is_one(&row.principal, &row.name));
+        let ids: Vec<String> = picked.map(|(id, _)| id.to_string()).collect();
         for id in ids {
             self.end(&id, error, now)?;
         }
@@ -374,4 +383,14 @@ impl<S: Store> Deliverer<S> {
 fn message_id(kind: MessageKind, subscription: &str, at: Millis) -> Box<str> {
     let of = subscription.trim_start_matches("sub_");
     format!("msg_{}_{of}_{}", kind.name(), at.0).into_boxed_str()
+}
+
+/// Shows nothing that identifies subscribers or opens their endpoints.
+impl<S: Store> fmt::Debug for Deliverer<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut deliverer = formatter.debug_struct("Deliverer");
+        deliverer
+            .field("counts", &self.counts())
+            .finish_non_exhaustive()
+    }
 }

@@ -10,8 +10,8 @@ use super::super::Terms;
 pub struct Options {
     /// How long subscriptions last.
     pub terms: Terms,
-    /// Milliseconds after which the server has to authorize a subscription again. Default none: only
-    /// when it is made or renewed.
+    /// Milliseconds after which the server has to authorize a subscription again. Default none:
+    /// only when it is made or renewed.
     pub grant_ms: Option<Millis>,
     /// Subscriptions of one subscriber. Default 100.
     pub max_per_principal: usize,

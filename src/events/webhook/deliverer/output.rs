@@ -1,4 +1,5 @@
 use alloc::{boxed::Box, string::String, vec::Vec};
+use core::fmt;
 
 use crate::{
     clock::Millis,
@@ -6,7 +7,7 @@ use crate::{
 };
 
 /// A step of the host, to be carried out in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Output {
     /// Set the alarm to this time, or remove it, and be sure that it is set before anything that
@@ -102,9 +103,25 @@ impl MessageKind {
     }
 }
 
+/// Shows neither payloads nor arguments, nor who subscribed.
+impl fmt::Debug for Output {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetAlarm(at) => formatter.debug_tuple("SetAlarm").field(at).finish(),
+            Self::Follow(name) => formatter.debug_tuple("Follow").field(name).finish(),
+            Self::Unfollow(name) => formatter.debug_tuple("Unfollow").field(name).finish(),
+            Self::Read { read, .. } => formatter.debug_tuple("Read").field(read).finish(),
+            Self::Judge { read, .. } => formatter.debug_tuple("Judge").field(read).finish(),
+            Self::Post(post) => post.fmt(formatter),
+            Self::Authorize { name, .. } => formatter.debug_tuple("Authorize").field(name).finish(),
+            Self::Answer { call, .. } => formatter.debug_tuple("Answer").field(call).finish(),
+        }
+    }
+}
+
 /// Shows neither url nor body nor secrets.
-impl core::fmt::Debug for Post {
-    fn fmt(&self, formatter: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Debug for Post {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut post = formatter.debug_struct("Post");
         post.field("post", &self.post).field("kind", &self.kind);
         post.finish_non_exhaustive()

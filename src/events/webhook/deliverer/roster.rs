@@ -2,7 +2,10 @@ use alloc::{boxed::Box, vec::Vec};
 
 use crate::{
     clock::Millis,
-    events::{matching::Expected, name::EventName},
+    events::{
+        matching::{Expected, Matches},
+        name::EventName,
+    },
     sorted::Map,
     vocabulary::{
         position::{Cursor, Position},
@@ -12,7 +15,6 @@ use crate::{
 
 use super::{
     super::{Level, Store, Subscription},
-    matches::Matches,
     pages::Reader,
 };
 

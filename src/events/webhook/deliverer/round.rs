@@ -89,7 +89,8 @@ impl<S: Store> Deliverer<S> {
 
     fn set_alarm(&mut self, now: Millis) {
         let is_busy = !self.flights.is_empty() || !self.pages.is_idle();
-        // While much is under way, looking at all subscriptions each time would be most of the work.
+        // While much is under way, looking at all subscriptions each time would be most of the
+        // work.
         if !is_busy || self.looked_at + GLANCE <= now {
             self.looked_at = now;
             self.next_due = self.look(now);

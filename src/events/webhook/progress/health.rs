@@ -28,6 +28,11 @@ pub(super) struct Health {
 }
 
 impl Health {
+    /// Whether nothing ever failed, as far as it is known.
+    pub(super) fn is_spotless(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Whether the endpoint is down: one message at a time is tried.
     pub(super) fn is_down(&self) -> bool {
         self.failures >= MAX_FAILURES
@@ -65,13 +70,22 @@ impl Health {
         self.last_failure = Some(failure);
     }
 
-    /// Notes a failure. While the endpoint is down, the next message is tried within a minute; if
-    /// several wait, the oldest is every other one of them, and so twice as many are tried.
-    pub(super) fn fail(&mut self, failure: Failure, waiting: usize, now: Millis, random: f64) {
+    /// Notes a failure; one that is excused says nothing about the endpoint. While the endpoint is
+    /// down, the next message is tried within a minute; if several wait, the oldest is every other
+    /// one of them, and so twice as many are tried.
+    pub(super) fn fail(
+        &mut self,
+        (failure, is_excused): (Failure, bool),
+        waiting: usize,
+        now: Millis,
+        random: f64,
+    ) {
         let was_down = self.is_down();
-        self.failures = self.failures.saturating_add(1);
-        self.failing_since.get_or_insert(now);
         self.last_failure = Some(failure);
+        if !is_excused {
+            self.failures = self.failures.saturating_add(1);
+            self.failing_since.get_or_insert(now);
+        }
         if self.is_down() {
             self.probes = if was_down { self.probes + 1 } else { 0 };
             let pause = Millis(PROBE.0 / waiting.clamp(1, 2) as u64);

@@ -30,7 +30,7 @@ pub(super) struct Progress {
     read: Position,
     #[serde(default, skip_serializing_if = "Tries::is_empty")]
     tries: Tries,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Health::is_spotless")]
     health: Health,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gap: Option<Gap>,
@@ -129,8 +129,8 @@ impl Progress {
         self.are_tries_dirty = false;
     }
 
-    /// Returns whether the client has to learn that occurrences were not delivered: an answer may be
-    /// lost, so all those of a minute tell it.
+    /// Returns whether the client has to learn that occurrences were not delivered: an answer may
+    /// be lost, so all those of a minute tell it.
     pub(super) fn tell_truncated(&mut self, now: Millis) -> bool {
         let told_at = self.truncated_told_at.filter(|at| *at + TELLING <= now);
         self.is_dirty |= self.is_truncated;
@@ -225,8 +225,8 @@ impl Progress {
         self.health.decline(failure);
     }
 
-    /// Handles that an occurrence could not be delivered. What fails while the endpoint is down does
-    /// not count.
+    /// Handles that an occurrence could not be delivered. What fails while the endpoint is down
+    /// does not count.
     pub(super) fn fail(&mut self, position: Position, failed: Failed, now: Millis, random: f64) {
         let was_throttled = self.is_throttled();
         let Failed {
@@ -236,11 +236,9 @@ impl Progress {
         } = failed;
         self.is_dirty = true;
         self.tries.stop(position);
-        if is_excused {
-            self.health.decline(failure);
-        } else {
-            self.health.fail(failure, self.tries.len(), now, random);
-        }
+        let waiting = self.tries.len();
+        self.health
+            .fail((failure, is_excused), waiting, now, random);
         let is_down = self.is_throttled();
         let is_over =
             !was_throttled && self.tries.fail(position, is_down, retry_after, now, random);
@@ -332,5 +330,5 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// How long a client is told that occurrences were not delivered.
+/// Milliseconds for which responses say that occurrences were not delivered.
 const TELLING: Millis = Millis(60_000);

@@ -158,7 +158,7 @@ impl Tries {
         !is_down || one.forgiven >= MAX_FORGIVEN
     }
 
-    /// Makes all of them due: the endpoint is back. Failures are forgiven, but not for ever: an
+    /// Makes all of them due: the endpoint is back. Failures are forgiven a few times only: an
     /// occurrence that is never accepted has to end.
     pub(super) fn forgive(&mut self, now: Millis) {
         for one in &mut self.0 {

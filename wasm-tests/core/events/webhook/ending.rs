@@ -10,7 +10,7 @@ use mcp_listen::{
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::rig::{Rig, failure, named, subscribe};
+use super::rig::{Rig, echo, failure, named, subscribe};
 
 #[test]
 fn an_expired_subscription_is_removed_without_a_message() {
@@ -53,6 +53,22 @@ fn a_revoked_subscriber_is_told_in_the_numbers_that_it_knows() {
     assert_eq!(rig.rows(), 1);
     rig.publish("order.paid", "{}");
     assert_eq!(rig.post().subscription, subscribe(3).id);
+}
+
+#[test]
+fn a_call_that_waits_is_refused_when_its_caller_is_revoked() {
+    let mut rig = Rig::new();
+    let call = rig.call(&Subscribe {
+        is_allowed: false,
+        ..subscribe(1)
+    });
+    let post = rig.post();
+    rig.deliverer.handle_disconnected("ann", rig.now).unwrap();
+    rig.drain();
+    let error = EventError::Forbidden { reason: None };
+    assert_eq!(rig.reply(call), Some(Err(error)));
+    rig.settle(&post, &echo("{\"challenge\":\"challenge\"}"));
+    assert_eq!((rig.rows(), rig.outputs.len()), (0, 0));
 }
 
 #[test]

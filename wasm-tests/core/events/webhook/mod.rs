@@ -5,6 +5,7 @@ mod delivering;
 mod ending;
 mod rig;
 mod secret;
+mod selecting;
 mod signature;
 mod storing;
 mod subscribing;

@@ -327,7 +327,7 @@ pub(crate) fn named(name: &str) -> EventName {
     EventName::new(name).unwrap()
 }
 
-/// A request for a subscription with this number, to an endpoint of its own that is allowed.
+/// A request for a subscription with this number, to an allowed endpoint that no other has.
 pub(crate) fn subscribe(number: u32) -> Subscribe {
     Subscribe {
         id: format!("sub_{number:032x}").into(),

@@ -1,10 +1,6 @@
-use crate::{
-    events::{
-        matching::{Expected, Match},
-        name::EventName,
-    },
-    sorted::Map,
-};
+use crate::{events::name::EventName, sorted::Map};
+
+use super::{Expected, Match};
 
 /// How the arguments of subscriptions narrow what they receive, by name. For a name that is left
 /// out they do not.
@@ -13,7 +9,7 @@ pub struct Matches(Map<EventName, Match>);
 
 impl Matches {
     /// Returns what a subscription requires of payloads.
-    pub(super) fn expected(&self, name: &EventName, arguments: &str) -> Expected {
+    pub(crate) fn expected(&self, name: &EventName, arguments: &str) -> Expected {
         let expected = match self.0.get(name) {
             Some(matching) => matching.expected(arguments),
             None => Some(Expected::Everything),
