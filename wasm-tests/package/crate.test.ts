@@ -24,7 +24,7 @@ test('the crate builds from its contents without a warning', async () => {
 const CONTENTS = new RegExp(
   `^(${[
     'src/.+\\.rs',
-    'bench/(names|overhead|scale)/.+\\.rs',
+    'bench/core/(names|overhead|scale)/.+\\.rs',
     'wasm-tests/.+\\.rs',
     'wasm-tests/corpus/.+\\.json',
     'wasm-tests/fuzz/crashers/[^/]+/[a-z-]+',

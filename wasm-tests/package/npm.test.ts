@@ -41,11 +41,11 @@ describe('the npm package', () => {
     );
   });
 
-  test('has no dependencies, and runs nothing when it is installed', async () => {
+  test('depends on a JSON Schema validator alone, and runs nothing when it is installed', async () => {
     const manifest = JSON.parse(
       await readFile(join(project, 'node_modules', 'mcp-listen', 'package.json'), 'utf8'),
     );
-    expect(manifest.dependencies ?? {}).toEqual({});
+    expect(Object.keys(manifest.dependencies)).toEqual(['@cfworker/json-schema']);
     expect(
       Object.keys(manifest.scripts).filter((name) =>
         /^(pre|post)?(install|prepare|pack)/.test(name),

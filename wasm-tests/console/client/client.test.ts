@@ -16,7 +16,7 @@ const SHARED = join(import.meta.dirname, 'pages', 'shared.ts');
 const SNIPPETS = join(root, '.build', 'console-docs');
 const REACT = `import { notes } from './notes.js';
 import { useStatus } from './status.js';
-import { show } from './pages/react.ts';
+import { show } from '../../wasm-tests/console/client/pages/react.ts';
 show(notes, useStatus);
 `;
 
