@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-// One project per lane of .ci; what starts processes of its own runs one file after another, save
-// the lane that does little but wait.
+// One project per lane of .ci. Lanes that start processes run one file after another, except the
+// lane that mostly waits.
 const groups: string[] = [];
 /**
  * On workerd, streams reach the bus as users get it. What depends on the connection runs with a
