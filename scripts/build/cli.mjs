@@ -31,6 +31,7 @@ export async function buildCli() {
 /** See js/cli/built-in.ts. */
 async function builtIn() {
   const { version, devDependencies } = JSON.parse(await text('package.json'));
+  const { engines } = JSON.parse(await text('node_modules/wrangler/package.json'));
   /** @param {string[]} names */
   const ranges = (names) =>
     Object.fromEntries(names.map((name) => [name, `^${devDependencies[name]}`]));
@@ -41,6 +42,7 @@ async function builtIn() {
     version,
     dependencies: { ...ranges(['@modelcontextprotocol/server']), 'mcp-listen': `^${version}` },
     devDependencies: ranges(['@cloudflare/workers-types', 'typescript', 'wrangler']),
+    wranglerNode: engines.node.replace('>=', ''),
     template: Object.fromEntries(files),
   };
 }
