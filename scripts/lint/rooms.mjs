@@ -79,10 +79,11 @@ export const rooms = {
     announcer: 'dom',
     connection: 'dom mcp',
     numbers: 'dom mcp format',
+    operate: 'clock dom mcp format repaint',
     tabs: '',
     theme: 'dom',
     timeline: 'dom mcp format repaint subscriptions',
-    main: 'act announcer arrivals clock connection dom mcp numbers server subscriptions tabs theme timeline',
+    main: 'act announcer arrivals clock connection dom mcp numbers operate server subscriptions tabs theme timeline',
   },
   scripts: {
     process: '',
