@@ -25,15 +25,16 @@ export const rooms = {
     http: 'handler model wasm web',
     events: 'auth bus handler http model streams wasm web',
     options: 'auth bus events handler http model observe',
+    operator: 'bus model observe options web',
     sessions: 'auth bus handler http model wasm web',
     'listen-handler':
-      'auth bus events handler http model observe options sessions streams wasm web',
+      'auth bus events handler http model observe operator options sessions streams wasm web',
     cloudflare:
       'auth bus client events handler http listen-handler model observe options streams timing wasm web',
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
     testing: 'bus listen-handler model timing',
-    index: 'auth bus handler http listen-handler model observe options sdk',
+    index: 'auth bus handler http listen-handler model observe operator options sdk',
     entry: 'client events index wasm',
     node: 'auth bus client handler model observe streams timing wasm',
   },
