@@ -23,7 +23,7 @@ export const rooms = {
     handler: 'model observe timing wasm web',
     streams: 'auth bus handler model observe timing wasm web',
     http: 'handler model wasm web',
-    events: 'auth bus handler http model streams wasm web',
+    events: 'auth bus handler http model observe streams timing wasm web webhook',
     options: 'auth bus events handler http model observe',
     operator: 'bus model observe options web',
     sessions: 'auth bus handler http model wasm web',
@@ -36,7 +36,7 @@ export const rooms = {
     testing: 'bus listen-handler model timing',
     index: 'auth bus handler http listen-handler model observe operator options sdk',
     entry: 'client events index wasm',
-    node: 'auth bus client handler model observe streams timing wasm',
+    node: 'auth bus client events handler model observe streams timing wasm',
   },
   src: {
     clock: '',

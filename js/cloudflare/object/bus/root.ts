@@ -69,7 +69,7 @@ export class RootBus implements WatchedBus {
     this.#log = new EventLog(sql, options);
     this.#idempotencyKeys = new IdempotencyKeys(sql, options);
     this.#occurrences = new Occurrences(
-      events?.(new EventTable(sql), this.#log.epoch, () => ctx.abort('the core has trapped')),
+      events?.open(new EventTable(sql), this.#log.epoch, () => ctx.abort('the core has trapped')),
     );
     this.#attachments = new SocketAttachments(sql);
     this.#alarm = new AlarmScheduler(ctx.storage);
