@@ -4,6 +4,7 @@ import {
   analyticsWriter,
   createListenHandler,
   createMetricsHandler,
+  createOperatorHandler,
   type ServerEvent,
   screen,
 } from 'mcp-listen';
@@ -13,7 +14,6 @@ import { events, type Occurrence } from './events.js';
 import { gateway } from './gateway.js';
 import { notebookServer } from './server.js';
 import { settings } from './settings.js';
-import { statistics } from './stats.js';
 
 export { SubscriptionBus } from './gateway.js';
 export { Notebook } from './notebook.js';
@@ -29,17 +29,21 @@ const mcp = createListenHandler(
   { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), events, ...front },
 );
 
+const server = gateway?.server() ?? mcp;
 /** The counters of the streams of this isolate. */
-const { stats } = gateway?.server() ?? mcp;
+const { stats } = server;
 
 /** The endpoint for Prometheus; undefined without a token. */
 const metricsHandler = metricsToken
   ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
   : undefined;
-const statsHandler =
-  isStatsOpen || publishToken
-    ? statistics({ isOpen: isStatsOpen, secret: publishToken })
-    : undefined;
+/** The endpoints for statistics and for operating the bus, at /stats and /operate. */
+const operated = createOperatorHandler({
+  server,
+  token: publishToken,
+  path: '/',
+  isPublic: isStatsOpen,
+});
 const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
 const publishHandler = publishToken
@@ -69,8 +73,8 @@ function endpoint(request: Request): Promise<Response> {
 }
 
 async function otherPath(request: Request, url: URL): Promise<Response> {
-  if (url.pathname === '/stats' && statsHandler !== undefined)
-    return statsHandler(request, stats(), bus);
+  const operation = await operated(request);
+  if (operation !== undefined) return operation;
   if (url.pathname === '/metrics' && metricsHandler !== undefined) return metricsHandler(request);
   const file = hasConsole ? consoleFile(request, url) : undefined;
   if (file !== undefined) return file;

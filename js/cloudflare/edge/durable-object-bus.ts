@@ -17,6 +17,7 @@ import {
   occurrenceText,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
+import type { BusOperator, OperatedStreams } from '../../bus/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
@@ -31,8 +32,9 @@ import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
-import { BusConnector } from './connector.js';
+import { BusConnector, type OperatorAnswer } from './connector.js';
 import { DurableObjectSessions } from './durable-object-sessions.js';
+import { DurableObjectOperator } from './operator.js';
 
 /** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
@@ -100,6 +102,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
   readonly #name: string;
   readonly #connector: BusConnector;
   readonly #connections: ConnectionPool;
+  readonly #operator: DurableObjectOperator;
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
@@ -109,7 +112,14 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     }
     this.#namespace = namespace;
     this.#name = name;
-    this.#connector = new BusConnector(namespace, name, waitUntil);
+    this.#operator = new DurableObjectOperator({
+      call: (mayRepeat, call) => this.#call(mayRepeat ? MAX_ATTEMPTS : 1, call),
+      listeners: (max, hasCallers) => this.#connections.listeners(max, hasCallers),
+      waitUntil,
+      onError,
+    });
+    const answer: OperatorAnswer = (frame, reply) => this.#operator.answer(frame, reply);
+    this.#connector = new BusConnector(namespace, name, waitUntil, answer);
     this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
     this.#connections = new ConnectionPool({
@@ -157,6 +167,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   waitUntil(work: Promise<void>): void {
     waitUntil(work);
+  }
+
+  operate(streams: OperatedStreams): BusOperator {
+    this.#operator.add(streams);
+    return this.#operator;
   }
 
   async settle(): Promise<void> {

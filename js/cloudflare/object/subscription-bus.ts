@@ -1,12 +1,15 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
+import type { BusStats } from '../../model/bus-stats.js';
 import { deferred } from '../../timing/deferred.js';
 import { shardAddress } from '../wire/names.js';
+import type { ObjectAnswer, Question } from '../wire/operate.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
-import { type BusStats, RootBus } from './bus/root.js';
+import { RootBus } from './bus/root.js';
 import type { BusWatcher, WatcherMaker } from './bus/watcher.js';
+import { Isolates, isolateTags } from './isolates.js';
 import { BusKey } from './key.js';
 import { onCoreReset } from './on-core-reset.js';
 import type { SubscriptionBusOptions } from './options.js';
@@ -38,12 +41,14 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   static events: EventLogMaker | undefined = undefined;
   readonly #key: BusKey;
   readonly #start: Start;
+  readonly #isolates: Isolates;
   #currentRole: Role | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#key = new BusKey(ctx);
     this.#start = new Start(ctx);
+    this.#isolates = new Isolates(ctx);
   }
 
   /**
@@ -58,7 +63,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
       return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
     }
     if (!servesEdge(headers)) return rejectUpgrade(headers);
-    return this.#role.bus.accept(request, this.#key.tag);
+    return this.#role.bus.accept(request, [this.#key.tag, ...isolateTags(headers)]);
   }
 
   /** Returns the key that upgrades have to carry. */
@@ -115,6 +120,27 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#role.bus.stats();
   }
 
+  /**
+   * Handles a question of an operator: asks the isolates that have sockets here, and at a bus the
+   * shards, which ask theirs.
+   */
+  async operate(question: Question): Promise<ObjectAnswer> {
+    const { bus } = this.#role;
+    const here = this.#isolates.ask(question);
+    const shards = bus instanceof RootBus ? await bus.askShards(question) : [];
+    const { reports, sockets } = await here;
+    const attached = bus.attached;
+    return {
+      objects: [
+        { shard: 0, continent: '', attached, sockets },
+        ...shards.flatMap(({ objects }) => objects),
+      ],
+      reports: [...reports, ...shards.flatMap(({ reports }) => reports)],
+      ...(bus instanceof RootBus && { bus: bus.stats() }),
+      log: bus instanceof RootBus ? bus.tail(question) : [],
+    };
+  }
+
   /** Handles a call of a shard of this bus that states what it follows, as text of the core. */
   follow(shard: number, call: string): string {
     const answer = this.#root.follow(shard, call);
@@ -153,6 +179,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
 
   /** Handles a frame of an edge. */
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
+    if (this.#isolates.receive(frame)) return;
     this.#role.bus.receive(socket, frame);
     this.#role.watcher?.wantedChanged();
   }

@@ -2,6 +2,7 @@ import type { EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type ShardAddress, shardName } from './names.js';
+import type { ObjectAnswer, Question } from './operate.js';
 import type { RefusedEvent } from './refused-event.js';
 
 /**
@@ -13,11 +14,12 @@ export interface BusNamespace {
   getByName(name: string, options?: { locationHint?: DurableObjectLocationHint }): object;
 }
 
-/** The methods of a bus object or shard that open a socket. */
+/** The methods of a bus object or shard that open a socket, or that operators call. */
 export interface SocketStub {
   /** Returns the key that upgrades have to carry. */
   connectionKey(): Promise<string>;
   fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
+  operate(question: Question): Promise<ObjectAnswer>;
 }
 
 /** The methods of a bus object that servers, publishers and its shards call. */

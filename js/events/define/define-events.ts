@@ -37,6 +37,7 @@ export function defineEvents<
 ): DefinedEvents {
   const table = new EventTypeTable(types as unknown as EventTypes);
   return {
+    authorizes: options.authorize !== undefined,
     serve: (host) => new ServedEvents(table, options as EventOptions, host),
     posted: (body) => posted(body, table),
   };

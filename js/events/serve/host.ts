@@ -58,6 +58,12 @@ export interface EventServer {
 
 /** The event types of a server: what `defineEvents` of `mcp-listen/events` returns. */
 export interface DefinedEvents {
+  /**
+   * Whether an `authorize` decides who may receive what.
+   *
+   * @internal
+   */
+  readonly authorizes: boolean;
   /** @internal */
   serve(host: EventHost): EventServer;
   /**

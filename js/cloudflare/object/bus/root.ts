@@ -1,10 +1,13 @@
 import type { EventLogMaker, EventReceipt } from '../../../bus/events.js';
+import type { BusStats } from '../../../model/bus-stats.js';
 import { calling, ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
+import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
+import type { ObjectAnswer, Question } from '../../wire/operate.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmScheduler } from '../alarm.js';
 import { EdgeSockets } from '../edge-sockets.js';
@@ -28,27 +31,8 @@ import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { Occurrences, type Prepared } from './occurrences.js';
 import { RootSessions } from './sessions.js';
-import { RETRY_MS, RootShards, type ShardStats } from './shards.js';
+import { RETRY_MS, RootShards } from './shards.js';
 import type { WatchedBus } from './watcher.js';
-
-/** Counters of a bus or a shard. */
-export interface BusStats {
-  /**
-   * Attached streams, including those that shards last reported. Streams of an isolate that share a
-   * socket count as one.
-   */
-  attached: number;
-  /** Open sockets of the object itself, attached or not. */
-  sockets: number;
-  /** Events published since the log began. */
-  position: number;
-  /** Sessions of clients of earlier revisions. */
-  sessions: number;
-  /** Frames from edges that were dropped since the object last woke. */
-  dropped: number;
-  /** The shards that hold streams, if there are more streams than one object holds. */
-  shards: ShardStats[];
-}
 
 /**
  * The root of a bus: it holds the log and the sessions, and the streams until there are too many.
@@ -107,10 +91,10 @@ export class RootBus implements WatchedBus {
   }
 
   /**
-   * Accepts the socket of one edge and tags it, or names the shard to which the edge has to
+   * Accepts the socket of one edge, with these tags, or names the shard to which the edge has to
    * connect.
    */
-  accept({ headers }: Request, tag: string): Response {
+  accept({ headers }: Request, tags: string[]): Response {
     const shard = this.#shardFor(headers);
     if (shard !== undefined) {
       return new Response(null, {
@@ -119,7 +103,7 @@ export class RootBus implements WatchedBus {
       });
     }
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#ctx.acceptWebSocket(server, [tag]);
+    this.#ctx.acceptWebSocket(server, tags);
     this.#edges.add(server, this.#core.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -161,13 +145,25 @@ export class RootBus implements WatchedBus {
     return this.#alarm.wakeBy(at);
   }
 
+  /** Streams and shared sockets that are attached to the bus object itself. */
+  get attached(): number {
+    return this.#core.state().attached;
+  }
+
+  /** Returns the last events of the log, oldest first. */
+  tail({ after, hasCallers }: SnapshotOptions): LoggedEvent[] {
+    return this.#log.tail(after, MAX_TAIL, hasCallers);
+  }
+
+  /** Passes a question of an operator on to the shards. */
+  askShards(question: Question): Promise<ObjectAnswer[]> {
+    return this.#shards?.ask(question) ?? Promise.resolve([]);
+  }
+
   /** Returns the counters of this bus. */
   stats(): BusStats {
     const shards = this.#shards?.stats ?? [];
-    const attached = shards.reduce(
-      (sum, shard) => sum + (shard.attached ?? 0),
-      this.#core.state().attached,
-    );
+    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
     return {
@@ -391,3 +387,6 @@ export class RootBus implements WatchedBus {
 }
 
 type Delivery = Publication['deliveries'][number];
+
+/** Maximum events in the answer to an operator. */
+const MAX_TAIL = 100;
