@@ -9,7 +9,7 @@ export interface EmitOptions {
    * The id of the occurrence: 1 to 256 visible ASCII characters without a dot. While the log holds
    * an occurrence of the same name and id, publishing it again has no effect.
    *
-   * @default an id that follows from the position in the log
+   * @default an id that the bus creates
    */
   id?: string;
   /**
@@ -28,7 +28,7 @@ export interface EmitOptions {
 
 /** What became of an occurrence. */
 export interface EventReceipt {
-  /** Its position in the log of the bus. */
+  /** Its position in the log of the bus; 0 on a bus that keeps no log. */
   position: number;
   eventId: string;
 }
@@ -74,6 +74,8 @@ export interface EventStore {
   append(draft: DraftEvent, position: number, now: number): AppendedEvent;
   /** Returns the page that answers a question, for a bus whose last position is `head`. */
   page(question: string, head: number, now: number): string;
+  /** Whether the reader who asks has more than this log, a copy whose last position is `head`. */
+  isBehind(question: string, head: number): boolean;
 }
 
 /**
@@ -84,14 +86,21 @@ export interface EventStore {
 export interface DraftEvent {
   /** The event that the bus carries to readers of the log, as JSON text. */
   readonly cue: string;
+  /** The occurrence as compact JSON text. */
+  readonly text: string;
   free(): void;
 }
 
 /**
  * Opens the log of occurrences of a bus: `eventLog()` of `mcp-listen/events`. `epoch` identifies
- * the log of the bus; `reset` is called if the core fails, and the log must then be opened again.
+ * the log of the bus, and is empty if the bus replays nothing; `reset` is called if the core fails,
+ * and the log must then be opened again.
  */
-export type EventLogMaker = (rows: EventRows, epoch: string, reset: () => void) => EventStore;
+export interface EventLogMaker {
+  (rows: EventRows, epoch: string, reset: () => void): EventStore;
+  /** What a broker keeps for all names together: milliseconds, and bytes. */
+  readonly kept: { ageMs: number; bytes: number };
+}
 
 /** Returns whether an event of the bus, as compact JSON text, is an occurrence. */
 export function isOccurrence(event: string): boolean {

@@ -52,7 +52,10 @@ export interface EventLogOptions {
 export function eventLog(options: EventLogOptions = {}): EventLogMaker {
   expectAmounts('events', { ...options });
   const window = JSON.stringify(options);
-  return (rows, epoch, reset) => new OccurrenceLog(rows, epoch, window, reset);
+  const open = (rows: EventRows, epoch: string, reset: () => void): EventStore =>
+    new OccurrenceLog(rows, epoch, window, reset);
+  const { ageMs = AGE_MS, bytes = BYTES } = options;
+  return Object.assign(open, { kept: { ageMs, bytes } });
 }
 
 class OccurrenceLog implements EventStore {
@@ -81,4 +84,12 @@ class OccurrenceLog implements EventStore {
   page(question: string, head: number, now: number): string {
     return calling(() => this.#log.page(question, head, now));
   }
+
+  isBehind(question: string, head: number): boolean {
+    return calling(() => this.#log.isBehind(question, head));
+  }
 }
+
+/** The defaults of the core. */
+const AGE_MS = 86_400_000;
+const BYTES = 67_108_864;
