@@ -5,8 +5,12 @@ import { unlessFresh } from '../process/fresh.mjs';
 import { main } from '../process/main.mjs';
 import { root } from '../process/project.mjs';
 import { step } from '../process/step.mjs';
+import { installed } from './python.mjs';
 
 const folder = join('examples', 'frameworks');
+
+/** The interpreter with FastMCP and the official SDK, after {@link frameworks} has installed it. */
+export const fastmcpPython = join(root, '.tools', 'fastmcp', 'bin', 'python');
 
 /**
  * Installs the frameworks that examples/frameworks uses, unless they are there. The package of this
@@ -19,6 +23,7 @@ export async function frameworks() {
   await unlessFresh('frameworks', { inputs, outputs }, () =>
     step(`Installing the frameworks into ${folder}`, install),
   );
+  await installed('FastMCP', join(folder, 'python', 'requirements.txt'), 'fastmcp');
 }
 
 async function install() {

@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { root } from '../../../scripts/process/project.mjs';
 import { type Fetch, type NodeServer, serveOnNode } from '../../host/node-http.ts';
 import { GatewayFixture } from '../../host/servers/gateway.ts';
 import { SECRET } from '../../host/signing.ts';
-import { programs } from '../../host/snippets.ts';
 import { SessionClient } from '../clients/session.ts';
 import { Notifications, typescriptClient } from '../clients/typescript.ts';
 import { apiGateway, type LambdaEvent, type LambdaResult } from './api-gateway.ts';
@@ -69,16 +65,6 @@ describe.each([
     expect(await session.next()).toBe('resources/updated lamp://desk');
     await session.client.close();
   });
-});
-
-test('docs/serverless.md shows parts of the examples, which type-check', async () => {
-  const folder = join(root, 'examples', 'frameworks');
-  const files = ['publish.ts', 'mcp-handler/route.ts', 'lambda/handler.ts'];
-  const sources = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
-  const shown = await programs('ts', 'serverless.md');
-  for (const program of shown) expect(sources.join('\n')).toContain(program);
-  expect(shown).toHaveLength(files.length);
-  await promisify(execFile)('tsc', ['-p', folder]);
 });
 
 /** Serves a function, and counts the requests whose answer is not complete. */
