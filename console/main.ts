@@ -12,6 +12,7 @@ import type { Endpoint } from './mcp/endpoint.js';
 import type { Frame } from './mcp/frame.js';
 import type { Topic } from './mcp/topic.js';
 import { Numbers } from './numbers/numbers.js';
+import { mountOperate } from './operate/operate.js';
 import { LISTS } from './server/catalogue.js';
 import { ServerView } from './server/server-view.js';
 import { Subscriptions } from './subscriptions/subscriptions.js';
@@ -69,6 +70,8 @@ byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
 });
 
 takeToken();
+const operate = mountOperate(byId('operate', HTMLElement), () => publishing.token);
+tabs(byId('rooms', HTMLElement), (room) => operate.show(room === 'operate'));
 new Numbers(() => publishing.token);
 void connection.open();
 

@@ -1,5 +1,5 @@
 import { applyEdits, type JSONPath, modify, type ParseError, parse } from 'jsonc-parser';
-import { UserError } from './user-error.js';
+import { UserError } from '../../user-error.js';
 import type { Missing } from './wrangler-config.js';
 
 /**

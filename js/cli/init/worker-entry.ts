@@ -1,4 +1,4 @@
-import { UserError } from './user-error.js';
+import { UserError } from '../user-error.js';
 
 /**
  * Returns the text of a Worker's entry script with the export of the bus.

@@ -1,4 +1,4 @@
-import { dependencies, devDependencies, template } from './built-in.js';
+import { dependencies, devDependencies, template, wranglerNode } from '../built-in.js';
 import type { Change } from './change.js';
 
 /** Returns the files of a small Worker with the bus, named after the folder. */
@@ -12,6 +12,7 @@ export function newProject(folder: string): Change[] {
     name,
     private: true,
     type: 'module',
+    engines: { node: `>=${wranglerNode}` },
     scripts: { start: 'wrangler dev', deploy: 'wrangler deploy', check: 'tsc' },
     dependencies,
     devDependencies,

@@ -1,4 +1,4 @@
-import { UserError } from './user-error.js';
+import { UserError } from '../../user-error.js';
 
 /** The part of a wrangler configuration that matters here. */
 export interface WranglerConfig {
@@ -78,6 +78,12 @@ export function withMissing(
       whole.rules?.map((one, index) => (index === rule ? { ...one, fallthrough: true } : one)) ??
       [];
   return whole;
+}
+
+/** Returns the name of the binding of the bus, which {@link missingIn} adds if there is none. */
+export function bindingOf({ durable_objects }: WranglerConfig): string {
+  const bound = durable_objects?.bindings?.find(({ class_name }) => class_name === CLASS);
+  return bound?.name ?? BINDING;
 }
 
 /** Returns the names of the environments: these do not inherit bindings. */

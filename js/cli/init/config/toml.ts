@@ -1,5 +1,5 @@
 import { parse, stringify, TomlError } from 'smol-toml';
-import { UserError } from './user-error.js';
+import { UserError } from '../../user-error.js';
 import type { Missing } from './wrangler-config.js';
 
 /**

@@ -1,36 +1,52 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { version } from './built-in.js';
+import { version } from '../built-in.js';
+import { UserError } from '../user-error.js';
+import { newWorkerAdvice, serverAdvice, workerAdvice } from './advice.js';
 import type { Change } from './change.js';
-import { CONFIG_FILES, editedConfig, readConfig } from './config-file.js';
-import { readJsonc, withJson } from './jsonc.js';
+import { CONFIG_FILES, editedConfig, readConfig } from './config/config-file.js';
+import { readJsonc, withJson } from './config/jsonc.js';
+import {
+  bindingOf,
+  environmentsOf,
+  missingIn,
+  type WranglerConfig,
+} from './config/wrangler-config.js';
 import { newProject } from './new-project.js';
-import { UserError } from './user-error.js';
+import { nodeNotes } from './node-version.js';
+import { withSdkImport } from './sdk-import.js';
+import { type Sources, sourcesIn } from './sources.js';
 import { withBusExport } from './worker-entry.js';
-import { environmentsOf, missingIn, type WranglerConfig } from './wrangler-config.js';
 
 /** The changes to a folder. */
 export interface Plan {
-  isNew: boolean;
   changes: Change[];
   /** Notes to print after the changes. */
   notes: string[];
+  /** What to do next, as paragraphs. */
+  advice: string[];
 }
 
 /**
- * Plans the changes that add the bus to a Worker or, in an empty folder, create a new Worker.
- * Writes nothing.
+ * Plans the changes that add live notifications to a Worker or another server or, in an empty
+ * folder, create a new Worker. Writes nothing.
  *
- * @throws UserError if the folder cannot be read as a Worker, or cannot be changed safely.
+ * @throws UserError if the folder contains no server, or cannot be changed safely.
  */
 export async function planChanges(folder: string): Promise<Plan> {
   const present = (await namesIn(folder)).filter((name) => name !== '.git');
   const config = CONFIG_FILES.find((name) => present.includes(name));
   if (config !== undefined) return planForWorker(folder, config);
   if (present.length === 0)
-    return { isNew: true, changes: newProject(basename(folder)), notes: [] };
+    return {
+      changes: newProject(basename(folder)),
+      notes: nodeNotes(),
+      advice: newWorkerAdvice(),
+    };
+  const sources = present.includes(MANIFEST) ? await sourcesIn(folder) : undefined;
+  if (sources !== undefined && servesAlone(sources)) return planForServer(folder, sources);
   throw new UserError(
-    `found no ${CONFIG_FILES.join(', ')}: run this in the folder of a Worker, or in an empty folder to create one`,
+    `found no ${CONFIG_FILES.join(', ')}, and no server of the official SDK: run this in the folder of a Worker or a server, or in an empty folder to create a Worker`,
   );
 }
 
@@ -52,7 +68,25 @@ async function planForWorker(folder: string, file: string): Promise<Plan> {
   if (missing.isOwn) changes.push(await entryChange(folder, file, config.main));
   const manifest = await manifestOf(folder);
   changes.push(manifestChange(manifest));
-  return { isNew: false, changes, notes: [...environmentNotes(config), ...routerNotes(manifest)] };
+  const notes = [...nodeNotes(), ...environmentNotes(config), ...routerNotes(manifest)];
+  return { changes, notes, advice: workerAdvice(await sourcesIn(folder), bindingOf(config)) };
+}
+
+/** Returns whether the sources serve MCP on a host without a configuration of wrangler. */
+function servesAlone({ found, isWired }: Sources): boolean {
+  return isWired || found.some(({ kind }) => kind === 'sdk' || kind === 'sdk-1');
+}
+
+/** Changes the import of the SDK's handler. A server of version 1 of the SDK is not changed. */
+async function planForServer(folder: string, sources: Sources): Promise<Plan> {
+  const handlers = sources.found.filter(({ kind }) => kind === 'sdk');
+  const changes = handlers.map(({ path, text: before }) => ({
+    path,
+    before,
+    after: withSdkImport(before),
+  }));
+  if (handlers.length > 0) changes.push(manifestChange(await manifestOf(folder)));
+  return { changes, notes: [], advice: serverAdvice(sources) };
 }
 
 function environmentNotes(config: WranglerConfig): string[] {

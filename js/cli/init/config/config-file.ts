@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { UserError } from '../../user-error.js';
 import { editedJsonc, readJsonc } from './jsonc.js';
 import { editedToml, readToml } from './toml.js';
-import { UserError } from './user-error.js';
 import { type Missing, type WranglerConfig, withMissing } from './wrangler-config.js';
 
 /** The file names of wrangler's configuration, in wrangler's order of precedence. */
