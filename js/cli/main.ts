@@ -1,9 +1,13 @@
 import { expectArgs } from './arguments.js';
 import { version } from './built-in.js';
+import { runDoctor } from './doctor/command.js';
 import { runInit } from './init/command.js';
 import { UserError } from './user-error.js';
 
-const COMMANDS: Record<string, (args: string[]) => Promise<void>> = { init: runInit };
+const COMMANDS: Record<string, (args: string[]) => Promise<void>> = {
+  doctor: runDoctor,
+  init: runInit,
+};
 
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
@@ -12,6 +16,7 @@ const OPTIONS = {
 
 const USAGE = `mcp-listen COMMAND
 
+  doctor   try the notifications of any MCP server as clients would
   init     add live notifications to the MCP server in a folder, or write a new one
   --help, --version
 

@@ -58,5 +58,5 @@ function text(path) {
   return readFile(join(root, path), 'utf8');
 }
 
-const bundled = ['diff', 'jsonc-parser', 'smol-toml'];
+const bundled = ['diff', 'eventsource-parser', 'jsonc-parser', 'smol-toml'];
 const template = ['env.d.ts', 'worker.ts', 'wrangler.toml'];

@@ -34,6 +34,7 @@ export const rooms = {
     sdk: 'bus model observe',
     adapters: 'auth bus listen-handler observe options sdk web',
     testing: 'bus listen-handler model timing',
+    console: 'operator wasm',
     index: 'auth bus handler http listen-handler model observe operator options sdk',
     entry: 'client events index wasm',
     node: 'auth bus client events handler model observe streams timing wasm',

@@ -18,7 +18,7 @@ import {
   type SubscribedWebhook,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
-import type { BusOperator, OperatedStreams } from '../../bus/operator.js';
+import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';

@@ -49,8 +49,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#key = new BusKey(ctx);
-    this.#start = new Start(ctx);
     this.#isolates = new Isolates(ctx);
+    this.#start = new Start(ctx);
   }
 
   /**
@@ -125,6 +125,8 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /**
    * Handles a question of an operator: asks the isolates that have sockets here, and at a bus the
    * shards, which ask theirs.
+   *
+   * @internal
    */
   async operate(question: Question): Promise<ObjectAnswer> {
     const { bus } = this.#role;
