@@ -18,7 +18,7 @@ import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
-import type { OperatedStreams } from './bus/operator.js';
+import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';

@@ -50,18 +50,3 @@ declare namespace Cloudflare {
     ANALYTICS?: import('mcp-listen').AnalyticsDataset;
   }
 }
-
-declare module '*.html' {
-  const text: string;
-  export default text;
-}
-
-declare module '*.txt' {
-  const text: string;
-  export default text;
-}
-
-declare module '*.bin' {
-  const bytes: ArrayBuffer;
-  export default bytes;
-}

@@ -9,7 +9,7 @@ import {
   screen,
 } from 'mcp-listen';
 import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
-import { consoleFile } from './console.js';
+import { createConsole } from 'mcp-listen/console';
 import { events, type Occurrence } from './events.js';
 import { gateway } from './gateway.js';
 import { notebookServer } from './server.js';
@@ -37,8 +37,8 @@ const { stats } = server;
 const metricsHandler = metricsToken
   ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
   : undefined;
-/** The endpoints for statistics and for operating the bus, at /stats and /operate. */
-const operated = createOperatorHandler({
+/** The console at /, and the endpoints of its Operate tab at /stats and /operate. */
+const operated = (hasConsole ? createConsole : createOperatorHandler)({
   server,
   token: publishToken,
   path: '/',
@@ -76,8 +76,6 @@ async function otherPath(request: Request, url: URL): Promise<Response> {
   const operation = await operated(request);
   if (operation !== undefined) return operation;
   if (url.pathname === '/metrics' && metricsHandler !== undefined) return metricsHandler(request);
-  const file = hasConsole ? consoleFile(request, url) : undefined;
-  if (file !== undefined) return file;
   if (gateway !== undefined) return gateway.fetch(request);
   if (url.pathname === '/publish' && publishHandler !== undefined) return publishHandler(request);
   return new Response('Not found. The MCP endpoint is /mcp.\n', { status: 404 });

@@ -1,7 +1,7 @@
 import type { ListenBus } from './bus.js';
 import type { EventSource } from './events.js';
 import type { Opening } from './opening.js';
-import type { BusOperator, OperatedStreams } from './operator.js';
+import type { BusOperator, OperatedStreams } from './operator/operator.js';
 import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
 

@@ -1,5 +1,5 @@
 import { eventText } from '../bus/event-text.js';
-import type { BusOperator } from '../bus/operator.js';
+import type { BusOperator } from '../bus/operator/operator.js';
 import { ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
@@ -19,8 +19,8 @@ export interface OperatorOptions {
   /** The server, or one of several on the same bus: a result of `createListenHandler`. */
   server: OperatedServer;
   /**
-   * The bearer token that requests need. Without it, nobody can operate the bus, and there is no
-   * `stats` unless `isPublic`.
+   * The bearer token that requests need. Without it there is no `operate`, and no `stats` unless
+   * `isPublic`.
    *
    * @default undefined
    */

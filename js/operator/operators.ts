@@ -1,5 +1,5 @@
 import type { AttachableBus } from '../bus/attachable-bus.js';
-import type { BusOperator, OperatedStreams } from '../bus/operator.js';
+import type { BusOperator, OperatedStreams } from '../bus/operator/operator.js';
 import { ListenError } from '../model/error.js';
 import { ProcessOperator } from './process-operator.js';
 

@@ -8,7 +8,7 @@ import {
 } from '../auth/reauthorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
-import type { Listeners } from '../bus/operator.js';
+import type { Listeners } from '../bus/operator/operator.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';

@@ -75,7 +75,7 @@ export const checks = [
   ],
   [
     'package-lock.json names no host',
-    (files) => places(matching(files, /^package-lock\.json$/), /"resolved": "[^"]*:/),
+    (files) => places(matching(files, /(^|\/)package-lock\.json$/), /"resolved": "[^"]*:/),
   ],
   [
     'package-lock.json verifies every package',

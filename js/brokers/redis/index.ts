@@ -7,10 +7,13 @@ import '#runtime';
 import { createClient } from 'redis';
 import { BrokerBus, type ProcessBus, type ProcessBusOptions } from '../../bus/broker-bus.js';
 import { retentionOf } from '../../bus/retention.js';
-import { RedisBroker, type RedisClient } from './redis-broker.js';
+import { NodeRedisConnections, type RedisClient } from './connection.js';
+import { RedisBroker } from './redis-broker.js';
+import { RedisLog } from './redis-log.js';
+import { RedisWriter } from './writer.js';
 
 export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/broker-bus.js';
-export type { RedisClient } from './redis-broker.js';
+export type { RedisClient } from './connection.js';
 
 /**
  * Returns the bus of all processes that use the same Redis (6.2 or later, or Valkey). `server` is a
@@ -30,6 +33,10 @@ export function redisBus(
   options: ProcessBusOptions = {},
 ): ProcessBus {
   const client: RedisClient = typeof server === 'string' ? createClient({ url: server }) : server;
-  const { logEvents } = retentionOf(options);
-  return new BrokerBus(new RedisBroker(client, options.bus ?? 'mcp-listen', logEvents), options);
+  const { bus: name = 'mcp-listen', events } = options;
+  const connections = new NodeRedisConnections(client);
+  const writer = new RedisWriter(connections);
+  const log = events && new RedisLog(connections, writer, { name, ...events.kept });
+  const { logEvents: window } = retentionOf(options);
+  return new BrokerBus(new RedisBroker(connections, { log, name, window, writer }), options);
 }

@@ -1,6 +1,6 @@
 import type { AttachmentCounters, AttachOptions } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
-import type { Listeners } from '../../bus/operator.js';
+import type { Listeners } from '../../bus/operator/operator.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Member } from '../../streams/connection/member.js';
 import {

@@ -1,5 +1,5 @@
-import { MAX_TOPICS, sumListeners } from '../../bus/listeners.js';
-import type { BusOperator, Listeners, OperatedStreams } from '../../bus/operator.js';
+import { MAX_TOPICS, sumListeners } from '../../bus/operator/listeners.js';
+import type { BusOperator, Listeners, OperatedStreams } from '../../bus/operator/operator.js';
 import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/snapshot.js';
 import { isolateId } from '../../observe/isolate-id.js';
 import { sumStats } from '../../observe/sum-stats.js';

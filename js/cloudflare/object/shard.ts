@@ -58,7 +58,7 @@ export class ShardBus {
     for (const socket of sockets) this.#restore(socket);
   }
 
-  /** Accepts the socket of one edge, with these tags; returns 410 if the shard is full or closed. */
+  /** Accepts the socket of an edge, with these tags; returns 410 if the shard is full or closed. */
   accept(_request: Request, tags: string[]): Response {
     const isOpen = this.#namespace !== undefined && !this.#shard.state().isRetired;
     if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });

@@ -1,4 +1,4 @@
-import type { Listeners } from '../../bus/operator.js';
+import type { Listeners } from '../../bus/operator/operator.js';
 import type { BusStats } from '../../model/bus-stats.js';
 import type {
   DrainOrder,

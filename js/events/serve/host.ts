@@ -1,7 +1,13 @@
 import type { CallerContext } from '../../auth/authorize.js';
 import type { Caller, PrincipalOptions } from '../../auth/principal.js';
 import type { AttachableBus } from '../../bus/attachable-bus.js';
-import type { EmitOptions, EventPublisher, EventReceipt } from '../../bus/events.js';
+import type {
+  EmitOptions,
+  EventPublisher,
+  EventReceipt,
+  WebhookDelivery,
+  WebhookHost,
+} from '../../bus/events.js';
 import type { ServerStream } from '../../bus/server-stream.js';
 import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
@@ -72,4 +78,10 @@ export interface DefinedEvents {
    * @internal
    */
   posted(body: Uint8Array): Promise<PostedEvents>;
+  /**
+   * Starts the delivery to webhooks at a bus; undefined without the option `webhooks`.
+   *
+   * @internal
+   */
+  readonly deliver: ((host: WebhookHost) => WebhookDelivery) | undefined;
 }

@@ -1,6 +1,6 @@
 import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
-import type { Listeners } from '../../bus/operator.js';
+import type { Listeners } from '../../bus/operator/operator.js';
 import { ListenError } from '../../model/error.js';
 import { finiteTimeout } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';

@@ -10,21 +10,17 @@ const fixture = useFixture({ EDGES_PER_SHARD: '2' }, CONTINENTS.length);
 
 test('a snapshot shows every shard and isolate, and the listeners of each topic', async () => {
   await openEverywhere();
+  // Connections that the bus sends on to shards reconnect there.
+  await expect.poll(async () => attachedOf(await snapshot(0))).toBe(4);
   const { callers, isolates, objects, topics } = await snapshot(0, '?callers=1');
   expect(isolates.map(({ streams }) => streams.open)).toEqual([1, 1, 1, 1]);
   expect(isolates.every(({ streams }) => total(streams.acknowledged) === 1)).toBe(true);
-  const places = objects.map(({ attached, continent, shard, sockets }) => [
-    continent,
-    attached,
-    Object.values(sockets),
-    shard > 0,
-  ]);
-  expect(places.sort()).toEqual([
-    ['', 0, [], false],
-    ['AS', 1, [1], true],
-    ['EU', 2, [1, 1], true],
-    ['NA', 1, [1], true],
-  ]);
+  expect(objects.find(({ shard }) => shard === 0)).toMatchObject({ attached: 0, sockets: {} });
+  const shards = objects.filter(({ shard }) => shard > 0);
+  expect(shards.length).toBeGreaterThanOrEqual(3);
+  expect(new Set(shards.map(({ continent }) => continent))).toEqual(new Set(CONTINENTS));
+  const sockets = shards.flatMap((shard) => Object.entries(shard.sockets));
+  expect(sockets.sort()).toEqual(isolates.map(({ isolate }) => [isolate, 1]).sort());
   expect(topics.slice(0, 2)).toEqual([
     { topic: 'resource:note://all', streams: 4 },
     { topic: 'resource:note://0', streams: 1 },
@@ -115,6 +111,10 @@ async function operate(order: object): Promise<object> {
   const url = fixture().urlOf(0, '/console/operate');
   const body = JSON.stringify(order);
   return (await (await fetch(url, { method: 'POST', headers: BEARER, body })).json()) as object;
+}
+
+function attachedOf({ objects }: Snapshot): number {
+  return objects.reduce((sum, { attached = 0, shard }) => sum + (shard > 0 ? attached : 0), 0);
 }
 
 function total(ranges: readonly { count: number }[]): number {
