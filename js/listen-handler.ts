@@ -379,7 +379,7 @@ function earlierOf(
   authorizes: boolean,
 ): ServiceOptions['earlier'] {
   if (legacy === 'reject') return 'refused';
-  return limits === undefined ? 'behind' : { sessions: { limits, authorizes } };
+  return limits === undefined ? 'forwarded' : { sessions: { limits, authorizes } };
 }
 
 function sessionsOf({ sessions }: AttachableBus): SessionStore {

@@ -34,6 +34,8 @@ declare namespace Cloudflare {
      * support server/discover.
      */
     UNKNOWN_METHOD?: string;
+    /** The event types that the gateway serves, as JSON; see docs/gateway.md, Events. */
+    EVENTS?: string;
     /** `host` or `path`: what identifies the tenant of a request. If unset, there is only one. */
     TENANTS?: string;
     /**

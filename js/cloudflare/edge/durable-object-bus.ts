@@ -15,6 +15,7 @@ import {
   type EventReceipt,
   type EventSource,
   occurrenceText,
+  type SubscribedWebhook,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
 import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
@@ -25,10 +26,17 @@ import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
-import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
+import { DEFAULT_BUS, isReserved } from '../wire/names.js';
 import { acceptedEvent } from '../wire/refused-event.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
-import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
+import {
+  type BusNamespace,
+  type BusStub,
+  busStub,
+  type WebhookStub,
+  webhookStub,
+} from '../wire/stubs.js';
+import { webhookObjectOf } from '../wire/webhooks.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
@@ -96,6 +104,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
   readonly events: EventSource = {
     modes: ['poll', 'push'],
     page: (question) => this.#page(question),
+    webhooks: {
+      subscribe: (webhook) => this.#atWebhook(webhook, (stub, text) => stub.subscribeWebhook(text)),
+      unsubscribe: (webhook) =>
+        this.#atWebhook(webhook, (stub, text) => stub.unsubscribeWebhook(text)),
+    },
   };
 
   readonly #namespace: BusNamespace;
@@ -107,9 +120,8 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
-    if (shardAddress(name) !== undefined) {
+    if (isReserved(name))
       throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
-    }
     this.#namespace = namespace;
     this.#name = name;
     this.#operator = new DurableObjectOperator({
@@ -200,12 +212,18 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(question));
   }
 
-  async #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
-    try {
-      return await retrying(attempts, () => call(this.#stub()));
-    } catch (cause) {
-      throw unavailable('the bus did not answer', cause);
-    }
+  /** Calls the object that has the webhooks of a caller. */
+  #atWebhook(
+    webhook: SubscribedWebhook,
+    call: (stub: WebhookStub, text: string) => Promise<string>,
+  ): Promise<string> {
+    const address = { bus: this.#name, object: webhookObjectOf(webhook.principal) };
+    const text = JSON.stringify(webhook);
+    return answered(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
+  }
+
+  #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
+    return answered(attempts, () => call(this.#stub()));
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {
@@ -226,6 +244,15 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   #stub(): BusStub {
     return busStub(this.#namespace, this.#name);
+  }
+}
+
+/** Calls an object of the bus, at most `attempts` times. */
+async function answered<T>(attempts: number, call: () => Promise<T>): Promise<T> {
+  try {
+    return await retrying(attempts, call);
+  } catch (cause) {
+    throw unavailable('the bus did not answer', cause);
   }
 }
 

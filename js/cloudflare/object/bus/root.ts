@@ -8,6 +8,7 @@ import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
 import type { ObjectAnswer, Question } from '../../wire/operate.js';
+import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmScheduler } from '../alarm.js';
 import { EdgeSockets } from '../edge-sockets.js';
@@ -33,6 +34,7 @@ import { Occurrences, type Prepared } from './occurrences.js';
 import { RootSessions } from './sessions.js';
 import { RETRY_MS, RootShards } from './shards.js';
 import type { WatchedBus } from './watcher.js';
+import { RootWebhooks } from './webhooks.js';
 
 /**
  * The root of a bus: it holds the log and the sessions, and the streams until there are too many.
@@ -40,6 +42,8 @@ import type { WatchedBus } from './watcher.js';
 export class RootBus implements WatchedBus {
   /** The sessions of clients of earlier revisions. */
   readonly sessions: RootSessions;
+  /** Those that deliver to webhooks; undefined if the class delivers to none. */
+  readonly webhooks: RootWebhooks | undefined;
   readonly #ctx: DurableObjectState;
   readonly #bus: string;
   readonly #key: BusKey;
@@ -68,11 +72,14 @@ export class RootBus implements WatchedBus {
     this.#key = key;
     this.#log = new EventLog(sql, options);
     this.#idempotencyKeys = new IdempotencyKeys(sql, options);
-    this.#occurrences = new Occurrences(
-      events?.(new EventTable(sql), this.#log.epoch, () => ctx.abort('the core has trapped')),
-    );
-    this.#attachments = new SocketAttachments(sql);
     this.#alarm = new AlarmScheduler(ctx.storage);
+    const namespace = ownNamespace(ctx, env);
+    if (events?.deliver !== undefined)
+      this.webhooks = new RootWebhooks(sql, this.#log, this.#alarm, this.#bus, namespace);
+    const trapped = (): void => ctx.abort('the core has trapped');
+    const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
+    this.#occurrences = new Occurrences(store, this.webhooks);
+    this.#attachments = new SocketAttachments(sql);
     const sessionRows = new SessionTable(sql, (error) =>
       ctx.abort(`a session could not be read or written: ${error}`),
     );
@@ -81,7 +88,7 @@ export class RootBus implements WatchedBus {
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);
     // Rejects invalid options of shards before there are any shards.
     shardCloseMs(options);
-    this.#shards = this.#shardsOf(env, edgesPerShard(options));
+    this.#shards = namespace && this.#shardsOf(namespace, edgesPerShard(options));
     this.sessions = this.#sessionsOf(sessionRows);
     this.#publishes = new GroupCommit(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
@@ -192,7 +199,8 @@ export class RootBus implements WatchedBus {
     this.#core.settle();
     this.sessions.sweep();
     this.#runOutputs();
-    const again = this.#core.state().isSettled ? undefined : Date.now() + RETRY_MS;
+    const isSettled = this.webhooks?.settle() !== true && this.#core.state().isSettled;
+    const again = isSettled ? undefined : Date.now() + RETRY_MS;
     for (const at of [again, this.sessions.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
     }
@@ -239,6 +247,7 @@ export class RootBus implements WatchedBus {
       for (const edge of edges) this.#send(edge, text);
     }
     this.#edges.flushAttachments();
+    this.webhooks?.wake();
     return logged.map(({ position }) => position);
   }
 
@@ -255,9 +264,7 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  #shardsOf(env: unknown, perShard: number): RootShards | undefined {
-    const namespace = ownNamespace(this.#ctx, env);
-    if (namespace === undefined) return undefined;
+  #shardsOf(namespace: BusNamespace, perShard: number): RootShards {
     return new RootShards({
       sql: this.#ctx.storage.sql,
       settled: this.#log.position,
@@ -307,10 +314,10 @@ export class RootBus implements WatchedBus {
     if (settled !== undefined) return { deliveries: [], position: settled };
     const published = this.#publishToCore(texts, now);
     if (published instanceof Error) return { deliveries: [], position: published };
-    const { deliveries, drafts, events, position } = published;
+    const { deliveries, events, position } = published;
     const first = position - events.length + 1;
     for (const [index, event] of events.entries()) this.#log.append(first + index, event, now);
-    const receipts = this.#occurrences.append(drafts, first, now);
+    const receipts = this.#occurrences.append(published, first, now);
     appended?.(receipts);
     if (once !== undefined) this.#idempotencyKeys.store(once, position, now);
     return { deliveries, position };

@@ -71,7 +71,7 @@ export class RootShards {
       case 'batch':
         void this.#call(output);
         return undefined;
-      case 'tell':
+      case 'callShard':
         return this.#callSession(output);
       case 'opened':
       case 'leaving':
@@ -99,7 +99,7 @@ export class RootShards {
     isAwaited,
     shard,
     text,
-  }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
+  }: Extract<BusOutput, { kind: 'callShard' }>): Promise<void> | undefined {
     const call = this.#tellSession(shard, text);
     // If the call fails or the object is reset, the core repeats the call.
     this.#host.alarm.wakeWithWrite(Date.now() + RETRY_MS);
