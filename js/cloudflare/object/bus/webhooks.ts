@@ -45,7 +45,7 @@ export class RootWebhooks {
       follower.names = new Set(names);
       follower.subscriptions = subscriptions;
     }
-    return { ...this.#end, total: this.#total };
+    return { ...this.#end, total: this.total };
   }
 
   /**
@@ -88,7 +88,8 @@ export class RootWebhooks {
     return { epoch: this.#log.epoch, head: this.#log.position };
   }
 
-  get #total(): number {
+  /** The number of subscriptions of all objects. */
+  get total(): number {
     const followers = [...this.#objects.values()];
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
   }
