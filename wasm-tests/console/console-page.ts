@@ -89,6 +89,17 @@ export class ConsolePage {
     return this.page.locator(`[data-key="${key}"] dd`).first();
   }
 
+  /** Opens the Operate tab; resolves once it shows a snapshot. */
+  async operate(): Promise<void> {
+    await this.page.getByRole('tab', { name: 'Operate' }).click();
+    await this.page.getByText('watching', { exact: true }).waitFor();
+  }
+
+  /** A number of the Operate tab. */
+  reading(key: string): Locator {
+    return this.page.locator(`[data-reading="${key}"] dd`);
+  }
+
   /** Calls a tool with these arguments; resolves with its output. */
   async callTool(tool: string, args: Record<string, string> = {}): Promise<string> {
     const form = this.page.getByRole('tabpanel', { name: 'Call a tool' });
