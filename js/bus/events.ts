@@ -15,7 +15,7 @@ export interface EmitOptions {
    * The id of the occurrence: 1 to 256 visible ASCII characters without a dot. While the log holds
    * an occurrence of the same name and id, publishing it again has no effect.
    *
-   * @default an id that follows from the position in the log
+   * @default an id that the bus creates
    */
   id?: string;
   /**
@@ -34,7 +34,7 @@ export interface EmitOptions {
 
 /** What became of an occurrence. */
 export interface EventReceipt {
-  /** Its position in the log of the bus. */
+  /** Its position in the log of the bus; 0 on a bus that keeps no log. */
   position: number;
   eventId: string;
 }
@@ -101,6 +101,8 @@ export interface EventStore {
   append(draft: DraftEvent, position: number, now: number): AppendedEvent;
   /** Returns the page that answers a question, for a bus whose last position is `head`. */
   page(question: string, head: number, now: number): string;
+  /** Whether the reader who asks has more than this log, a copy whose last position is `head`. */
+  isBehind(question: string, head: number): boolean;
 }
 
 /**
@@ -113,18 +115,22 @@ export interface DraftEvent {
   readonly cue: string;
   /** The name of the event type. */
   readonly name: string;
+  /** The occurrence as compact JSON text. */
+  readonly text: string;
   free(): void;
 }
 
 /** The log of occurrences of a bus: `eventLog()` of `mcp-listen/events`. */
 export interface EventLogMaker {
   /**
-   * Opens the log. `epoch` identifies the log of the bus; `reset` is called if the core fails, and
-   * the log must then be opened again.
+   * Opens the log. `epoch` identifies the log of the bus, and is empty if the bus replays nothing;
+   * `reset` is called if the core fails, and the log must then be opened again.
    *
    * @internal
    */
   open(rows: EventRows, epoch: string, reset: () => void): EventStore;
+  /** What a broker keeps for all names together: milliseconds, and bytes. */
+  readonly kept: { ageMs: number; bytes: number };
   /**
    * Starts the delivery to webhooks; undefined if the bus delivers to none.
    *

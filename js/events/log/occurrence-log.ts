@@ -63,7 +63,12 @@ export function eventLog({ webhooks, ...amounts }: EventLogOptions = {}): EventL
   if (webhooks !== undefined && deliver === undefined)
     throw new ListenError('invalid-options', 'define the events with the option webhooks');
   const window = JSON.stringify(amounts);
-  return { open: (rows, epoch, reset) => new OccurrenceLog(rows, epoch, window, reset), deliver };
+  const { ageMs = AGE_MS, bytes = BYTES } = amounts;
+  return {
+    open: (rows, epoch, reset) => new OccurrenceLog(rows, epoch, window, reset),
+    deliver,
+    kept: { ageMs, bytes },
+  };
 }
 
 class OccurrenceLog implements EventStore {
@@ -92,4 +97,12 @@ class OccurrenceLog implements EventStore {
   page(question: string, head: number, now: number): string {
     return calling(() => this.#log.page(question, head, now));
   }
+
+  isBehind(question: string, head: number): boolean {
+    return calling(() => this.#log.isBehind(question, head));
+  }
 }
+
+/** The defaults of the core. */
+const AGE_MS = 86_400_000;
+const BYTES = 67_108_864;
