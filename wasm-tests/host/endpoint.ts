@@ -11,8 +11,11 @@ export interface Received {
   signers: string[];
 }
 
-/** What an endpoint answers: a status, or a status with header fields and a body. */
-export type Reply = number | { status: number; headers?: Record<string, string>; body?: string };
+/** What an endpoint answers: a status, one with header fields and a body, or nothing at all. */
+export type Reply =
+  | number
+  | 'never'
+  | { status: number; headers?: Record<string, string>; body?: string };
 
 /** The endpoint of a webhook. It consents unless `reply` says something else. */
 export interface Endpoint {
@@ -39,6 +42,7 @@ export async function endpoint(...secrets: string[]): Promise<Endpoint> {
     const message = messageOf(request, await text(request), secrets);
     received.push(message);
     const reply = own.reply(message) ?? consent(message);
+    if (reply === 'never') return;
     const {
       status,
       headers = {},

@@ -10,7 +10,10 @@ export async function posted(
   message: WebhookPost,
   settings: WebhookSettings,
 ): Promise<WebhookOutcome> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  // A signal of `AbortSignal.timeout` would keep a Durable Object awake for all of its time.
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  const { signal } = abort;
   try {
     const { isLocal } = acceptedCallback(message.url, settings.rules);
     const body = new TextEncoder().encode(message.body);
@@ -20,6 +23,8 @@ export async function posted(
     return outcomeOf(await abortable(settings.send(request), signal));
   } catch (error) {
     return { failure: signal.aborted ? 'timeout' : failureOf(error) };
+  } finally {
+    clearTimeout(timer);
   }
 }
 
