@@ -110,9 +110,7 @@ test('the doctor names the clients that a server breaks', async () => {
   onTestFinished(stop);
   const { code, output } = await command([`${origin}/mcp`, '--call', 'touch', ...QUICKLY]);
   expect(code).toBe(1);
-  expect(output).toMatch(
-    /FAILURE +notifications\/tools\/list_changed does not carry the id .*\n +Python SDK: listen\(\) does not receive/,
-  );
+  expect(output).toMatch(/FAILURE +notifications\/tools\/list_changed does not .* id .*\n +Python/);
   expect(output).toMatch(/1 failure and 1 warning\./);
 });
 
