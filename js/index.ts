@@ -54,8 +54,8 @@ export {
   analyticsWriter,
 } from './observe/analytics-engine.js';
 export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
+export type { BusNumbers } from './observe/metric-families.js';
 export {
-  type BusNumbers,
   createMetricsHandler,
   type MetricsHandlerOptions,
   metricsText,

@@ -17,65 +17,16 @@ export interface RedisConnections {
   writer(): RedisConnection;
 }
 
-/** The part of a client of the package `redis` that is used. */
-export interface RedisClient {
-  /** The settings of the client. */
-  readonly options?: { socket?: object };
-  /** Returns another client with the same settings, except for `overrides`. */
-  duplicate(overrides?: object): unknown;
+/** Returns the milliseconds after which a writer reconnects for the nth time. */
+export function reconnectMs(attempts: number): number {
+  return Math.min(50 * 2 ** attempts, 1_000);
 }
 
-/** Opens connections of the package `redis`. */
-export class NodeRedisConnections implements RedisConnections {
-  readonly #client: RedisClient;
+export function ignored(): void {}
 
-  constructor(client: RedisClient) {
-    this.#client = client;
-  }
-
-  reader(): RedisConnection {
-    return this.#open({ socket: this.#socket(false) });
-  }
-
-  writer(): RedisConnection {
-    const socket = this.#socket((retries: number) => Math.min(50 * 2 ** retries, 1_000));
-    const writer = this.#open({ socket, pingInterval: BLOCK_MS });
-    // Retries until `destroy`, after which the promise has no reader.
-    writer.connect().catch(ignored);
-    return writer;
-  }
-
-  #open(overrides: object): RedisConnection {
-    const client = this.#client.duplicate({ ...PLAIN, ...overrides }) as NodeRedis;
-    // Commands that wait for the connection fail with its error and report it.
-    client.on('error', ignored);
-    return {
-      connect: () => client.connect(),
-      call: (command, abortSignal) => client.sendCommand(command, abortSignal && { abortSignal }),
-      destroy: () => client.destroy(),
-    };
-  }
-
-  #socket(reconnectStrategy: unknown): object {
-    return { ...this.#client.options?.socket, reconnectStrategy, socketTimeout: SILENCE_MS };
-  }
-}
-
-/** What a client of the package `redis` does. */
-interface NodeRedis {
-  on(event: 'error', listener: () => void): unknown;
-  connect(): Promise<unknown>;
-  sendCommand(command: string[], options?: { abortSignal: AbortSignal }): Promise<unknown>;
-  destroy(): void;
-}
-
-function ignored(): void {}
-
-/** Settings that fix the format of replies, whatever the caller's client has set. */
-const PLAIN = { commandOptions: {}, disableOfflineQueue: false };
 /**
  * Milliseconds that a read waits for the next entry. A connection that is silent for `SILENCE_MS`
  * is dead.
  */
 export const BLOCK_MS = 5_000;
-const SILENCE_MS = 15_000;
+export const SILENCE_MS = 15_000;

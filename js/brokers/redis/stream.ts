@@ -29,11 +29,15 @@ export function entriesOf(reply: unknown): StreamEntry[] {
   });
 }
 
-/** RESP2 replies with pairs of a stream and its entries, RESP3 with a map. */
+/**
+ * Returns the entries of the one stream that was read. RESP2 replies with pairs of a stream and its
+ * entries, RESP3 with a map, which clients read as an object or as a flat list.
+ */
 function entriesIn(reply: unknown, stream: string): unknown {
   if (reply === null || reply === undefined) return [];
-  if (Array.isArray(reply)) return (reply as [string, unknown][])[0]?.[1] ?? [];
-  return (reply as Record<string, unknown>)[stream] ?? [];
+  if (!Array.isArray(reply)) return (reply as Record<string, unknown>)[stream] ?? [];
+  const pair = Array.isArray(reply[0]) ? reply[0] : reply;
+  return pair[1] ?? [];
 }
 
 /** The number of entries read at once. */

@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { type EventLogOptions, eventLog } from 'mcp-listen/events';
 import { natsBus } from 'mcp-listen/nats';
@@ -5,7 +6,12 @@ import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { expect } from 'vitest';
 import { EventPlace } from '../../host/bus/event-place.ts';
 import type { EventReader } from '../../host/events.ts';
-import { type BrokerProcess, startNats, startRedis } from '../brokers/broker-process.ts';
+import {
+  type BrokerProcess,
+  startNats,
+  startRedis,
+  startValkey,
+} from '../brokers/broker-process.ts';
 import type { Cleanup } from '../cleanup.ts';
 
 /** Creates the bus of a process, over the broker on a port. */
@@ -14,6 +20,8 @@ export type MakeBus = (port: number, log?: EventLogOptions) => ProcessBus;
 export const QUIET = { onError: () => {} };
 export const redis: MakeBus = (port, log) =>
   redisBus(`redis://127.0.0.1:${port}`, { ...QUIET, events: eventLog(log) });
+const ioredis: MakeBus = (port, log) =>
+  redisBus(new Redis(port, { lazyConnect: true }), { ...QUIET, events: eventLog(log) });
 export const jetStream: MakeBus = (port, log) =>
   natsBus(`nats://127.0.0.1:${port}`, { ...QUIET, events: eventLog(log) });
 export const core: MakeBus = (port) =>
@@ -23,6 +31,7 @@ export const channel: MakeBus = () => broadcastChannelBus({ ...QUIET, events: ev
 /** The buses that keep occurrences, each with what starts its broker. */
 export const KEEPING = [
   ['Redis', redis, () => startRedis(true)],
+  ['Valkey with ioredis', ioredis, () => startValkey(true)],
   ['JetStream', jetStream, () => startNats(true)],
 ] as const;
 

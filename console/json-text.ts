@@ -1,4 +1,4 @@
-import { element } from '../dom.js';
+import { element } from './dom.js';
 
 /**
  * Returns JSON text with indentation and highlighted names, strings and other values; other text
