@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { EventLogMaker, EventReceipt, FollowedEvents } from '../../bus/events.js';
+import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { BusStats } from '../../model/bus-stats.js';
 import { deferred } from '../../timing/deferred.js';
@@ -7,7 +7,6 @@ import { shardAddress, webhookAddress } from '../wire/names.js';
 import type { ObjectAnswer, Question } from '../wire/operate.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
-import type { FollowCall } from '../wire/webhooks.js';
 import { RootBus } from './bus/root.js';
 import type { BusWatcher, WatcherMaker } from './bus/watcher.js';
 import { Isolates, isolateTags } from './isolates.js';
@@ -162,10 +161,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     await this.#shard.tellSession(call);
   }
 
-  /** Handles a call of an object of this bus that delivers to webhooks, as JSON text. */
-  followWebhooks(call: string): FollowedEvents {
+  /** Handles a call of an object of this bus that delivers to webhooks: JSON text, as its reply. */
+  followWebhooks(call: string): string {
     const { webhooks } = this.#root;
-    if (webhooks !== undefined) return webhooks.follow(JSON.parse(call) as FollowCall);
+    if (webhooks !== undefined) return JSON.stringify(webhooks.follow(JSON.parse(call)));
     throw new Error('this bus delivers to no webhooks');
   }
 

@@ -123,7 +123,7 @@ export class WebhookObject {
     const kept = former.names.filter((name) => names.includes(name));
     this.#table.setFollowed(call, kept);
     const text = JSON.stringify({ object, call, names, subscriptions });
-    const answer = await this.#root.followWebhooks(text);
+    const answer = JSON.parse(await this.#root.followWebhooks(text)) as FollowedEvents;
     if (names.length > kept.length) this.#table.setFollowed(call, names);
     return answer;
   }

@@ -1,4 +1,4 @@
-import type { EventReceipt, FollowedEvents } from '../../bus/events.js';
+import type { EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
 import { type ShardAddress, shardName, type WebhookAddress, webhookObjectName } from './names.js';
@@ -32,7 +32,7 @@ export interface BusStub extends SocketStub {
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   askSession(question: string): Promise<string>;
   follow(shard: number, call: string): Promise<string>;
-  followWebhooks(call: string): Promise<FollowedEvents>;
+  followWebhooks(call: string): Promise<string>;
 }
 
 /** The methods of a shard that edges and its root call. */
