@@ -108,6 +108,8 @@ export class WebhookObject {
       alarmAt,
       maxTtlMs: undefined,
       followed: this.#table.followed.names,
+      definitions: this.#table.definitions,
+      keepDefinitions: (definitions) => this.#table.setDefinitions(definitions),
       setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : storage.setAlarm(at)),
       page: async (question) => this.#root.readEvents(question),
       follow: (names, subscriptions) => this.#follow(names, subscriptions),
