@@ -74,7 +74,7 @@ export class EventCopy {
 
   /** The rows outlive the core. */
   get #current(): EventStore {
-    this.#store ??= this.#open(this.#rows, this.#epoch ?? '', () => {
+    this.#store ??= this.#open.open(this.#rows, this.#epoch ?? '', () => {
       this.#store = undefined;
     });
     return this.#store;
