@@ -36,6 +36,11 @@ declare namespace Cloudflare {
     UNKNOWN_METHOD?: string;
     /** The event types that the gateway serves, as JSON; see docs/gateway.md, Events. */
     EVENTS?: string;
+    /**
+     * 32 bytes in base64, with which the bus encrypts the secrets of webhooks. If unset, events are
+     * not delivered to webhooks.
+     */
+    WEBHOOK_KEY?: string;
     /** `host` or `path`: what identifies the tenant of a request. If unset, there is only one. */
     TENANTS?: string;
     /**
