@@ -5,7 +5,8 @@ import {
   SubscriptionBus as PlainBus,
 } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { type DefinedEvents, defineEvents, eventLog } from 'mcp-listen/events';
+import { type DefinedEvents, defineEvents } from 'mcp-listen/events';
+import { log } from './events.js';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
@@ -34,7 +35,7 @@ export const gateway = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()
 /** The bus of the notebook or the gateway. For a gateway it also watches the upstream server. */
 export class SubscriptionBus extends PlainBus {
   static override watcher = watchUpstream(watchedServer);
-  static override events = eventLog();
+  static override events = log;
 }
 
 function gateOptions(): GatewayOptions {
