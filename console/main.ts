@@ -3,7 +3,7 @@ import { promptForm } from './act/prompt-form.js';
 import { PublishForm } from './act/publish-form.js';
 import { Publisher } from './act/publisher.js';
 import { RequestForm } from './act/request-form.js';
-import { ResourceForm } from './act/resource-form.js';
+import { ResourceForm } from './act/resource/resource-form.js';
 import { toolForm } from './act/tool-form.js';
 import { Announcer } from './announcer.js';
 import { ArrivalPlot } from './arrivals/arrival-plot.js';
