@@ -18,6 +18,7 @@ import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
+import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
@@ -35,6 +36,7 @@ import type { ListenStats } from './model/stats.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
+import { setOperator } from './operator/operators.js';
 import {
   advertisesAll,
   type DrainOptions,
@@ -118,6 +120,7 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   const event = requestHandler.events?.publish.bind(requestHandler.events);
   const notify = notifierOn(bus, tracer && { tracer, onError }, event);
   const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
+  setOperator(server, bus, requestHandler.operated);
   return { server, isIdle: () => requestHandler.isIdle };
 }
 
@@ -140,6 +143,12 @@ class RequestHandler {
   readonly events: EventServer | undefined;
   /** Serves earlier revisions; set if sessions are kept. */
   readonly #sessions: SessionHandler | undefined;
+  /** Its streams, for the operator of its bus. */
+  readonly operated: OperatedStreams = {
+    stats: () => this.stats(),
+    drain: (order) => this.drain(order),
+    listeners: (max, hasCallers) => this.#streams.listeners(max, hasCallers),
+  };
   /** Number of requests that are being handled. */
   #pendingRequests = 0;
 
@@ -370,7 +379,7 @@ function earlierOf(
   authorizes: boolean,
 ): ServiceOptions['earlier'] {
   if (legacy === 'reject') return 'refused';
-  return limits === undefined ? 'behind' : { sessions: { limits, authorizes } };
+  return limits === undefined ? 'forwarded' : { sessions: { limits, authorizes } };
 }
 
 function sessionsOf({ sessions }: AttachableBus): SessionStore {

@@ -13,3 +13,10 @@ export function continentOf(request: Request): string | undefined {
   const { continent } = (request as { cf?: { continent?: unknown } }).cf ?? {};
   return typeof continent === 'string' ? continent : undefined;
 }
+
+/** Returns whether header fields have more than `bytes` bytes, which a stream may keep of them. */
+export function exceed(headers: Headers, bytes: number): boolean {
+  let left = bytes;
+  for (const [name, value] of headers) left -= name.length + value.length;
+  return left < 0;
+}

@@ -8,6 +8,7 @@ import {
 } from '../auth/reauthorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
+import type { Listeners } from '../bus/operator/operator.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
@@ -26,7 +27,7 @@ import {
   type Stream,
   type Tally,
 } from '../wasm/server/bindings.js';
-import { continentOf, scopeOf } from './caller.js';
+import { continentOf, exceed, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
 import type { InnerStream } from './inner/inner-stream.js';
@@ -91,6 +92,12 @@ export class StreamManager {
     return stats;
   }
 
+  /** Returns the topics with the most streams, but for those of streams that the bus opened. */
+  listeners(max: number, hasCallers: boolean): Listeners {
+    const fed = this.#fanout?.core.listeners(max, hasCallers) ?? [];
+    return [...fed, ...this.#sessions.listeners(max, hasCallers)];
+  }
+
   /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
     return this.#streams.size + this.#openingCount === 0 && !this.#isClosing && !this.#isDraining;
@@ -102,7 +109,8 @@ export class StreamManager {
    */
   refusal(caller: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    if (isReauthorized(this.#reauthorizeOptions) && this.#areTooLarge(caller.request.headers))
+    const { headerBytes } = this.#options.limits;
+    if (isReauthorized(this.#reauthorizeOptions) && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
@@ -180,8 +188,10 @@ export class StreamManager {
     if (refusal !== undefined) return refusal;
     this.#openingCount += 1;
     const share = this.#quota.reserve(caller, names);
+    const since = performance.now();
     try {
       const stream = await this.#opened(caller, prepare);
+      this.#streams.acknowledged(performance.now() - since);
       this.#add(stream, share, this.#options.observer.opened('listen', caller.request));
       return stream;
     } catch (error) {
@@ -325,7 +335,7 @@ export class StreamManager {
     return async () => {
       try {
         const settled = Promise.all([bus.settle?.(), this.#sessions.settle()]).then(() => {});
-        await withTimeout(SETTLE_MS, settled, lateAnswer);
+        await withTimeout(SETTLE_MS, settled, attachTimeout);
         return true;
       } catch {
         return false;
@@ -367,13 +377,6 @@ export class StreamManager {
     return reauthorizerOf(this.#reauthorizeOptions, caller);
   }
 
-  /** Returns whether the header fields exceed the bytes that a stream may keep of its request. */
-  #areTooLarge(headers: Headers): boolean {
-    let left = this.#options.limits.headerBytes;
-    for (const [name, value] of headers) left -= name.length + value.length;
-    return left < 0;
-  }
-
   #keepAliveMs(): number {
     return jittered(this.#options.intervals.keepAliveMs);
   }
@@ -389,10 +392,6 @@ export class StreamManager {
     if (this.#isDraining) stream.retire(performance.now(), Retirement.Drained);
     if (this.#isClosing) stream.close();
   }
-}
-
-function lateAnswer(): ListenError {
-  return new ListenError('bus-lost', 'the bus did not answer in time');
 }
 
 function attachTimeout(): ListenError {

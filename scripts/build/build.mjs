@@ -27,7 +27,7 @@ export async function build() {
   await unlessFresh('glue', { inputs: [...tools, ...glue], outputs: ['dist'] }, () =>
     step('Building the glue: tsc, esbuild', buildGlue),
   );
-  await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['.build/console'] }, () =>
+  await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['page'] }, () =>
     step('Bundling the console: esbuild', () => buildConsole()),
   );
   await unlessFresh('worker', { inputs: [...tools, ...worker], outputs: ['.build/worker'] }, () =>
@@ -233,14 +233,7 @@ const glue = [
   'examples/worker',
 ];
 const page = ['scripts/build/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
-const worker = [
-  'wrangler.toml',
-  'package.json',
-  'examples/notebook',
-  'dist',
-  'pkg',
-  '.build/console',
-];
+const worker = ['wrangler.toml', 'package.json', 'examples/notebook', 'dist', 'pkg', 'page'];
 
 /**
  * The features that rustc uses for wasm32-unknown-unknown; wasm-opt assumes the first version of

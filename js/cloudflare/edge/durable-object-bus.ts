@@ -15,8 +15,10 @@ import {
   type EventReceipt,
   type EventSource,
   occurrenceText,
+  type SubscribedWebhook,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
+import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
@@ -24,15 +26,23 @@ import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
-import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
+import { DEFAULT_BUS, isReserved } from '../wire/names.js';
 import { acceptedEvent } from '../wire/refused-event.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
-import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
+import {
+  type BusNamespace,
+  type BusStub,
+  busStub,
+  type WebhookStub,
+  webhookStub,
+} from '../wire/stubs.js';
+import { webhookObjectOf } from '../wire/webhooks.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
-import { BusConnector } from './connector.js';
+import { BusConnector, type OperatorAnswer } from './connector.js';
 import { DurableObjectSessions } from './durable-object-sessions.js';
+import { DurableObjectOperator } from './operator.js';
 
 /** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
@@ -94,22 +104,34 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
   readonly events: EventSource = {
     modes: ['poll', 'push'],
     page: (question) => this.#page(question),
+    webhooks: {
+      subscribe: (webhook) => this.#atWebhook(webhook, (stub, text) => stub.subscribeWebhook(text)),
+      unsubscribe: (webhook) =>
+        this.#atWebhook(webhook, (stub, text) => stub.unsubscribeWebhook(text)),
+    },
   };
 
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #connector: BusConnector;
   readonly #connections: ConnectionPool;
+  readonly #operator: DurableObjectOperator;
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
-    if (shardAddress(name) !== undefined) {
+    if (isReserved(name))
       throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
-    }
     this.#namespace = namespace;
     this.#name = name;
-    this.#connector = new BusConnector(namespace, name, waitUntil);
+    this.#operator = new DurableObjectOperator({
+      call: (mayRepeat, call) => this.#call(mayRepeat ? MAX_ATTEMPTS : 1, call),
+      listeners: (max, hasCallers) => this.#connections.listeners(max, hasCallers),
+      waitUntil,
+      onError,
+    });
+    const answer: OperatorAnswer = (frame, reply) => this.#operator.answer(frame, reply);
+    this.#connector = new BusConnector(namespace, name, waitUntil, answer);
     this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
     this.#connections = new ConnectionPool({
@@ -159,6 +181,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     waitUntil(work);
   }
 
+  operate(streams: OperatedStreams): BusOperator {
+    this.#operator.add(streams);
+    return this.#operator;
+  }
+
   async settle(): Promise<void> {
     await this.#connections.settle();
   }
@@ -185,12 +212,18 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(question));
   }
 
-  async #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
-    try {
-      return await retrying(attempts, () => call(this.#stub()));
-    } catch (cause) {
-      throw unavailable('the bus did not answer', cause);
-    }
+  /** Calls the object that has the webhooks of a caller. */
+  #atWebhook(
+    webhook: SubscribedWebhook,
+    call: (stub: WebhookStub, text: string) => Promise<string>,
+  ): Promise<string> {
+    const address = { bus: this.#name, object: webhookObjectOf(webhook.principal) };
+    const text = JSON.stringify(webhook);
+    return answered(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
+  }
+
+  #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
+    return answered(attempts, () => call(this.#stub()));
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {
@@ -211,6 +244,15 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   #stub(): BusStub {
     return busStub(this.#namespace, this.#name);
+  }
+}
+
+/** Calls an object of the bus, at most `attempts` times. */
+async function answered<T>(attempts: number, call: () => Promise<T>): Promise<T> {
+  try {
+    return await retrying(attempts, call);
+  } catch (cause) {
+    throw unavailable('the bus did not answer', cause);
   }
 }
 
