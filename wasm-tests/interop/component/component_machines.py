@@ -125,7 +125,7 @@ def accepted():
     """The stream of a request that `client` has made."""
     watch = opened()
     request = watch.call("poll-action")
-    options = record(origins=[], hosts=None, limits=None, holds_streams=True, earlier="behind")
+    options = record(origins=[], hosts=None, limits=None, holds_streams=True, earlier="forwarded")
     service = make("exchange", "service", options, static="[static]{}.create")
     begin = service.call("begin", request.method, "http://localhost/mcp", request.headers, True)
     exchange = Handle("exchange", "exchange", begin)
