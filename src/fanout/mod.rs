@@ -277,7 +277,7 @@ impl Fanout {
         };
         let mut counts: Vec<u32> = topics().map(|(_, streams)| streams).collect();
         counts.sort_unstable();
-        let Some(&least) = counts.iter().rev().take(max).last() else {
+        let Some(&least) = counts.iter().rev().take(max).next_back() else {
             return Vec::new();
         };
         let larger = counts.iter().filter(|streams| **streams > least).count();
