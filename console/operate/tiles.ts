@@ -5,7 +5,7 @@ import type { History } from './history.js';
 
 /** The current numbers of the bus. */
 export class Tiles {
-  readonly view = element('dl', { class: 'figures' });
+  readonly view = element('dl', { class: 'readings' });
   readonly #values = new Map<string, HTMLElement>();
 
   constructor() {
@@ -13,7 +13,7 @@ export class Tiles {
       const value = element('dd', {}, '–');
       this.#values.set(key, value);
       const term = element('dt', { title: hint }, label);
-      this.view.append(element('div', { class: 'tile figure', 'data-figure': key }, term, value));
+      this.view.append(element('div', { class: 'tile reading', 'data-reading': key }, term, value));
     }
   }
 
@@ -43,7 +43,7 @@ export class Tiles {
 
 const TILES = [
   ['streams', 'Streams open', 'In all isolates that answered'],
-  ['away', 'Without bus', 'Streams whose bus is away now'],
+  ['away', 'Bus away', 'Streams whose bus is away now'],
   ['isolates', 'Isolates', 'Isolates that hold streams of this bus'],
   ['shards', 'Shards', 'Objects that hold sockets beside the bus object'],
   ['sessions', 'Sessions', 'Sessions of clients of earlier revisions'],

@@ -4,6 +4,11 @@ declare namespace Cloudflare {
     NOTEBOOK: DurableObjectNamespace<import('./notebook.js').Notebook>;
     /** `on` lists the tools that write to the notebook. */
     NOTEBOOK_WRITE?: string;
+    /**
+     * `on` names each caller by its bearer token, whatever it is, and delivers to webhooks, also over
+     * http on this machine. For a demo on this machine only.
+     */
+    DEMO_CALLERS?: string;
     /** `on` serves the console at `/`. */
     CONSOLE?: string;
     /**

@@ -6,6 +6,7 @@ import {
 } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
 import { type DefinedEvents, defineEvents, eventLog } from 'mcp-listen/events';
+import { log } from './events.js';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
@@ -38,7 +39,7 @@ export const gateway = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()
 /** The bus of the notebook or the gateway. For a gateway it also watches the upstream server. */
 export class SubscriptionBus extends PlainBus {
   static override watcher = watchUpstream(watchedServer);
-  static override events = eventLog(WEBHOOK_KEY && events ? { webhooks: events } : {});
+  static override events = UPSTREAM ? gatewayLog() : log;
 }
 
 function gateOptions(): GatewayOptions {
@@ -75,6 +76,11 @@ function eventTypes(): DefinedEvents | undefined {
   } catch (error) {
     throw new Error(`EVENTS must list event types as JSON: ${(error as Error).message}`);
   }
+}
+
+/** Returns the log of the bus of a gateway, which delivers to webhooks if there is a key. */
+function gatewayLog() {
+  return eventLog(WEBHOOK_KEY && events ? { webhooks: events } : {});
 }
 
 function watchedServer(): Upstream | undefined {
