@@ -5,7 +5,7 @@ import {
   SubscriptionBus as PlainBus,
 } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { type DefinedEvents, defineEvents, eventLog } from 'mcp-listen/events';
+import { type DefinedEvents, defineEvents, type EventLogMaker, eventLog } from 'mcp-listen/events';
 import { log } from './events.js';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
@@ -42,6 +42,11 @@ export class SubscriptionBus extends PlainBus {
   static override events = UPSTREAM ? gatewayLog() : log;
 }
 
+/** The log of the gateway's bus, which delivers to webhooks if there is a key for their secrets. */
+function gatewayLog(): EventLogMaker {
+  return eventLog(WEBHOOK_KEY && events ? { webhooks: events } : {});
+}
+
 function gateOptions(): GatewayOptions {
   return {
     ...tenants,
@@ -76,11 +81,6 @@ function eventTypes(): DefinedEvents | undefined {
   } catch (error) {
     throw new Error(`EVENTS must list event types as JSON: ${(error as Error).message}`);
   }
-}
-
-/** Returns the log of the bus of a gateway, which delivers to webhooks if there is a key. */
-function gatewayLog() {
-  return eventLog(WEBHOOK_KEY && events ? { webhooks: events } : {});
 }
 
 function watchedServer(): Upstream | undefined {
