@@ -1,5 +1,6 @@
 import uPlot from 'uplot';
 import { element, setText } from '../dom.js';
+import { timeOfDay } from '../format.js';
 
 /** One line or one part of a stack, with a value for each second. */
 export interface Line {
@@ -81,8 +82,8 @@ export class Chart {
         ...{ width: this.#canvas.clientWidth, height: HEIGHT, padding: [10, 14, 0, 0] },
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: scaleOf(isLogarithmic) },
-        axes: [axis(), { ...axis(), size: 58, values: (_, all) => all.map((v) => this.#tick(v)) }],
+        scales: { x: timeScale(), y: scaleOf(isLogarithmic) },
+        axes: [timeAxis(), this.#valueAxis(isLogarithmic)],
         series: [{}, ...series],
       },
       this.#data(),
@@ -90,8 +91,12 @@ export class Chart {
     );
   }
 
-  #tick(value: number | null): string {
-    return value === null ? '' : this.#options.format(value);
+  #valueAxis(isLogarithmic: boolean): uPlot.Axis {
+    const values = (_: uPlot, ticks: (number | null)[]): string[] =>
+      ticks.map((tick) => (tick === null ? '' : this.#options.format(tick)));
+    const powers = (_: uPlot, __: number, min: number, max: number): number[] =>
+      POWERS.filter((power) => power >= min && power <= max);
+    return { ...axis(), size: 58, values, ...(isLogarithmic && { splits: powers }) };
   }
 
   #data(): uPlot.AlignedData {
@@ -127,8 +132,13 @@ function seriesOf(label: string, index: number, kind: 'lines' | 'stack'): uPlot.
 
 function scaleOf(isLogarithmic: boolean): uPlot.Scale {
   return isLogarithmic
-    ? { distr: 3, range: (_, min, max) => [Math.min(min || 1, 1), Math.max(max || 10, 100)] }
+    ? { distr: 3, range: (_, __, max) => [1, Math.max(max || 0, 100) * 1.2] }
     : { range: (_, __, max) => [0, Math.max(max || 0, 1) * 1.1] };
+}
+
+/** Shows at least the last minute. */
+function timeScale(): uPlot.Scale {
+  return { time: false, range: (_, min, max) => [Math.min(min, max - 60), max] };
 }
 
 function axis(): uPlot.Axis {
@@ -141,6 +151,12 @@ function axis(): uPlot.Axis {
   };
 }
 
+function timeAxis(): uPlot.Axis {
+  const values = (_: uPlot, ticks: number[]): string[] =>
+    ticks.map((tick) => timeOfDay(tick * 1_000).slice(0, 'hh:mm:ss'.length));
+  return { ...axis(), size: 32, space: 80, incrs: [5, 10, 15, 30, 60, 120], values };
+}
+
 /** Returns a color of the style sheet as it is now, in light or dark. */
 function colorOf(value: string): string {
   probe.style.color = value;
@@ -150,3 +166,4 @@ function colorOf(value: string): string {
 const probe = element('span', { hidden: true });
 document.body.append(probe);
 const HEIGHT = 190;
+const POWERS = [1, 10, 100, 1_000, 10_000];

@@ -33,8 +33,8 @@ export class Charts {
     const values = (of: (second: Second) => number) => seconds.map(of);
     this.#rates.show(times, [
       { label: 'published', values: values(({ published }) => published) },
-      { label: 'events at streams', values: values(({ events }) => events) },
-      { label: 'cues written', values: values(({ written }) => written) },
+      { label: 'at streams', values: values(({ events }) => events) },
+      { label: 'cues', values: values(({ written }) => written) },
     ]);
     this.#cues.show(times, [
       { label: 'written', values: values(({ written }) => written) },

@@ -5,7 +5,7 @@ import type { History } from './history.js';
 
 /** The current numbers of the bus. */
 export class Tiles {
-  readonly view = element('dl', { class: 'figures' });
+  readonly view = element('dl', { class: 'readings' });
   readonly #values = new Map<string, HTMLElement>();
 
   constructor() {
@@ -13,12 +13,12 @@ export class Tiles {
       const value = element('dd', {}, '–');
       this.#values.set(key, value);
       const term = element('dt', { title: hint }, label);
-      this.view.append(element('div', { class: 'tile figure', 'data-figure': key }, term, value));
+      this.view.append(element('div', { class: 'tile reading', 'data-reading': key }, term, value));
     }
   }
 
   /** Shows a snapshot and the history that contains it. */
-  show({ bus, isolates, objects }: Snapshot, history: History): void {
+  show({ bus, isolates, objects, webhooks }: Snapshot, history: History): void {
     const streams = isolates.reduce((sum, { streams }) => sum + streams.open, 0);
     const delay = history.percentiles('deliveries', 0.95).at(-1) ?? null;
     const { collapsed, ended, missed, refused, written } = history.totals;
@@ -29,6 +29,7 @@ export class Tiles {
       position: bus?.position,
       ...{ written, collapsed, ended, refused, missed },
       sessions: bus?.sessions,
+      webhooks,
       away: isolates.reduce((sum, { streams }) => sum + streams.away, 0),
     };
     for (const [key, value] of Object.entries(numbers)) this.#set(key, value, count);
@@ -43,10 +44,11 @@ export class Tiles {
 
 const TILES = [
   ['streams', 'Streams open', 'In all isolates that answered'],
-  ['away', 'Without bus', 'Streams whose bus is away now'],
+  ['away', 'Bus away', 'Streams whose bus is away now'],
   ['isolates', 'Isolates', 'Isolates that hold streams of this bus'],
   ['shards', 'Shards', 'Objects that hold sockets beside the bus object'],
   ['sessions', 'Sessions', 'Sessions of clients of earlier revisions'],
+  ['webhooks', 'Webhooks', 'Webhook subscriptions, if the bus delivers to webhooks'],
   ['position', 'Log position', 'Events published since the log began'],
   ['delay', 'Delivery p95', 'From publish to write, over the last ten seconds'],
   ['written', 'Cues written', 'Since this page began to watch'],

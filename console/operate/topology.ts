@@ -26,6 +26,7 @@ export class Topology {
     const title = element('h2', { id: 'topology-title' }, 'Topology');
     const objects = table('Bus and shards', ['Object', 'Continent', 'Attached', 'Isolates']);
     const isolates = table('Isolates', ['Isolate', 'Streams', 'At', 'Actions']);
+    isolates.classList.add('isolates');
     objects.append(this.#objects);
     isolates.append(this.#isolates);
     const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' });

@@ -69,14 +69,18 @@ export class ServerView {
       (list) => new ListGroup(list, (item) => this.#events.onChoose(list, item)),
     );
     for (const { list, tick } of this.#groups) tick.checked = announcesList(server, list);
-    this.#container.replaceChildren(description(server), ...this.#groups.map(({ group }) => group));
     this.#resources?.group.append(this.#addForm());
     this.#tasks = announcesTasks(server)
       ? new TaskGroup(endpoint, () => this.#updateSummary())
       : undefined;
-    if (this.#tasks !== undefined) this.#container.append(this.#tasks.group);
-    this.#updateSummary();
+    this.#container.replaceChildren(
+      description(server),
+      element('p', { class: 'empty' }, READING_TEXT),
+    );
     await Promise.all(LISTS.map((list) => this.read(list)));
+    if (endpoint !== this.#endpoint) return;
+    const groups = [...this.#groups, ...(this.#tasks === undefined ? [] : [this.#tasks])];
+    this.#container.lastElementChild?.replaceWith(...groups.map(({ group }) => group));
     const first = this.#resources?.group.querySelector('[data-key]')?.getAttribute('data-key');
     if (announcesResources(server) && first) this.#resources?.tickItem(first);
     this.#updateSummary();
@@ -168,3 +172,4 @@ function listed(parts: string[]): string {
 }
 
 const EMPTY_TEXT = 'Connect to an MCP endpoint to see what it offers. This page includes one.';
+const READING_TEXT = 'Reading the lists …';

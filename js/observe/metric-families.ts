@@ -1,4 +1,4 @@
-import type { ListenStats } from '../model/stats.js';
+import type { ListenStats, WriteDelayCount } from '../model/stats.js';
 
 /** The numbers of a bus that are exported; the `BusStats` of a bus object have them. */
 export interface BusNumbers {
@@ -29,7 +29,7 @@ export interface MetricSample {
 
 /** Returns the metrics of a server, and those of its bus object if given. */
 export function metricFamilies(stats: ListenStats, bus?: BusNumbers): MetricFamily[] {
-  const parts = [...gauges(stats), ...counters(stats), histogram(stats)];
+  const parts = [...gauges(stats), ...counters(stats), ...histograms(stats)];
   return [...parts, ...(bus === undefined ? [] : ofBus(bus))];
 }
 
@@ -62,17 +62,29 @@ function ofBus({ attached, position, sessions }: BusNumbers): MetricFamily[] {
   ];
 }
 
-function histogram({ writeDelayMs, written }: ListenStats): MetricFamily {
+function histograms({ acknowledged, writeDelayMs, written }: ListenStats): MetricFamily[] {
+  return [
+    histogram('write_delay_seconds', 'Seconds from publish to write.', written, writeDelayMs),
+    // The sum of these times is not counted, and a histogram may omit it.
+    histogram('ack_seconds', 'Seconds that the bus took to confirm a stream.', acknowledged),
+  ];
+}
+
+function histogram(
+  name: string,
+  help: string,
+  counts: readonly WriteDelayCount[],
+  sumMs?: number,
+): MetricFamily {
   const within = (bound: number): number =>
-    written.reduce((sum, { count, le }) => (le <= bound ? sum + count : sum), 0);
+    counts.reduce((sum, { count, le }) => (le <= bound ? sum + count : sum), 0);
   const samples = BOUNDS.map((bound): MetricSample => {
     const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound / 1_000);
     return { suffix: '_bucket', labels: { le }, value: within(bound) };
   });
-  samples.push({ suffix: '_sum', value: writeDelayMs / 1_000 });
+  if (sumMs !== undefined) samples.push({ suffix: '_sum', value: sumMs / 1_000 });
   samples.push({ suffix: '_count', value: within(Number.POSITIVE_INFINITY) });
-  const { help, name } = family('write_delay_seconds', 'gauge', WRITE_DELAY, 0);
-  return { name, type: 'histogram', help, samples };
+  return { name: `mcp_listen_${name}`, type: 'histogram', help, samples };
 }
 
 /** Returns a metric of one number, or of a number for each reason. */
@@ -92,6 +104,5 @@ function family(
 const GAPS = 'Times that an event was missing between bus and stream.';
 const RESYNCS = 'Times that a stream cued everything it honors.';
 const COLLAPSED = 'Events merged into an earlier pending one.';
-const WRITE_DELAY = 'Seconds from publish to write.';
-/** Upper bounds in milliseconds. Each is a bound of `written`; those below 20 ms are left out. */
+/** Upper bounds in milliseconds: those of the statistics, without the ones below 20 ms. */
 const BOUNDS = [20, 100, 500, 2_000, Number.POSITIVE_INFINITY];

@@ -72,7 +72,7 @@ const HEADERS = {
 
 /**
  * Returns the numbers of a server, and those of its bus object if given, in the Prometheus text
- * format 0.0.4. There are at most 40 series, and their labels are only reasons and bounds.
+ * format 0.0.4. There are at most 50 series, and their labels are only reasons and bounds.
  *
  * @example
  * ```ts

@@ -66,7 +66,7 @@ async function coreParts() {
  * event and stream.
  */
 async function compileSides() {
-  const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
+  const env = await wasmEnvironment();
   await Promise.all(sides.map((side) => compileSide(side, env)));
 }
 
@@ -90,13 +90,7 @@ async function bindSide({ profile, folder, name }) {
   await mkdir(join(root, folder), { recursive: true });
   await writeBindings(compiled, folder, name);
   const file = `${folder}/${name}_bg.wasm`;
-  await run('wasm-opt', [
-    ...optimizations,
-    ...wasmFeatures.map((feature) => `--enable-${feature}`),
-    file,
-    '-o',
-    file,
-  ]);
+  await optimized(file, file);
   await writeTypes(file);
   const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
@@ -104,6 +98,21 @@ async function bindSide({ profile, folder, name }) {
       `the core imports ${foreign.join(', ')} from its host: it may import only its own bindings`,
     );
   await writeInlined(file, `${folder}/inline.js`);
+}
+
+/**
+ * Optimizes a compiled module.
+ * @param {string} from
+ * @param {string} to may be the same file
+ */
+export async function optimized(from, to) {
+  const features = wasmFeatures.map((feature) => `--enable-${feature}`);
+  await run('wasm-opt', [...optimizations, ...features, from, '-o', to]);
+}
+
+/** Returns the environment in which what ships is compiled. */
+export async function wasmEnvironment() {
+  return { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
 }
 
 /**

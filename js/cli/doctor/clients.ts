@@ -8,7 +8,7 @@ export const WAITS_FOR_ACK = [
   'Python SDK: listen() does not return without it',
 ];
 export const NEEDS_STAMPS = [
-  'Python SDK: drops notifications without the id of its listen request',
+  'Python SDK: listen() does not receive notifications without the id of its request',
 ];
 export const NEEDS_ACK_STAMP = [
   'TypeScript and Python SDK: find the subscription by this id, and do not see the acknowledgment',

@@ -57,6 +57,7 @@ async function expectReachable(endpoint: Endpoint): Promise<void> {
     .open('POST', ping, version)
     .catch((error) => fail(reasonOf(error)));
   stream.close();
+  if (status === 0) fail('it does not answer');
   if (status === 401 || status === 403)
     fail(`it refuses the caller with ${status}: pass --token, or set MCP_TOKEN`);
   if (status >= 300 && status < 400) fail(`it redirects to ${headers.get('location')}: use that`);

@@ -5,7 +5,7 @@ export function answerOf(status: number, message: Message | undefined): string {
   if (message?.error !== undefined) return `status ${status} and error ${message.error.code}`;
   if (message?.method !== undefined) return message.method;
   if (message?.result !== undefined) return 'a result';
-  return `status ${status} and no message`;
+  return status === 0 ? 'no answer' : `status ${status} and no message`;
 }
 
 /** Describes how a stream ended. */

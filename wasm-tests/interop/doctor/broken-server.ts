@@ -10,6 +10,7 @@ export type Fault =
   | 'no result at the end'
   | 'every version'
   | 'refusals in HTML'
+  | 'malformed requests unanswered'
   | 'one stream only'
   | 'sessions lost'
   | 'unknown sessions get 400';
@@ -48,12 +49,17 @@ interface Listener {
   send(text: string): void;
 }
 
-function listened(open: Set<Listener>, { id = 0, params }: Asked, fault?: Fault): Response {
+async function listened(
+  open: Set<Listener>,
+  { id = 0, params }: Asked,
+  fault?: Fault,
+): Promise<Response> {
   const version = params?._meta?.['io.modelcontextprotocol/protocolVersion'];
   const filter = params?.notifications;
   if (version !== '2026-07-28' && fault !== 'every version')
     return refused(id, { code: -32022, message: 'version', data: { supported: ['2026-07-28'] } });
   if (typeof filter !== 'object' || filter === null) {
+    if (fault === 'malformed requests unanswered') await new Promise(() => {});
     if (fault !== 'refusals in HTML') return refused(id, { code: -32602, message: 'filter' });
     const html = { status: 500, headers: { 'content-type': 'text/html' } };
     return new Response('<h1>Internal error</h1>', html);

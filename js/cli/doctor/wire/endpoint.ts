@@ -2,6 +2,7 @@ import { type Message, MessageStream } from './message-stream.js';
 
 /** The answer to a request that ends, with the message that it carried. */
 export interface Answer {
+  /** The HTTP status; 0 if there was no response in time. */
   status: number;
   headers: Headers;
   /** The message with the id of the request; undefined if the body has none. */
@@ -10,6 +11,7 @@ export interface Answer {
 
 /** The response to a request that may stay open. */
 export interface Opened {
+  /** The HTTP status; 0 if there was no response in time. */
   status: number;
   headers: Headers;
   stream: MessageStream;
@@ -31,7 +33,7 @@ export class Endpoint {
    * Sends a request with a message, or without one, and reads the answer to its end, or until the
    * message with its id has arrived.
    *
-   * @throws Error if there is no answer within the timeout.
+   * @throws Error if the server cannot be reached.
    */
   async ask(
     method: 'POST' | 'DELETE',
@@ -50,7 +52,7 @@ export class Endpoint {
   /**
    * Sends a request whose response may stay open.
    *
-   * @throws Error if there is no response within the timeout.
+   * @throws Error if the server cannot be reached.
    */
   async open(
     method: 'POST' | 'GET' | 'DELETE',
@@ -58,7 +60,7 @@ export class Endpoint {
     headers: Record<string, string>,
   ): Promise<Opened> {
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(new Error('no answer')), this.#timeoutMs);
+    const timer = setTimeout(() => abort.abort(), this.#timeoutMs);
     const content = message === undefined ? {} : { 'content-type': 'application/json' };
     try {
       const response = await fetch(this.url, {
@@ -68,15 +70,18 @@ export class Endpoint {
         redirect: 'manual',
         signal: abort.signal,
       });
-      return {
-        status: response.status,
-        headers: response.headers,
-        stream: new MessageStream(response, abort),
-      };
+      return opened(response.status, response, abort);
+    } catch (error) {
+      if (!abort.signal.aborted) throw error;
+      return opened(0, new Response(), abort);
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+function opened(status: number, response: Response, abort: AbortController): Opened {
+  return { status, headers: response.headers, stream: new MessageStream(response, abort) };
 }
 
 function accepted(method: string): string {
