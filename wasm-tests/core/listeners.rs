@@ -14,7 +14,10 @@ fn open(fanout: &mut Fanout, names: &[&str], principal: Option<&str>) -> StreamI
     let filter = SubscriptionFilter {
         resource_subscriptions: names.iter().map(|name| uri(name)).collect(),
         scope: Scope {
-            principal: principal.and_then(|name| Name::new(name).ok()),
+            principals: principal
+                .and_then(|name| Name::new(name).ok())
+                .into_iter()
+                .collect(),
             ..Scope::default()
         },
         ..SubscriptionFilter::default()
