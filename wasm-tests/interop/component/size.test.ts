@@ -12,7 +12,7 @@ test('the component stays within its budget', async () => {
 test('the component imports nothing', async () => {
   const core = transpiledFile.replace(/js$/, 'core.wasm');
   const imports = WebAssembly.Module.imports(await WebAssembly.compile(await readFile(core)));
-  // Only the handles of its own resources, which the component gives to its core.
+  // Only what handles its resources, which the component itself provides.
   expect(imports.filter(({ module }) => !module.startsWith('[export]mcp-listen:core/'))).toEqual(
     [],
   );
