@@ -159,7 +159,7 @@ export class RootBus implements WatchedBus {
 
   /** Returns the last events of the log, oldest first. */
   tail({ after, hasCallers }: SnapshotOptions): LoggedEvent[] {
-    return this.#log.tail(after, MAX_TAIL, hasCallers);
+    return this.#log.tail(after, after > 0 ? MAX_NEW : MAX_TAIL, hasCallers);
   }
 
   /** Passes a question of an operator on to the shards. */
@@ -395,5 +395,5 @@ export class RootBus implements WatchedBus {
 
 type Delivery = Publication['deliveries'][number];
 
-/** Maximum events in the answer to an operator. */
-const MAX_TAIL = 100;
+/** Maximum events in the first answer to an operator, and in later ones. */
+const [MAX_TAIL, MAX_NEW] = [100, 1_000];
