@@ -73,7 +73,7 @@ function fromEnvironment(environment) {
       'TENANTS',
       'TENANT_NAMES',
     ],
-    ...['EVENTS', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
+    ...['EVENTS', 'WEBHOOK_KEY', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
   ];
   return Object.fromEntries(
     names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
