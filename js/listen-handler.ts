@@ -19,6 +19,7 @@ import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
+import { authorizingWanted } from './bus/wanted/interest.js';
 import type { EventServer } from './events/serve/host.js';
 import { advertisingAll, withoutCapabilities } from './handler/advertise-all.js';
 import { Discovery } from './handler/discovery.js';
@@ -166,7 +167,8 @@ class RequestHandler {
     this.legacy = legacyOf(options, this.bus);
     const bounds =
       this.legacy === 'sessions' ? sessionLimits(this.#limits, principal !== undefined) : undefined;
-    const earlier = earlierOf(this.legacy, bounds, authorize !== undefined);
+    const isAuthorized = authorize !== undefined || this.bus.interest !== undefined;
+    const earlier = earlierOf(this.legacy, bounds, isAuthorized);
     this.#service = serviceOf(options, { limits: coreLimits(this.#limits), holdsStreams, earlier });
     this.#streams = this.#createStreams(options);
     this.events = this.#createEventServer(options);
@@ -315,9 +317,11 @@ class RequestHandler {
       onError: this.#onError,
       refusals: this.#refusals,
       capabilities: this.#capabilities.bind(this),
-      authorize:
+      authorize: authorizingWanted(
+        this.bus.interest,
         this.#authorizeOptions.authorize &&
-        this.#callAuthorize.bind(this, this.#authorizeOptions.authorize),
+          this.#callAuthorize.bind(this, this.#authorizeOptions.authorize),
+      ),
       open: this.#streams.openSession.bind(this.#streams),
     };
     return new SessionHandler(host, sessionsOf(this.bus));

@@ -14,9 +14,13 @@ import type {
 import type { Broker, BrokerListener } from './broker.js';
 import type { ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
-import { InMemoryBus } from './memory/memory-bus.js';
+import { InMemoryBus, type InMemoryBusOptions } from './memory/memory-bus.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
+import type { WantedBus } from './wanted/interest.js';
+import type { WantedOptions } from './wanted/options.js';
+import { ProcessInterest } from './wanted/process-interest.js';
+import type { Topic } from './wanted/topic.js';
 
 /** Options of {@link brokerBus}. */
 export interface BrokerBusOptions extends RetentionOptions {
@@ -27,6 +31,13 @@ export interface BrokerBusOptions extends RetentionOptions {
    * @default console.error
    */
   onError?: (error: Error) => void;
+  /**
+   * Hooks for what the streams of all processes subscribe to, and `isWanted`: `{}` enables the
+   * latter alone. Every process of the bus needs the same option.
+   *
+   * @default undefined
+   */
+  wanted?: WantedOptions;
 }
 
 /** Options of a bus between processes. */
@@ -41,7 +52,7 @@ export interface ProcessBusOptions extends BrokerBusOptions {
 }
 
 /** A bus that connects several processes. */
-export interface ProcessBus extends ListenBus {
+export interface ProcessBus extends ListenBus, WantedBus {
   /**
    * Starts to connect, and resolves once the bus receives everything published from then on. A
    * server waits for it itself.
@@ -97,6 +108,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #broker: Broker;
   readonly #onError: (error: Error) => void;
   readonly #local: LocalBus;
+  /** @internal */
+  readonly interest: ProcessInterest | undefined;
   readonly #closing = new AbortController();
   readonly #streamCounts = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #counts = { outages: 0, gaps: 0, dropped: 0 };
@@ -109,10 +122,14 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, { onError = report, ...retention }: BrokerBusOptions) {
+  constructor(broker: Broker, { onError = report, wanted, ...retention }: BrokerBusOptions) {
     this.#broker = broker;
     this.#onError = guarded(onError);
-    this.#local = new LocalBus({ ...retention, onError: this.#onError });
+    this.#local = new LocalBus(() => this.interest?.changed(), {
+      ...retention,
+      onError: this.#onError,
+    });
+    this.interest = wanted && this.#interestOf(wanted);
   }
 
   /** Sessions of clients of earlier revisions, in this process only. */
@@ -169,6 +186,12 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#isClosed) throw new ListenError('bus-lost', 'the bus is closed');
   }
 
+  async isWanted(topic: Topic): Promise<boolean> {
+    this.#follow();
+    if (this.interest !== undefined) return this.interest.isWanted(topic);
+    throw new ListenError('not-supported', 'the bus was created without the option wanted');
+  }
+
   async settle(): Promise<void> {
     if (!this.#isLive) throw new ListenError('bus-lost', 'the broker of the bus is away');
     await this.#broker.settle?.();
@@ -177,6 +200,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isLive = false;
+    await this.interest?.close();
     this.#closing.abort();
     this.#live.resolve();
     this.#local.end();
@@ -238,20 +262,38 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #follow(): void {
     if (this.#isFollowing || this.#isClosed) return;
     this.#isFollowing = true;
-    void this.#keepFollowing();
+    void this.#keepFollowing(
+      (signal) => this.#broker.follow(this, signal),
+      (cause) => this.#lose(cause),
+    );
+    const peers = this.interest?.peers;
+    if (peers === undefined) return;
+    void this.#keepFollowing(
+      async (signal) =>
+        this.#broker.followSignals?.(
+          (text) => peers.receive(text),
+          () => peers.join(),
+          signal,
+        ),
+      // `follow` has lost the broker, too, and reports it.
+      () => {},
+    );
   }
 
-  async #keepFollowing(): Promise<void> {
+  async #keepFollowing(
+    follow: (signal: AbortSignal) => Promise<void>,
+    onLost: (cause: unknown) => void,
+  ): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       let cause: unknown;
       try {
-        await this.#broker.follow(this, signal);
+        await follow(signal);
       } catch (error) {
         cause = error;
       }
       if (signal.aborted) return;
-      this.#lose(cause);
+      onLost(cause);
       await pause(MIN_DELAY_MS + Math.random() * (MAX_DELAY_MS - MIN_DELAY_MS), signal);
     }
   }
@@ -266,6 +308,18 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#isTold) return;
     this.#isTold = true;
     this.#onError(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
+  }
+
+  #interestOf(wanted: WantedOptions): ProcessInterest {
+    const broker = this.#broker;
+    if (broker.signal === undefined || broker.followSignals === undefined)
+      throw new ListenError('invalid-options', 'wanted needs a broker that has signals');
+    return new ProcessInterest({
+      ...{ onError: this.#onError, wanted, ofSessions: () => this.#local.ofSessions },
+      context: { bus: undefined, publish: (event) => this.publish(event) },
+      // A signal that is lost is detected, and sent again.
+      signal: (text) => void broker.signal?.(text).catch(() => {}),
+    });
   }
 
   #resync(isCounted: boolean): void {
@@ -287,6 +341,22 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
 
 /** The streams of this process, and the events that they can resume from. */
 class LocalBus extends InMemoryBus {
+  readonly #onChange: () => void;
+
+  /** @param onChange - called after a change of what the streams of sessions subscribe to. */
+  constructor(onChange: () => void, options: InMemoryBusOptions) {
+    super(options);
+    this.#onChange = onChange;
+  }
+
+  override get ofSessions(): string[] {
+    return super.ofSessions;
+  }
+
+  protected override sessionsChanged(): void {
+    this.#onChange();
+  }
+
   override get streams(): number {
     return super.streams;
   }

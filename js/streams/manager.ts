@@ -26,9 +26,10 @@ import {
   type Stream,
   type Tally,
 } from '../wasm/server/bindings.js';
-import { continentOf, scopeOf } from './caller.js';
+import { areTooLarge, continentOf, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
+import { Granting } from './granting.js';
 import type { InnerStream } from './inner/inner-stream.js';
 import { PrincipalQuota, type QuotaShare } from './principal-quota.js';
 import { SETTLE_MS, StreamRegistry } from './registry.js';
@@ -102,7 +103,8 @@ export class StreamManager {
    */
   refusal(caller: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    if (isReauthorized(this.#reauthorizeOptions) && this.#areTooLarge(caller.request.headers))
+    const { headers } = caller.request;
+    if (isReauthorized(this.#reauthorizeOptions) && areTooLarge(headers, this.#options.limits))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
@@ -134,12 +136,16 @@ export class StreamManager {
     permit: string | undefined,
     caller: CallerContext,
   ): Promise<Response | Refusal> {
+    const { bus, discovery } = this.#options;
+    const granting = new Granting(bus.interest);
     const stream = await this.#openFor(caller, core.names(scopeOf(caller)), (request, rest) =>
-      this.#options.discovery.use(request, rest, (known) =>
-        this.#openingOf(core, known, permit, caller),
+      granting.granted(
+        discovery.use(request, rest, (known) => this.#openingOf(core, known, permit, caller)),
       ),
     );
-    return typeof stream === 'number' ? stream : stream.response();
+    if (typeof stream !== 'number') return stream.response();
+    granting.release();
+    return stream;
   }
 
   /**
@@ -365,13 +371,6 @@ export class StreamManager {
 
   #reauthorizer(caller: CallerContext): Reauthorizer | undefined {
     return reauthorizerOf(this.#reauthorizeOptions, caller);
-  }
-
-  /** Returns whether the header fields exceed the bytes that a stream may keep of its request. */
-  #areTooLarge(headers: Headers): boolean {
-    let left = this.#options.limits.headerBytes;
-    for (const [name, value] of headers) left -= name.length + value.length;
-    return left < 0;
   }
 
   #keepAliveMs(): number {

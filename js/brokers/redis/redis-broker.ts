@@ -1,5 +1,6 @@
 import type { createClient } from 'redis';
 import type { Broker, BrokerListener } from '../../bus/broker.js';
+import { untilAborted } from '../../timing/aborted.js';
 import { Thresholds } from '../../timing/thresholds.js';
 
 /** The part of a client of the package `redis` that is used. */
@@ -18,6 +19,8 @@ export class RedisBroker implements Broker {
   readonly #client: RedisClient;
   readonly #stream: string;
   readonly #counter: string;
+  /** The channel of signals. */
+  readonly #signals: string;
   readonly #window: string;
   #writer: Connection | undefined;
   #cursor: Cursor | undefined;
@@ -29,6 +32,7 @@ export class RedisBroker implements Broker {
     this.#stream = name;
     // The braces place both keys in the same slot of a cluster.
     this.#counter = `{${name}}:number`;
+    this.#signals = `{${name}}:wanted`;
     this.#window = String(window);
   }
 
@@ -55,6 +59,29 @@ export class RedisBroker implements Broker {
   async settle(): Promise<void> {
     this.#writer ??= this.#openWriter();
     await this.#numbers.reached(Number((await this.#writer.get(this.#counter)) ?? 0));
+  }
+
+  async signal(text: string): Promise<void> {
+    this.#writer ??= this.#openWriter();
+    // While the connection is away there is no one to send it to.
+    if (this.#writer.isReady) await this.#writer.publish(this.#signals, text);
+  }
+
+  async followSignals(
+    onSignal: (text: string) => void,
+    onReady: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const reader = this.#open({ socket: this.#socket(false), pingInterval: BLOCK_MS });
+    const lost = new Promise<void>((resolve) => reader.on('end', resolve).on('error', resolve));
+    try {
+      await reader.connect();
+      await reader.subscribe(this.#signals, onSignal);
+      onReady();
+      await Promise.race([lost, untilAborted(signal)]);
+    } finally {
+      reader.destroy();
+    }
   }
 
   async close(): Promise<void> {

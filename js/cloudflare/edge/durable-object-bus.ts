@@ -18,6 +18,8 @@ import {
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
 import type { SessionStore } from '../../bus/session-store.js';
+import type { WantedBus } from '../../bus/wanted/interest.js';
+import { type Topic, textOfTopic } from '../../bus/wanted/topic.js';
 import { ListenError } from '../../model/error.js';
 import type { ServerEvent } from '../../model/event.js';
 import type { StreamLogger } from '../../observe/log.js';
@@ -33,6 +35,7 @@ import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
 import { BusConnector } from './connector.js';
 import { DurableObjectSessions } from './durable-object-sessions.js';
+import { EdgeInterest } from './edge-interest.js';
 
 /** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
@@ -67,6 +70,14 @@ export interface DurableObjectBusOptions {
    * @default 'auto'
    */
   sockets?: 'auto' | 'shared' | 'each';
+  /**
+   * Whether a stream waits for `onWanted` of the bus object before it is acknowledged, so that the
+   * hook can refuse. This is one more call to the object for each stream with a topic that no other
+   * stream of the isolate has. Set it if the class has `static wanted`.
+   *
+   * @default false
+   */
+  wanted?: boolean;
 }
 
 /**
@@ -84,11 +95,11 @@ export interface DurableObjectBusOptions {
 export function durableObjectBus(
   namespace: BusNamespace,
   options: DurableObjectBusOptions = {},
-): ListenBus & EventPublisher {
+): ListenBus & EventPublisher & WantedBus {
   return new DurableObjectBus(namespace, options);
 }
 
-class DurableObjectBus implements AttachableBus, EventPublisher {
+class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   /** Sessions of clients of earlier revisions, in the bus object. */
   readonly sessions: SessionStore;
   readonly events: EventSource = {
@@ -96,6 +107,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
     page: (question) => this.#page(question),
   };
 
+  readonly interest: EdgeInterest | undefined;
   readonly #namespace: BusNamespace;
   readonly #name: string;
   readonly #connector: BusConnector;
@@ -104,6 +116,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
     const { bus: name = DEFAULT_BUS, onError = report, onLog, sockets = 'auto' } = options;
+    if (options.wanted === true)
+      this.interest = new EdgeInterest((topics) =>
+        this.#call(MAX_ATTEMPTS, (stub) => stub.want(topics)),
+      );
     if (shardAddress(name) !== undefined) {
       throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
     }
@@ -157,6 +173,10 @@ class DurableObjectBus implements AttachableBus, EventPublisher {
 
   waitUntil(work: Promise<void>): void {
     waitUntil(work);
+  }
+
+  isWanted(topic: Topic): Promise<boolean> {
+    return this.#call(MAX_ATTEMPTS, (stub) => stub.isWanted(textOfTopic(topic)));
   }
 
   async settle(): Promise<void> {

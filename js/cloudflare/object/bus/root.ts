@@ -156,6 +156,11 @@ export class RootBus implements WatchedBus {
     return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
   }
 
+  /** Returns whether any stream subscribes to the topic with this text, here or at a shard. */
+  wants(topic: string): boolean {
+    return this.#core.wants(topic);
+  }
+
   /** Makes the alarm fire at `at` or before. */
   wakeBy(at: number): Promise<void> {
     return this.#alarm.wakeBy(at);

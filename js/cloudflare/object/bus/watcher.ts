@@ -24,6 +24,19 @@ export interface BusWatcher {
 /** Creates the watcher of the bus of this name; undefined if it has none. */
 export type WatcherMaker = (busName: string, bus: WatchedBus) => BusWatcher | undefined;
 
+/** Returns a watcher that calls all of these. */
+export function watchers(all: readonly BusWatcher[]): BusWatcher | undefined {
+  if (all.length < 2) return all[0];
+  return {
+    wantedChanged: () => {
+      for (const watcher of all) watcher.wantedChanged();
+    },
+    alarm: async () => {
+      for (const watcher of all) await watcher.alarm();
+    },
+  };
+}
+
 /** Returns the union of two filters, in an order that does not depend on theirs. */
 export function union(left: SubscriptionFilter, right: SubscriptionFilter): SubscriptionFilter {
   const lists = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
