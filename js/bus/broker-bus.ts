@@ -318,7 +318,7 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
       ...{ onError: this.#onError, wanted, ofSessions: () => this.#local.ofSessions },
       context: { bus: undefined, publish: (event) => this.publish(event) },
       // A signal that is lost is detected, and sent again.
-      signal: (text) => void broker.signal?.(text).catch(() => {}),
+      signal: async (text) => broker.signal?.(text).catch(() => {}),
     });
   }
 

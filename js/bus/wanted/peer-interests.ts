@@ -1,3 +1,5 @@
+import { withTimeout } from '../../timing/with-timeout.js';
+
 /**
  * What the other processes of a bus subscribe to, and for which topics they call the hooks. Each
  * process numbers its changes, and repeats its last number regularly, so that a receiver that
@@ -5,7 +7,7 @@
  */
 export class PeerInterests {
   readonly #id = crypto.randomUUID();
-  readonly #send: (text: string) => void;
+  readonly #send: (text: string) => Promise<void>;
   readonly #onChange: (lost: Iterable<string>) => void;
   readonly #peers = new Map<string, Peer>();
   #wants: ReadonlySet<string> = new Set();
@@ -15,10 +17,10 @@ export class PeerInterests {
   #repeating: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param send - sends a text to the other processes; it may be lost.
+   * @param send - sends a text to the other processes; it may be lost, and never rejects.
    * @param onChange - called after a change, with the topics that a process no longer holds.
    */
-  constructor(send: (text: string) => void, onChange: (lost: Iterable<string>) => void) {
+  constructor(send: (text: string) => Promise<void>, onChange: (lost: Iterable<string>) => void) {
     this.#send = send;
     this.#onChange = onChange;
   }
@@ -30,12 +32,12 @@ export class PeerInterests {
     this.#repeat();
   }
 
-  /** Stops, and tells the other processes. */
-  leave(): void {
+  /** Stops. Resolves once the other processes were told, or a second has passed. */
+  async leave(): Promise<void> {
     if (this.#beat === undefined) return;
     clearInterval(this.#beat);
     clearTimeout(this.#repeating);
-    this.#write({ leaves: true });
+    await withTimeout(LEAVE_MS, this.#post({ leaves: true }), () => new Error()).catch(() => {});
   }
 
   /** Whether a stream of another process has the topic. */
@@ -146,7 +148,11 @@ export class PeerInterests {
   }
 
   #write(message: Omit<Message, 'from'>): void {
-    this.#send(JSON.stringify({ from: this.#id, ...message }));
+    void this.#post(message);
+  }
+
+  #post(message: Omit<Message, 'from'>): Promise<void> {
+    return this.#send(JSON.stringify({ from: this.#id, ...message }));
   }
 
   #some(holds: (peer: Peer, id: string) => boolean): boolean {
@@ -238,6 +244,8 @@ const NONE: ReadonlySet<string> = new Set();
 const BEAT_MS = 2_000;
 /** Milliseconds of silence after which a process is gone. */
 const GONE_MS = 7_000;
+/** Milliseconds that a process that leaves waits for the broker. */
+const LEAVE_MS = 1_000;
 /** Milliseconds for which questions for everything are collected. */
 const REPEAT_MS = 100;
 /** Characters of the topics of one message. NOTIFY of Postgres carries 7,999 bytes. */

@@ -12,8 +12,8 @@ export interface ProcessInterestOptions {
   onError: (error: Error) => void;
   /** Returns the topics of the streams of sessions, which are not granted one by one. */
   ofSessions: () => Iterable<string>;
-  /** Sends a text to the other processes; undefined if there are none. */
-  signal?: ((text: string) => void) | undefined;
+  /** Sends a text to the other processes, and never rejects; undefined if there are none. */
+  signal?: ((text: string) => Promise<void>) | undefined;
 }
 
 /**
@@ -88,7 +88,7 @@ export class ProcessInterest implements Interest {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#hooks.stopAll();
-    this.peers?.leave();
+    await this.peers?.leave();
   }
 
   #count(topic: string, change: number): void {
