@@ -114,11 +114,11 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   expectLoaded();
   // The arguments after the request are passed on unread.
   const requestHandler = new RequestHandler(asFetch(handler), options as ListenHandlerOptions);
-  const { bus, close, disconnect, drain, fetch, legacy, stats } = requestHandler;
+  const { bus, close, disconnect, drain, fetch, legacy, listeners, stats } = requestHandler;
   const { onError = report, tracer } = options;
   const event = requestHandler.events?.publish.bind(requestHandler.events);
   const notify = notifierOn(bus, tracer && { tracer, onError }, event);
-  const server = { fetch, notify, close, drain, disconnect, stats, bus, legacy };
+  const server = { fetch, notify, close, drain, disconnect, listeners, stats, bus, legacy };
   return { server, isIdle: () => requestHandler.isIdle };
 }
 
@@ -205,6 +205,8 @@ class RequestHandler {
 
   readonly disconnect = (principal: string): Promise<void> =>
     this.bus.publish({ kind: 'disconnect', principal });
+
+  readonly listeners = (principal: string): number => this.#streams.listeners(principal);
 
   readonly stats = (): ListenStats => ({
     ...this.#streams.stats,

@@ -92,6 +92,9 @@ export class StreamManager {
     return stats;
   }
 
+  /** Returns how many streams a caller holds. */
+  readonly listeners = (principal: string): number => this.#quota.streamsOf(principal);
+
   /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
     return this.#streams.size + this.#openingCount === 0 && !this.#isClosing && !this.#isDraining;
@@ -390,10 +393,6 @@ export class StreamManager {
   }
 }
 
-function lateAnswer(): ListenError {
-  return new ListenError('bus-lost', 'the bus did not answer in time');
-}
-
-function attachTimeout(): ListenError {
-  return new ListenError('attach-timeout', 'the bus did not answer in time');
-}
+const lateAnswer = (): ListenError => new ListenError('bus-lost', 'the bus did not answer in time');
+const attachTimeout = (): ListenError =>
+  new ListenError('attach-timeout', 'the bus did not answer in time');

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => cleanup.run());
 
-test.each(['redis', 'nats', 'threads'])('%s.ts serves', async (name) => {
+test.each(['redis', 'nats', 'threads', 'polled'])('%s.ts serves', async (name) => {
   const { bus, server } = await compiled<{ bus: ProcessBus; server: ListenHandler }>(name);
   const stream = await open(server, { toolsListChanged: true });
   await stream.message();

@@ -1,7 +1,9 @@
 import { InMemoryBus, ListenError, type Topic, type WantedOptions } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
+import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
 import { open, serving } from '../serving.ts';
+import { sessionServer } from '../sessions/serving.ts';
 
 const A = { resourceSubscriptions: ['note://a'] };
 const TOPIC: Topic = { kind: 'resource_updated', uri: 'note://a' };
@@ -97,6 +99,41 @@ test('what a hook publishes reaches the stream that it was called for', async ()
   const stream = await open(serving({ bus: new InMemoryBus({ wanted: { onWanted } }) }), A);
   await stream.message();
   expect(await stream.message()).toBe(updated('1', 'note://a'));
+});
+
+test('what a session of 2025 subscribes to is wanted too, and refused as for a stream', async () => {
+  const { calls, wanted } = recorded();
+  const { onWanted } = wanted;
+  wanted.onWanted = (topic, context) => {
+    onWanted?.(topic, context);
+    return 'uri' in topic && topic.uri === 'note://secret' ? false : undefined;
+  };
+  wanted.unwantedMs = 300;
+  const { send, server } = sessionServer({ bus: new InMemoryBus({ wanted }) });
+  const session = await LegacySession.begin(send);
+  const stream = await session.open();
+  await stream.event();
+  calls.length = 0;
+  for (const uri of ['note://a', 'note://secret'])
+    await session.ask('resources/subscribe', { uri });
+  expect(calls).toEqual(['+note://a', '+note://secret']);
+  await pause(800);
+  expect(calls).toHaveLength(2);
+  await server.notify.resourceUpdated('note://secret');
+  await server.notify.resourceUpdated('note://a');
+  expect(await nextMessage(stream)).toEqual(change('note://a'));
+  stream.drop();
+  await vi.waitFor(() => expect(calls).toContain('-note://a'), 5_000);
+});
+
+test('the streams of a caller are counted by its name', async () => {
+  const server = serving({ principal: (request) => request.headers.get('x-user') ?? undefined });
+  const headers = { 'x-user': 'ada' };
+  const streams = [await open(server, A, { headers }), await open(server, A, { headers })];
+  await open(server, A);
+  expect([server.listeners('ada'), server.listeners('bob')]).toEqual([2, 0]);
+  streams[0]?.drop();
+  await vi.waitFor(() => expect(server.listeners('ada')).toBe(1));
 });
 
 test('a bus without the option refuses to say what is wanted', async () => {
