@@ -1,6 +1,10 @@
+import { eventForm } from './act/event-form.js';
+import { promptForm } from './act/prompt-form.js';
 import { PublishForm } from './act/publish-form.js';
 import { Publisher } from './act/publisher.js';
-import { ToolForm } from './act/tool-form.js';
+import { RequestForm } from './act/request-form.js';
+import { ResourceForm } from './act/resource-form.js';
+import { toolForm } from './act/tool-form.js';
 import { Announcer } from './announcer.js';
 import { ArrivalPlot } from './arrivals/arrival-plot.js';
 import { Arrivals } from './arrivals/arrivals.js';
@@ -8,11 +12,12 @@ import { now } from './clock.js';
 import { Connection } from './connection.js';
 import { byId } from './dom.js';
 import { Conversation } from './mcp/conversation.js';
-import type { Endpoint } from './mcp/endpoint.js';
+import type { Endpoint, List } from './mcp/endpoint.js';
 import type { Frame } from './mcp/frame.js';
 import type { Topic } from './mcp/topic.js';
 import { Numbers } from './numbers/numbers.js';
-import { LISTS } from './server/catalogue.js';
+import { mountOperate } from './operate/operate.js';
+import { type Item, LISTS } from './server/catalogue.js';
 import { ServerView } from './server/server-view.js';
 import { Subscriptions } from './subscriptions/subscriptions.js';
 import { tabs } from './tabs.js';
@@ -24,7 +29,10 @@ tabs(byId('act-tabs', HTMLElement));
 
 let endpoint: Endpoint | undefined;
 const announcer = new Announcer();
-const timeline = new Timeline();
+const timeline = new Timeline(({ text }) => {
+  select('request');
+  requests.edit(text);
+});
 const plot = new ArrivalPlot();
 const subscriptions = new Subscriptions({
   onFrame: handleFrame,
@@ -35,25 +43,27 @@ const arrivals = new Arrivals(
   (topic) => subscriptions.listenersOf(topic),
   (arrival) => plot.add(arrival),
 );
-const tools = new ToolForm(arrivals);
+const tools = toolForm(arrivals, (taskId) => server.addTask(taskId));
+const resources = new ResourceForm();
+const prompts = promptForm();
+const events = eventForm((...all) => subscriptions.openEvents(...all));
+const requests = new RequestForm();
 const publishing = new PublishForm(new Publisher(arrivals));
-const server = new ServerView({
-  onTool: (tool) => {
-    byId('tab-tool', HTMLElement).click();
-    tools.choose(tool);
-  },
-  onTools: (listed) => tools.tools(endpoint, listed),
-});
+
+const server = new ServerView({ onChoose: choose, onList: offer });
 const own = new Conversation();
 const connection = new Connection({
-  tap: (direction, text) => timeline.add(own.frame({ at: now(), source: 'page', direction, text })),
+  tap: (direction, text, to) =>
+    timeline.add(own.frame({ at: now(), source: 'page', direction, text, to })),
   onLeave: () => {
     endpoint = undefined;
     server.clear();
-    tools.tools(undefined, []);
+    requests.offer(undefined);
+    for (const list of LISTS) offer(list, []);
   },
   onServer: async (opened, who) => {
     endpoint = opened;
+    requests.offer(opened);
     await server.show(opened, who);
   },
 });
@@ -69,8 +79,32 @@ byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
 });
 
 takeToken();
+const operate = mountOperate(byId('operate', HTMLElement), () => publishing.token);
+tabs(byId('rooms', HTMLElement), (room) => operate.show(room === 'operate'));
 new Numbers(() => publishing.token);
 void connection.open();
+
+/** Offers the entries of a list in the form that acts on them. */
+function offer(list: List, items: Item[]): void {
+  if (list === 'tools') tools.offer(endpoint, items);
+  if (list === 'resources') resources.offer(endpoint, items);
+  if (list === 'prompts') prompts.offer(endpoint, items);
+  if (list === 'events') events.offer(endpoint, items);
+}
+
+/** Shows the form for an entry of a list. */
+function choose(list: List, item: Item): void {
+  select(FORMS[list]);
+  if (list === 'tools') tools.choose(item);
+  if (list === 'resources') resources.choose(item);
+  if (list === 'templates') resources.fillIn(item);
+  if (list === 'prompts') prompts.choose(item);
+  if (list === 'events') events.choose(item);
+}
+
+function select(form: string): void {
+  byId(`tab-${form}`, HTMLElement).click();
+}
 
 function handleFrame(frame: Frame): void {
   timeline.add(frame);
@@ -82,10 +116,16 @@ function handleFrame(frame: Frame): void {
   );
 }
 
-/** Reads a list again after a cue for it. */
-function readAgain(topic: Topic): Promise<void> | undefined {
+/** Reads a list or a resource again after a cue for it. */
+async function readAgain(topic: Topic): Promise<void> {
   const list = LISTS.find((name) => name === topic);
-  return list && server.read(list).catch((error: unknown) => connection.showError(error));
+  try {
+    if (list === undefined) await resources.stale(topic);
+    else await server.read(list);
+    if (list === 'resources') await server.read('templates');
+  } catch (error) {
+    connection.showError(error);
+  }
 }
 
 /**
@@ -98,3 +138,12 @@ function takeToken(): void {
   publishing.token = token;
   history.replaceState(null, '', location.pathname + location.search);
 }
+
+/** The form for the entries of each list. */
+const FORMS: Record<List, string> = {
+  tools: 'tool',
+  resources: 'resource',
+  templates: 'resource',
+  prompts: 'prompt',
+  events: 'event',
+};

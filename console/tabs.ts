@@ -1,11 +1,12 @@
 /**
  * Turns the buttons of a tab list into tabs: each shows the panel that it controls, and arrow keys
- * move between them.
+ * move between them. `onSelect` is called with the id of the panel that is shown.
  */
-export function tabs(list: HTMLElement): void {
+export function tabs(list: HTMLElement, onSelect: (panel: string) => void = () => {}): void {
   const buttons = [...list.querySelectorAll<HTMLButtonElement>('[role=tab]')];
   const select = (chosen: HTMLButtonElement): void => {
     for (const button of buttons) show(button, button === chosen);
+    onSelect(chosen.getAttribute('aria-controls') ?? '');
   };
   for (const button of buttons) button.addEventListener('click', () => select(button));
   list.addEventListener('keydown', ({ key }) => {

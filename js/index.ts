@@ -36,10 +36,18 @@ export type { McpHandler } from './handler/handler.js';
 export { createProxy, type ProxyOptions } from './handler/proxy.js';
 export { type FrontOptions, type Screen, screen } from './http/origin-guard.js';
 export { createListenHandler } from './listen-handler.js';
+export type { BusStats, ShardStats } from './model/bus-stats.js';
 export { ListenError, type ListenErrorCode } from './model/error.js';
 export type { ChangeEvent, DisconnectEvent, GroupEvent, ServerEvent } from './model/event.js';
 export type { SubscriptionFilter } from './model/filter.js';
 export type { ListenLimits } from './model/limits.js';
+export type {
+  IsolateSnapshot,
+  LoggedEvent,
+  ObjectSnapshot,
+  Snapshot,
+  TopicListeners,
+} from './model/snapshot.js';
 export type { ListenStats, RefusalKind, StreamEnding, WriteDelayCount } from './model/stats.js';
 export type { TaskOutcome, TaskProgress, TaskState } from './model/task.js';
 export type { ListenTimeouts } from './model/timeouts.js';
@@ -49,8 +57,8 @@ export {
   analyticsWriter,
 } from './observe/analytics-engine.js';
 export type { LoggedStream, StreamLogger, StreamLogRecord } from './observe/log.js';
+export type { BusNumbers } from './observe/metric-families.js';
 export {
-  type BusNumbers,
   createMetricsHandler,
   type MetricsHandlerOptions,
   metricsText,
@@ -62,6 +70,12 @@ export type {
   SpanTracer,
   TracedSpan,
 } from './observe/tracing.js';
+export {
+  createOperatorHandler,
+  type OperatedServer,
+  type OperatorOptions,
+} from './operator/operator-handler.js';
+export type { Order, PublishedEvent } from './operator/orders.js';
 export type { DrainOptions, LegacyMode, ListenHandler, ListenHandlerOptions } from './options.js';
 export { type PublishChangesOptions, publishChanges } from './sdk/publish-changes.js';
 export type { SdkServer } from './sdk/server-shape.js';

@@ -18,6 +18,7 @@ import type { AttachableBus } from './bus/attachable-bus.js';
 import { toAttachableBus } from './bus/event-bus-adapter.js';
 import { InMemoryBus } from './bus/memory/memory-bus.js';
 import { notifierOn } from './bus/notifier.js';
+import type { OperatedStreams } from './bus/operator/operator.js';
 import type { SessionLimits, SessionStore } from './bus/session-store.js';
 import { authorizingWanted } from './bus/wanted/interest.js';
 import type { EventServer } from './events/serve/host.js';
@@ -36,6 +37,7 @@ import type { ListenStats } from './model/stats.js';
 import { intervalsOf, type ListenTimeouts, timeoutsOf } from './model/timeouts.js';
 import { onceEach, report } from './observe/on-error.js';
 import { StreamObserver } from './observe/stream-observer.js';
+import { setOperator } from './operator/operators.js';
 import {
   advertisesAll,
   type DrainOptions,
@@ -119,6 +121,7 @@ export function forgettableHandler<Rest extends unknown[] = []>(
   const event = requestHandler.events?.publish.bind(requestHandler.events);
   const notify = notifierOn(bus, tracer && { tracer, onError }, event);
   const server = { fetch, notify, close, drain, disconnect, listeners, stats, bus, legacy };
+  setOperator(server, bus, requestHandler.operated);
   return { server, isIdle: () => requestHandler.isIdle };
 }
 
@@ -141,6 +144,12 @@ class RequestHandler {
   readonly events: EventServer | undefined;
   /** Serves earlier revisions; set if sessions are kept. */
   readonly #sessions: SessionHandler | undefined;
+  /** Its streams, for the operator of its bus. */
+  readonly operated: OperatedStreams = {
+    stats: () => this.stats(),
+    drain: (order) => this.drain(order),
+    listeners: (max, hasCallers) => this.#streams.listeners(max, hasCallers),
+  };
   /** Number of requests that are being handled. */
   #pendingRequests = 0;
 
@@ -206,7 +215,7 @@ class RequestHandler {
   readonly disconnect = (principal: string): Promise<void> =>
     this.bus.publish({ kind: 'disconnect', principal });
 
-  readonly listeners = (principal: string): number => this.#streams.listeners(principal);
+  readonly listeners = (principal: string): number => this.#streams.streamsOf(principal);
 
   readonly stats = (): ListenStats => ({
     ...this.#streams.stats,
@@ -376,7 +385,7 @@ function earlierOf(
   authorizes: boolean,
 ): ServiceOptions['earlier'] {
   if (legacy === 'reject') return 'refused';
-  return limits === undefined ? 'behind' : { sessions: { limits, authorizes } };
+  return limits === undefined ? 'forwarded' : { sessions: { limits, authorizes } };
 }
 
 function sessionsOf({ sessions }: AttachableBus): SessionStore {

@@ -184,7 +184,7 @@ export interface DrainOptions {
    *
    * @default undefined
    */
-  count?: number;
+  count?: number | undefined;
 }
 
 /**

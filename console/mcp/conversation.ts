@@ -1,5 +1,5 @@
 import { type Frame, frameOf, type ObservedMessage } from './frame.js';
-import { record } from './json.js';
+import { recordIn } from './json.js';
 
 /**
  * Matches answers to requests: an answer contains only the id of its request, so the titles of
@@ -22,10 +22,6 @@ export class Conversation {
 }
 
 function idIn(text: string): string | undefined {
-  try {
-    const id = record(JSON.parse(text))?.['id'];
-    return id === undefined ? undefined : JSON.stringify(id);
-  } catch {
-    return undefined;
-  }
+  const id = recordIn(text)?.['id'];
+  return id === undefined ? undefined : JSON.stringify(id);
 }

@@ -1,4 +1,4 @@
-import { record } from './json.js';
+import { record, recordIn } from './json.js';
 import { type Topic, topicOfNotification } from './topic.js';
 
 /** The kind of a JSON-RPC message in the timeline. */
@@ -8,6 +8,7 @@ export type FrameKind =
   | 'error'
   | 'ack'
   | 'cue'
+  | 'event'
   | 'end'
   | 'notification'
   | 'unreadable';
@@ -32,14 +33,23 @@ export interface Frame {
   topic: Topic | undefined;
   /** The id of the subscription (as JSON) that the message belongs to; undefined: none. */
   subscription: string | undefined;
+  /** Where it was sent; undefined for a received message. */
+  to?: Destination | undefined;
+}
+
+/** The server that a message was sent to. */
+export interface Destination {
+  url: string;
+  /** Whether it was sent with a bearer token. */
+  hasToken: boolean;
 }
 
 /** A message, and where and when it was observed. */
-export type ObservedMessage = Pick<Frame, 'at' | 'source' | 'direction' | 'text'>;
+export type ObservedMessage = Pick<Frame, 'at' | 'source' | 'direction' | 'text' | 'to'>;
 
 /** Returns the frame of a message. */
 export function frameOf(observed: ObservedMessage): Frame {
-  const message = record(parsed(observed.text));
+  const message = recordIn(observed.text);
   if (message === undefined) return { ...observed, ...summary('unreadable', 'not a JSON object') };
   const method = message['method'];
   if (typeof method !== 'string') return { ...observed, ...answerIn(message) };
@@ -52,22 +62,30 @@ export function frameOf(observed: ObservedMessage): Frame {
 
 function requestIn(message: Members, method: string, params: Members): Summary {
   const name = params['name'] ?? params['uri'];
-  const subscription =
-    method === 'subscriptions/listen' ? JSON.stringify(message['id']) : undefined;
+  const subscription = LISTENS.has(method) ? JSON.stringify(message['id']) : undefined;
   return { ...summary('request', method, typeof name === 'string' ? name : ''), subscription };
 }
 
 function notificationIn(method: string, params: Members): Summary {
   const title = method.replace(/^notifications\//, '');
   const subscription = subscriptionIn(params);
-  if (title === 'subscriptions/acknowledged') return { ...summary('ack', title), subscription };
+  const kind = KINDS[title];
+  if (kind !== undefined) return { ...summary(kind, title, aboutEvent(params)), subscription };
   const topic = topicOfNotification(method, params);
-  const kind = topic === undefined ? 'notification' : 'cue';
   return {
-    ...summary(kind, title, title.endsWith('list_changed') ? '' : topic),
+    ...summary(
+      topic === undefined ? 'notification' : 'cue',
+      title,
+      title.endsWith('list_changed') ? '' : topic,
+    ),
     topic: topic,
     subscription,
   };
+}
+
+/** Returns the name of the event in a notification, or why its subscription has ended. */
+function aboutEvent({ error, name }: Members): string {
+  return String(name ?? record(error)?.['message'] ?? '');
 }
 
 function answerIn(message: Members): Summary {
@@ -90,13 +108,14 @@ function summary(kind: FrameKind, title: string, detail = ''): Summary {
   return { kind, title, detail: detail, topic: undefined, subscription: undefined };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** The requests that open a subscription. */
+const LISTENS = new Set(['subscriptions/listen', 'events/stream']);
+const KINDS: Partial<Record<string, FrameKind>> = {
+  'subscriptions/acknowledged': 'ack',
+  'events/active': 'ack',
+  'events/event': 'event',
+  'events/terminated': 'end',
+};
 
 type Members = Record<string, unknown>;
 type Summary = Omit<Frame, keyof ObservedMessage>;

@@ -14,3 +14,12 @@ export function records(value: unknown): Record<string, unknown>[] {
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
+
+/** Returns the JSON object in a text; undefined if there is none. */
+export function recordIn(json: string): Record<string, unknown> | undefined {
+  try {
+    return record(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}

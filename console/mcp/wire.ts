@@ -1,9 +1,10 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { EndpointError } from './endpoint-error.js';
-import { record, text } from './json.js';
+import { record, recordIn, text } from './json.js';
 
 /**
  * Returns the result in an answer, whose body is one JSON text or an event stream that ends with
- * it. `tap` is called with every message.
+ * it. `tap` is called with every message when it arrives.
  *
  * @throws EndpointError if the answer is an error or contains no result.
  */
@@ -13,15 +14,16 @@ export async function answerIn(
   tap: (text: string) => void,
 ): Promise<Record<string, unknown>> {
   const { status } = response;
-  const messages = messagesIn(response.headers.get('Content-Type') ?? '', await response.text());
-  for (const message of messages) tap(message);
+  for await (const message of messagesIn(response)) {
+    tap(message);
+    if (status === 401 || status === 403) continue;
+    const { error, id: answered, result } = recordIn(message) ?? {};
+    if (error !== undefined) throw refusalIn(record(error) ?? {}, status);
+    const own = answered === id ? record(result) : undefined;
+    if (own !== undefined) return own;
+  }
   if (status === 401 || status === 403)
     throw new EndpointError('unauthorized', DENIED[status], { status });
-  for (const message of messages.map(parsed)) {
-    if (message?.['error'] !== undefined) throw refusalIn(record(message['error']) ?? {}, status);
-    const result = message?.['id'] === id ? record(message['result']) : undefined;
-    if (result !== undefined) return result;
-  }
   throw new EndpointError('unreadable', `The endpoint answered ${status} without a result.`, {
     status,
   });
@@ -32,24 +34,18 @@ function refusalIn(error: Record<string, unknown>, status: number): EndpointErro
   return new EndpointError('refused', message, { status });
 }
 
-function messagesIn(type: string, body: string): string[] {
-  if (!type.startsWith('text/event-stream')) return /^\s*[{[]/.test(body) ? [body] : [];
-  const events = body.split(/\r\n\r\n|\n\n|\r\r/).map((event) =>
-    event
-      .split(/\r\n|\n|\r/)
-      .filter((line) => line.startsWith('data:'))
-      .map((line) => line.slice(5).replace(/^ /, ''))
-      .join('\n'),
-  );
-  return events.filter((event) => event !== '');
-}
-
-function parsed(message: string): Record<string, unknown> | undefined {
-  try {
-    return record(JSON.parse(message));
-  } catch {
-    return undefined;
+/** Yields the JSON texts in a response, when they arrive. */
+export async function* messagesIn(response: Response): AsyncGenerator<string, void, undefined> {
+  const type = response.headers.get('Content-Type') ?? '';
+  if (!type.startsWith('text/event-stream')) {
+    const body = await response.text();
+    if (/^\s*[{[]/.test(body)) yield body;
+    return;
   }
+  const events = response.body
+    ?.pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream());
+  for await (const { data } of events ?? []) if (data !== '') yield data;
 }
 
 const DENIED: Record<401 | 403, string> = {

@@ -1,4 +1,5 @@
 import type { Endpoint, List, Server } from '../mcp/endpoint.js';
+import { EndpointError } from '../mcp/endpoint-error.js';
 import { record, text } from '../mcp/json.js';
 
 /** One entry of a list. */
@@ -15,17 +16,35 @@ export interface Item {
 export type Catalogue = Record<List, Item[]>;
 
 /** The lists, in the order of the page. */
-export const LISTS = ['resources', 'tools', 'prompts'] as const satisfies List[];
+export const LISTS = [
+  'resources',
+  'templates',
+  'tools',
+  'prompts',
+  'events',
+] as const satisfies List[];
 
 /** Reads a list; a list that the server does not offer is empty. */
 export async function itemsOf(endpoint: Endpoint, server: Server, list: List): Promise<Item[]> {
-  if (record(server.capabilities[list]) === undefined) return [];
-  const items = await endpoint.list(list);
+  if (!offers(server, list)) return [];
+  const items = await endpoint.list(list).catch((error: unknown) => {
+    // Many servers with resources have no templates, and do not know the request.
+    if (list === 'templates' && error instanceof EndpointError && error.code === 'refused')
+      return [];
+    throw error;
+  });
   return items.map((raw) => ({
-    key: text(raw['uri']) ?? text(raw['name']) ?? '',
+    key: text(raw['uri']) ?? text(raw['uriTemplate']) ?? text(raw['name']) ?? '',
     description: text(raw['description']) ?? text(raw['title']) ?? '',
     raw,
   }));
+}
+
+/** Whether the server has a list. */
+function offers({ capabilities }: Server, list: List): boolean {
+  if (list === 'events')
+    return (record(capabilities['events']) ?? extension(capabilities, 'events')) !== undefined;
+  return record(capabilities[list === 'templates' ? 'resources' : list]) !== undefined;
 }
 
 /** Whether the server announces notifications for a list. */
@@ -40,7 +59,9 @@ export function announcesResources({ capabilities }: Server): boolean {
 
 /** Whether the server supports tasks (Tasks extension, SEP-2663). */
 export function announcesTasks({ capabilities }: Server): boolean {
-  return (
-    record(record(capabilities['extensions'])?.['io.modelcontextprotocol/tasks']) !== undefined
-  );
+  return extension(capabilities, 'tasks') !== undefined;
+}
+
+function extension(capabilities: Record<string, unknown>, name: string) {
+  return record(record(capabilities['extensions'])?.[`io.modelcontextprotocol/${name}`]);
 }

@@ -15,17 +15,11 @@ export class ListGroup {
   #added: Item[] = [];
   #listed: Item[] = [];
 
-  /** @param onChoose - called with an entry whose name was clicked. */
+  /** @param onChoose - called with an entry whose button was clicked. */
   constructor(list: List, onChoose: (item: Item) => void) {
     this.list = list;
     this.#onChoose = onChoose;
-    const hint = element('span', { class: 'hint' }, ' list changes');
-    const label = element(
-      'label',
-      { class: 'tick' },
-      this.tick,
-      element('span', {}, TITLES[list], hint),
-    );
+    const label = this.#label();
     const head = element('div', { class: 'list-head' }, label, this.#fold);
     this.group = element(
       'div',
@@ -65,10 +59,11 @@ export class ListGroup {
     const isFirst = this.#listed.length === 0;
     const known = new Set(this.#listed.map(({ key }) => key));
     this.#listed = items;
+    this.group.hidden = items.length === 0 && !ANNOUNCED.includes(this.list);
     this.#draw();
     setText(this.#fold, String(items.length));
     this.#fold.disabled = items.length === 0;
-    this.#fold.title = `${items.length} ${this.list}`;
+    this.#fold.title = `${items.length} ${TITLES[this.list].toLowerCase()}`;
     this.#show(!this.#items.hidden);
     for (const row of this.#items.children) {
       const key = row.getAttribute('data-key') ?? '';
@@ -77,12 +72,20 @@ export class ListGroup {
     }
   }
 
+  /** Servers announce changes of some lists only. */
+  #label(): HTMLElement {
+    const title = TITLES[this.list];
+    if (!ANNOUNCED.includes(this.list)) return element('span', { class: 'title' }, title);
+    const hint = element('span', { class: 'hint' }, ' list changes');
+    return element('label', { class: 'tick' }, this.tick, element('span', {}, title, hint));
+  }
+
   #show(isOpen: boolean): void {
     this.#items.hidden = !isOpen;
     this.#fold.setAttribute('aria-expanded', String(isOpen));
     this.#fold.setAttribute(
       'aria-label',
-      `${this.#listed.length} ${this.list}, ${isOpen ? 'shown' : 'hidden'}`,
+      `${this.#listed.length} ${TITLES[this.list].toLowerCase()}, ${isOpen ? 'shown' : 'hidden'}`,
     );
   }
 
@@ -101,21 +104,25 @@ export class ListGroup {
     const name = element('span', { class: 'name' }, item.key);
     const description = element('span', { class: 'about' }, item.description);
     const row = element('li', { 'data-key': item.key });
-    if (this.list === 'resources') {
-      const tick = element('input', { type: 'checkbox', value: item.key });
-      tick.checked = this.#ticked.has(item.key);
-      row.append(element('label', { class: 'tick' }, tick, name, description));
-    } else if (this.list === 'tools') {
-      const button = element(
-        'button',
-        { type: 'button', class: 'entry', title: 'Fill in the form' },
-        name,
-        description,
-      );
-      button.addEventListener('click', () => this.#onChoose(item));
-      row.append(button);
-    } else row.append(element('div', { class: 'entry' }, name, description));
+    if (this.list !== 'resources') {
+      const entry = { type: 'button', class: 'entry', title: 'Fill in the form' };
+      row.append(this.#chosenBy(element('button', entry, name, description), item));
+      return row;
+    }
+    const tick = element('input', { type: 'checkbox', value: item.key });
+    tick.checked = this.#ticked.has(item.key);
+    const read = element('button', { type: 'button', class: 'quiet' }, 'Read');
+    read.setAttribute('aria-label', `Read ${item.key}`);
+    row.append(
+      element('label', { class: 'tick' }, tick, name, description),
+      this.#chosenBy(read, item),
+    );
     return row;
+  }
+
+  #chosenBy(button: HTMLButtonElement, item: Item): HTMLButtonElement {
+    button.addEventListener('click', () => this.#onChoose(item));
+    return button;
   }
 
   #toggle({ checked, value }: HTMLInputElement): void {
@@ -124,4 +131,11 @@ export class ListGroup {
   }
 }
 
-const TITLES: Record<List, string> = { tools: 'Tools', prompts: 'Prompts', resources: 'Resources' };
+const ANNOUNCED: readonly List[] = ['resources', 'tools', 'prompts'];
+const TITLES: Record<List, string> = {
+  tools: 'Tools',
+  prompts: 'Prompts',
+  resources: 'Resources',
+  templates: 'Templates',
+  events: 'Event types',
+};

@@ -15,10 +15,10 @@ import { TaskGroup } from './task-group.js';
 
 /** Receives the events of the view of the server. */
 export interface ServerEvents {
-  /** Called when a tool was clicked. */
-  onTool: (tool: Item) => void;
-  /** Called with the current tools. */
-  onTools: (tools: Item[]) => void;
+  /** Called when an entry of a list was clicked. */
+  onChoose: (list: List, item: Item) => void;
+  /** Called with the current entries of a list. */
+  onList: (list: List, items: Item[]) => void;
 }
 
 /** The server: its description, its lists, and checkboxes for the topics to subscribe to. */
@@ -65,17 +65,30 @@ export class ServerView {
   /** Shows a server, with all lists checked for which it announces notifications. */
   async show(endpoint: Endpoint, server: Server): Promise<void> {
     [this.#endpoint, this.#server] = [endpoint, server];
-    this.#groups = LISTS.map((list) => new ListGroup(list, this.#events.onTool));
+    this.#groups = LISTS.map(
+      (list) => new ListGroup(list, (item) => this.#events.onChoose(list, item)),
+    );
     for (const { list, tick } of this.#groups) tick.checked = announcesList(server, list);
-    this.#container.replaceChildren(description(server), ...this.#groups.map(({ group }) => group));
     this.#resources?.group.append(this.#addForm());
-    this.#tasks = announcesTasks(server) ? new TaskGroup(() => this.#updateSummary()) : undefined;
-    if (this.#tasks !== undefined) this.#container.append(this.#tasks.group);
-    this.#updateSummary();
+    this.#tasks = announcesTasks(server)
+      ? new TaskGroup(endpoint, () => this.#updateSummary())
+      : undefined;
+    this.#container.replaceChildren(
+      description(server),
+      element('p', { class: 'empty' }, READING_TEXT),
+    );
     await Promise.all(LISTS.map((list) => this.read(list)));
+    if (endpoint !== this.#endpoint) return;
+    const groups = [...this.#groups, ...(this.#tasks === undefined ? [] : [this.#tasks])];
+    this.#container.lastElementChild?.replaceWith(...groups.map(({ group }) => group));
     const first = this.#resources?.group.querySelector('[data-key]')?.getAttribute('data-key');
     if (announcesResources(server) && first) this.#resources?.tickItem(first);
     this.#updateSummary();
+  }
+
+  /** Adds a task to those that can be subscribed to. */
+  addTask(taskId: string): void {
+    this.#tasks?.add(taskId);
   }
 
   /** Reads a list again. */
@@ -86,7 +99,7 @@ export class ServerView {
     // Another server may be shown meanwhile.
     if (endpoint !== this.#endpoint) return;
     groups.find((group) => group.list === list)?.show(items);
-    if (list === 'tools') this.#events.onTools(items);
+    this.#events.onList(list, items);
   }
 
   get #resources(): ListGroup | undefined {
@@ -159,3 +172,4 @@ function listed(parts: string[]): string {
 }
 
 const EMPTY_TEXT = 'Connect to an MCP endpoint to see what it offers. This page includes one.';
+const READING_TEXT = 'Reading the lists …';

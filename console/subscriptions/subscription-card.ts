@@ -2,9 +2,8 @@ import { now } from '../clock.js';
 import { element, setText } from '../dom.js';
 import { count, span } from '../format.js';
 import { badge } from './badge.js';
-import { filterItems } from './filter.js';
 import { RequestedItem } from './requested-item.js';
-import type { Subscription } from './subscription.js';
+import type { Subject } from './subject.js';
 
 /**
  * The card of a subscription: its state, its id, its topics with what is honored, and its
@@ -12,7 +11,7 @@ import type { Subscription } from './subscription.js';
  */
 export class SubscriptionCard {
   readonly card: HTMLElement;
-  readonly #subscription: Subscription;
+  readonly #subscription: Subject;
   readonly #state = element('span', { class: 'state' });
   readonly #id = element('code', { class: 'id' });
   readonly #error = element('p', { class: 'error', hidden: true });
@@ -22,9 +21,9 @@ export class SubscriptionCard {
   #flashedAt: number | undefined;
 
   /** @param onRemove - called when the user removes the card. */
-  constructor(subscription: Subscription, onRemove: () => void) {
+  constructor(subscription: Subject, onRemove: () => void) {
     this.#subscription = subscription;
-    this.#requested = filterItems(subscription.requested).map((item) => new RequestedItem(item));
+    this.#requested = subscription.items.map((item) => new RequestedItem(item));
     this.#close.addEventListener('click', () =>
       subscription.state === 'stopped' ? onRemove() : void subscription.close(),
     );
@@ -65,8 +64,10 @@ export class SubscriptionCard {
     this.card.dataset['state'] = state;
     setText(this.#id, id ?? 'none yet');
     for (const item of this.#requested) item.paint(honored, tasks);
-    this.#error.hidden = error === undefined;
-    setText(this.#error, error ?? '');
+    const reason = error ?? (state === 'stopped' ? 'Closed by this page.' : undefined);
+    this.#error.hidden = reason === undefined;
+    this.#error.dataset['tone'] = error === undefined ? 'soft' : 'bad';
+    setText(this.#error, reason ?? '');
     setText(this.#close, state === 'stopped' ? 'Remove' : 'Close');
     this.#figure('Frames', count(frames));
     this.#figure('Reconnects', count(reconnects));

@@ -3,9 +3,11 @@ import { byId, element, setText } from '../dom.js';
 import type { Endpoint } from '../mcp/endpoint.js';
 import type { Topic } from '../mcp/topic.js';
 import { repaint } from '../repaint.js';
+import { EventSubscription } from './event-subscription.js';
 import { accepts } from './filter.js';
 import { nameOf } from './name.js';
-import { Subscription, type SubscriptionEvents } from './subscription.js';
+import type { Subject, SubscriptionEvents } from './subject.js';
+import { Subscription } from './subscription.js';
 import { SubscriptionCard } from './subscription-card.js';
 
 /** The cards of all subscriptions. */
@@ -13,7 +15,7 @@ export class Subscriptions {
   readonly #container = byId('subscriptions', HTMLElement);
   readonly #count = byId('subscriptions-count', HTMLElement);
   readonly #empty = element('p', { class: 'empty' }, EMPTY_TEXT);
-  readonly #cards = new Map<Subscription, SubscriptionCard>();
+  readonly #cards = new Map<Subject, SubscriptionCard>();
   readonly #events: SubscriptionsEvents;
   readonly #paint = repaint(() => this.#paintAll());
   #opened = 0;
@@ -24,19 +26,27 @@ export class Subscriptions {
     this.#updateList();
   }
 
-  /** Opens a subscription. */
-  open(endpoint: Endpoint, filter: SubscriptionFilter): Subscription {
-    const name = nameOf(this.#opened);
+  /** Opens a subscription to change notifications. */
+  open(endpoint: Endpoint, filter: SubscriptionFilter): void {
+    const events = { ...this.#events, onChange: this.#paint };
+    this.#add(new Subscription(nameOf(this.#opened), filter, endpoint, events));
+  }
+
+  /** Opens a subscription to the events of a type; returns its name. */
+  openEvents(endpoint: Endpoint, name: string, args: Record<string, unknown>): string {
+    const events = { ...this.#events, onChange: this.#paint };
+    const event = { name, arguments: args };
+    const subscription = new EventSubscription(nameOf(this.#opened), event, endpoint, events);
+    this.#add(subscription);
+    return subscription.name;
+  }
+
+  #add(subscription: Subject): void {
     this.#opened += 1;
-    const subscription = new Subscription(name, filter, endpoint, {
-      ...this.#events,
-      onChange: this.#paint,
-    });
     const card = new SubscriptionCard(subscription, () => this.#forget(subscription));
     this.#cards.set(subscription, card);
     this.#container.append(card.card);
     this.#updateList();
-    return subscription;
   }
 
   /** Returns the names of the subscriptions that will receive a cue for a topic. */
@@ -47,7 +57,7 @@ export class Subscriptions {
     return listeners.map(({ name }) => name);
   }
 
-  #forget(subscription: Subscription): void {
+  #forget(subscription: Subject): void {
     this.#cards.get(subscription)?.card.remove();
     this.#cards.delete(subscription);
     this.#updateList();
@@ -67,7 +77,7 @@ export class Subscriptions {
   }
 
   #tick(): void {
-    for (const card of this.#cards.values()) card.tick();
+    this.#paintAll();
   }
 }
 

@@ -1,7 +1,8 @@
 import { element, setText } from '../dom.js';
 import { timeOfDay } from '../format.js';
+import { highlighted } from '../json-text.js';
 import type { Frame } from '../mcp/frame.js';
-import { highlighted } from './json-text.js';
+import { curlOf } from './curl.js';
 
 /** Shows one frame as indented JSON and as the original text. */
 export class FrameDialog {
@@ -20,20 +21,31 @@ export class FrameDialog {
     'aria-label': 'The frame as it was sent',
   });
   readonly #copy = element('button', { type: 'button' }, 'Copy');
+  readonly #curl = element('button', { type: 'button' }, 'Copy as curl');
+  readonly #edit = element('button', { type: 'button' }, 'Edit and send again');
   readonly #dialog = element('dialog', { 'aria-labelledby': 'frame-title', class: 'dialog' });
-  #text = '';
+  #frame: Frame | undefined;
 
-  constructor() {
+  /** @param onEdit - called with a request that the user wants to edit and send again. */
+  constructor(onEdit: (frame: Frame) => void) {
     const close = element('button', { type: 'button', class: 'primary' }, 'Close');
     close.addEventListener('click', () => this.#dialog.close());
-    this.#copy.addEventListener('click', () => void this.#copyText());
+    this.#copy.addEventListener('click', () => void this.#write(this.#copy, this.#frame?.text));
+    this.#curl.addEventListener(
+      'click',
+      () => void this.#write(this.#curl, this.#frame && curlOf(this.#frame)),
+    );
+    this.#edit.addEventListener('click', () => {
+      this.#dialog.close();
+      if (this.#frame !== undefined) onEdit(this.#frame);
+    });
     // A click on the backdrop has the dialog itself as its target.
     this.#dialog.addEventListener(
       'click',
       ({ target }) => target === this.#dialog && this.#dialog.close(),
     );
     const raw = element('details', {}, element('summary', {}, 'Raw text'), this.#raw);
-    const foot = element('div', { class: 'foot row' }, this.#copy, close);
+    const foot = element('div', { class: 'foot row' }, this.#edit, this.#curl, this.#copy, close);
     this.#dialog.append(
       element(
         'div',
@@ -50,7 +62,7 @@ export class FrameDialog {
   /** Shows a frame. */
   open(frame: Frame): void {
     const { at, direction, source, text, title } = frame;
-    this.#text = text;
+    this.#frame = frame;
     setText(this.#title, title);
     const who = source === 'page' ? 'this page' : `subscription ${source}`;
     setText(
@@ -60,15 +72,18 @@ export class FrameDialog {
     this.#json.replaceChildren(...highlighted(text));
     setText(this.#raw, text);
     setText(this.#copy, 'Copy');
+    setText(this.#curl, 'Copy as curl');
+    this.#curl.hidden = curlOf(frame) === undefined;
+    this.#edit.hidden = direction === 'in' || frame.kind !== 'request';
     this.#dialog.showModal();
   }
 
-  async #copyText(): Promise<void> {
+  async #write(button: HTMLButtonElement, text = ''): Promise<void> {
     try {
-      await navigator.clipboard.writeText(this.#text);
-      setText(this.#copy, 'Copied');
+      await navigator.clipboard.writeText(text);
+      setText(button, 'Copied');
     } catch {
-      setText(this.#copy, 'Copying failed');
+      setText(button, 'Copying failed');
     }
   }
 }

@@ -15,8 +15,11 @@ export class FrameFilter {
       field.addEventListener('input', onChange);
   }
 
-  /** Offers these subscriptions; the selected one stays selected if it is still among them. */
-  sources(names: readonly string[]): void {
+  /**
+   * Offers these subscriptions; the selected one stays selected if it is still among them. Returns
+   * whether the filter has changed.
+   */
+  sources(names: readonly string[]): boolean {
     const chosen = this.#source.value;
     const offered = [
       ['', 'All sources'],
@@ -28,6 +31,7 @@ export class FrameFilter {
         element('option', { value, selected: value === chosen }, label),
       ),
     );
+    return this.#source.value !== chosen;
   }
 
   /** Whether the filter accepts everything. */
@@ -52,6 +56,7 @@ export class FrameFilter {
 const KINDS = [
   ['', 'All kinds'],
   ['cue', 'Cues'],
+  ['event', 'Events'],
   ['ack', 'Acknowledgments'],
   ['request', 'Requests'],
   ['answer', 'Results'],

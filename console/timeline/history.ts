@@ -10,27 +10,18 @@ export class History {
     return this.#seen;
   }
 
-  /** Number of frames that are kept. */
-  get kept(): number {
-    return this.#frames.length;
-  }
-
-  /** Adds a frame. */
-  add(frame: Frame): void {
+  /** Adds a frame; returns the frames that were dropped for it. */
+  add(frame: Frame): Frame[] {
     this.#seen += 1;
     this.#frames.push(frame);
     // Drops frames in batches, because each drop moves all remaining frames.
-    if (this.#frames.length > MAX_FRAMES + SLICE) this.#frames = this.#frames.slice(-MAX_FRAMES);
+    if (this.#frames.length < MAX_FRAMES + SLICE) return [];
+    return this.#frames.splice(0, SLICE);
   }
 
-  /** Returns the latest `max` frames that `accepts` accepts, newest first. */
-  latest(max: number, accepts: (frame: Frame) => boolean): Frame[] {
-    const latest: Frame[] = [];
-    for (let index = this.#frames.length - 1; index >= 0 && latest.length < max; index -= 1) {
-      const frame = this.#frames[index];
-      if (frame !== undefined && accepts(frame)) latest.push(frame);
-    }
-    return latest;
+  /** Returns the frames that `accepts` accepts, oldest first. */
+  filtered(accepts: (frame: Frame) => boolean): Frame[] {
+    return this.#frames.filter(accepts);
   }
 
   /** Drops all frames. */
@@ -40,5 +31,6 @@ export class History {
   }
 }
 
-const MAX_FRAMES = 5_000;
-const SLICE = 500;
+/** Number of frames that are kept at least. */
+export const MAX_FRAMES = 50_000;
+const SLICE = 1_000;

@@ -2,48 +2,58 @@ import { byId, setText } from '../dom.js';
 import { count } from '../format.js';
 import type { Frame } from '../mcp/frame.js';
 import { repaint } from '../repaint.js';
+import { save } from './export.js';
 import { FrameDialog } from './frame-dialog.js';
 import { FrameFilter } from './frame-filter.js';
-import { FrameList, MAX_ROWS } from './frame-list.js';
+import { FrameList } from './frame-list.js';
 import { History } from './history.js';
 
 /**
  * The timeline: shows the frames that match the filter, until it is paused; each frame can be
- * opened.
+ * opened, and all of them can be saved as JSON.
  */
 export class Timeline {
   readonly #history = new History();
   readonly #count = byId('timeline-count', HTMLElement);
   readonly #empty = byId('frames-empty', HTMLElement);
   readonly #pause = byId('timeline-pause', HTMLButtonElement);
+  readonly #export = byId('timeline-export', HTMLButtonElement);
   readonly #filter = new FrameFilter(() => this.#rebuild());
-  readonly #dialog = new FrameDialog();
-  readonly #list = new FrameList((frame) => this.#dialog.open(frame));
+  readonly #list: FrameList;
   readonly #paint = repaint(() => this.#catchUp());
   #isPaused = false;
   #pending: Frame[] = [];
+  /** Frames that the history dropped, and that the list may still show. */
+  #dropped: Frame[] = [];
   #missed = 0;
   #shown = 0;
 
-  constructor() {
+  /** @param onEdit - called with a request that the user wants to edit and send again. */
+  constructor(onEdit: (frame: Frame) => void) {
+    const dialog = new FrameDialog(onEdit);
+    this.#list = new FrameList((frame) => dialog.open(frame));
     this.#pause.addEventListener('click', () => this.#toggle());
     byId('timeline-clear', HTMLButtonElement).addEventListener('click', () => this.clear());
+    this.#export.addEventListener('click', () =>
+      save(this.#history.filtered(this.#filter.accepts)),
+    );
     this.#rebuild();
   }
 
   /** Adds a frame, which is shown in the next animation frame. */
   add(frame: Frame): void {
-    this.#history.add(frame);
+    const dropped = this.#history.add(frame);
     if (this.#isPaused) this.#missed += 1;
-    // A page in the background is not painted; it reads the history when it is visible again.
-    else if (this.#pending.length < MAX_PENDING) this.#pending.push(frame);
+    else {
+      this.#pending.push(frame);
+      for (const old of dropped) this.#dropped.push(old);
+    }
     this.#paint();
   }
 
   /** Sets the sources that the filter offers. */
   sources(names: readonly string[]): void {
-    this.#filter.sources(names);
-    this.#rebuild();
+    if (this.#filter.sources(names)) this.#rebuild();
   }
 
   /** Drops all frames. */
@@ -61,36 +71,34 @@ export class Timeline {
   }
 
   #rebuild(): void {
-    this.#pending = [];
+    [this.#pending, this.#dropped] = [[], []];
     this.#missed = 0;
-    const frames = this.#history.latest(MAX_ROWS, this.#filter.accepts);
-    this.#list.show(frames);
+    const frames = this.#history.filtered(this.#filter.accepts);
     this.#shown = frames.length;
+    this.#list.show(frames);
     this.#updateCount();
   }
 
   #catchUp(): void {
-    if (this.#pending.length === MAX_PENDING) {
-      this.#rebuild();
-      return;
-    }
-    const frames = this.#pending.filter(this.#filter.accepts).reverse();
-    this.#pending = [];
-    if (frames.length > 0) this.#list.prepend(frames);
-    this.#shown += frames.length;
+    const frames = this.#pending.filter(this.#filter.accepts);
+    const dropped = this.#dropped.filter(this.#filter.accepts).length;
+    [this.#pending, this.#dropped] = [[], []];
+    this.#shown += frames.length - dropped;
+    if (frames.length + dropped > 0) this.#list.add(frames, dropped);
     this.#updateCount();
   }
 
   #updateCount(): void {
     const { seen } = this.#history;
     const frames = seen === 1 ? '1 frame' : `${count(seen)} frames`;
-    setText(this.#count, this.#isPaused ? `paused, ${count(this.#missed)} new` : frames);
+    const matching = this.#filter.isOpen ? frames : `${count(this.#shown)} of ${frames}`;
+    setText(this.#count, this.#isPaused ? `paused, ${count(this.#missed)} new` : matching);
+    this.#export.disabled = this.#shown === 0;
     this.#empty.hidden = this.#shown > 0;
     setText(this.#empty, seen === 0 || this.#filter.isOpen ? EMPTY_TEXT : NO_MATCH_TEXT);
   }
 }
 
-const MAX_PENDING = 1_000;
 const EMPTY_TEXT =
   'JSON-RPC messages appear here as they were sent and received. Connect, or open a subscription.';
 const NO_MATCH_TEXT = 'No frame matches the filter.';

@@ -34,6 +34,8 @@ declare namespace Cloudflare {
      * support server/discover.
      */
     UNKNOWN_METHOD?: string;
+    /** The event types that the gateway serves, as JSON; see docs/gateway.md, Events. */
+    EVENTS?: string;
     /** `host` or `path`: what identifies the tenant of a request. If unset, there is only one. */
     TENANTS?: string;
     /**
@@ -47,19 +49,4 @@ declare namespace Cloudflare {
     /** A dataset of Workers Analytics Engine for the metrics of every isolate. */
     ANALYTICS?: import('mcp-listen').AnalyticsDataset;
   }
-}
-
-declare module '*.html' {
-  const text: string;
-  export default text;
-}
-
-declare module '*.txt' {
-  const text: string;
-  export default text;
-}
-
-declare module '*.bin' {
-  const bytes: ArrayBuffer;
-  export default bytes;
 }

@@ -5,12 +5,13 @@ import {
   SubscriptionBus as PlainBus,
 } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { eventLog } from 'mcp-listen/events';
+import { type DefinedEvents, defineEvents, eventLog } from 'mcp-listen/events';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
 const {
   CREDENTIAL_HEADERS,
+  EVENTS,
   MCP_BUS,
   TENANTS,
   UNKNOWN_METHOD,
@@ -41,6 +42,7 @@ function gateOptions(): GatewayOptions {
     ...tenants,
     listen: settings.front,
     rights: rightsOfCallers(),
+    ...(EVENTS && { events: eventTypes(EVENTS) }),
     credentialHeaders: CREDENTIAL_HEADERS
       ? CREDENTIAL_HEADERS.split(',').map((name) => name.trim())
       : [],
@@ -55,6 +57,15 @@ function gateOptions(): GatewayOptions {
  */
 function rightsOfCallers(): 'acknowledged' | 'admitted' {
   return rights ?? (UPSTREAM_TOKEN || TENANTS ? 'acknowledged' : 'admitted');
+}
+
+/** Returns the event types that a variable lists as JSON; throws if they are invalid. */
+function eventTypes(text: string): DefinedEvents {
+  try {
+    return defineEvents(JSON.parse(text));
+  } catch (error) {
+    throw new Error(`EVENTS must list event types as JSON: ${(error as Error).message}`);
+  }
 }
 
 function watchedServer(): Upstream | undefined {

@@ -4,16 +4,16 @@ import {
   analyticsWriter,
   createListenHandler,
   createMetricsHandler,
+  createOperatorHandler,
   type ServerEvent,
   screen,
 } from 'mcp-listen';
 import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
-import { consoleFile } from './console.js';
+import { createConsole } from 'mcp-listen/console';
 import { events, type Occurrence } from './events.js';
 import { gateway } from './gateway.js';
 import { notebookServer } from './server.js';
 import { settings } from './settings.js';
-import { statistics } from './stats.js';
 
 export { SubscriptionBus } from './gateway.js';
 export { Notebook } from './notebook.js';
@@ -29,17 +29,21 @@ const mcp = createListenHandler(
   { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), events, ...front },
 );
 
+const server = gateway?.server() ?? mcp;
 /** The counters of the streams of this isolate. */
-const { stats } = gateway?.server() ?? mcp;
+const { stats } = server;
 
 /** The endpoint for Prometheus; undefined without a token. */
 const metricsHandler = metricsToken
   ? createMetricsHandler({ token: metricsToken, stats, bus: () => bus().stats() })
   : undefined;
-const statsHandler =
-  isStatsOpen || publishToken
-    ? statistics({ isOpen: isStatsOpen, secret: publishToken })
-    : undefined;
+/** The console at /, and the endpoints of its Operate tab at /stats and /operate. */
+const operated = (hasConsole ? createConsole : createOperatorHandler)({
+  server,
+  token: publishToken,
+  path: '/',
+  isPublic: isStatsOpen,
+});
 const analyse = env.ANALYTICS ? analyticsWriter(env.ANALYTICS, stats) : () => {};
 
 const publishHandler = publishToken
@@ -69,11 +73,9 @@ function endpoint(request: Request): Promise<Response> {
 }
 
 async function otherPath(request: Request, url: URL): Promise<Response> {
-  if (url.pathname === '/stats' && statsHandler !== undefined)
-    return statsHandler(request, stats(), bus);
+  const operation = await operated(request);
+  if (operation !== undefined) return operation;
   if (url.pathname === '/metrics' && metricsHandler !== undefined) return metricsHandler(request);
-  const file = hasConsole ? consoleFile(request, url) : undefined;
-  if (file !== undefined) return file;
   if (gateway !== undefined) return gateway.fetch(request);
   if (url.pathname === '/publish' && publishHandler !== undefined) return publishHandler(request);
   return new Response('Not found. The MCP endpoint is /mcp.\n', { status: 404 });

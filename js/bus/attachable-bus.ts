@@ -1,6 +1,7 @@
 import type { ListenBus } from './bus.js';
 import type { EventSource } from './events.js';
 import type { Opening } from './opening.js';
+import type { BusOperator, OperatedStreams } from './operator/operator.js';
 import type { ServerStream } from './server-stream.js';
 import type { SessionStore } from './session-store.js';
 import type { Interest } from './wanted/interest.js';
@@ -47,6 +48,11 @@ export interface AttachableBus extends ListenBus {
   readonly interest?: Interest | undefined;
   /** Counters of the streams' connections. */
   readonly counters?: AttachmentCounters;
+  /**
+   * Registers the streams of a server, which are released with the server. Returns the operator of
+   * the bus. If absent, the operator of a process is used.
+   */
+  operate?(streams: OperatedStreams): BusOperator;
   /** The sessions of clients of earlier revisions; without it the bus supports no sessions. */
   readonly sessions?: SessionStore;
 }

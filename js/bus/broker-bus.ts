@@ -1,7 +1,8 @@
 import { calling, ListenError } from '../model/error.js';
 import type { ServerEvent } from '../model/event.js';
 import { guarded, report } from '../observe/on-error.js';
-import { type Deferred, deferred } from '../timing/deferred.js';
+import { deferred } from '../timing/deferred.js';
+import { keepTrying } from '../timing/keep-trying.js';
 import { withTimeout } from '../timing/with-timeout.js';
 import { normalizeEvent } from '../wasm/server/bindings.js';
 import type {
@@ -14,12 +15,22 @@ import type {
 import type { Broker, BrokerListener } from './broker.js';
 import type { ListenBus } from './bus.js';
 import { eventText } from './event-text.js';
+import {
+  type EmitOptions,
+  type EventLogMaker,
+  type EventPublisher,
+  type EventReceipt,
+  type EventSource,
+  isOccurrence,
+} from './events.js';
 import { InMemoryBus, type InMemoryBusOptions } from './memory/memory-bus.js';
+import { BrokerEvents } from './occurrences/broker-events.js';
 import type { RetentionOptions } from './retention.js';
 import type { SessionStore } from './session-store.js';
+import { BrokerInterest } from './wanted/broker-interest.js';
 import type { WantedBus } from './wanted/interest.js';
 import type { WantedOptions } from './wanted/options.js';
-import { ProcessInterest } from './wanted/process-interest.js';
+
 import type { Topic } from './wanted/topic.js';
 
 /** Options of {@link brokerBus}. */
@@ -38,6 +49,14 @@ export interface BrokerBusOptions extends RetentionOptions {
    * @default undefined
    */
   wanted?: WantedOptions;
+  /**
+   * Opens the log of occurrences of MCP Events: `eventLog()` of `mcp-listen/events`. Redis and
+   * JetStream keep the log, and each process has a copy in its memory; over other brokers
+   * occurrences are delivered at most once, to streams. Without it the bus carries changes only.
+   *
+   * @default undefined
+   */
+  events?: EventLogMaker;
 }
 
 /** Options of a bus between processes. */
@@ -52,7 +71,7 @@ export interface ProcessBusOptions extends BrokerBusOptions {
 }
 
 /** A bus that connects several processes. */
-export interface ProcessBus extends ListenBus, WantedBus {
+export interface ProcessBus extends ListenBus, EventPublisher, WantedBus {
   /**
    * Starts to connect, and resolves once the bus receives everything published from then on. A
    * server waits for it itself.
@@ -109,7 +128,8 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   readonly #onError: (error: Error) => void;
   readonly #local: LocalBus;
   /** @internal */
-  readonly interest: ProcessInterest | undefined;
+  readonly interest: BrokerInterest | undefined;
+  readonly #events: BrokerEvents | undefined;
   readonly #closing = new AbortController();
   readonly #streamCounts = { outages: 0, healed: 0, gaps: 0, resyncs: 0 };
   readonly #counts = { outages: 0, gaps: 0, dropped: 0 };
@@ -122,14 +142,28 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #isTold = false;
 
   /** @throws ListenError `invalid-options`. */
-  constructor(broker: Broker, { onError = report, wanted, ...retention }: BrokerBusOptions) {
+  constructor(broker: Broker, { events, onError = report, wanted, ...rest }: BrokerBusOptions) {
     this.#broker = broker;
     this.#onError = guarded(onError);
-    this.#local = new LocalBus(() => this.interest?.changed(), {
-      ...retention,
+    this.#local = new LocalBus(() => this.interest?.changed(), { ...rest, onError: this.#onError });
+    this.interest =
+      wanted &&
+      new BrokerInterest(broker, {
+        ...{ onError: this.#onError, wanted, ofSessions: () => this.#local.ofSessions },
+        context: { bus: undefined, publish: (event) => this.publish(event) },
+      });
+    if (events === undefined) return;
+    this.#events = new BrokerEvents(broker, events, {
+      deliver: (cues) => this.#local.deliver(cues),
+      drop: (error) => this.#reportDropped(error),
       onError: this.#onError,
+      closed: this.#closing.signal,
     });
-    this.interest = wanted && this.#interestOf(wanted);
+  }
+
+  /** @internal */
+  get events(): EventSource | undefined {
+    return this.#events;
   }
 
   /** Sessions of clients of earlier revisions, in this process only. */
@@ -152,6 +186,12 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
 
   publishAll(events: ServerEvent[]): Promise<void> {
     const published = this.#publish(events);
+    published.catch(this.#onError);
+    return published;
+  }
+
+  emit(name: string, data: Record<string, unknown>, options?: EmitOptions): Promise<EventReceipt> {
+    const published = this.#emit(name, data, options);
     published.catch(this.#onError);
     return published;
   }
@@ -223,6 +263,10 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     const texts: string[] = [];
     let firstError: ListenError | undefined;
     for (const line of events.split('\n')) {
+      if (isOccurrence(line)) {
+        this.#events?.receive(line);
+        continue;
+      }
       try {
         texts.push(calling(() => normalizeEvent(line)));
       } catch (error) {
@@ -246,12 +290,21 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   async #publish(events: ServerEvent[]): Promise<void> {
     const texts = events.map(eventText);
     if (texts.length === 0) return;
+    await this.#send((timeout) => this.#broker.publish(texts.join('\n'), timeout));
+  }
+
+  async #emit(...event: Parameters<EventPublisher['emit']>): Promise<EventReceipt> {
+    if (this.#events !== undefined) return this.#events.emit(event, (work) => this.#send(work));
+    throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
+  }
+
+  async #send<T>(work: (timeout: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new ListenError('bus-unavailable', 'the bus is closed');
     try {
-      const published = this.#broker.publish(texts.join('\n'), AbortSignal.timeout(PUBLISH_MS));
-      await withTimeout(
+      const sent = work(AbortSignal.timeout(PUBLISH_MS));
+      return await withTimeout(
         PUBLISH_MS,
-        published,
+        sent,
         () => new Error('the broker did not confirm in time'),
       );
     } catch (cause) {
@@ -262,40 +315,14 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
   #follow(): void {
     if (this.#isFollowing || this.#isClosed) return;
     this.#isFollowing = true;
-    void this.#keepFollowing(
-      (signal) => this.#broker.follow(this, signal),
+    this.#events?.follow();
+    const { signal } = this.#closing;
+    void keepTrying(
+      () => this.#broker.follow(this, signal),
+      signal,
       (cause) => this.#lose(cause),
     );
-    const peers = this.interest?.peers;
-    if (peers === undefined) return;
-    void this.#keepFollowing(
-      async (signal) =>
-        this.#broker.followSignals?.(
-          (text) => peers.receive(text),
-          () => peers.join(),
-          signal,
-        ),
-      // `follow` has lost the broker, too, and reports it.
-      () => {},
-    );
-  }
-
-  async #keepFollowing(
-    follow: (signal: AbortSignal) => Promise<void>,
-    onLost: (cause: unknown) => void,
-  ): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      let cause: unknown;
-      try {
-        await follow(signal);
-      } catch (error) {
-        cause = error;
-      }
-      if (signal.aborted) return;
-      onLost(cause);
-      await pause(MIN_DELAY_MS + Math.random() * (MAX_DELAY_MS - MIN_DELAY_MS), signal);
-    }
+    this.interest?.follow(signal);
   }
 
   #lose(cause: unknown): void {
@@ -308,18 +335,6 @@ export class BrokerBus implements ProcessBus, AttachableBus, BrokerListener {
     if (this.#isTold) return;
     this.#isTold = true;
     this.#onError(new ListenError('bus-lost', 'the broker of the bus is away', { cause }));
-  }
-
-  #interestOf(wanted: WantedOptions): ProcessInterest {
-    const broker = this.#broker;
-    if (broker.signal === undefined || broker.followSignals === undefined)
-      throw new ListenError('invalid-options', 'wanted needs a broker that has signals');
-    return new ProcessInterest({
-      ...{ onError: this.#onError, wanted, ofSessions: () => this.#local.ofSessions },
-      context: { bus: undefined, publish: (event) => this.publish(event) },
-      // A signal that is lost is detected, and sent again.
-      signal: async (text) => broker.signal?.(text).catch(() => {}),
-    });
   }
 
   #resync(isCounted: boolean): void {
@@ -374,19 +389,5 @@ class LocalBus extends InMemoryBus {
   }
 }
 
-/** Waits for `ms` milliseconds, or until `signal` aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const done: Deferred<void> = deferred();
-  const end = (): void => done.resolve();
-  const timer = setTimeout(end, ms);
-  signal.addEventListener('abort', end);
-  await done.promise;
-  signal.removeEventListener('abort', end);
-  clearTimeout(timer);
-}
-
 /** Milliseconds within which a broker must confirm a publish. */
 const PUBLISH_MS = 5_000;
-/** Bounds of the random delay between two attempts to reach a broker, in milliseconds. */
-const MIN_DELAY_MS = 100;
-const MAX_DELAY_MS = 1_000;

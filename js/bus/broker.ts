@@ -1,3 +1,5 @@
+import type { BrokerLog } from './occurrences/broker-log.js';
+
 /**
  * Carries events between processes: the part of a bus that depends on the broker. `brokerBus`
  * creates a bus from it, calls {@link Broker.follow} again after a loss, and delivers the events to
@@ -30,6 +32,13 @@
  * ```
  */
 export interface Broker {
+  /**
+   * The log of occurrences of MCP Events that the broker keeps. Without it, occurrences travel with
+   * the other events, and are delivered at most once.
+   *
+   * @internal
+   */
+  readonly log?: BrokerLog | undefined;
   /**
    * Sends events, each a line of JSON text. Resolves once the broker has all of them, and rejects
    * otherwise. Events that have not been sent when `timeout` aborts (after 5,000 milliseconds) must

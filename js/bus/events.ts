@@ -1,4 +1,10 @@
-import type { AppendedEvent, EventRows } from '../wasm/events/bindings.js';
+import type {
+  AppendedEvent,
+  EventRows,
+  EventSubject,
+  EventSubscribe,
+  SubscriptionRows,
+} from '../wasm/events/bindings.js';
 
 /** How occurrences reach a subscriber: it asks, it holds a stream, or it is called back. */
 export type EventMode = 'poll' | 'push' | 'webhook';
@@ -9,7 +15,7 @@ export interface EmitOptions {
    * The id of the occurrence: 1 to 256 visible ASCII characters without a dot. While the log holds
    * an occurrence of the same name and id, publishing it again has no effect.
    *
-   * @default an id that follows from the position in the log
+   * @default an id that the bus creates
    */
   id?: string;
   /**
@@ -28,7 +34,7 @@ export interface EmitOptions {
 
 /** What became of an occurrence. */
 export interface EventReceipt {
-  /** Its position in the log of the bus. */
+  /** Its position in the log of the bus; 0 on a bus that keeps no log. */
   position: number;
   eventId: string;
 }
@@ -56,6 +62,27 @@ export interface EventSource {
   readonly modes: readonly EventMode[];
   /** Returns the page that answers a question, both as text of the core. */
   page(question: string): Promise<string>;
+  /** The subscriptions of webhooks; undefined if the bus delivers to none. */
+  readonly webhooks?: WebhookSubscriptions;
+}
+
+/**
+ * The subscriptions of webhooks at a bus. Each call resolves with the reply for the exchange of the
+ * request, as text of the core.
+ *
+ * @internal
+ */
+export interface WebhookSubscriptions {
+  /** Makes or renews a subscription. */
+  subscribe(webhook: EventSubscribe): Promise<string>;
+  /** Removes a subscription. */
+  unsubscribe(webhook: SubscribedWebhook): Promise<string>;
+}
+
+/** What identifies the subscription of a webhook. */
+export interface SubscribedWebhook extends EventSubject {
+  principal: string;
+  url: string;
 }
 
 /**
@@ -74,6 +101,8 @@ export interface EventStore {
   append(draft: DraftEvent, position: number, now: number): AppendedEvent;
   /** Returns the page that answers a question, for a bus whose last position is `head`. */
   page(question: string, head: number, now: number): string;
+  /** Whether the reader who asks has more than this log, a copy whose last position is `head`. */
+  isBehind(question: string, head: number): boolean;
 }
 
 /**
@@ -84,14 +113,111 @@ export interface EventStore {
 export interface DraftEvent {
   /** The event that the bus carries to readers of the log, as JSON text. */
   readonly cue: string;
+  /** The name of the event type. */
+  readonly name: string;
+  /** The occurrence as compact JSON text. */
+  readonly text: string;
   free(): void;
 }
 
+/** The log of occurrences of a bus: `eventLog()` of `mcp-listen/events`. */
+export interface EventLogMaker {
+  /**
+   * Opens the log. `epoch` identifies the log of the bus, and is empty if the bus replays nothing;
+   * `reset` is called if the core fails, and the log must then be opened again.
+   *
+   * @internal
+   */
+  open(rows: EventRows, epoch: string, reset: () => void): EventStore;
+  /** What a broker keeps for all names together: milliseconds, and bytes. */
+  readonly kept: { ageMs: number; bytes: number };
+  /**
+   * Starts the delivery to webhooks; undefined if the bus delivers to none.
+   *
+   * @internal
+   */
+  readonly deliver: ((host: WebhookHost) => WebhookDelivery) | undefined;
+}
+
 /**
- * Opens the log of occurrences of a bus: `eventLog()` of `mcp-listen/events`. `epoch` identifies
- * the log of the bus; `reset` is called if the core fails, and the log must then be opened again.
+ * What the delivery to webhooks needs of the bus, or of the object, that it runs in.
+ *
+ * @internal
  */
-export type EventLogMaker = (rows: EventRows, epoch: string, reset: () => void) => EventStore;
+export interface WebhookHost {
+  /** The subscriptions. */
+  readonly rows: WebhookRows;
+  /**
+   * When the alarm is set to, in milliseconds since 1970; while it is being handled, now. Undefined
+   * if it is not set.
+   */
+  readonly alarmAt: number | undefined;
+  /** The longest lifetime of a subscription in milliseconds; undefined if any may be promised. */
+  readonly maxTtlMs: number | undefined;
+  /** The event types that the bus was asked to wake this delivery for, before a restart. */
+  readonly followed: readonly string[];
+  /**
+   * Has `alarm` called at a time, in milliseconds since 1970, or not at all. Resolves once that is
+   * certain even if the host restarts.
+   */
+  setAlarm(at: number | undefined): Promise<void>;
+  /** Returns the page of the log that answers a question, both as text of the core. */
+  page(question: string): Promise<string>;
+  /**
+   * Has the bus call `wake` for these event types and no others, and reports the number of
+   * subscriptions here.
+   */
+  follow(names: readonly string[], subscriptions: number): Promise<FollowedEvents>;
+  /** Discards the delivery, which has failed. A new one begins with what the rows hold. */
+  reset(): void;
+}
+
+/** The rows of the subscriptions of webhooks. */
+export interface WebhookRows extends SubscriptionRows {
+  /** Whether there is a subscription with this id. */
+  has(id: string): boolean;
+}
+
+/** What a bus answers to the delivery that follows event types. */
+export interface FollowedEvents {
+  /** Identifies the log. */
+  epoch: string;
+  /** The last position of the log. */
+  head: number;
+  /** The number of subscriptions at the whole bus. */
+  total: number;
+}
+
+/**
+ * Delivers occurrences to webhooks.
+ *
+ * @internal
+ */
+export interface WebhookDelivery extends WebhookSubscriptions {
+  /** Counters for operators. */
+  readonly stats: WebhookStats;
+  /**
+   * Handles new occurrences of event types in a log that ends at `head`. Resolves once they will be
+   * delivered even if the host restarts.
+   */
+  wake(names: readonly string[], epoch: string, head: number): Promise<void>;
+  /** Ends the subscriptions of a caller whose access was revoked. Resolves as `wake` does. */
+  disconnect(principal: string): Promise<void>;
+  /** Handles the alarm. */
+  alarm(): Promise<void>;
+}
+
+/** Counters of the subscriptions of webhooks. */
+export interface WebhookStats {
+  /** Subscriptions that have not ended. */
+  subscriptions: number;
+  /** Subscriptions whose endpoint is down: one message at a time is tried. */
+  throttled: number;
+  /** Occurrences that are being sent or wait for another attempt. */
+  waiting: number;
+  /** Messages that are being sent. */
+  inFlight: number;
+}
 
 /** Returns whether an event of the bus, as compact JSON text, is an occurrence. */
 export function isOccurrence(event: string): boolean {

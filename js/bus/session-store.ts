@@ -18,7 +18,7 @@ export interface NewSession {
    * The id of the corresponding session of the wrapped handler, which never leaves the server;
    * undefined if the handler keeps no sessions.
    */
-  behind?: string;
+  upstreamId?: string;
   /** The capabilities announced to the client: MCP `ServerCapabilities` as JSON text. */
   capabilities: string;
   /** Whole number of milliseconds without a request or a stream after which the session ends. */

@@ -4,8 +4,10 @@ declare const BUILT_IN: {
   /** The dependencies of a new project, with their versions. */
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
+  /** The oldest version of Node that wrangler runs on. */
+  wranglerNode: string;
   /** The files of examples/worker by name. */
   template: Record<string, string>;
 };
 
-export const { version, dependencies, devDependencies, template } = BUILT_IN;
+export const { version, dependencies, devDependencies, template, wranglerNode } = BUILT_IN;

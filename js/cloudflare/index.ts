@@ -7,10 +7,9 @@
  */
 import '#runtime';
 
+export type { BusStats, ShardStats } from '../model/bus-stats.js';
 export { type DurableObjectBusOptions, durableObjectBus } from './edge/durable-object-bus.js';
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/gateway.js';
-export type { BusStats } from './object/bus/root.js';
-export type { ShardStats } from './object/bus/shards.js';
 export type { BusWatcher, WatchedBus, WatcherMaker } from './object/bus/watcher.js';
 export type { SubscriptionBusOptions } from './object/options.js';
 export { SubscriptionBus } from './object/subscription-bus.js';

@@ -11,6 +11,7 @@ export type {
   EventMode,
   EventPublisher,
   EventReceipt,
+  WebhookStats,
 } from '../bus/events.js';
 export type { StandardSchema } from '../model/events/standard-schema.js';
 export { defineEvents } from './define/define-events.js';
@@ -21,5 +22,7 @@ export type {
   EventOptions,
 } from './define/definitions.js';
 export type { Described, DescribedSchema, EventSchema, JsonSchema } from './define/schema.js';
+export type { AuthorizedSubscription, EventWebhookOptions } from './deliver/options.js';
+export type { WebhookRequest, WebhookResponse, WebhookSender } from './deliver/sender.js';
 export { type EventLogOptions, eventLog } from './log/occurrence-log.js';
 export type { DefinedEvents } from './serve/host.js';

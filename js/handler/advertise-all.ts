@@ -63,7 +63,7 @@ export async function buffered(
     const bytes = await wholeBody(answer, limits);
     const headers = new Headers(answer.headers);
     // These fields describe the original body, which has been read and decoded.
-    for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+    for (const name of FRAMING) headers.delete(name);
     return new Response(bytes, { status: answer.status, headers });
   } catch (error) {
     // A client that has disconnected is not an error.
@@ -71,3 +71,5 @@ export async function buffered(
     return unanswered(error);
   }
 }
+
+const FRAMING = ['content-encoding', 'content-length', 'transfer-encoding'];

@@ -47,7 +47,11 @@ export type Screen = (
  */
 export function screen(options: FrontOptions = {}): Screen {
   expectLoaded();
-  const service = serviceOf(options, { limits: undefined, holdsStreams: true, earlier: 'behind' });
+  const service = serviceOf(options, {
+    limits: undefined,
+    holdsStreams: true,
+    earlier: 'forwarded',
+  });
   const refusals = new ErrorResponses(() => {});
   return async (request, inner) => {
     const method = request.method === 'HEAD' ? 'GET' : request.method;

@@ -29,6 +29,7 @@ export type ListenErrorCode =
   | 'invalid-filter'
   | 'invalid-group'
   | 'invalid-options'
+  | 'invalid-order'
   | 'invalid-principal'
   | 'invalid-task'
   | 'invalid-timestamp'

@@ -36,15 +36,20 @@ export interface ListenStats {
    * null in JSON. Notifications that make up for a gap are not counted.
    */
   written: readonly WriteDelayCount[];
+  /**
+   * Number of listen requests that were acknowledged, by the milliseconds that the bus took to
+   * confirm the stream, in the same ranges as `written`.
+   */
+  acknowledged: readonly WriteDelayCount[];
   /** Number of streams that ended, by reason. */
   ended: Readonly<Record<StreamEnding, number>>;
 }
 
-/** Number of notifications in one range of write delays. */
+/** Number of notifications, or of acknowledgments, in one range of delays. */
 export interface WriteDelayCount {
   /** The upper bound of the time, in milliseconds. */
   le: number;
-  /** The number of notifications. */
+  /** The number of them. */
   count: number;
 }
 

@@ -89,7 +89,7 @@ export class SessionHandler {
         case 'initialize':
           return this.#initialize(inbound, context);
         case 'send':
-          response = await this.#send(inbound, step.behind);
+          response = await this.#send(inbound, step.upstreamId);
           core.sent(response.status);
           break;
         case 'forward':
@@ -130,9 +130,9 @@ export class SessionHandler {
    * Sends the request to the handler. A handler that keeps no sessions receives no session id: ours
    * is between us and the client.
    */
-  async #send(inbound: Inbound, behind: string | undefined): Promise<Response> {
+  async #send(inbound: Inbound, upstreamId: string | undefined): Promise<Response> {
     const session = inbound.request.headers.get('mcp-session-id') ?? undefined;
-    return withClientSession(await forward(this.#host.handler, inbound, behind), session);
+    return withClientSession(await forward(this.#host.handler, inbound, upstreamId), session);
   }
 
   async #authorize(
@@ -187,8 +187,8 @@ export class SessionHandler {
   ): Promise<Response> {
     const { bounds, idleMs } = this.#host;
     const session: NewSession = { capabilities, idleMs };
-    const behind = headers.get('mcp-session-id');
-    if (behind !== null) session.behind = behind;
+    const upstreamId = headers.get('mcp-session-id');
+    if (upstreamId !== null) session.upstreamId = upstreamId;
     const address = addressOf(request);
     if (principal !== undefined) session.principal = principal;
     else if (address !== undefined) session.address = address;

@@ -1,5 +1,4 @@
 import type { CallerContext } from '../auth/authorize.js';
-import type { ListenLimits } from '../model/limits.js';
 
 /**
  * Returns the groups and the principal of a stream as JSON text: which restricted events it
@@ -15,9 +14,9 @@ export function continentOf(request: Request): string | undefined {
   return typeof continent === 'string' ? continent : undefined;
 }
 
-/** Returns whether the header fields exceed the bytes that a stream may keep of its request. */
-export function areTooLarge(headers: Headers, { headerBytes }: Required<ListenLimits>): boolean {
-  let left = headerBytes;
+/** Returns whether header fields have more than `bytes` bytes, which a stream may keep of them. */
+export function exceed(headers: Headers, bytes: number): boolean {
+  let left = bytes;
   for (const [name, value] of headers) left -= name.length + value.length;
   return left < 0;
 }

@@ -8,6 +8,7 @@ import {
 } from '../auth/reauthorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
+import type { Listeners } from '../bus/operator/operator.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
 import { calling, ListenError } from '../model/error.js';
@@ -26,7 +27,7 @@ import {
   type Stream,
   type Tally,
 } from '../wasm/server/bindings.js';
-import { areTooLarge, continentOf, scopeOf } from './caller.js';
+import { continentOf, exceed, scopeOf } from './caller.js';
 import { OwnConnections } from './connection/own-connections.js';
 import { FanoutDriver } from './fanout-driver.js';
 import { Granting } from './granting.js';
@@ -81,19 +82,19 @@ export class StreamManager {
   /** The statistics of the streams, including those of their attachments to the bus. */
   get stats(): Omit<ListenStats, 'refused'> {
     const stats = { ...this.#streams.stats, away: 0, gaps: 0, healed: 0, outages: 0, resyncs: 0 };
-    for (const tally of [this.#options.bus.counters, this.#sessions.counters]) {
-      const { away = 0, gaps = 0, healed = 0, outages = 0, resyncs = 0 } = tally ?? {};
-      stats.away += away;
-      stats.gaps += gaps;
-      stats.healed += healed;
-      stats.outages += outages;
-      stats.resyncs += resyncs;
-    }
+    for (const tally of [this.#options.bus.counters, this.#sessions.counters])
+      for (const counter of COUNTERS) stats[counter] += tally?.[counter] ?? 0;
     return stats;
   }
 
   /** Returns how many streams a caller holds. */
-  readonly listeners = (principal: string): number => this.#quota.streamsOf(principal);
+  readonly streamsOf = (principal: string): number => this.#quota.streamsOf(principal);
+
+  /** Returns the topics with the most streams, but for those of streams that the bus opened. */
+  listeners(max: number, hasCallers: boolean): Listeners {
+    const fed = this.#fanout?.core.listeners(max, hasCallers) ?? [];
+    return [...fed, ...this.#sessions.listeners(max, hasCallers)];
+  }
 
   /** Whether no stream is open or opening, and new ones are accepted. */
   get isIdle(): boolean {
@@ -106,8 +107,8 @@ export class StreamManager {
    */
   refusal(caller: CallerContext, names = 0): Refusal | undefined {
     if (this.#isClosing || this.#isDraining) return Refusal.Closing;
-    const { headers } = caller.request;
-    if (isReauthorized(this.#reauthorizeOptions) && areTooLarge(headers, this.#options.limits))
+    const { headerBytes } = this.#options.limits;
+    if (isReauthorized(this.#reauthorizeOptions) && exceed(caller.request.headers, headerBytes))
       return Refusal.HeadersTooLarge;
     if (this.#streams.size + this.#openingCount >= this.#options.limits.maxSubscriptions)
       return Refusal.TooManyStreams;
@@ -122,9 +123,7 @@ export class StreamManager {
     );
   }
 
-  /**
-   * Ends the `count` oldest streams one after the other, or all of them. If all, opens no more.
-   */
+  /** Ends the `count` oldest streams in turn, or all of them, and then opens no more. */
   async drain(windowMs: number, count: number | undefined): Promise<void> {
     this.#isDraining ||= count === undefined;
     await this.#streams.drain(windowMs, count, this.#settle);
@@ -189,8 +188,10 @@ export class StreamManager {
     if (refusal !== undefined) return refusal;
     this.#openingCount += 1;
     const share = this.#quota.reserve(caller, names);
+    const since = performance.now();
     try {
       const stream = await this.#opened(caller, prepare);
+      this.#streams.acknowledged(performance.now() - since);
       this.#add(stream, share, this.#options.observer.opened('listen', caller.request));
       return stream;
     } catch (error) {
@@ -334,7 +335,7 @@ export class StreamManager {
     return async () => {
       try {
         const settled = Promise.all([bus.settle?.(), this.#sessions.settle()]).then(() => {});
-        await withTimeout(SETTLE_MS, settled, lateAnswer);
+        await withTimeout(SETTLE_MS, settled, attachTimeout);
         return true;
       } catch {
         return false;
@@ -393,6 +394,7 @@ export class StreamManager {
   }
 }
 
-const lateAnswer = (): ListenError => new ListenError('bus-lost', 'the bus did not answer in time');
+const COUNTERS = ['away', 'gaps', 'healed', 'outages', 'resyncs'] as const;
+
 const attachTimeout = (): ListenError =>
   new ListenError('attach-timeout', 'the bus did not answer in time');

@@ -28,6 +28,7 @@ export class StreamRegistry {
   };
 
   #opened = 0;
+  readonly #acknowledged = WRITE_DELAY_BOUNDS.map((le) => ({ le, count: 0 }));
 
   readonly #tally = new PerInstance(() => new Tally());
 
@@ -63,6 +64,7 @@ export class StreamRegistry {
       open: this.#streams.size,
       opened: this.#opened,
       ...this.#coreStats(),
+      acknowledged: this.#acknowledged.map((range) => ({ ...range })),
       ended: { ...this.#ended },
     };
   }
@@ -71,6 +73,12 @@ export class StreamRegistry {
   add(stream: ServerStream, span?: StreamSpan): void {
     this.#streams.set(stream, span);
     this.#opened += 1;
+  }
+
+  /** Counts a listen request that the bus confirmed after `ms` milliseconds. */
+  acknowledged(ms: number): void {
+    const range = this.#acknowledged.find(({ le }) => ms <= le);
+    if (range !== undefined) range.count += 1;
   }
 
   /** Handles a change in whether the bus of a stream is away. */

@@ -27,7 +27,7 @@ export async function build() {
   await unlessFresh('glue', { inputs: [...tools, ...glue], outputs: ['dist'] }, () =>
     step('Building the glue: tsc, esbuild', buildGlue),
   );
-  await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['.build/console'] }, () =>
+  await unlessFresh('console', { inputs: [...tools, ...page], outputs: ['page'] }, () =>
     step('Bundling the console: esbuild', () => buildConsole()),
   );
   await unlessFresh('worker', { inputs: [...tools, ...worker], outputs: ['.build/worker'] }, () =>
@@ -66,7 +66,7 @@ async function coreParts() {
  * event and stream.
  */
 async function compileSides() {
-  const env = { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
+  const env = await wasmEnvironment();
   await Promise.all(sides.map((side) => compileSide(side, env)));
 }
 
@@ -90,13 +90,7 @@ async function bindSide({ profile, folder, name }) {
   await mkdir(join(root, folder), { recursive: true });
   await writeBindings(compiled, folder, name);
   const file = `${folder}/${name}_bg.wasm`;
-  await run('wasm-opt', [
-    ...optimizations,
-    ...wasmFeatures.map((feature) => `--enable-${feature}`),
-    file,
-    '-o',
-    file,
-  ]);
+  await optimized(file, file);
   await writeTypes(file);
   const foreign = await foreignImports(join(root, file));
   if (foreign.length > 0)
@@ -104,6 +98,21 @@ async function bindSide({ profile, folder, name }) {
       `the core imports ${foreign.join(', ')} from its host: it may import only its own bindings`,
     );
   await writeInlined(file, `${folder}/inline.js`);
+}
+
+/**
+ * Optimizes a compiled module.
+ * @param {string} from
+ * @param {string} to may be the same file
+ */
+export async function optimized(from, to) {
+  const features = wasmFeatures.map((feature) => `--enable-${feature}`);
+  await run('wasm-opt', [...optimizations, ...features, from, '-o', to]);
+}
+
+/** Returns the environment in which what ships is compiled. */
+export async function wasmEnvironment() {
+  return { ...environment, CARGO_ENCODED_RUSTFLAGS: (await rustFlags()).join(FLAG_BREAK) };
 }
 
 /**
@@ -224,14 +233,7 @@ const glue = [
   'examples/worker',
 ];
 const page = ['scripts/build/console.mjs', 'package.json', 'console', 'dist', 'pkg'];
-const worker = [
-  'wrangler.toml',
-  'package.json',
-  'examples/notebook',
-  'dist',
-  'pkg',
-  '.build/console',
-];
+const worker = ['wrangler.toml', 'package.json', 'examples/notebook', 'dist', 'pkg', 'page'];
 
 /**
  * The features that rustc uses for wasm32-unknown-unknown; wasm-opt assumes the first version of

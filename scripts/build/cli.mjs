@@ -31,6 +31,7 @@ export async function buildCli() {
 /** See js/cli/built-in.ts. */
 async function builtIn() {
   const { version, devDependencies } = JSON.parse(await text('package.json'));
+  const { engines } = JSON.parse(await text('node_modules/wrangler/package.json'));
   /** @param {string[]} names */
   const ranges = (names) =>
     Object.fromEntries(names.map((name) => [name, `^${devDependencies[name]}`]));
@@ -41,6 +42,7 @@ async function builtIn() {
     version,
     dependencies: { ...ranges(['@modelcontextprotocol/server']), 'mcp-listen': `^${version}` },
     devDependencies: ranges(['@cloudflare/workers-types', 'typescript', 'wrangler']),
+    wranglerNode: engines.node.replace('>=', ''),
     template: Object.fromEntries(files),
   };
 }
@@ -56,5 +58,5 @@ function text(path) {
   return readFile(join(root, path), 'utf8');
 }
 
-const bundled = ['diff', 'jsonc-parser', 'smol-toml'];
+const bundled = ['diff', 'eventsource-parser', 'jsonc-parser', 'smol-toml'];
 const template = ['env.d.ts', 'worker.ts', 'wrangler.toml'];

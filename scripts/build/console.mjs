@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { root } from '../process/project.mjs';
 
 /**
- * Builds what the Worker serves at its root from console/ and the browser client: a page, a
- * script, a style sheet and the core. Writes them to .build/console; the Worker imports `.html` and
- * `.txt` as text, and `.bin` as bytes.
+ * Builds the page of the console from console/ and the browser client: HTML, a script, a style
+ * sheet and the core. Writes them to page/ as a module, which `mcp-listen/console` serves.
  * @param {string} base the folder that contains console/ and pkg/
  */
 export async function buildConsole(base = root) {
-  const consoleFolder = join(base, '.build', 'console');
-  await rm(consoleFolder, { recursive: true, force: true });
-  await mkdir(consoleFolder, { recursive: true });
+  const folder = join(base, 'page');
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
   const wasm = await readFile(join(base, core));
-  const script = await bundled(base, 'console/main.ts', `/console.wasm?v=${digest(wasm)}`);
+  const script = await bundled(base, 'console/main.ts', `./console.wasm?v=${digest(wasm)}`);
   const style = await bundled(base, 'console/style/main.css');
   const page = await readFile(join(base, 'console', 'index.html'), 'utf8');
-  const versioned = page.replace('{{script}}', digest(script)).replace('{{style}}', digest(style));
-  await writeFile(join(consoleFolder, 'index.html'), versioned);
-  await writeFile(join(consoleFolder, 'script.txt'), script);
-  await writeFile(join(consoleFolder, 'style.txt'), style);
-  await writeFile(join(consoleFolder, 'core.bin'), wasm);
+  const html = page.replace('{{script}}', digest(script)).replace('{{style}}', digest(style));
+  const files = { html, script, style, core: wasm.toString('base64') };
+  const lines = Object.entries(files).map(
+    ([name, text]) => `export const ${name} = ${JSON.stringify(text)};\n`,
+  );
+  await writeFile(join(folder, 'index.js'), lines.join(''));
 }
 
 /**

@@ -6,7 +6,7 @@
  * @property {string} name
  * @property {string} promise
  * @property {string} sockets
- * @property {number} asked
+ * @property {number} requested
  * @property {number} streams
  * @property {number} open
  * @property {number} ended
@@ -70,7 +70,7 @@ function cells(result) {
     promise,
     sockets,
     passed,
-    asked,
+    requested,
     streams,
     ended,
     missing,
@@ -85,7 +85,7 @@ function cells(result) {
     name,
     promise,
     sockets,
-    [`${asked}, ${streams}, ${ended}`, passed > 0 ? `${passed} came and went` : [], statuses]
+    [`${requested}, ${streams}, ${ended}`, passed > 0 ? `${passed} came and went` : [], statuses]
       .flat()
       .join('; '),
     refused > 0 ? `${taken}, ${refused} refused` : taken,

@@ -41,7 +41,11 @@ export const checks = [
   ],
   [
     'only js/adapters imports the SDK and the frameworks that it adapts to',
-    (files) => places(glue(files, /^js\/adapters\//), /from '(@modelcontextprotocol\/server|hono)/),
+    (files) =>
+      places(
+        glue(files, /^js\/adapters\//),
+        /from '(@modelcontextprotocol\/server|@opentelemetry|hono)/,
+      ),
   ],
   ...roomChecks,
   [
@@ -71,7 +75,7 @@ export const checks = [
   ],
   [
     'package-lock.json names no host',
-    (files) => places(matching(files, /^package-lock\.json$/), /"resolved": "[^"]*:/),
+    (files) => places(matching(files, /(^|\/)package-lock\.json$/), /"resolved": "[^"]*:/),
   ],
   [
     'package-lock.json verifies every package',

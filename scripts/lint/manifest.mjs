@@ -143,11 +143,11 @@ async function knownTests() {
 
 async function rustTests() {
   const files = await texts(join(root, 'wasm-tests', 'core'), '.rs');
-  return files.flatMap(([name, text]) =>
-    [...text.matchAll(/^#\[test\]\n(?:#\[.+\]\n)*fn (\w+)/gm)].map(
-      ([, test]) => `rust ${name}::${test}`,
-    ),
-  );
+  return files.flatMap(([name, text]) => {
+    const module = name.replace(/\/mod$/, '').replaceAll('/', '::');
+    const tests = text.matchAll(/^#\[test\]\n(?:#\[.+\]\n)*fn (\w+)/gm);
+    return [...tests].map(([, test]) => `rust ${module}::${test}`);
+  });
 }
 
 /**
@@ -174,12 +174,14 @@ async function suiteChecks() {
 }
 
 /**
+ * Returns the files of a folder and of its folders, by their path without the ending.
  * @param {string} directory
  * @param {string} ending
  * @returns {Promise<Array<[name: string, text: string]>>}
  */
 async function texts(directory, ending) {
-  const files = (await readdir(directory)).filter((file) => file.endsWith(ending));
+  const all = await readdir(directory, { recursive: true });
+  const files = all.filter((file) => file.endsWith(ending));
   return Promise.all(
     files.map(async (file) => [
       file.slice(0, -ending.length),

@@ -194,6 +194,6 @@ function completed([program = '', ...args], log, ms) {
 
 const pristine = join(root, '.build', 'mutants', 'pristine');
 const linkedFolders = ['node_modules', '.tools'];
-const outputs = ['pkg', 'dist', '.build/stamps', '.build/console', '.build/worker'];
+const outputs = ['pkg', 'dist', '.build/stamps', 'page', '.build/worker'];
 const BUILD_MS = 30 * 60_000;
 const TEST_MS = 10 * 60_000;

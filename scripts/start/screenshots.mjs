@@ -82,7 +82,7 @@ async function fill(page) {
   await page.locator('#connection-state').getByText('connected', { exact: true }).waitFor();
   await subscribe(page, 'A');
   await subscribe(page, 'B');
-  await press(page, 'Call a tool', 'Call', async (form) => {
+  await press(page, 'Tool', 'Call', async (form) => {
     await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption('edit_note');
   });
   await press(page, 'Publish', 'Publish', async (form) => {

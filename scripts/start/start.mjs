@@ -71,7 +71,7 @@ function fromEnvironment(environment) {
       'TENANTS',
       'TENANT_NAMES',
     ],
-    ...['CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
+    ...['EVENTS', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
   ];
   return Object.fromEntries(
     names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),

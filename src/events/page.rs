@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-use super::name::EventName;
+use super::{cursor, name::EventName};
 
 /// What a reader asks the log for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +81,13 @@ impl Question {
     /// Whether the reader may have an occurrence of this group.
     pub fn may_have(&self, group: Option<&str>) -> bool {
         group.is_none_or(|group| self.groups.iter().any(|own| **own == *group))
+    }
+
+    /// Whether the reader has more than a log whose end is at `head`: its cursor is from a copy of
+    /// the log that has more.
+    pub fn is_ahead_of(&self, head: &Cursor) -> bool {
+        let cursor = self.cursor.as_deref().and_then(cursor::from_text);
+        cursor.is_some_and(|cursor| cursor.epoch == head.epoch && cursor.position > head.position)
     }
 
     /// Reads a question; `None` if it is none.

@@ -281,7 +281,7 @@ impl Exchange {
     }
 
     fn other(&mut self) -> Option<Step> {
-        if self.service.earlier() == Earlier::Behind {
+        if self.service.earlier() == Earlier::Forwarded {
             return Some(self.pass());
         }
         let body = self.body.as_deref().unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct Service {
 pub enum Earlier {
     /// The upstream server handles them.
     #[default]
-    Behind,
+    Forwarded,
     /// The sessions are kept here.
     Sessions(SessionRules),
     /// They are refused.

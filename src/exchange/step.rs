@@ -48,7 +48,7 @@ pub enum Step {
     /// [`Exchange::handle_status`](super::Exchange::handle_status).
     Send {
         /// The session's id at the upstream server; `None` if it keeps none.
-        behind: Option<Box<str>>,
+        upstream_id: Option<Box<str>>,
     },
     /// Respond with the upstream server's response.
     Forward,

@@ -41,7 +41,7 @@ enum Stage {
     /// Forwards to the upstream server; `updates_session`: because the session has to be updated
     /// there first.
     Send {
-        behind: Option<Box<str>>,
+        upstream_id: Option<Box<str>>,
         updates_session: bool,
     },
     Open(Opening),
@@ -86,7 +86,7 @@ impl Visit {
             Call::End => Ask::End {
                 is_forwarded: false,
             },
-            Call::Other => Ask::Behind,
+            Call::Other => Ask::UpstreamId,
         };
         Self {
             request,
@@ -110,8 +110,8 @@ impl Visit {
             Stage::Authorize(opening) => Step::Authorize {
                 requested: self.requested(opening.as_ref()),
             },
-            Stage::Send { behind, .. } => Step::Send {
-                behind: behind.clone(),
+            Stage::Send { upstream_id, .. } => Step::Send {
+                upstream_id: upstream_id.clone(),
             },
             Stage::Open(_) => Step::OpenSession,
             Stage::Forward => Step::Forward,
@@ -129,12 +129,12 @@ impl Visit {
             Reply::Taken => self.refused(Reason::StreamTaken),
             Reply::NotOffered => self.in_band(Reason::MethodNotFound),
             Reply::Full(excess) => self.in_band(reason_of(excess)),
-            Reply::Behind(behind) => Stage::Send {
-                behind,
+            Reply::UpstreamId(upstream_id) => Stage::Send {
+                upstream_id,
                 updates_session: false,
             },
-            Reply::ForwardFirst(behind) if ask.needs_forward() => Stage::Send {
-                behind: Some(behind),
+            Reply::ForwardFirst(upstream_id) if ask.needs_forward() => Stage::Send {
+                upstream_id: Some(upstream_id),
                 updates_session: true,
             },
             Reply::Open {
@@ -185,7 +185,7 @@ impl Visit {
     /// Handles the status of the upstream server's response.
     pub(super) fn handle_status(&mut self, status: u16) {
         let Stage::Send {
-            behind,
+            upstream_id,
             updates_session,
         } = &self.stage
         else {
@@ -201,7 +201,7 @@ impl Visit {
             } else {
                 Ask::Initialized { is_forwarded: true }
             })
-        } else if status == 404 && behind.is_some() {
+        } else if status == 404 && upstream_id.is_some() {
             // For the client this status means that the session has ended, so it ends here too.
             Stage::Ask {
                 ask: Ask::End { is_forwarded: true },

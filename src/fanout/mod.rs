@@ -13,6 +13,7 @@ mod write_batch;
 
 use alloc::vec::Vec;
 use alloc::{collections::BTreeSet, sync::Arc};
+use core::cmp::Reverse;
 
 use crate::{
     bus::Cursor,
@@ -22,7 +23,7 @@ use crate::{
         filter::SubscriptionFilter,
         position::Position,
         scope::Scope,
-        topic::{Index, Topics},
+        topic::{Index, Topic, Topics},
     },
 };
 
@@ -266,6 +267,18 @@ impl Fanout {
     /// Returns the index of topics to slots.
     pub(crate) fn index(&self) -> &Index<u32> {
         &self.index
+    }
+
+    /// Returns the `max` topics with the most streams, the largest first, and the number of streams
+    /// of each. Omits principals and groups unless `has_callers`. Visits every topic.
+    pub fn listeners(&self, max: usize, has_callers: bool) -> Vec<(&Topic, usize)> {
+        let topics = self.index.counts();
+        let mut counts: Vec<_> = topics
+            .filter(|(topic, _)| has_callers || !topic.is_of_callers())
+            .collect();
+        counts.sort_by_key(|(_, streams)| Reverse(*streams));
+        counts.truncate(max);
+        counts
     }
 
     /// Returns the ids of all streams.

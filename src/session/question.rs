@@ -25,11 +25,10 @@ pub enum Ask {
     /// Asks whether the session exists.
     Use,
     /// Asks for the session's id at the upstream server.
-    Behind,
+    UpstreamId,
     /// Reports that the client is ready.
     Initialized {
         /// Whether the upstream server has received this.
-        #[serde(rename = "isTold")]
         is_forwarded: bool,
     },
     /// Asks whether the session may subscribe to resources at all.
@@ -51,7 +50,6 @@ pub enum Ask {
     /// Ends the session.
     End {
         /// Whether the upstream server has received this.
-        #[serde(rename = "isTold")]
         is_forwarded: bool,
     },
 }
@@ -65,10 +63,9 @@ pub enum Reply {
     /// The answer is yes, or the action is done.
     Done,
     /// The session's id at the upstream server; `None` if it has none.
-    Behind(Option<Box<str>>),
+    UpstreamId(Option<Box<str>>),
     /// Forward this to the upstream server first, in the session with this id there, then ask
     /// again.
-    #[serde(rename = "tell")]
     ForwardFirst(Box<str>),
     /// The client was not offered subscriptions to resources.
     NotOffered,

@@ -18,7 +18,7 @@ pub struct NewSession {
     pub address: Option<Box<str>>,
     /// The session's id at the upstream server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behind: Option<Box<str>>,
+    pub upstream_id: Option<Box<str>>,
     /// The notifications that the client was offered: the JSON text of server capabilities.
     pub capabilities: Box<str>,
     /// How long the session lives without a request or a stream.

@@ -125,9 +125,9 @@ impl<S: Store> Sessions<S> {
             return Ok(Reply::Unknown);
         };
         self.touch(&id, &mut session, now)?;
-        let behind = session.new.behind.clone();
-        Ok(match (ask, behind) {
-            (Ask::Behind, behind) => Reply::Behind(behind),
+        let upstream_id = session.new.upstream_id.clone();
+        Ok(match (ask, upstream_id) {
+            (Ask::UpstreamId, upstream_id) => Reply::UpstreamId(upstream_id),
             (
                 Ask::Initialized {
                     is_forwarded: false,
@@ -135,8 +135,8 @@ impl<S: Store> Sessions<S> {
                 | Ask::End {
                     is_forwarded: false,
                 },
-                Some(behind),
-            ) => Reply::ForwardFirst(behind),
+                Some(upstream_id),
+            ) => Reply::ForwardFirst(upstream_id),
             (Ask::Initialized { .. }, _) => {
                 if core::mem::take(&mut session.is_paused) {
                     self.notify(&id, &mut session, now)?;

@@ -145,7 +145,7 @@ impl<S> Layer<S> for ListenLayer {
 
     fn layer(&self, inner: S) -> Listen<S> {
         let Settings { policy, limits, .. } = self.settings.clone();
-        let service = Service::new(policy, limits, Earlier::Behind);
+        let service = Service::new(policy, limits, Earlier::Forwarded);
         Listen::new(inner, Arc::new(service), Arc::new(self.settings.clone()))
     }
 }

@@ -1,3 +1,4 @@
+import { Cluster, Redis } from 'ioredis';
 import type { ServerEvent } from 'mcp-listen';
 import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
@@ -93,6 +94,28 @@ test('a given client provides its settings, and is neither connected nor closed'
   await client.connect();
   await bus.close();
   expect(await client.ping()).toBe('PONG');
+});
+
+test('a given client of ioredis provides its settings, and is neither connected nor closed', async () => {
+  const redis = await started(false, ['--requirepass', 'secret']);
+  const settings = { password: 'secret', lazyConnect: true, keyPrefix: 'app:', commandTimeout: 50 };
+  const client = cleanup.later(new Redis(redis.port, settings), (it) => it.disconnect());
+  const bus = cleanup.later(redisBus(client), (it) => it.close());
+  const other = busAt(redis.port, {}, ':secret@');
+  const received = listener(other);
+  await Promise.all([bus.ready(), other.ready()]);
+  received.length = 0;
+  await bus.publish(changed('note://a'));
+  await expect.poll(() => received.map(nameOf)).toEqual(['note://a']);
+  expect(client.status).toBe('wait');
+  await client.connect();
+  await bus.close();
+  expect(await client.ping()).toBe('PONG');
+});
+
+test('the client of a cluster, whose settings are not those of one server, is refused', () => {
+  const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+  expect(() => redisBus(cluster as never)).toThrow('the client of a cluster');
 });
 
 test('without the right to INFO, every loss of the connection is a gap', async () => {

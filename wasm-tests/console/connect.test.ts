@@ -104,7 +104,7 @@ describe('another server', () => {
     });
     await console.connectTo(`${lamp.origin}/mcp`);
     await console.connected();
-    const form = console.page.getByRole('tabpanel', { name: 'Call a tool' });
+    const form = console.page.getByRole('tabpanel', { name: 'Tool', exact: true });
     for (const name of ['__proto__', 'toString']) await form.getByLabel(name).fill('x');
     expect(await console.callTool('switch')).toContain('ms');
     expect(console.errors).toEqual([]);
@@ -117,7 +117,7 @@ describe('another server', () => {
     await console.connected();
     await console.connectTo(`${lamp.origin}/mcp`);
     await console.connection
-      .getByText('The endpoint cannot be reached, or does not allow requests from this page.')
+      .getByText('The endpoint cannot be reached: nothing answers at this URL.')
       .waitFor();
     await console.connectTo('ftp://example.com/mcp');
     await console.connection.getByText('This is not an HTTP URL.').waitFor();

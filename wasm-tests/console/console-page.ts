@@ -53,6 +53,12 @@ export class ConsolePage {
     return this.page.getByRole('region', { name: 'Server' }).getByRole('checkbox', { name });
   }
 
+  /** Shows the form of a tab; returns its panel. */
+  async form(name: string): Promise<Locator> {
+    await this.page.getByRole('tab', { name, exact: true }).click();
+    return this.page.getByRole('tabpanel', { name, exact: true });
+  }
+
   /** Opens a subscription to what is checked; resolves when it is live. */
   async subscribe(name: string): Promise<Locator> {
     await this.button('Open a subscription').click();
@@ -89,9 +95,20 @@ export class ConsolePage {
     return this.page.locator(`[data-key="${key}"] dd`).first();
   }
 
+  /** Opens the Operate tab; resolves once it shows a snapshot. */
+  async operate(): Promise<void> {
+    await this.page.getByRole('tab', { name: 'Operate' }).click();
+    await this.page.getByText('watching', { exact: true }).waitFor();
+  }
+
+  /** A number of the Operate tab. */
+  reading(key: string): Locator {
+    return this.page.locator(`[data-reading="${key}"] dd`);
+  }
+
   /** Calls a tool with these arguments; resolves with its output. */
   async callTool(tool: string, args: Record<string, string> = {}): Promise<string> {
-    const form = this.page.getByRole('tabpanel', { name: 'Call a tool' });
+    const form = this.page.getByRole('tabpanel', { name: 'Tool', exact: true });
     await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption(tool);
     for (const [name, value] of Object.entries(args))
       await form.getByLabel(name, { exact: true }).fill(value);
@@ -100,7 +117,7 @@ export class ConsolePage {
 
   /** Publishes that a resource was updated; resolves with the outcome. */
   async publish(uri: string, times = 1, pace = 'one after the other'): Promise<string> {
-    await this.page.getByRole('tab', { name: 'Publish' }).click();
+    await this.page.getByRole('tab', { name: 'Publish', exact: true }).click();
     const form = this.page.getByRole('tabpanel', { name: 'Publish' });
     await form.getByLabel('URI', { exact: true }).fill(uri);
     await form.getByLabel('Count').fill(String(times));

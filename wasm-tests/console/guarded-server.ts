@@ -1,5 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { createListenHandler, type ListenHandler, type ListenHandlerOptions } from 'mcp-listen';
+import { z } from 'zod';
 import { type NodeServer, serveOnNode } from '../host/node-http.ts';
 
 /** An MCP server of another origin. */
@@ -41,5 +42,24 @@ function lamp(more: object): McpServer {
   server.registerResource('lamp', 'lamp://desk', { description: 'On or off' }, (uri) => ({
     contents: [{ uri: uri.href, text: 'on' }],
   }));
+  server.registerPrompt(
+    'praise',
+    { description: 'Praises a colour', argsSchema: z.object({ colour: z.string() }) },
+    ({ colour }) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `What a fine ${colour}!` } }],
+    }),
+  );
+  server.registerTool(
+    'tint',
+    { description: 'Changes the light', inputSchema: z.object(LIGHT) },
+    (args) => ({ content: [{ type: 'text', text: JSON.stringify(args) }] }),
+  );
   return server;
 }
+
+const LIGHT = {
+  colour: z.enum(['red', 'green']),
+  percent: z.int().min(0).max(100).default(80),
+  spot: z.object({ x: z.number(), y: z.number() }).optional(),
+  names: z.array(z.string()).optional(),
+};

@@ -47,7 +47,7 @@ test('axe finds no violations, in light and dark, on wide and narrow screens', a
       expect(await violations(console)).toEqual([]);
     }
   }
-  await console.page.getByRole('tab', { name: 'Call a tool' }).click();
+  await console.page.getByRole('tab', { name: 'Tool', exact: true }).click();
   await console.frames.first().click();
   expect(await violations(console)).toEqual([]);
 });
@@ -57,10 +57,10 @@ test('arrow keys change tabs, and a link skips to the content', async () => {
   await console.page.keyboard.press('Tab');
   await console.page.keyboard.press('Enter');
   expect(await console.page.evaluate(() => document.activeElement?.id)).toBe('main');
-  await console.page.getByRole('tab', { name: 'Call a tool' }).focus();
+  await console.page.getByRole('tab', { name: 'Tool', exact: true }).focus();
   await console.page.keyboard.press('ArrowRight');
-  expect(await console.page.getByRole('tabpanel', { name: 'Publish' }).isVisible()).toBe(true);
-  expect(await console.page.evaluate(() => document.activeElement?.id)).toBe('tab-publish');
+  expect(await console.page.getByRole('tabpanel', { name: 'Resource' }).isVisible()).toBe(true);
+  expect(await console.page.evaluate(() => document.activeElement?.id)).toBe('tab-resource');
 });
 
 /** A page with all its elements in use. */

@@ -18,7 +18,7 @@ describe('publishing', () => {
     const secret = console.page.getByLabel('Publish secret');
     const own = await secret.inputValue();
     expect(own).not.toBe('');
-    await console.page.getByRole('tab', { name: 'Publish' }).click();
+    await console.page.getByRole('tab', { name: 'Publish', exact: true }).click();
     await secret.fill('simsim');
     expect(await console.publish('note://todo')).toBe('The secret is missing or wrong (401).');
     expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
@@ -64,7 +64,7 @@ test('where only publishers see the numbers, the page says so until it has the s
       : route.fulfill({ status: 401 }),
   );
   const secret = page.getByLabel('Publish secret');
-  await page.getByRole('tab', { name: 'Publish' }).click();
+  await page.getByRole('tab', { name: 'Publish', exact: true }).click();
   await secret.fill('');
   await page.getByText('Statistics require the publish secret').waitFor();
   expect(await console.number('events').textContent()).toBe('–');

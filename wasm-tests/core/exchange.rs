@@ -82,7 +82,7 @@ fn steps(exchange: &mut Exchange, body: &str) -> (String, Step) {
 
 #[test]
 fn a_listen_by_header_authenticates_before_the_body_is_read() {
-    let mut exchange = post(service(Earlier::Behind), MODERN);
+    let mut exchange = post(service(Earlier::Forwarded), MODERN);
     let (asked, step) = steps(&mut exchange, LISTEN);
     assert_eq!(asked, "cb");
     let Step::Listen(accepted) = step else {
@@ -96,7 +96,7 @@ fn a_listen_by_header_authenticates_before_the_body_is_read() {
 
 #[test]
 fn a_listen_by_body_authenticates_before_it_is_validated() {
-    let mut exchange = post(service(Earlier::Behind), PLAIN);
+    let mut exchange = post(service(Earlier::Forwarded), PLAIN);
     let (asked, step) = steps(&mut exchange, &LISTEN.replace("true", "1"));
     assert_eq!(asked, "bc");
     assert_eq!(answer(step).status, 400);
@@ -123,7 +123,14 @@ fn a_refusal_by_http_alone_needs_no_caller() {
     let headers = MODERN.replace("text/event-stream", "text/html");
     let refused = answer(post(service(WITH_SESSIONS), &headers).poll());
     assert_eq!((refused.status, refused.is_unread), (406, true));
-    let put = Exchange::new(Arc::new(service(Earlier::Behind)), "PUT", URL, MODERN, true).poll();
+    let put = Exchange::new(
+        Arc::new(service(Earlier::Forwarded)),
+        "PUT",
+        URL,
+        MODERN,
+        true,
+    )
+    .poll();
     assert_eq!(
         (answer(put.clone()).status, answer(put).body()),
         (405, None)
@@ -132,7 +139,7 @@ fn a_refusal_by_http_alone_needs_no_caller() {
 
 #[test]
 fn a_request_whose_body_was_read_is_passed_on() {
-    let service = Arc::new(service(Earlier::Behind));
+    let service = Arc::new(service(Earlier::Forwarded));
     let mut exchange = Exchange::new(service, "POST", URL, MODERN, false);
     assert_eq!(exchange.poll(), Step::Pass { withholds: false });
 }
@@ -140,7 +147,7 @@ fn a_request_whose_body_was_read_is_passed_on() {
 #[test]
 fn earlier_revisions_are_forwarded_kept_or_refused() {
     for body in [PING, INITIALIZE, SUBSCRIBE] {
-        let (asked, step) = steps(&mut post(service(Earlier::Behind), EARLIER), body);
+        let (asked, step) = steps(&mut post(service(Earlier::Forwarded), EARLIER), body);
         assert_eq!(
             (asked.as_str(), step),
             ("b", Step::Pass { withholds: false })
@@ -179,10 +186,10 @@ fn an_impossible_session_id_is_refused_with_the_request_id() {
 
 #[test]
 fn without_streams_listens_are_refused_and_capabilities_withheld() {
-    let off = || post(service(Earlier::Behind).without_streams(), MODERN);
+    let off = || post(service(Earlier::Forwarded).without_streams(), MODERN);
     let (asked, step) = steps(&mut off(), LISTEN);
     assert_eq!((asked.as_str(), answer(step).status), ("b", 404));
-    let earlier = || post(service(Earlier::Behind).without_streams(), EARLIER);
+    let earlier = || post(service(Earlier::Forwarded).without_streams(), EARLIER);
     let (_, step) = steps(&mut earlier(), SUBSCRIBE);
     let in_band = answer(step);
     assert_eq!((in_band.status, in_band.retry_after()), (200, None));
@@ -196,7 +203,7 @@ fn without_streams_listens_are_refused_and_capabilities_withheld() {
 #[test]
 fn a_preflight_lists_what_a_browser_may_send() {
     let policy = Policy::new("https://app.example", None).unwrap();
-    let service = Service::new(policy, Limits::default(), Earlier::Behind);
+    let service = Service::new(policy, Limits::default(), Earlier::Forwarded);
     let headers =
         "host: mcp.example\norigin: https://app.example\naccess-control-request-method: POST";
     let mut exchange = Exchange::new(Arc::new(service), "OPTIONS", URL, headers, true);

@@ -56,6 +56,7 @@ mod lease;
 mod legacy;
 mod lines;
 mod listener;
+mod listeners;
 mod loss;
 mod message;
 mod message_tap;

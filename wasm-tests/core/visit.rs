@@ -177,8 +177,8 @@ fn a_subscribe_is_authorized_before_it_takes_effect() {
 /// Answers of the upstream server to `DELETE` and `notifications/initialized`.
 #[test]
 fn the_server_is_updated_before_the_session() {
-    let behind = || Step::Send {
-        behind: Some("b".into()),
+    let upstream_id = || Step::Send {
+        upstream_id: Some("b".into()),
     };
     for (status, is_over) in [(200, true), (404, true), (405, true), (500, false)] {
         let mut exchange = request("DELETE", HEADERS, "", true);
@@ -189,7 +189,7 @@ fn the_server_is_updated_before_the_session() {
             }
         );
         exchange.handle_reply(Reply::ForwardFirst("b".into()));
-        assert_eq!(exchange.poll(), behind());
+        assert_eq!(exchange.poll(), upstream_id());
         exchange.handle_status(status);
         if !is_over {
             assert_eq!(exchange.poll(), Step::Forward);
@@ -213,7 +213,7 @@ fn the_server_is_updated_before_the_session() {
             }
         );
         exchange.handle_reply(Reply::ForwardFirst("b".into()));
-        assert_eq!(exchange.poll(), behind());
+        assert_eq!(exchange.poll(), upstream_id());
         exchange.handle_status(status);
         let Some(ask) = then else {
             assert_eq!(exchange.poll(), Step::Forward);
@@ -241,16 +241,16 @@ fn the_server_is_updated_once() {
 
 #[test]
 fn a_404_of_the_server_ends_our_session() {
-    for (behind, status, ends) in [
+    for (upstream_id, status, ends) in [
         (Some("b"), 200, false),
         (Some("b"), 404, true),
         (None, 404, false),
     ] {
         let mut exchange = post("tools/list", "{}", true);
-        assert_eq!(asked(&mut exchange), Ask::Behind);
-        let behind: Option<Box<str>> = behind.map(Into::into);
-        exchange.handle_reply(Reply::Behind(behind.clone()));
-        assert_eq!(exchange.poll(), Step::Send { behind });
+        assert_eq!(asked(&mut exchange), Ask::UpstreamId);
+        let upstream_id: Option<Box<str>> = upstream_id.map(Into::into);
+        exchange.handle_reply(Reply::UpstreamId(upstream_id.clone()));
+        assert_eq!(exchange.poll(), Step::Send { upstream_id });
         exchange.handle_status(status);
         if ends {
             assert_eq!(asked(&mut exchange), Ask::End { is_forwarded: true });

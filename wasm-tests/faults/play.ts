@@ -32,7 +32,7 @@ export async function play(scenario: Scenario, isWhole: boolean): Promise<Result
 /** Runs the fault, and returns all measurements. */
 async function perform(scenario: Scenario, stage: Stage) {
   const before = {
-    asked: stage.asked,
+    requested: stage.requested,
     streams: stage.open.length,
     sockets: await stage.sockets(),
   };

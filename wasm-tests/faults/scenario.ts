@@ -42,7 +42,7 @@ export interface Result {
   /** The option `sockets`, and the number of sockets to the bus with all streams open. */
   sockets: string;
   /** Streams that were requested before the fault. */
-  asked: number;
+  requested: number;
   /** Requested streams that were acknowledged. */
   streams: number;
   /** Streams that are open at the end. */

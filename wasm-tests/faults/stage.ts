@@ -20,7 +20,7 @@ export class Stage {
   /** The longest wait of a process for a processor while streams healed, in milliseconds. */
   machineMs = 0;
   /** Streams that were requested at the beginning. */
-  asked = 0;
+  requested = 0;
   /** Whether this is the whole set, not the short one. */
   readonly isWhole: boolean;
   /** A remark for the result. */
@@ -46,8 +46,8 @@ export class Stage {
   /** Opens the streams of the scenario. */
   static async start(world: World, scenario: Scenario, isWhole: boolean): Promise<Stage> {
     const stage = new Stage(world, scenario, isWhole, await world.holding());
-    stage.asked = (isWhole ? scenario.streams : scenario.short) ?? 0;
-    await stage.addStreams(stage.asked);
+    stage.requested = (isWhole ? scenario.streams : scenario.short) ?? 0;
+    await stage.addStreams(stage.requested);
     return stage;
   }
 

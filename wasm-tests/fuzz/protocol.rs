@@ -93,7 +93,7 @@ pub fn exchange(bytes: &[u8]) {
         .map(|headers| (*headers, bytes))
         .chain([(&*head, body)])
     {
-        for earlier in [Earlier::Behind, WITH_SESSIONS, Earlier::Refused] {
+        for earlier in [Earlier::Forwarded, WITH_SESSIONS, Earlier::Refused] {
             let service = Service::new(Policy::default(), Limits::default(), earlier);
             for service in [service.clone(), service.without_streams()] {
                 decided(Arc::new(service), headers, body);
@@ -123,8 +123,8 @@ fn reply(by: usize) -> Reply {
         Reply::Done,
         Reply::Done,
         Reply::Done,
-        Reply::Behind(None),
-        Reply::Behind(Some(text())),
+        Reply::UpstreamId(None),
+        Reply::UpstreamId(Some(text())),
         Reply::ForwardFirst(text()),
         Reply::NotOffered,
         Reply::Full(Excess::Uris(1)),

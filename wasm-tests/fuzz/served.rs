@@ -322,7 +322,7 @@ fn method_of(message: &str) -> Option<&str> {
 /// The replies of a session that exists and is subscribed to a few resources.
 fn reply(ask: &Ask) -> Reply {
     match ask {
-        Ask::Behind => Reply::Behind(None),
+        Ask::UpstreamId => Reply::UpstreamId(None),
         Ask::Open { .. } => Reply::Open {
             capabilities: r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#.into(),
             stream: 1,

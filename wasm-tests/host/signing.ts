@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { SECRET } from './secret.ts';
 
-/** The secret of publishers in tests. */
-export const SECRET = 'open-sesame-open-sesame';
+export { SECRET };
 
 /** The input of a signature. */
 export interface Signing {

@@ -1,14 +1,9 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { environment } from '../../scripts/process/command.mjs';
-import { root } from '../../scripts/process/project.mjs';
+import { describe, expect, test, vi } from 'vitest';
 import { listen } from '../host/listen.ts';
-import { lastingPort } from '../host/port.ts';
 import { Notifications, typescriptClient } from './clients/typescript.ts';
+import { startedExample } from './servers/example.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -21,7 +16,7 @@ describe.each([
   ['bun', 'bun', ['server.ts']],
 ])('the example %s', (example, command, args) => {
   test("notifies the SDK's client once of each change that another client makes", async () => {
-    const { url } = await started(example, command, args);
+    const { url } = await startedExample(example, command, args);
     const [listener, other] = [await typescriptClient(url), await typescriptClient(url)];
     const notifications = new Notifications(listener);
     const subscription = await listener.listen(LAMP);
@@ -44,7 +39,7 @@ describe.each([
   });
 
   test('is reached from this machine alone', async () => {
-    const { url } = await started(example, command, args);
+    const { url } = await startedExample(example, command, args);
     const { port } = new URL(url);
     for (const address of elsewhere()) {
       await expect(fetch(`http://${address}:${port}/mcp`)).rejects.toThrow();
@@ -52,7 +47,7 @@ describe.each([
   });
 
   test('ends its streams on SIGTERM as its comment describes, and exits', async () => {
-    const { child, url } = await started(example, command, args);
+    const { child, url } = await startedExample(example, command, args);
     const stream = await listen(url, LAMP);
     expect(await stream.message()).toContain('acknowledged');
     child.kill('SIGTERM');
@@ -67,42 +62,4 @@ function elsewhere(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const outer = all.filter(({ family, internal }) => family === 'IPv4' && !internal);
   return ['127.0.0.2', ...outer.map(({ address }) => address)];
-}
-
-type Child = ChildProcessByStdio<null, Readable, Readable>;
-const children: Child[] = [];
-
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    const ended = once(child, 'exit');
-    child.kill('SIGKILL');
-    await ended;
-  }
-});
-
-/** Starts an example on a free port; resolves when it answers. */
-async function started(
-  example: string,
-  command: string,
-  args: string[],
-): Promise<{ child: Child; url: string }> {
-  const port = await lastingPort();
-  const child = spawn(command, args, {
-    cwd: join(root, 'examples', example),
-    env: { ...environment, PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  children.push(child);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
-  const url = `http://127.0.0.1:${port}/mcp`;
-  await vi.waitFor(
-    async () => {
-      if (child.exitCode !== null) throw new Error(output);
-      await fetch(url);
-    },
-    { timeout: 20_000, interval: 100 },
-  );
-  return { child, url };
 }

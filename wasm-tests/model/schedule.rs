@@ -35,7 +35,7 @@ pub(crate) struct Setup {
     /// Whether each caller is authorized.
     pub(crate) authorizes: bool,
     /// Whether the upstream server keeps sessions too.
-    pub(crate) keeps_behind: bool,
+    pub(crate) has_upstream_ids: bool,
     /// The limits of sessions, from large to small.
     pub(crate) bounds: u8,
     /// The keys in use, as a bit mask; zero means all. With few of them, more happens to each.
@@ -182,7 +182,7 @@ impl Schedule {
             keys: seed.byte() & seed.byte() | seed.byte() & seed.byte(),
             has_bad_requests: seed.below(3) == 0,
             authorizes: seed.below(2) == 0,
-            keeps_behind: seed.below(4) == 0,
+            has_upstream_ids: seed.below(4) == 0,
             bounds: u8::try_from(seed.below(8)).unwrap().saturating_sub(4),
         };
         let mix: Vec<(Act, usize)> = ACTS

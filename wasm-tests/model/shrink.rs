@@ -48,7 +48,7 @@ fn simplify_setup(best: &mut Schedule, promise: &str) {
         |setup| setup.shares = false,
         |setup| setup.has_bad_requests = false,
         |setup| setup.authorizes = false,
-        |setup| setup.keeps_behind = false,
+        |setup| setup.has_upstream_ids = false,
         |setup| setup.bounds = 0,
     ];
     for simplify in simpler {

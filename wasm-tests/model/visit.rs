@@ -52,7 +52,7 @@ pub(crate) enum Fault {
     /// Its caller may receive only lists.
     DeniedResources,
     /// The upstream server answers with this status.
-    Behind(u16),
+    Upstream(u16),
 }
 
 /// How it ended.
@@ -88,8 +88,8 @@ impl Fault {
             11 => Self::Foreign,
             12 => Self::Denied,
             6 | 7 | 13 => Self::DeniedResources,
-            14 => Self::Behind(404),
-            15 => Self::Behind(500),
+            14 => Self::Upstream(404),
+            15 => Self::Upstream(500),
             _ => Self::None,
         }
     }
@@ -103,7 +103,7 @@ impl Fault {
 
     fn status(self) -> u16 {
         match self {
-            Self::Behind(status) => status,
+            Self::Upstream(status) => status,
             _ => 202,
         }
     }

@@ -182,7 +182,7 @@ impl World {
     /// Forwards it to the upstream server, and begins a session from the answer.
     fn initialize(&mut self, visit: &Visit) -> Result<Outcome, Violation> {
         let client = &self.clients[visit.at];
-        if let Fault::Behind(status) = visit.fault {
+        if let Fault::Upstream(status) = visit.fault {
             return Ok(Outcome::Forwarded(status));
         }
         let known = capabilities(&client.lists().filter());
@@ -195,7 +195,7 @@ impl World {
         let new = NewSession {
             address: visit.principal.is_none().then(|| "192.0.2.1".into()),
             principal,
-            behind: self.setup.keeps_behind.then(|| "behind".into()),
+            upstream_id: self.setup.has_upstream_ids.then(|| "upstream".into()),
             capabilities: initialized.capabilities.to_json().into(),
             idle: IDLE,
         };

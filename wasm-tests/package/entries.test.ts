@@ -52,6 +52,7 @@ test.each([
 test.each([
   ['mcp-listen/sdk', 'createMcpHandler'],
   ['mcp-listen/hono', 'listen'],
+  ['mcp-listen/otel', 'observeStats'],
   ['mcp-listen/testing', 'busPromises'],
   ['mcp-listen', 'brokerBus'],
   ['mcp-listen/client', 'watchEvents'],

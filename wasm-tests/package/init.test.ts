@@ -9,8 +9,10 @@ import { Notifications, typescriptClient } from '../interop/clients/typescript.t
 import { type Installed, installed } from './installed.ts';
 import { framesAcross } from './worker/across.ts';
 import { type Files, freshWorker, wired } from './worker/fresh.ts';
+import { REFUSED } from './worker/refused.ts';
 import { bundledWorker, startWithBus } from './worker/start.ts';
 
+const WORKER = freshWorker('js', 'toml');
 let npm: Installed;
 
 beforeAll(async () => {
@@ -176,89 +178,100 @@ test.each(['agents', 'hono-agents', 'partyserver'])(
   },
 );
 
-const WORKER = freshWorker('js', 'toml');
-const CONFIG = WORKER['wrangler.toml'] ?? '';
-const bound = (name: string, more = '') =>
-  `${CONFIG}\n[[durable_objects.bindings]]\nname = "MCP_BUS"\nclass_name = "${name}"\n${more}`;
+describe('the command prints what to change in a Worker', () => {
+  test.each([
+    [
+      'of the SDK',
+      "import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';\n",
+      ['src/mcp.js:1 uses createMcpHandler of the SDK', "from 'mcp-listen/sdk'"],
+    ],
+    [
+      'of the Agents SDK',
+      "import { createMcpHandler } from 'agents/mcp/server';\n",
+      ['createMcpHandler of the Agents SDK', 'createMcpHandler(publishChanges(factory, bus))'],
+    ],
+    [
+      'with an McpAgent',
+      "// An agent.\nimport { McpAgent } from 'agents/mcp';\n",
+      ['src/mcp.js:2 uses McpAgent, which is deprecated', 'what init() registers'],
+    ],
+    [
+      'with Hono',
+      "import { Hono } from 'hono';\nimport { createMcpHandler } from '@modelcontextprotocol/server';\n",
+      ['src/mcp.js:1 serves MCP with Hono', "app.all('/mcp', listen("],
+    ],
+    [
+      'of version 1 of the SDK',
+      "import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';\n",
+      ['version 1 of the SDK', 'docs/gateway.md'],
+    ],
+  ])('%s, and where', async (_, source, printed) => {
+    const folder = await projectOf({ ...WORKER, 'src/mcp.js': source });
+    const output = await init(folder);
+    for (const text of [...printed, 'http://localhost:8787/mcp']) expect(output).toContain(text);
+    expect((await contents(folder))['src/mcp.js']).toBe(source);
+  });
 
-const REFUSED: [what: string, project: Files, message: string][] = [
-  [
-    'no configuration',
-    { 'README.md': '' },
-    'found no wrangler.json, wrangler.jsonc, wrangler.toml',
-  ],
-  ['no entry', { ...WORKER, 'wrangler.toml': 'name = "fresh"\n' }, 'has no main'],
-  [
-    'a missing entry',
-    { ...WORKER, 'wrangler.toml': 'main = "worker.js"\n' },
-    'worker.js as its entry, but there is no such file',
-  ],
-  [
-    'an entry in Python',
-    { ...WORKER, 'wrangler.toml': 'main = "w.py"\n', 'w.py': '' },
-    'w.py is not a script',
-  ],
-  [
-    'a service worker',
-    { ...WORKER, 'src/index.js': "addEventListener('fetch', () => {});\n" },
-    'has no default export',
-  ],
-  [
-    'another class SubscriptionBus',
-    { ...WORKER, 'src/index.js': `export class SubscriptionBus {}\n${WORKER['src/index.js']}` },
-    'rename it',
-  ],
-  [
-    'another binding MCP_BUS',
-    { ...WORKER, 'wrangler.toml': bound('Other') },
-    'MCP_BUS is taken by the class Other',
-  ],
-  [
-    'another kind of binding MCP_BUS',
-    {
-      ...WORKER,
-      'wrangler.toml': `${CONFIG}\n[[kv_namespaces]]\nbinding = "MCP_BUS"\nid = "1"\n`,
-    },
-    'taken by another binding',
-  ],
-  [
-    'a class without SQLite',
-    {
-      ...WORKER,
-      'wrangler.toml': bound(
-        'SubscriptionBus',
-        '[[migrations]]\ntag = "v1"\nnew_classes = ["SubscriptionBus"]\n',
-      ),
-    },
-    'new_sqlite_classes',
-  ],
-  ['a Pages project', { ...WORKER, 'wrangler.toml': 'pages_build_output_dir = "out"\n' }, 'Pages'],
-  [
-    'a Worker that is not bundled',
-    { ...WORKER, 'wrangler.toml': `no_bundle = true\n${CONFIG}` },
-    'no_bundle',
-  ],
-  [
-    'bindings on one line',
-    { ...WORKER, 'wrangler.toml': `durable_objects = { bindings = [] }\n${CONFIG}` },
-    'add this by hand:\n\n[[durable_objects.bindings]]',
-  ],
-  [
-    'broken TOML',
-    { ...WORKER, 'wrangler.toml': `${CONFIG}name =\n` },
-    'wrangler.toml is not valid TOML: see line',
-  ],
-  [
-    'broken JSON',
-    { 'wrangler.json': '{\n"name": }' },
-    'wrangler.json is not valid JSON: see line 2',
-  ],
-  [
-    'no package.json',
-    { 'wrangler.toml': CONFIG, 'src/index.js': WORKER['src/index.js'] ?? '' },
-    'package.json, but there is no such file',
-  ],
-];
+  test('once it uses this package there is nothing more to change', async () => {
+    const entry = "import { createListenHandler } from 'mcp-listen';\nexport default {};\n";
+    const output = await init(await projectOf({ ...WORKER, 'src/index.js': entry }));
+    expect(output).not.toContain('createListenHandler(mcp');
+    expect(output).toContain('npx mcp-listen doctor http://localhost:8787/mcp');
+  });
+});
+
+test('a server of the SDK on another host gets one import', async () => {
+  const source = `import {
+  createMcpHandler,
+  McpServer,
+} from '@modelcontextprotocol/server';
+const handler = createMcpHandler(() => new McpServer({ name: 'n', version: '1' }));
+`;
+  const folder = await projectOf({ 'package.json': '{ "type": "module" }', 'server.js': source });
+  expect(await init(folder)).toContain('changed server.js\nchanged package.json');
+  expect((await contents(folder))['server.js']).toContain(
+    "import { McpServer } from '@modelcontextprotocol/server';\nimport { createMcpHandler } from 'mcp-listen/sdk';\n",
+  );
+  expect(await init(folder)).toContain('nothing to change');
+});
+
+test.each([
+  ['n', 'Nothing was written.'],
+  ['y', 'changed package.json'],
+])('at a terminal the command shows the changes and asks: %s', async (answer, output) => {
+  const folder = await projectOf(WORKER);
+  const bin = join(npm.folder, 'node_modules', '.bin', 'mcp-listen');
+  const terminal = `import os, pty, sys
+shown = b''
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], [sys.argv[1], 'init'])
+while b'[y/N]' not in shown: shown += os.read(terminal, 9999)
+os.write(terminal, sys.argv[2].encode() + b'\\n')
+try:
+    while True: shown += os.read(terminal, 9999)
+except OSError: print(shown.decode())`;
+  const shown = await run('python3', ['-c', terminal, bin, answer], { cwd: folder });
+  expect(shown).toContain("+export { SubscriptionBus } from 'mcp-listen/cloudflare';");
+  expect(shown).toContain(output);
+  const { 'package.json': manifest } = await contents(folder);
+  expect(manifest === WORKER['package.json']).toBe(answer === 'n');
+});
+
+test.each([
+  ['22.11.0', true],
+  ['20.20.2', true],
+  ['22.12.0', false],
+  ['24.0.0', false],
+])('on Node %s the command names the version that wrangler needs: %s', async (node, isNamed) => {
+  const folder = await projectOf({});
+  await rm(join(folder, 'node_modules'));
+  const faked = `Object.defineProperty(process.versions, 'node', { value: '${node}' })`;
+  const bin = join(npm.folder, 'node_modules', 'mcp-listen', 'dist', 'cli', 'mcp-listen.js');
+  const args = ['--import', `data:text/javascript,${faked}`, bin, 'init'];
+  const output = await run('node', args, { cwd: folder });
+  expect(output.includes('wrangler needs Node 22.12.0 or newer')).toBe(isNamed);
+  expect(output).toContain('The MCP endpoint is http://localhost:8787/mcp.');
+});
 
 describe('the command writes nothing, and refuses', () => {
   test.each(REFUSED)('%s', async (_, given, message) => {
@@ -270,10 +283,12 @@ describe('the command writes nothing, and refuses', () => {
   test.each([
     ['--unknown', 'Unknown option'],
     ['start', 'unknown command: start'],
+    ['nothing confirmed', 'run it with --yes'],
   ])('%s', async (argument, message) => {
-    await expect(
-      run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), [argument]),
-    ).rejects.toThrow(message);
+    const folder = await projectOf(WORKER);
+    const args = argument === 'nothing confirmed' ? ['init'] : [argument];
+    await expect(command(folder, ...args)).rejects.toThrow(message);
+    expect(await contents(folder)).toEqual(WORKER);
   });
 });
 
@@ -289,11 +304,13 @@ async function projectOf(files: Files): Promise<string> {
   return folder;
 }
 
-/** Runs the installed command. */
+/** Runs the installed command, which asks nothing. */
 function init(folder: string, ...args: string[]): Promise<string> {
-  return run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), ['init', ...args], {
-    cwd: folder,
-  });
+  return command(folder, 'init', '--yes', ...args);
+}
+
+function command(folder: string, ...args: string[]): Promise<string> {
+  return run(join(npm.folder, 'node_modules', '.bin', 'mcp-listen'), args, { cwd: folder });
 }
 
 /** The files of a project by their paths. */

@@ -57,7 +57,7 @@ export type BusOutput =
    * A message about a session for a shard; `Bus.confirmed` confirms it. If it `isAwaited`, the
    * request that caused it is answered afterwards.
    */
-  | { kind: 'tell'; shard: number; text: string; isAwaited: boolean }
+  | { kind: 'callShard'; shard: number; text: string; isAwaited: boolean }
   /** What is stored about the edge has changed: all of it, or as `change` says. */
   | { kind: 'keep'; edge: number; change?: string }
   | { kind: 'close'; edge: number; parting: Parting }
@@ -225,7 +225,7 @@ impl Output {
             } => Some(Self {
                 text: Some(call.to_json()),
                 is_awaited: Some(is_awaited),
-                ..Self::of_shard("tell", ShardId(shard))
+                ..Self::of_shard("callShard", ShardId(shard))
             }),
             _ => None,
         }

@@ -111,10 +111,16 @@ impl EventLog {
     /// Returns the page that answers a question, both as JSON text, for a bus whose last position
     /// is `head`.
     pub fn page(&self, question: &str, head: f64, now: f64) -> Result<String, JsValue> {
-        let question = Question::from_json(question)
-            .ok_or_else(|| coded("invalid-question", "the question cannot be read"))?;
+        let question = question_of(question)?;
         let page = self.log.page(&question, &self.cursor(head), millis(now))?;
         Ok(page.to_json())
+    }
+
+    /// Returns whether the reader who asks has more than this log, a copy whose last position is
+    /// `head`.
+    #[wasm_bindgen(js_name = isBehind)]
+    pub fn is_behind(&self, question: &str, head: f64) -> Result<bool, JsValue> {
+        Ok(question_of(question)?.is_ahead_of(&self.cursor(head)))
     }
 
     fn cursor(&self, at: f64) -> Cursor {
@@ -131,6 +137,11 @@ struct Appended<'a> {
     position: f64,
     event_id: &'a str,
     is_new: bool,
+}
+
+fn question_of(text: &str) -> Result<Question, JsValue> {
+    Question::from_json(text)
+        .ok_or_else(|| coded("invalid-question", "the question cannot be read"))
 }
 
 fn refused(error: OccurrenceError) -> JsValue {

@@ -17,9 +17,10 @@ export type { ProcessBus, ProcessBusOptions, ProcessBusStats } from '../../bus/b
 export interface NatsBusOptions extends ProcessBusOptions {
   /**
    * Whether events are kept in a JetStream stream with the name of the bus, which is created if it
-   * does not exist. Without it, each loss of the connection is a gap.
+   * does not exist. Without it, each loss of the connection is a gap, and occurrences of MCP Events
+   * are delivered at most once.
    *
-   * @default true if the server has JetStream
+   * @default true if the server has JetStream, or with the option `events`
    */
   jetStream?: boolean;
 }
@@ -41,7 +42,8 @@ export function natsBus(
   server: string | ConnectionOptions | NatsConnection,
   options: NatsBusOptions = {},
 ): ProcessBus {
-  const { bus: name = 'mcp-listen', jetStream } = options;
+  const { bus: name = 'mcp-listen', events } = options;
+  const jetStream = options.jetStream ?? (events && true);
   if (!/^[\w-]+$/.test(name)) {
     throw new ListenError(
       'invalid-options',
@@ -52,7 +54,7 @@ export function natsBus(
     typeof server === 'string' ? { servers: server } : server,
   );
   return new BrokerBus(
-    new NatsBroker(connections, name, { ...retentionOf(options), jetStream }),
+    new NatsBroker(connections, name, { ...retentionOf(options), events: events?.kept, jetStream }),
     options,
   );
 }

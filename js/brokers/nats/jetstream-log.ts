@@ -1,16 +1,16 @@
 import {
   DeliverPolicy,
   JetStreamApiCodes,
-  JetStreamApiError,
   type JetStreamManager,
   type JsMsg,
   jetstreamManager,
   type StreamInfo,
 } from '@nats-io/jetstream';
-import { errors, type NatsConnection } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import type { BrokerListener } from '../../bus/broker.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { Thresholds } from '../../timing/thresholds.js';
+import { codeOf, hasNoResponders, KeptStream } from './stream.js';
 
 /** How much the stream of a {@link JetStreamLog} keeps, if the log creates it. */
 export interface JetStreamLogOptions {
@@ -20,48 +20,18 @@ export interface JetStreamLogOptions {
 
 /** A JetStream stream with the events of one bus. */
 export class JetStreamLog {
-  readonly #name: string;
-  readonly #options: JetStreamLogOptions;
+  readonly stream: KeptStream;
   #cursor: Cursor | undefined;
   readonly #sequences = new Thresholds(() => this.#cursor?.sequence ?? 0);
 
   constructor(name: string, options: JetStreamLogOptions) {
-    this.#name = name;
-    this.#options = options;
+    const { logAgeMs: ageMs, logEvents: messages } = options;
+    this.stream = new KeptStream(name, { ageMs, messages });
   }
 
   /** Whether the stream was ever followed. */
   get isKnown(): boolean {
     return this.#cursor !== undefined;
-  }
-
-  /** Creates the stream if it does not exist. An existing stream keeps its configuration. */
-  async provide(manager: JetStreamManager): Promise<StreamInfo> {
-    try {
-      return await manager.streams.info(this.#name);
-    } catch (error) {
-      if (codeOf(error) !== JetStreamApiCodes.StreamNotFound) throw error;
-    }
-    const { logAgeMs, logEvents } = this.#options;
-    const max_age = Math.round(logAgeMs * NANOSECONDS);
-    return manager.streams.add({
-      name: this.#name,
-      subjects: [this.#name],
-      max_msgs: logEvents,
-      max_age,
-    });
-  }
-
-  /** Appends events. Creates the stream again if it was deleted. */
-  async append(manager: JetStreamManager, events: string): Promise<void> {
-    const client = manager.jetstream();
-    try {
-      await client.publish(this.#name, events);
-    } catch (error) {
-      if (!hasNoResponders(error)) throw error;
-      await this.provide(manager);
-      await client.publish(this.#name, events);
-    }
   }
 
   /** Follows the stream from the last position, until `stopped` aborts. */
@@ -70,12 +40,12 @@ export class JetStreamLog {
     listener: BrokerListener,
     stopped: AbortSignal,
   ): Promise<void> {
-    const { isWhole, cursor } = this.#resume(await this.provide(manager));
+    const { isWhole, cursor } = this.#resume(await this.stream.provide(manager));
     const from = {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: cursor.sequence + 1,
     };
-    const consumer = await manager.jetstream().consumers.get(this.#name, from);
+    const consumer = await manager.jetstream().consumers.get(this.stream.name, from);
     if (stopped.aborted) return;
     // Set only now: if following fails before `onReady`, the next attempt must still report the
     // gap.
@@ -92,7 +62,7 @@ export class JetStreamLog {
 
   /** Resolves when everything that the stream contains at the time of the call was received. */
   async receivedAll(manager: JetStreamManager): Promise<void> {
-    const { state } = await manager.streams.info(this.#name);
+    const { state } = await manager.streams.info(this.stream.name);
     await this.#sequences.reached(state.last_seq);
   }
 
@@ -133,18 +103,6 @@ export async function jetStreamOf(
   }
 }
 
-function codeOf(error: unknown): number | undefined {
-  return error instanceof JetStreamApiError ? error.code : undefined;
-}
-
-/** Returns whether the request had no responders. */
-function hasNoResponders(error: unknown): boolean {
-  return (
-    error instanceof errors.NoRespondersError ||
-    (error instanceof Error && hasNoResponders(error.cause))
-  );
-}
-
 function throwGone(error: unknown): never {
   throw error instanceof Error ? error : new Error('the stream is gone');
 }
@@ -155,5 +113,3 @@ interface Cursor {
   created: string;
   sequence: number;
 }
-
-const NANOSECONDS = 1_000_000;

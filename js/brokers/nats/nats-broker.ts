@@ -1,19 +1,24 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
 import type { Broker, BrokerListener } from '../../bus/broker.js';
+import type { BrokerLog } from '../../bus/occurrences/broker-log.js';
 import { untilAborted } from '../../timing/aborted.js';
 import { deferred } from '../../timing/deferred.js';
 import type { ConnectionLease, NatsConnectionManager } from './connection.js';
+import { JetStreamEvents } from './jetstream-events.js';
 import { JetStreamLog, type JetStreamLogOptions, jetStreamOf } from './jetstream-log.js';
 
 /** Options of a {@link NatsBroker}. */
 export interface NatsBrokerOptions extends JetStreamLogOptions {
   /** Whether events are kept in JetStream; undefined keeps them if the server has JetStream. */
   jetStream: boolean | undefined;
+  /** How much the log of occurrences keeps; undefined: there is none. */
+  events: { ageMs: number; bytes: number } | undefined;
 }
 
 /** A broker on a NATS subject that keeps its events in a JetStream stream, if one is available. */
 export class NatsBroker implements Broker {
+  readonly log: BrokerLog | undefined;
   readonly #connections: NatsConnectionManager;
   readonly #subject: string;
   /** The subject of signals. */
@@ -29,6 +34,9 @@ export class NatsBroker implements Broker {
     this.#signals = `${name}.wanted`;
     this.#wantsJetStream = options.jetStream;
     this.#log = new JetStreamLog(name, options);
+    const { events, jetStream } = options;
+    if (events !== undefined && jetStream === true)
+      this.log = new JetStreamEvents(name, events, (work, signal) => this.#with(work, signal));
   }
 
   async publish(events: string, timeout: AbortSignal): Promise<void> {
@@ -83,7 +91,7 @@ export class NatsBroker implements Broker {
 
   async #send(lease: ConnectionLease, events: string): Promise<void> {
     const manager = await this.#jetStream(lease);
-    if (manager !== undefined) return this.#log.append(manager, events);
+    if (manager !== undefined) return void (await this.#log.stream.append(manager, events));
     lease.connection.publish(this.#subject, events);
     // The server replies in order: it has processed the message before the flush.
     await lease.connection.flush();
@@ -122,6 +130,21 @@ export class NatsBroker implements Broker {
     }
   }
 
+  /** Runs work with JetStream until it ends, the connection is lost or `signal` aborts. */
+  async #with<T>(
+    work: (manager: JetStreamManager, stopped: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const lease = await this.#connections.lease();
+    const manager = await this.#jetStream(lease);
+    if (manager === undefined || signal.aborted) throw new Error('JetStream is away');
+    const stopped = new AbortController();
+    const ended = Promise.race([untilAborted(signal), lease.lost]);
+    void ended.then(() => stopped.abort());
+    const lost = ended.then((error) => Promise.reject(error ?? new Error('it was stopped')));
+    return Promise.race([work(manager, stopped.signal), lost]);
+  }
+
   #jetStream(lease: ConnectionLease): Promise<JetStreamManager | undefined> {
     if (this.#wantsJetStream === false) return Promise.resolve(undefined);
     const found = this.#managers.get(lease.lost) ?? this.#find(lease);
@@ -139,7 +162,7 @@ export class NatsBroker implements Broker {
         connection,
         this.#wantsJetStream === true || this.#log.isKnown,
       );
-      if (manager !== undefined) await this.#log.provide(manager);
+      if (manager !== undefined) await this.#log.stream.provide(manager);
       return manager;
     } catch (error) {
       this.#managers.delete(lost);

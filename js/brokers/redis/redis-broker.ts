@@ -1,34 +1,31 @@
-import type { createClient } from 'redis';
 import type { Broker, BrokerListener } from '../../bus/broker.js';
-import { untilAborted } from '../../timing/aborted.js';
+import type { BrokerLog } from '../../bus/occurrences/broker-log.js';
 import { Thresholds } from '../../timing/thresholds.js';
-
-/** The part of a client of the package `redis` that is used. */
-export interface RedisClient {
-  /** The settings of the client. */
-  readonly options?: { socket?: object };
-  /** Returns another client with the same settings, except for `overrides`. */
-  duplicate(overrides?: object): unknown;
-}
+import type { RedisConnection, RedisConnections } from './connection.js';
+import { entriesOf, readAfter, type StreamEntry } from './stream.js';
+import { type RedisWriter, run, withReader } from './writer.js';
 
 /**
  * A broker on a Redis stream. Entries are numbered consecutively, so that a reader detects missing
  * ones. The stream is the only channel, so events cannot overtake each other.
  */
 export class RedisBroker implements Broker {
-  readonly #client: RedisClient;
+  readonly log: BrokerLog | undefined;
+  readonly #connections: RedisConnections;
+  readonly #writer: RedisWriter;
   readonly #stream: string;
   readonly #counter: string;
-  /** The channel of signals. */
+  /** The stream of signals. */
   readonly #signals: string;
   readonly #window: string;
-  #writer: Connection | undefined;
   #cursor: Cursor | undefined;
   readonly #numbers = new Thresholds(() => this.#cursor?.number ?? 0);
 
   /** @param window - the least number of entries that the stream keeps. */
-  constructor(client: RedisClient, name: string, window: number) {
-    this.#client = client;
+  constructor(connections: RedisConnections, { log, name, window, writer }: RedisBrokerOptions) {
+    this.log = log;
+    this.#connections = connections;
+    this.#writer = writer;
     this.#stream = name;
     // The braces place both keys in the same slot of a cluster.
     this.#counter = `{${name}}:number`;
@@ -37,34 +34,23 @@ export class RedisBroker implements Broker {
   }
 
   async publish(events: string, timeout: AbortSignal): Promise<void> {
-    this.#writer ??= this.#openWriter();
-    const append = { keys: [this.#stream, this.#counter], arguments: [events, this.#window] };
-    await this.#writer.withAbortSignal(timeout).eval(APPEND, append);
+    const keys = [this.#stream, this.#counter];
+    await this.#writer.run(APPEND, keys, [events, this.#window], timeout);
   }
 
   async follow(listener: BrokerListener, signal: AbortSignal): Promise<void> {
-    const reader = this.#open({ socket: this.#socket(false) });
-    const stop = (): void => reader.destroy();
-    signal.addEventListener('abort', stop);
-    try {
-      await reader.connect();
+    await withReader(this.#connections, signal, async (reader) => {
       listener.onReady(await this.#resume(reader));
       while (!signal.aborted) await this.#read(reader, listener);
-    } finally {
-      signal.removeEventListener('abort', stop);
-      reader.destroy();
-    }
+    });
   }
 
   async settle(): Promise<void> {
-    this.#writer ??= this.#openWriter();
-    await this.#numbers.reached(Number((await this.#writer.get(this.#counter)) ?? 0));
+    await this.#numbers.reached(Number((await this.#writer.call(['GET', this.#counter])) ?? 0));
   }
 
   async signal(text: string): Promise<void> {
-    this.#writer ??= this.#openWriter();
-    // While the connection is away there is no one to send it to.
-    if (this.#writer.isReady) await this.#writer.publish(this.#signals, text);
+    await this.#writer.run(SIGNAL, [this.#signals], [text], AbortSignal.timeout(SIGNAL_MS));
   }
 
   async followSignals(
@@ -72,27 +58,28 @@ export class RedisBroker implements Broker {
     onReady: () => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const reader = this.#open({ socket: this.#socket(false), pingInterval: BLOCK_MS });
-    const lost = new Promise<void>((resolve) => reader.on('end', resolve).on('error', resolve));
-    try {
-      await reader.connect();
-      await reader.subscribe(this.#signals, onSignal);
+    await withReader(this.#connections, signal, async (reader) => {
+      const last = await reader.call(['XREVRANGE', this.#signals, '+', '-', 'COUNT', '1']);
+      let id = entriesOf(last)[0]?.id ?? '0-0';
       onReady();
-      await Promise.race([lost, untilAborted(signal)]);
-    } finally {
-      reader.destroy();
-    }
+      while (!signal.aborted) {
+        for (const entry of await readAfter(reader, this.#signals, id)) {
+          id = entry.id;
+          onSignal(entry.fields['text'] ?? '');
+        }
+      }
+    });
   }
 
   async close(): Promise<void> {
-    this.#writer?.destroy();
+    this.#writer.destroy();
   }
 
   /**
    * Resumes after the last entry, if the stream still has it. Returns whether no event can have
    * been lost.
    */
-  async #resume(reader: Connection): Promise<boolean> {
+  async #resume(reader: RedisConnection): Promise<boolean> {
     const server = await serverOf(reader);
     const former = this.#cursor;
     if (former === undefined || !(await this.#hasEntriesAfter(reader, former))) {
@@ -106,70 +93,47 @@ export class RedisBroker implements Broker {
   }
 
   /** Returns whether the entries after a position can be read. */
-  async #hasEntriesAfter(reader: Connection, { id, number }: Cursor): Promise<boolean> {
-    if (Number(await reader.get(this.#counter)) === number) return true;
-    return (await reader.xRange(this.#stream, id, id))?.length === 1;
+  async #hasEntriesAfter(reader: RedisConnection, { id, number }: Cursor): Promise<boolean> {
+    if (Number(await reader.call(['GET', this.#counter])) === number) return true;
+    return entriesOf(await reader.call(['XRANGE', this.#stream, id, id])).length === 1;
   }
 
-  async #lastEntry(reader: Connection, server: string | undefined): Promise<Cursor> {
-    const [entries, number] = await reader
-      .multi()
-      .xRevRange(this.#stream, '+', '-', { COUNT: 1 })
-      .get(this.#counter)
-      .execTyped();
-    return { id: entries?.[0]?.id ?? '0-0', number: Number(number ?? 0), server };
+  async #lastEntry(reader: RedisConnection, server: string | undefined): Promise<Cursor> {
+    const keys = [this.#stream, this.#counter];
+    const [entries, number] = (await run(reader, LAST, keys, [])) as [unknown, string | null];
+    return { id: entriesOf(entries)[0]?.id ?? '0-0', number: Number(number ?? 0), server };
   }
 
-  async #read(reader: Connection, listener: BrokerListener): Promise<void> {
+  async #read(reader: RedisConnection, listener: BrokerListener): Promise<void> {
     const cursor = this.#cursor as Cursor;
-    const streams = await reader.xRead(
-      { key: this.#stream, id: cursor.id },
-      { COUNT: BATCH, BLOCK: BLOCK_MS },
-    );
-    for (const { id, message } of streams?.[0]?.messages ?? []) {
-      cursor.id = id;
-      this.#handleEntry(cursor, message, listener);
+    for (const entry of await readAfter(reader, this.#stream, cursor.id)) {
+      cursor.id = entry.id;
+      this.#handleEntry(cursor, entry, listener);
     }
     this.#numbers.check();
   }
 
   /** Handles an entry. Entries of other writers have no number and are not counted. */
-  #handleEntry(
-    cursor: Cursor,
-    { events = '', number }: Record<string, string>,
-    listener: BrokerListener,
-  ): void {
+  #handleEntry(cursor: Cursor, { fields }: StreamEntry, listener: BrokerListener): void {
+    const { events = '', number } = fields;
     if (number !== undefined) {
       if (Number(number) !== cursor.number + 1) listener.onGap();
       cursor.number = Number(number);
     }
     listener.onEvents(events);
   }
-
-  /**
-   * Opens the connection that publishes. It reconnects by itself; publishes wait for it until they
-   * time out.
-   */
-  #openWriter(): Connection {
-    const socket = this.#socket((retries: number) => Math.min(50 * 2 ** retries, 1_000));
-    const writer = this.#open({ socket, pingInterval: BLOCK_MS });
-    // Retries until `destroy`, after which the promise has no reader.
-    writer.connect().catch(ignored);
-    return writer;
-  }
-
-  #open(overrides: object): Connection {
-    const client = this.#client.duplicate({ ...PLAIN, ...overrides }) as Connection;
-    // Commands that wait for the connection fail with its error and report it.
-    return client.on('error', ignored);
-  }
-
-  #socket(reconnectStrategy: unknown): object {
-    return { ...this.#client.options?.socket, reconnectStrategy, socketTimeout: SILENCE_MS };
-  }
 }
 
-type Connection = ReturnType<typeof createClient>;
+/** Options of a {@link RedisBroker}. */
+export interface RedisBrokerOptions {
+  /** The log of occurrences; undefined: there is none. */
+  log: BrokerLog | undefined;
+  /** The name of the bus. */
+  name: string;
+  /** The least number of entries that the stream keeps. */
+  window: number;
+  writer: RedisWriter;
+}
 
 /** The position in the stream. */
 interface Cursor {
@@ -182,24 +146,19 @@ interface Cursor {
 }
 
 /** Returns the run id. An error here is ignored: if the server is gone, the next command fails. */
-async function serverOf(reader: Connection): Promise<string | undefined> {
-  const info = await reader.info('server').catch(() => '');
-  return /^run_id:(\w+)/m.exec(info)?.[1];
+async function serverOf(reader: RedisConnection): Promise<string | undefined> {
+  const info = await reader.call(['INFO', 'server']).catch(() => '');
+  return /^run_id:(\w+)/m.exec(String(info))?.[1];
 }
 
-function ignored(): void {}
-
-/** Settings that fix the format of replies, whatever the caller's client has set. */
-const PLAIN = { commandOptions: {}, disableOfflineQueue: false };
 /** Numbers an entry and appends it, atomically. */
 const APPEND = `local number = redis.call('INCR', KEYS[2])
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'number', number, 'events', ARGV[1])
 return number`;
-/** The number of entries read at once. */
-const BATCH = 256;
-/**
- * Milliseconds that a read waits for the next entry. A connection that is silent for `SILENCE_MS`
- * is dead.
- */
-const BLOCK_MS = 5_000;
-const SILENCE_MS = 15_000;
+/** Returns the last entry and the last number, which belong together. */
+const LAST = `return {redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1),
+  redis.call('GET', KEYS[2])}`;
+/** Appends a signal to a short stream, which only processes that are connected read. */
+const SIGNAL = `return redis.call('XADD', KEYS[1], 'MAXLEN', '~', 256, '*', 'text', ARGV[1])`;
+/** Milliseconds after which a signal is not sent any more. */
+const SIGNAL_MS = 2_000;

@@ -30,6 +30,7 @@ import { MemoryEventRows } from './memory-event-rows.js';
 import { RecentEvents } from './memory-log.js';
 import { MemorySessionTable } from './memory-session-table.js';
 import { MemorySessions } from './memory-sessions.js';
+import { type DeliverMaker, MemoryWebhooks } from './memory-webhooks.js';
 
 /** Options of {@link InMemoryBus}. */
 export interface InMemoryBusOptions extends RetentionOptions {
@@ -81,6 +82,7 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
   readonly #retention: RetentionOptions;
   readonly #openEvents: EventLogMaker | undefined;
   #occurrences: EventStore | undefined;
+  readonly #webhooks: MemoryWebhooks | undefined;
 
   /**
    * @throws ListenError `invalid-options`; `not-loaded` if `mcp-listen/slim` was given no module.
@@ -97,9 +99,11 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     this.#retention = retention;
     this.#log = new RecentEvents(retention);
     this.#openEvents = events;
+    this.#webhooks = events?.deliver && this.#webhooksOf(events.deliver);
     this.events = events && {
       modes: ['poll', 'push'],
-      page: async (question) => this.#store.page(question, this.#log.position, Date.now()),
+      page: async (question) => this.#page(question),
+      ...(this.#webhooks !== undefined && { webhooks: this.#webhooks }),
     };
     this.interest =
       wanted &&
@@ -229,9 +233,22 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     const store = this.#store;
     const draft = store.draft(text);
     const { eventId, position } = store.append(draft, this.#log.position + 1, Date.now());
-    this.deliver([draft.cue]);
+    const { cue, name } = draft;
     draft.free();
+    this.deliver([cue]);
+    this.#webhooks?.wake(name);
     return { eventId, position };
+  }
+
+  #page(question: string): string {
+    return this.#store.page(question, this.#log.position, Date.now());
+  }
+
+  #webhooksOf(deliver: DeliverMaker): MemoryWebhooks {
+    return new MemoryWebhooks(deliver, {
+      end: () => ({ epoch: this.#log.epoch, head: this.#log.position }),
+      page: (question) => this.#page(question),
+    });
   }
 
   /** The log of occurrences; it is empty after the bus was reset. */
@@ -240,13 +257,15 @@ export class InMemoryBus implements AttachableBus, EventPublisher, WantedBus {
     const reset = (): void => {
       this.#occurrences = undefined;
     };
-    this.#occurrences ??= this.#openEvents?.(new MemoryEventRows(), this.#log.epoch, reset);
+    this.#occurrences ??= this.#openEvents?.open(new MemoryEventRows(), this.#log.epoch, reset);
     if (this.#occurrences !== undefined) return this.#occurrences;
     throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
   }
 
   async #deliverAll(events: ServerEvent[]): Promise<void> {
     this.deliver(events.map(eventText));
+    for (const event of events)
+      if (event.kind === 'disconnect') this.#webhooks?.disconnect(event.principal);
   }
 
   #eachSink(action: (sink: FanoutSink) => void): void {

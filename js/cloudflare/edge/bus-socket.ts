@@ -84,6 +84,7 @@ export class BusSocket implements BusConnection {
   }
 
   #receive(frame: string | ArrayBuffer): void {
+    if (this.#connector.answers(frame, (report) => this.send(report))) return;
     this.#hasReceived = true;
     if (!this.#hasEnded) this.#listener.onFrame(typeof frame === 'string' ? frame : '');
   }

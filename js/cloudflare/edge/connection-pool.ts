@@ -1,5 +1,6 @@
 import type { AttachmentCounters, AttachOptions } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
+import type { Listeners } from '../../bus/operator/operator.js';
 import type { StreamLogger } from '../../observe/log.js';
 import type { Member } from '../../streams/connection/member.js';
 import {
@@ -51,6 +52,12 @@ export class ConnectionPool {
       sum[name as keyof typeof sum] += count;
     for (const connection of this.#shared.values()) addCounters(sum, connection);
     return sum;
+  }
+
+  /** Returns the topics of each connection, see {@link SharedConnection.listeners}. */
+  listeners(max: number, hasCallers: boolean): Listeners {
+    const shared = [...this.#shared.values()];
+    return [this.#own, ...shared].flatMap((connection) => connection.listeners(max, hasCallers));
   }
 
   /** Settles the streams of all connections, see {@link SharedConnection.settle}. */

@@ -15,8 +15,10 @@ import {
   type EventReceipt,
   type EventSource,
   occurrenceText,
+  type SubscribedWebhook,
 } from '../../bus/events.js';
 import type { Opening } from '../../bus/opening.js';
+import type { BusOperator, OperatedStreams } from '../../bus/operator/operator.js';
 import type { SessionStore } from '../../bus/session-store.js';
 import type { WantedBus } from '../../bus/wanted/interest.js';
 import { type Topic, textOfTopic } from '../../bus/wanted/topic.js';
@@ -26,16 +28,24 @@ import type { StreamLogger } from '../../observe/log.js';
 import { report } from '../../observe/on-error.js';
 import { safely } from '../../observe/stream-observer.js';
 import type { FanoutStream } from '../../streams/fanout-stream.js';
-import { DEFAULT_BUS, shardAddress } from '../wire/names.js';
+import { DEFAULT_BUS, isReserved } from '../wire/names.js';
 import { acceptedEvent } from '../wire/refused-event.js';
 import { attemptsFor, MAX_ATTEMPTS, retrying, unavailable } from '../wire/retry.js';
-import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
+import {
+  type BusNamespace,
+  type BusStub,
+  busStub,
+  type WebhookStub,
+  webhookStub,
+} from '../wire/stubs.js';
+import { webhookObjectOf } from '../wire/webhooks.js';
 import { BusSocket } from './bus-socket.js';
 import { BusSubscriber } from './bus-subscriber.js';
 import { ConnectionPool } from './connection-pool.js';
-import { BusConnector } from './connector.js';
+import { BusConnector, type OperatorAnswer } from './connector.js';
 import { DurableObjectSessions } from './durable-object-sessions.js';
 import { EdgeInterest } from './edge-interest.js';
+import { DurableObjectOperator } from './operator.js';
 
 /** Options of {@link durableObjectBus}. */
 export interface DurableObjectBusOptions {
@@ -105,6 +115,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   readonly events: EventSource = {
     modes: ['poll', 'push'],
     page: (question) => this.#page(question),
+    webhooks: {
+      subscribe: (webhook) => this.#atWebhook(webhook, (stub, text) => stub.subscribeWebhook(text)),
+      unsubscribe: (webhook) =>
+        this.#atWebhook(webhook, (stub, text) => stub.unsubscribeWebhook(text)),
+    },
   };
 
   readonly interest: EdgeInterest | undefined;
@@ -112,6 +127,7 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
   readonly #name: string;
   readonly #connector: BusConnector;
   readonly #connections: ConnectionPool;
+  readonly #operator: DurableObjectOperator;
   readonly #onError: (error: Error) => void;
 
   constructor(namespace: BusNamespace, options: DurableObjectBusOptions) {
@@ -120,12 +136,18 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
       this.interest = new EdgeInterest((topics) =>
         this.#call(MAX_ATTEMPTS, (stub) => stub.want(topics)),
       );
-    if (shardAddress(name) !== undefined) {
+    if (isReserved(name))
       throw new ListenError('invalid-options', `${name} is a name that is reserved for shards`);
-    }
     this.#namespace = namespace;
     this.#name = name;
-    this.#connector = new BusConnector(namespace, name, waitUntil);
+    this.#operator = new DurableObjectOperator({
+      call: (mayRepeat, call) => this.#call(mayRepeat ? MAX_ATTEMPTS : 1, call),
+      listeners: (max, hasCallers) => this.#connections.listeners(max, hasCallers),
+      waitUntil,
+      onError,
+    });
+    const answer: OperatorAnswer = (frame, reply) => this.#operator.answer(frame, reply);
+    this.#connector = new BusConnector(namespace, name, waitUntil, answer);
     this.sessions = new DurableObjectSessions(name, this.#connector, () => this.#stub());
     this.#onError = onError;
     this.#connections = new ConnectionPool({
@@ -179,6 +201,11 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
     return this.#call(MAX_ATTEMPTS, (stub) => stub.isWanted(textOfTopic(topic)));
   }
 
+  operate(streams: OperatedStreams): BusOperator {
+    this.#operator.add(streams);
+    return this.#operator;
+  }
+
   async settle(): Promise<void> {
     await this.#connections.settle();
   }
@@ -205,12 +232,18 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
     return this.#call(MAX_ATTEMPTS, (stub) => stub.readEvents(question));
   }
 
-  async #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
-    try {
-      return await retrying(attempts, () => call(this.#stub()));
-    } catch (cause) {
-      throw unavailable('the bus did not answer', cause);
-    }
+  /** Calls the object that has the webhooks of a caller. */
+  #atWebhook(
+    webhook: SubscribedWebhook,
+    call: (stub: WebhookStub, text: string) => Promise<string>,
+  ): Promise<string> {
+    const address = { bus: this.#name, object: webhookObjectOf(webhook.principal) };
+    const text = JSON.stringify(webhook);
+    return answered(MAX_ATTEMPTS, () => call(webhookStub(this.#namespace, address), text));
+  }
+
+  #call<T>(attempts: number, call: (stub: BusStub) => Promise<T>): Promise<T> {
+    return answered(attempts, () => call(this.#stub()));
   }
 
   async #publish(events: ServerEvent[]): Promise<void> {
@@ -231,6 +264,15 @@ class DurableObjectBus implements AttachableBus, EventPublisher, WantedBus {
 
   #stub(): BusStub {
     return busStub(this.#namespace, this.#name);
+  }
+}
+
+/** Calls an object of the bus, at most `attempts` times. */
+async function answered<T>(attempts: number, call: () => Promise<T>): Promise<T> {
+  try {
+    return await retrying(attempts, call);
+  } catch (cause) {
+    throw unavailable('the bus did not answer', cause);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { DefinedEvents } from '../../events/serve/host.js';
 import { createProxy, type ProxyOptions, upstreamUrl } from '../../handler/proxy.js';
 import { refusalResponse } from '../../handler/upstream-response.js';
 import { forward, withClientSession } from '../../http/inbound.js';
@@ -39,7 +40,17 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
    */
   secret?: PublishHandlerOptions['secret'];
   /** Publishers with restricted rights, and further options of `/publish`. */
-  publish?: Omit<PublishHandlerOptions, 'bus' | 'onError' | 'secret'>;
+  publish?: Omit<PublishHandlerOptions, 'bus' | 'events' | 'onError' | 'secret'>;
+  /**
+   * The event types of MCP Events. The gateway adds the capability to the answers of the upstream
+   * server, answers `events/*` itself, and accepts occurrences at `/publish`. Without event types,
+   * the upstream server receives these requests. The bus needs a log of occurrences. If `rights`
+   * is `acknowledged`, `defineEvents` needs an `authorize`, because no listen of the upstream
+   * server says who may receive an event.
+   *
+   * @default undefined
+   */
+  events?: DefinedEvents;
   /**
    * Which of the requested notifications an admitted caller receives. `acknowledged`: those that
    * the upstream server acknowledges to a listen with the credentials of that caller, checked again
@@ -72,7 +83,7 @@ export interface GatewayOptions<Rest extends unknown[] = unknown[]> extends Prox
    * its credentials, unless the server serves callers without any. The default `authorize` follows
    * `rights`.
    */
-  listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders'>;
+  listen?: Omit<ListenHandlerOptions<Rest>, 'bus' | 'credentialHeaders' | 'events'>;
 }
 
 /** A gateway in front of an MCP server. */
@@ -155,6 +166,8 @@ class GatewayHandler implements Gateway<unknown[]> {
     this.#publish = acceptsPublishes(options)
       ? this.#endpoint(options, { bus, onError })
       : undefined;
+    // Invalid options of listens and events throw here, not at the first request.
+    this.server();
   }
 
   readonly fetch = async (request: Request, ...rest: unknown[]): Promise<Response> => {
@@ -192,7 +205,7 @@ class GatewayHandler implements Gateway<unknown[]> {
    * Creates the publish handler, with the host and origin policy of the MCP endpoint by default.
    */
   #endpoint(
-    { listen, publish, secret }: GatewayOptions,
+    { events, listen, publish, secret }: GatewayOptions,
     busOptions: Pick<PublishHandlerOptions, 'bus' | 'onError'>,
   ) {
     const { allowedHosts, allowedOrigins } = listen ?? {};
@@ -203,6 +216,7 @@ class GatewayHandler implements Gateway<unknown[]> {
     return createPublishHandler(this.#namespace, {
       ...originOptions,
       ...publish,
+      ...(events && { events }),
       ...busOptions,
       secret,
     });
@@ -214,7 +228,13 @@ class GatewayHandler implements Gateway<unknown[]> {
 
   #serverOf(name: string): ForgettableHandler<unknown[]> {
     const onError = this.#onError;
-    const { admitsUnknownMethod = false, credentialHeaders, listen = {}, rights } = this.#options;
+    const {
+      admitsUnknownMethod = false,
+      credentialHeaders,
+      events,
+      listen = {},
+      rights,
+    } = this.#options;
     // An option that is set to undefined must not replace a default that denies.
     const authorize =
       listen.authorize ??
@@ -227,15 +247,21 @@ class GatewayHandler implements Gateway<unknown[]> {
       principal: listen.principal ?? upstreamPrincipal(this.#server, admitsUnknownMethod),
       ...(authorize && { authorize }),
       ...(credentialHeaders && { credentialHeaders }),
+      ...(events && { events }),
       bus: durableObjectBus(this.#namespace, { bus: name, onError }),
     });
   }
 }
 
 /** @throws ListenError `invalid-options`. */
-function expectRights({ rights = 'acknowledged' }: GatewayOptions): void {
-  if (rights === 'acknowledged' || rights === 'admitted') return;
-  throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
+function expectRights({ events, rights = 'acknowledged' }: GatewayOptions): void {
+  if (rights !== 'acknowledged' && rights !== 'admitted')
+    throw new ListenError('invalid-options', 'rights must be acknowledged or admitted');
+  if (rights === 'admitted' || events === undefined || events.authorizes) return;
+  throw new ListenError(
+    'invalid-options',
+    'events need an authorize of defineEvents, or the rights admitted',
+  );
 }
 
 function acceptsPublishes({ publish, secret }: GatewayOptions): boolean {

@@ -1,3 +1,4 @@
+import type { BusStats } from '../../model/bus-stats.js';
 import { calling } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
 import { DeadlineTimer } from '../../timing/deadline-timer.js';
@@ -7,7 +8,6 @@ import { NORMAL, PARTING, TRY_AGAIN_LATER } from '../wire/close-codes.js';
 import type { ShardAddress } from '../wire/names.js';
 import { isOverloaded } from '../wire/retry.js';
 import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
-import type { BusStats } from './bus/root.js';
 import { EdgeSockets } from './edge-sockets.js';
 import { edgesPerShard, namesBytes, type SubscriptionBusOptions, shardCloseMs } from './options.js';
 import { ownNamespace } from './own-namespace.js';
@@ -58,14 +58,19 @@ export class ShardBus {
     for (const socket of sockets) this.#restore(socket);
   }
 
-  /** Accepts the socket of one edge and tags it; returns 410 if the shard is full or closed. */
-  accept(_request: Request, tag: string): Response {
+  /** Accepts the socket of an edge, with these tags; returns 410 if the shard is full or closed. */
+  accept(_request: Request, tags: string[]): Response {
     const isOpen = this.#namespace !== undefined && !this.#shard.state().isRetired;
     if (!isOpen || this.#edges.size >= this.#perShard) return new Response(null, { status: 410 });
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#ctx.acceptWebSocket(server, [tag]);
+    this.#ctx.acceptWebSocket(server, tags);
     this.#edges.add(server, this.#shard.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
+  }
+
+  /** Attached streams and shared sockets. */
+  get attached(): number {
+    return this.#shard.state().attached;
   }
 
   /** Returns the counters of this shard. */

@@ -2,6 +2,7 @@ import { ListenError } from '../../model/error.js';
 import { report } from '../../observe/on-error.js';
 import { serverGuard } from '../../wasm/server/guard.js';
 import { ShardTable } from './tables/shards.js';
+import { WebhookFollowers } from './tables/webhook-followers.js';
 
 /**
  * Starts an object from its storage. After three failed starts of the core in a row, deletes the
@@ -67,7 +68,8 @@ export class Start {
     }
   }
 
-  /** Deletes the storage except the list of shards. The alarm then tells the shards to close. */
+  /** Deletes the storage except the lists of shards and of those that deliver to webhooks.
+   * The alarm then tells the shards to close, and the others that the log is another one. */
   async #startEmpty(cause: unknown): Promise<void> {
     const { storage } = this.#ctx;
     report(
@@ -77,7 +79,10 @@ export class Start {
         { cause },
       ),
     );
+    const followers = new WebhookFollowers(storage.sql);
+    const { rows } = followers;
     await new ShardTable(storage.sql).resetStorage(storage);
+    followers.restore(rows);
     await storage.setAlarm(Date.now());
   }
 

@@ -2,19 +2,23 @@ import { DurableObject } from 'cloudflare:workers';
 import type { EventLogMaker, EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { WantedOptions } from '../../bus/wanted/options.js';
+import type { BusStats } from '../../model/bus-stats.js';
 import { deferred } from '../../timing/deferred.js';
-import { shardAddress } from '../wire/names.js';
+import { shardAddress, webhookAddress } from '../wire/names.js';
+import type { ObjectAnswer, Question } from '../wire/operate.js';
 import { type RefusedEvent, refusedEvent } from '../wire/refused-event.js';
 import { KEY_HEADER, rejectUpgrade, servesEdge } from '../wire/upgrade.js';
 import { BusHooks } from './bus/hooks.js';
-import { type BusStats, RootBus } from './bus/root.js';
+import { RootBus } from './bus/root.js';
 import { type BusWatcher, type WatcherMaker, watchers } from './bus/watcher.js';
+import { Isolates, isolateTags } from './isolates.js';
 import { BusKey } from './key.js';
 import { onCoreReset } from './on-core-reset.js';
 import type { SubscriptionBusOptions } from './options.js';
 import { ShardBus } from './shard.js';
 import { Start } from './start.js';
 import type { IdempotencyKey, PublishedAt } from './tables/idempotency-keys.js';
+import { WebhookObject } from './webhook-object.js';
 
 /**
  * The bus as a Durable Object: give it a binding and a `new_sqlite_classes` migration, and export
@@ -45,11 +49,13 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   static wanted: WantedOptions | undefined = undefined;
   readonly #key: BusKey;
   readonly #start: Start;
+  readonly #isolates: Isolates;
   #currentRole: Role | undefined;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#key = new BusKey(ctx);
+    this.#isolates = new Isolates(ctx);
     this.#start = new Start(ctx);
   }
 
@@ -65,7 +71,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
       return new Response(null, { status: 426, headers: { upgrade: 'websocket' } });
     }
     if (!servesEdge(headers)) return rejectUpgrade(headers);
-    return this.#role.bus.accept(request, this.#key.tag);
+    return this.#role.bus.accept(request, [this.#key.tag, ...isolateTags(headers)]);
   }
 
   /** Returns the key that upgrades have to carry. */
@@ -132,6 +138,29 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     return this.#role.bus.stats();
   }
 
+  /**
+   * Handles a question of an operator: asks the isolates that have sockets here, and at a bus the
+   * shards, which ask theirs.
+   *
+   * @internal
+   */
+  async operate(question: Question): Promise<ObjectAnswer> {
+    const { bus } = this.#role;
+    const here = this.#isolates.ask(question);
+    const shards = bus instanceof RootBus ? await bus.askShards(question) : [];
+    const { reports, sockets } = await here;
+    const attached = bus.attached;
+    return {
+      objects: [
+        { shard: 0, continent: '', attached, sockets },
+        ...shards.flatMap(({ objects }) => objects),
+      ],
+      reports: [...reports, ...shards.flatMap(({ reports }) => reports)],
+      ...(bus instanceof RootBus && { bus: bus.stats() }),
+      log: bus instanceof RootBus ? bus.tail(question) : [],
+    };
+  }
+
   /** Handles a call of a shard of this bus that states what it follows, as text of the core. */
   follow(shard: number, call: string): string {
     const answer = this.#root.follow(shard, call);
@@ -149,6 +178,28 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     await this.#shard.tellSession(call);
   }
 
+  /** Handles a call of an object of this bus that delivers to webhooks: JSON text, as its reply. */
+  followWebhooks(call: string): string {
+    const { webhooks } = this.#root;
+    if (webhooks !== undefined) return JSON.stringify(webhooks.follow(JSON.parse(call)));
+    throw new Error('this bus delivers to no webhooks');
+  }
+
+  /** Makes or renews the subscription of a webhook, as JSON text; resolves with the reply. */
+  subscribeWebhook(webhook: string): Promise<string> {
+    return this.#webhooks.subscribe(webhook);
+  }
+
+  /** Removes the subscription of a webhook, as JSON text; resolves with the reply. */
+  unsubscribeWebhook(webhook: string): Promise<string> {
+    return this.#webhooks.unsubscribe(webhook);
+  }
+
+  /** Handles a call of the bus for whose webhooks this object is, as JSON text. */
+  wakeWebhooks(call: string): Promise<void> {
+    return this.#webhooks.wake(call);
+  }
+
   /** Begins a session and resolves with its id; undefined if there is no room. */
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined> {
     return this.#root.sessions.begin(session, limits);
@@ -164,12 +215,13 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   /** Handles the alarm: carries out what is due. */
   override async alarm(): Promise<void> {
     const { bus } = this.#role;
-    if (bus instanceof RootBus) await bus.alarm();
+    if (!(bus instanceof ShardBus)) await bus.alarm();
     await this.#role.watcher?.alarm();
   }
 
   /** Handles a frame of an edge. */
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
+    if (this.#isolates.receive(frame)) return;
     this.#role.bus.receive(socket, frame);
     this.#role.watcher?.wantedChanged();
   }
@@ -205,11 +257,10 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     const name = ctx.id.name ?? '';
     const address = shardAddress(name);
     if (address !== undefined)
-      return {
-        bus: new ShardBus(ctx, env, address, options),
-        watcher: undefined,
-        hooks: undefined,
-      };
+      return { bus: new ShardBus(ctx, env, address, options), watcher: undefined };
+    const webhooks = webhookAddress(name);
+    if (webhooks !== undefined)
+      return { bus: new WebhookObject(ctx, env, webhooks, events), watcher: undefined };
     const bus = new RootBus(ctx, env, options, this.#key, events);
     const hooks = wanted && new BusHooks(ctx.storage.sql, name, bus, wanted);
     const watcher = watchers([watcherOf?.(name, bus), hooks].filter((one) => one !== undefined));
@@ -230,7 +281,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
   get #root(): RootBus {
     const { bus } = this.#role;
     if (bus instanceof RootBus) return bus;
-    throw new Error('this object is a shard: call its root instead');
+    throw new Error('this object is not the root of its bus: call that instead');
   }
 
   get #shard(): ShardBus {
@@ -238,13 +289,19 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
     if (bus instanceof ShardBus) return bus;
     throw new Error('this object is not a shard');
   }
+
+  get #webhooks(): WebhookObject {
+    const { bus } = this.#role;
+    if (bus instanceof WebhookObject) return bus;
+    throw new Error('this object does not deliver to webhooks');
+  }
 }
 
 /** The role of an object, which follows from its name. */
 interface Role {
-  bus: RootBus | ShardBus;
-  /** Publishes changes of another server; undefined at shards, and if the class has no watcher. */
+  bus: RootBus | ShardBus | WebhookObject;
+  /** Publishes changes of another server; undefined if the class has no watcher, and at others. */
   watcher: BusWatcher | undefined;
-  /** Calls the hooks `wanted`; undefined at shards, and if the class has none. */
-  hooks: BusHooks | undefined;
+  /** Calls the hooks `wanted`; undefined if the class has none, and at others. */
+  hooks?: BusHooks | undefined;
 }

@@ -12,7 +12,7 @@ export async function busNameOf(bus: BusName, request: Request): Promise<string 
   const name = typeof bus === 'string' ? bus : await bus(request);
   if (typeof name !== 'string' || name === '' || name.length > MAX_CHARACTERS || CONTROL.test(name))
     return undefined;
-  return shardAddress(name) === undefined ? name : undefined;
+  return isReserved(name) ? undefined : name;
 }
 
 /** The default name of a bus. */
@@ -39,4 +39,28 @@ export function shardName({ bus, shard }: ShardAddress): string {
 export function shardAddress(name: string): ShardAddress | undefined {
   const { bus, shard } = /^(?<bus>.*)\/shard-(?<shard>[1-9]\d{0,8})$/s.exec(name)?.groups ?? {};
   return bus === undefined ? undefined : { bus, shard: Number(shard) };
+}
+
+/** The address of an object that delivers to webhooks. */
+export interface WebhookAddress {
+  /** The name of the bus. */
+  bus: string;
+  /** The number of the object, from 1. */
+  object: number;
+}
+
+/** Returns the name of an object that delivers to webhooks. */
+export function webhookObjectName({ bus, object }: WebhookAddress): string {
+  return `${bus}/hooks-${object}`;
+}
+
+/** Returns what the name of an object that delivers to webhooks addresses; undefined for others. */
+export function webhookAddress(name: string): WebhookAddress | undefined {
+  const { bus, object } = /^(?<bus>.*)\/hooks-(?<object>[1-9]\d{0,8})$/s.exec(name)?.groups ?? {};
+  return bus === undefined ? undefined : { bus, object: Number(object) };
+}
+
+/** Returns whether a name is that of an object beside a bus, which no bus may have. */
+export function isReserved(name: string): boolean {
+  return shardAddress(name) !== undefined || webhookAddress(name) !== undefined;
 }

@@ -1,7 +1,8 @@
 import type { EventReceipt } from '../../bus/events.js';
 import type { NewSession, SessionLimits } from '../../bus/session-store.js';
 import type { IdempotencyKey, PublishedAt } from '../object/tables/idempotency-keys.js';
-import { type ShardAddress, shardName } from './names.js';
+import { type ShardAddress, shardName, type WebhookAddress, webhookObjectName } from './names.js';
+import type { ObjectAnswer, Question } from './operate.js';
 import type { RefusedEvent } from './refused-event.js';
 
 /**
@@ -13,11 +14,12 @@ export interface BusNamespace {
   getByName(name: string, options?: { locationHint?: DurableObjectLocationHint }): object;
 }
 
-/** The methods of a bus object or shard that open a socket. */
+/** The methods of a bus object or shard that open a socket, or that operators call. */
 export interface SocketStub {
   /** Returns the key that upgrades have to carry. */
   connectionKey(): Promise<string>;
   fetch(url: string, init: { headers: Record<string, string> }): Promise<Response>;
+  operate(question: Question): Promise<ObjectAnswer>;
 }
 
 /** The methods of a bus object that servers, publishers and its shards call. */
@@ -30,6 +32,7 @@ export interface BusStub extends SocketStub {
   beginSession(session: NewSession, limits: SessionLimits): Promise<string | undefined>;
   askSession(question: string): Promise<string>;
   follow(shard: number, call: string): Promise<string>;
+  followWebhooks(call: string): Promise<string>;
   want(topics: string[]): Promise<string[]>;
   isWanted(topic: string): Promise<boolean>;
 }
@@ -38,6 +41,18 @@ export interface BusStub extends SocketStub {
 export interface ShardStub extends SocketStub {
   deliver(batch: string): Promise<string>;
   tellSession(call: string): Promise<void>;
+}
+
+/** The methods of an object that delivers to webhooks. */
+export interface WebhookStub {
+  subscribeWebhook(webhook: string): Promise<string>;
+  unsubscribeWebhook(webhook: string): Promise<string>;
+  wakeWebhooks(call: string): Promise<void>;
+}
+
+/** Returns a fresh stub of an object that delivers to webhooks. */
+export function webhookStub(namespace: BusNamespace, address: WebhookAddress): WebhookStub {
+  return namespace.getByName(webhookObjectName(address)) as WebhookStub;
 }
 
 /** Returns a fresh stub of the bus `name`. */

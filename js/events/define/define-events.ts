@@ -1,3 +1,5 @@
+import { WebhookDeliverer } from '../deliver/deliverer.js';
+import { WebhookSettings } from '../deliver/settings.js';
 import type { DefinedEvents } from '../serve/host.js';
 import { ServedEvents } from '../serve/served-events.js';
 import type { EventDefinition, EventOptions, EventTypes } from './definitions.js';
@@ -36,8 +38,12 @@ export function defineEvents<
   options: EventOptions<Rest> = {},
 ): DefinedEvents {
   const table = new EventTypeTable(types as unknown as EventTypes);
+  const { webhooks } = options;
+  const settings = webhooks && new WebhookSettings(webhooks);
   return {
+    authorizes: options.authorize !== undefined,
     serve: (host) => new ServedEvents(table, options as EventOptions, host),
     posted: (body) => posted(body, table),
+    deliver: settings && ((host) => new WebhookDeliverer(host, table, settings)),
   };
 }

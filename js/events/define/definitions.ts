@@ -1,5 +1,6 @@
 import type { CallerContext } from '../../auth/authorize.js';
 import type { EventMode } from '../../bus/events.js';
+import type { EventWebhookOptions } from '../deliver/options.js';
 import type { Described, EventSchema } from './schema.js';
 
 /** An event type of a server. */
@@ -114,4 +115,11 @@ export interface EventOptions<Rest extends unknown[] = unknown[]> {
    * @default 16
    */
   maxStreamsPerCaller?: number;
+  /**
+   * Delivers occurrences to webhooks of callers with a name, if the bus was given these events too:
+   * `eventLog({ webhooks: events })`.
+   *
+   * @default no delivery to webhooks
+   */
+  webhooks?: EventWebhookOptions;
 }

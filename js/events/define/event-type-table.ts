@@ -15,6 +15,7 @@ export class EventTypeTable {
 
   /** @throws ListenError `invalid-options`. */
   constructor(types: EventTypes) {
+    if (!isObject(types)) throw invalid('event types are not an object of definitions');
     const entries = Object.entries(types);
     this.#types = new Map(entries.map(([name, type]) => [name, new EventType(name, type)]));
   }
@@ -62,7 +63,11 @@ class EventType {
   readonly payload: Validator;
   readonly #type: EventDefinition;
 
+  /** @throws ListenError `invalid-options`. */
   constructor(name: string, type: EventDefinition) {
+    if (!isObject(type)) throw invalid(`the definition of ${name} is not an object`);
+    const unknown = Object.keys(type).find((member) => !MEMBERS.includes(member));
+    if (unknown !== undefined) throw invalid(`the definition of ${name} has no ${unknown}`);
     this.#type = type;
     this.input = validatorOf(type.inputSchema, `${name}.inputSchema`);
     this.payload = validatorOf(type.payloadSchema, `${name}.payloadSchema`);
@@ -104,3 +109,22 @@ function isMatch(match: Record<string, string> | undefined, args: unknown, data:
   const [fields, given, payload] = [match ?? {}, args, data].map((value) => JSON.stringify(value));
   return matches(fields as string, given as string, payload as string);
 }
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(problem: string): ListenError {
+  return new ListenError('invalid-options', problem);
+}
+
+/** The members of an {@link EventDefinition}. */
+const MEMBERS = [
+  '_meta',
+  'delivery',
+  'description',
+  'inputSchema',
+  'match',
+  'payloadSchema',
+  'transform',
+];

@@ -1,6 +1,6 @@
 import type { DraftEvent, EventLogMaker, EventStore } from '../../bus/events.js';
 import { expectAmounts } from '../../model/amount.js';
-import { calling } from '../../model/error.js';
+import { calling, ListenError } from '../../model/error.js';
 import {
   type AppendedEvent,
   EventDraft,
@@ -8,6 +8,7 @@ import {
   type EventRows,
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
+import type { DefinedEvents } from '../serve/host.js';
 
 /** How much of the log of occurrences is kept: whichever limit is reached first. */
 export interface EventLogOptions {
@@ -35,6 +36,13 @@ export interface EventLogOptions {
    * @default 1_000
    */
   names?: number;
+  /**
+   * The event types, defined with the option `webhooks`, whose occurrences the bus delivers to
+   * webhooks.
+   *
+   * @default no delivery to webhooks
+   */
+  webhooks?: DefinedEvents;
 }
 
 /**
@@ -49,10 +57,18 @@ export interface EventLogOptions {
  * }
  * ```
  */
-export function eventLog(options: EventLogOptions = {}): EventLogMaker {
-  expectAmounts('events', { ...options });
-  const window = JSON.stringify(options);
-  return (rows, epoch, reset) => new OccurrenceLog(rows, epoch, window, reset);
+export function eventLog({ webhooks, ...amounts }: EventLogOptions = {}): EventLogMaker {
+  expectAmounts('events', amounts);
+  const deliver = webhooks?.deliver;
+  if (webhooks !== undefined && deliver === undefined)
+    throw new ListenError('invalid-options', 'define the events with the option webhooks');
+  const window = JSON.stringify(amounts);
+  const { ageMs = AGE_MS, bytes = BYTES } = amounts;
+  return {
+    open: (rows, epoch, reset) => new OccurrenceLog(rows, epoch, window, reset),
+    deliver,
+    kept: { ageMs, bytes },
+  };
 }
 
 class OccurrenceLog implements EventStore {
@@ -81,4 +97,12 @@ class OccurrenceLog implements EventStore {
   page(question: string, head: number, now: number): string {
     return calling(() => this.#log.page(question, head, now));
   }
+
+  isBehind(question: string, head: number): boolean {
+    return calling(() => this.#log.isBehind(question, head));
+  }
 }
+
+/** The defaults of the core. */
+const AGE_MS = 86_400_000;
+const BYTES = 67_108_864;

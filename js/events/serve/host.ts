@@ -1,7 +1,13 @@
 import type { CallerContext } from '../../auth/authorize.js';
 import type { Caller, PrincipalOptions } from '../../auth/principal.js';
 import type { AttachableBus } from '../../bus/attachable-bus.js';
-import type { EmitOptions, EventPublisher, EventReceipt } from '../../bus/events.js';
+import type {
+  EmitOptions,
+  EventPublisher,
+  EventReceipt,
+  WebhookDelivery,
+  WebhookHost,
+} from '../../bus/events.js';
 import type { ServerStream } from '../../bus/server-stream.js';
 import type { Reading } from '../../handler/advertise-all.js';
 import type { FetchHandler } from '../../handler/handler.js';
@@ -58,6 +64,12 @@ export interface EventServer {
 
 /** The event types of a server: what `defineEvents` of `mcp-listen/events` returns. */
 export interface DefinedEvents {
+  /**
+   * Whether an `authorize` decides who may receive what.
+   *
+   * @internal
+   */
+  readonly authorizes: boolean;
   /** @internal */
   serve(host: EventHost): EventServer;
   /**
@@ -66,4 +78,10 @@ export interface DefinedEvents {
    * @internal
    */
   posted(body: Uint8Array): Promise<PostedEvents>;
+  /**
+   * Starts the delivery to webhooks at a bus; undefined without the option `webhooks`.
+   *
+   * @internal
+   */
+  readonly deliver: ((host: WebhookHost) => WebhookDelivery) | undefined;
 }

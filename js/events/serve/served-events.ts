@@ -90,13 +90,14 @@ function logOf({ bus: { events } }: EventHost): EventSource {
 
 function serviceOptions(
   types: EventTypeTable,
-  { authorize, codes, errorStatus, legacy }: EventOptions,
+  { authorize, codes, errorStatus, legacy, webhooks }: EventOptions,
   { principalOptions }: EventHost,
-  { modes }: EventSource,
+  log: EventSource,
 ): string {
+  const hasWebhooks = webhooks !== undefined && log.webhooks !== undefined;
   const options: EventServiceOptions = {
     events: types.definitions,
-    modes: [...modes],
+    modes: hasWebhooks ? [...log.modes, 'webhook'] : [...log.modes],
     namesCallers: principalOptions.principal !== undefined,
     authorizes: authorize !== undefined,
     validates: true,

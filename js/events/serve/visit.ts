@@ -1,6 +1,6 @@
 import type { CallerContext } from '../../auth/authorize.js';
 import { type Caller, callerOf } from '../../auth/principal.js';
-import type { EventSource } from '../../bus/events.js';
+import type { EventSource, WebhookSubscriptions } from '../../bus/events.js';
 import type { InboundExchange } from '../../http/inbound.js';
 import { calling } from '../../model/error.js';
 import type { EventAnswer, EventExchange, EventStep } from '../../wasm/events/bindings.js';
@@ -133,9 +133,24 @@ export class EventVisit {
       case 'judge':
         exchange.judged(await types.verdicts(step.name, step.arguments, this.#page));
         break;
-      default:
-        exchange.answered(JSON.stringify({ error: { internal: 'webhooks' } }));
+      case 'subscribe':
+        exchange.answered(await this.#asked((webhooks) => webhooks.subscribe(step)));
+        break;
+      case 'unsubscribe':
+        exchange.answered(await this.#asked((webhooks) => webhooks.unsubscribe(step)));
+        break;
     }
+  }
+
+  /** Asks the bus about the subscription of a webhook; resolves with its reply. */
+  async #asked(ask: (webhooks: WebhookSubscriptions) => Promise<string>): Promise<string> {
+    const { host, log } = this.#of;
+    try {
+      if (log.webhooks !== undefined) return await ask(log.webhooks);
+    } catch (error) {
+      host.onError(error as Error);
+    }
+    return JSON.stringify({ error: { internal: 'bus' } });
   }
 
   get #context(): CallerContext {

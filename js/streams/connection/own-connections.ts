@@ -1,5 +1,6 @@
 import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
+import type { Listeners } from '../../bus/operator/operator.js';
 import type { Stream } from '../../wasm/server/bindings.js';
 import type { FanoutStream } from '../fanout-stream.js';
 import type { ConnectionOptions } from './options.js';
@@ -19,6 +20,11 @@ export class OwnConnections {
     const sum = { ...this.#closedCounters };
     for (const connection of this.#connections) addCounters(sum, connection);
     return sum;
+  }
+
+  /** Returns the topics of each connection, see {@link SharedConnection.listeners}. */
+  listeners(max: number, hasCallers: boolean): Listeners {
+    return [...this.#connections].flatMap((connection) => connection.listeners(max, hasCallers));
   }
 
   /** Whether there are no streams. */

@@ -1,5 +1,6 @@
 import type { PlannedEnd } from '../../bus/server-stream.js';
-import { Retirement } from '../../wasm/server/bindings.js';
+import { isBusy } from '../../model/error.js';
+import { Loss, Retirement } from '../../wasm/server/bindings.js';
 
 /** Durations for streams that their bus ends. An object, so that tests can shorten them. */
 export const PLANNED_END = {
@@ -14,4 +15,10 @@ export const PLANNED_END = {
 export function plannedEnd(code: string | undefined, now: number): PlannedEnd | undefined {
   if (code !== 'bus-outdated') return undefined;
   return { at: now + Math.random() * PLANNED_END.outdatedMs, reason: Retirement.Outdated };
+}
+
+/** Returns how the core handles the loss of a bus with this code. */
+export function lossOf(code: string | undefined): Loss {
+  if (code === 'bus-full') return Loss.Full;
+  return isBusy(code) ? Loss.Busy : Loss.Lost;
 }

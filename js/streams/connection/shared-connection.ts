@@ -1,6 +1,7 @@
 import type { AttachmentCounters } from '../../bus/attachable-bus.js';
 import type { Opening } from '../../bus/opening.js';
-import { isBusy, ListenError } from '../../model/error.js';
+import type { Listeners } from '../../bus/operator/operator.js';
+import { ListenError } from '../../model/error.js';
 import { finiteTimeout } from '../../model/timeouts.js';
 import { Outage } from '../../observe/stream-observer.js';
 import { type Deferred, deferred } from '../../timing/deferred.js';
@@ -19,7 +20,7 @@ import type { FanoutStream } from '../fanout-stream.js';
 import { Member } from './member.js';
 import type { ConnectionOptions } from './options.js';
 import { ConnectionOwner } from './owner.js';
-import { plannedEnd } from './planned-end.js';
+import { lossOf, plannedEnd } from './planned-end.js';
 import { WRITE_BUDGET } from './write-budget.js';
 
 /**
@@ -62,6 +63,11 @@ export class SharedConnection {
   get counters(): AttachmentCounters {
     const isAway = this.#members.size > 0 && this.isCurrent && this.#upstream.isAway;
     return { ...this.#counters, away: isAway ? this.#members.size : 0 };
+  }
+
+  /** Returns the topics with the most streams, and those of callers if `hasCallers`. */
+  listeners(max: number, hasCallers: boolean): Listeners {
+    return this.isCurrent ? this.#core.listeners(max, hasCallers) : [];
   }
 
   /** Whether the core still knows the connection: false after `end`, and after a trap. */
@@ -387,11 +393,6 @@ export class SharedConnection {
     this.#runLease();
     member.arm(at);
   }
-}
-
-function lossOf(code: string | undefined): Loss {
-  if (code === 'bus-full') return Loss.Full;
-  return isBusy(code) ? Loss.Busy : Loss.Lost;
 }
 
 function noRoom(): ListenError {

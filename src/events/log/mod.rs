@@ -117,15 +117,18 @@ impl<R: EventRows> EventLog<R> {
         Ok(page)
     }
 
-    /// Returns where a reader goes on, and whether it has lost its place.
+    /// Returns where a reader goes on, and whether it has lost its place. A log with an empty epoch
+    /// replays nothing, so no reader has a place in it that it could lose.
     fn begin(&self, name: &EventName, cursor: &str, head: &Cursor) -> (Position, bool) {
         let trimmed = self.names.trimmed(name);
+        let replays = !head.epoch.is_empty();
         match cursor::from_text(cursor) {
             Some(cursor) if cursor.epoch == head.epoch => {
                 let at = cursor.position.min(head.position);
-                (at.max(trimmed), at < trimmed)
+                (at.max(trimmed), replays && at < trimmed)
             }
-            _ => (trimmed, true),
+            _ if replays => (trimmed, true),
+            _ => (head.position, false),
         }
     }
 

@@ -94,6 +94,11 @@ impl<Id: Copy + Ord> Index<Id> {
         topics.chain(is_implied.then_some(&Topic::Disconnects))
     }
 
+    /// Returns each topic, in order, with the number of ids that are entered under it.
+    pub fn counts(&self) -> impl Iterator<Item = (&Topic, usize)> {
+        self.wanted.iter().map(|(topic, ids)| (topic, ids.len()))
+    }
+
     /// Returns the bytes of the names that a bus has to follow for all topics, each name
     /// counted once.
     pub fn name_bytes(&self) -> usize {

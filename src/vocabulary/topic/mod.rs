@@ -111,6 +111,11 @@ impl Topic {
         matches!(self, Self::Principal(_))
     }
 
+    /// Whether the topic names callers: a principal or a group.
+    pub(crate) fn is_of_callers(&self) -> bool {
+        matches!(self, Self::Principal(_) | Self::Group(_))
+    }
+
     pub(crate) fn is_resource(&self) -> bool {
         matches!(self, Self::Resource(_))
     }

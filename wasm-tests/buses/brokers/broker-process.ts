@@ -82,18 +82,17 @@ const REMOVED = { recursive: true, force: true, maxRetries: 10 };
 
 /** Starts Redis, which keeps its data in its append-only file or not at all. */
 export function startRedis(isKept = false, more: string[] = []): Promise<BrokerProcess> {
+  return startServer('REDIS_SERVER', isKept, more);
+}
+
+/** Starts Valkey, as {@link startRedis} does Redis. */
+export function startValkey(isKept = false): Promise<BrokerProcess> {
+  return startServer('VALKEY_SERVER', isKept, []);
+}
+
+function startServer(server: string, isKept: boolean, more: string[]): Promise<BrokerProcess> {
   return BrokerProcess.start(({ folder, port }) => [
-    ...[
-      program('REDIS_SERVER'),
-      '--port',
-      `${port}`,
-      '--bind',
-      '127.0.0.1',
-      '--dir',
-      folder,
-      '--save',
-      '',
-    ],
+    ...[program(server), '--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
     // It answers a write once that is in the file: otherwise a kill may lose it on a slow disk.
     ...['--appendonly', isKept ? 'yes' : 'no', '--appendfsync', 'always', '--logfile', '', ...more],
   ]);

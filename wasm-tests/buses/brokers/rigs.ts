@@ -1,4 +1,5 @@
 import { connect } from '@nats-io/transport-node';
+import { Redis } from 'ioredis';
 import { InMemoryBus } from 'mcp-listen';
 import { broadcastChannelBus } from 'mcp-listen/broadcast-channel';
 import { natsBus } from 'mcp-listen/nats';
@@ -6,7 +7,7 @@ import { type ProcessBus, redisBus } from 'mcp-listen/redis';
 import { createClient } from 'redis';
 import type { BusRig, ClosableRig, CutRig, MortalRig, OpenRig } from '../../../dist/testing/rig.js';
 import { placeOn } from '../members/place.ts';
-import { type BrokerProcess, startNats, startRedis } from './broker-process.ts';
+import { type BrokerProcess, startNats, startRedis, startValkey } from './broker-process.ts';
 import { Gate } from './gate.ts';
 
 /** A bus over a broker, which a test can cut, kill and close. */
@@ -34,10 +35,22 @@ export async function channelRig(): Promise<OpenRig & ClosableRig> {
 
 /** Two buses over one Redis; the second connects through a gate. */
 export async function redisRig(): Promise<BrokerRig> {
+  return rigOn(await startRedis(), (port) => `redis://127.0.0.1:${port}`);
+}
+
+/** Two buses with the client `ioredis` over one Valkey; the second connects through a gate. */
+export async function valkeyRig(): Promise<BrokerRig> {
+  return rigOn(await startValkey(), (port) => new Redis(port, { lazyConnect: true }));
+}
+
+function rigOn(
+  server: BrokerProcess,
+  clientOf: (port: number) => string | Redis,
+): Promise<BrokerRig> {
   const client = createClient({});
   return brokerRig(
-    await startRedis(),
-    (port) => redisBus(`redis://127.0.0.1:${port}`, QUIET),
+    server,
+    (port) => redisBus(clientOf(port), QUIET),
     async (port, text) => {
       const writer = client.duplicate({ url: `redis://127.0.0.1:${port}` });
       await writer.connect();

@@ -183,6 +183,35 @@ fn a_cursor_of_another_log_and_an_unreadable_one_begin_at_the_oldest() {
 }
 
 #[test]
+fn a_reader_is_ahead_of_a_copy_that_ends_before_its_cursor() {
+    let asked = question("a", Some(&cursor::to_text(&cursor("e", 5))));
+    assert!(asked.is_ahead_of(&cursor("e", 4)));
+    assert!(!asked.is_ahead_of(&cursor("e", 5)));
+    assert!(!asked.is_ahead_of(&cursor("other", 4)));
+    assert!(!question("a", None).is_ahead_of(&cursor("e", 4)));
+}
+
+#[test]
+fn a_log_without_an_epoch_replays_nothing_and_truncates_nobody() {
+    let mut log = Log::new(Window {
+        events: 1,
+        ..Window::default()
+    });
+    for _ in 0..4 {
+        log.publish("a", "");
+    }
+    let head = cursor("", log.head);
+    let read = |cursor: &str| {
+        let question = question("a", Some(cursor));
+        log.occurrences.page(&question, &head, Millis(T0)).unwrap()
+    };
+    let foreign = read(&cursor::to_text(&cursor("e", 1)));
+    assert_eq!((foreign.from, foreign.trimmed), (Position(4), false));
+    let behind = read(&cursor::to_text(&cursor("", 1)));
+    assert!(!behind.trimmed && !behind.events.is_empty());
+}
+
+#[test]
 fn old_occurrences_are_left_out_for_a_reader_that_asks_so() {
     let mut log = Log::new(Window::default());
     log.publish("a", "");

@@ -95,12 +95,12 @@ fn requests_in_quick_succession_are_counted_without_a_write() {
 #[test]
 fn the_server_is_updated_first() {
     let new = NewSession {
-        behind: Some("theirs".into()),
+        upstream_id: Some("theirs".into()),
         ..of(None)
     };
     let mut world = World::with("s", new);
-    let theirs = || Reply::Behind(Some("theirs".into()));
-    assert_eq!(world.ask("s", Ask::Behind), theirs());
+    let theirs = || Reply::UpstreamId(Some("theirs".into()));
+    assert_eq!(world.ask("s", Ask::UpstreamId), theirs());
     for ask in [
         Ask::Initialized {
             is_forwarded: false,
@@ -128,10 +128,10 @@ fn the_server_is_updated_first() {
         world.outputs(),
         [Output::Close(EdgeId(1), CloseReason::Over)]
     );
-    assert_eq!(world.ask("s", Ask::Behind), Reply::Unknown);
+    assert_eq!(world.ask("s", Ask::UpstreamId), Reply::Unknown);
 
     let mut world = World::with("s", of(None));
-    assert_eq!(world.ask("s", Ask::Behind), Reply::Behind(None));
+    assert_eq!(world.ask("s", Ask::UpstreamId), Reply::UpstreamId(None));
     assert_eq!(
         world.ask(
             "s",

@@ -28,7 +28,7 @@ pub(super) fn of(principal: Option<&str>) -> NewSession {
     NewSession {
         principal: principal.map(Into::into),
         address: None,
-        behind: None,
+        upstream_id: None,
         capabilities: r#"{"resources":{"subscribe":true}}"#.into(),
         idle: IDLE,
     }

@@ -165,12 +165,12 @@ pub(super) fn begun(new: &NewSession) -> Value {
     let NewSession {
         principal,
         address,
-        behind,
+        upstream_id,
         capabilities,
         idle,
     } = new;
     json!({
-        "principal": principal, "address": address, "behind": behind,
+        "principal": principal, "address": address, "upstreamId": upstream_id,
         "capabilities": capabilities, "idleMs": idle.0,
     })
 }

@@ -49,7 +49,7 @@ fn ids_of_events_name_a_position() {
 fn ask(ask: &Ask) -> Value {
     match ask {
         Ask::Use => json!("use"),
-        Ask::Behind => json!("behind"),
+        Ask::UpstreamId => json!("upstreamId"),
         Ask::MayWatch => json!("mayWatch"),
         Ask::Initialized { is_forwarded } => json!({"initialized": is_forwarded}),
         Ask::Watch { uri, limits } => {
@@ -67,8 +67,8 @@ fn described(reply: &Reply) -> Value {
         Reply::Done => json!("done"),
         Reply::NotOffered => json!("notOffered"),
         Reply::Taken => json!("taken"),
-        Reply::Behind(behind) => json!({"behind": behind}),
-        Reply::ForwardFirst(behind) => json!({"tell": behind}),
+        Reply::UpstreamId(id) => json!({"upstreamId": id}),
+        Reply::ForwardFirst(id) => json!({"forwardFirst": id}),
         Reply::Full(Excess::Uris(most)) => json!({"uris": most}),
         Reply::Full(Excess::Bytes(most)) => json!({"bytes": most}),
         Reply::Open {

@@ -11,7 +11,7 @@ const SCENARIO: Scenario = {
 const LEFT = { attached: 0, sockets: 0, streams: 0, timers: 0, tunnels: 0, descriptors: 0 };
 const CALM = { median: 50, p99: 100, max: 150 };
 const WELL: Omit<Result, 'violations'> = {
-  ...{ name: 'a fault', promise: 'P1, P6', sockets: 'auto: 2', asked: 1_000, streams: 1_000 },
+  ...{ name: 'a fault', promise: 'P1, P6', sockets: 'auto: 2', requested: 1_000, streams: 1_000 },
   ...{ open: 1_000, ended: 0, refusals: {}, passed: 0, taken: 100, refused: 0, refusedLater: 0 },
   ...{
     missing: 0,

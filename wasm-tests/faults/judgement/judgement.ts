@@ -50,14 +50,17 @@ export function reasonsOf({ ceiling, ends, losesPublishes, refusals }: Scenario)
   ].flat();
 }
 
-function streamsOf(scenario: Scenario, { asked, ended, refusals, streams }: Measured): string[] {
+function streamsOf(
+  scenario: Scenario,
+  { requested, ended, refusals, streams }: Measured,
+): string[] {
   const { ends, refusals: refusable } = scenario;
   const refused = Object.values(refusals).reduce((all, count) => all + count, 0);
   const statuses = Object.entries(refusals).map(([status, count]) => `${count} x ${status}`);
   return [
-    ...(streams < asked ? [`acknowledged: ${streams} of ${asked}`] : []),
-    ...(refused > allowed(refusable, asked) ? [`refused streams: ${statuses.join(', ')}`] : []),
-    ...(ended > allowed(ends, asked) ? [`ended without cause: ${ended}`] : []),
+    ...(streams < requested ? [`acknowledged: ${streams} of ${requested}`] : []),
+    ...(refused > allowed(refusable, requested) ? [`refused streams: ${statuses.join(', ')}`] : []),
+    ...(ended > allowed(ends, requested) ? [`ended without cause: ${ended}`] : []),
   ];
 }
 
@@ -76,8 +79,8 @@ function timesOf(scenario: Scenario, { calm, heal, machineMs }: Measured): strin
   );
 }
 
-function allowed(allowance: Allowance | undefined, asked: number): number {
-  return allowance?.most(asked) ?? 0;
+function allowed(allowance: Allowance | undefined, requested: number): number {
+  return allowance?.most(requested) ?? 0;
 }
 
 /** Bounds of the milliseconds from the return of the bus to a cue (P1). */

@@ -46,7 +46,8 @@ export class SmallBus {
   get doors(): BusConnector {
     const open = async () => ({ socket: this.#enter() as unknown as WebSocket, shard: undefined });
     const waitUntil = (opening: Promise<void>): void => void this.openings.push(opening);
-    return { open, forget: () => {}, waitUntil } as unknown as BusConnector;
+    const answers = (): boolean => false;
+    return { open, forget: () => {}, waitUntil, answers } as unknown as BusConnector;
   }
 
   /** Mutes the open sockets. */

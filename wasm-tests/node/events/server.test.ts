@@ -94,6 +94,15 @@ test('a payload that its schema refuses is not published', async () => {
   });
 });
 
+test.each([
+  [null, 'event types are not an object of definitions'],
+  [[{}], 'event types are not an object of definitions'],
+  [{ told: 'often' }, 'the definition of told is not an object'],
+  [{ told: { payloadShema: {} } }, 'the definition of told has no payloadShema'],
+])('%j defines no event types', (types, problem) => {
+  expect(() => defineEvents(types as never)).toThrow(problem);
+});
+
 test('a stream begins with active, and receives what is published', async () => {
   const { call, server } = served();
   const response = await call('events/stream', { name: 'order.paid' }, 'sub');

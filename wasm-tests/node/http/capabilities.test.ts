@@ -1,6 +1,7 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { createListenHandler, InMemoryBus, type ListenHandlerOptions } from 'mcp-listen';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { callRequest } from '../../host/call.ts';
 import { LegacySession } from '../../host/legacy.ts';
 import { declaring } from '../../host/options.ts';
 import { notebook } from '../sdk/notebook.ts';
@@ -133,6 +134,21 @@ describe('capabilities at initialize', () => {
       );
     },
   );
+});
+
+test('the answer that announces them does not keep the framing of the handler', async () => {
+  const behind = createMcpHandler(() => notebook());
+  const server = createListenHandler(
+    async (request: Request) => {
+      const { body, headers } = await behind.fetch(request);
+      const framed = new Headers([...headers, ['transfer-encoding', 'chunked']]);
+      return new Response(body, { headers: framed });
+    },
+    { advertise: 'all' },
+  );
+  const answer = await server.fetch(callRequest(URL, 'server/discover'));
+  expect(await answer.json()).toMatchObject({ result: { capabilities: { tools: {} } } });
+  expect(answer.headers.get('transfer-encoding')).toBeNull();
 });
 
 describe('discovered capabilities', () => {

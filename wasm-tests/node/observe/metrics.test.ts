@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { updated } from '../../host/listen.ts';
 import { listenRequest, open, serving, TOOLS, watched } from '../serving.ts';
 
-test('a server and its bus object export at most 40 series, whatever streams name', async () => {
+test('a server and its bus object export at most 50 series, whatever streams name', async () => {
   const { server } = watched();
   const streams = Array.from({ length: 30 }, (_, number) =>
     open(
@@ -19,7 +19,7 @@ test('a server and its bus object export at most 40 series, whatever streams nam
   await server.fetch(listenRequest('nonsense', { id: '"private"' }));
   const text = metricsText(server.stats(), BUS);
   const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  expect(series.length).toBeLessThanOrEqual(40);
+  expect(series.length).toBeLessThanOrEqual(50);
   expect(text).not.toMatch(/secret|private|note:/);
   for (const line of series)
     expect(line).toMatch(/^mcp_listen_[a-z_]+(\{(reason="[a-z]+"|le="([\d.]+|\+Inf)")\})? [\d.]+$/);
@@ -68,10 +68,22 @@ test('the write delay is a histogram with cumulative buckets and a sum in second
       },
     ],
   });
-  const labels = [...text.matchAll(/le="([^"]+)"/g)].map(([, le]) =>
+  const labels = [...text.matchAll(/write_delay_seconds_bucket{le="([^"]+)"/g)].map(([, le]) =>
     Number(le?.replace('+Inf', 'Infinity')),
   );
   expect(labels).toEqual([...labels].sort((one, other) => one - other));
+});
+
+test('the time to the acknowledgment is a histogram without a sum', async () => {
+  const { server } = watched();
+  const stream = await open(server, TOOLS);
+  await stream.message();
+  const text = metricsText(server.stats());
+  expect(parse(text).find(({ name }) => name === 'mcp_listen_ack_seconds')).toMatchObject({
+    type: 'HISTOGRAM',
+    metrics: [{ buckets: { '+Inf': '1' }, count: '1' }],
+  });
+  stream.drop();
 });
 
 test('the write delay counts from the publish', async () => {

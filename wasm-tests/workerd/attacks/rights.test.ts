@@ -252,6 +252,13 @@ test.each([
   ],
   [{ UPSTREAM_WATCH: 'Off' }, 'UPSTREAM_WATCH must be on or off'],
   [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],
+  [{ EVENTS: '{"order.paid":' }, 'EVENTS must list event types as JSON'],
+  [{ EVENTS: '{"order.paid":{"schema":{}}}' }, 'the definition of order.paid has no schema'],
+  [{ EVENTS: '{"order paid":{}}' }, 'the name of an event type has letters'],
+  [
+    { EVENTS: '{"order.paid":{}}', UPSTREAM_TOKEN: 'admin' },
+    'events need an authorize of defineEvents, or the rights admitted',
+  ],
 ])('the Worker does not start with %j', async (text, error) => {
   await expect(GatewayFixture.start('http://127.0.0.1:1/mcp', text)).rejects.toThrow(error);
 });

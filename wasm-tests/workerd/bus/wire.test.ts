@@ -135,11 +135,13 @@ function at(object: string): string {
   return shard === undefined ? '' : `?shard=${shard}`;
 }
 
-/** Replaces the arguments of an upgrade by its header fields. */
+/** Replaces the arguments of an upgrade by its header fields, without the id of the isolate. */
 function withoutUrl({ call, object }: WireCall): { object: string; call: unknown[] } {
   const [method, , init] = call;
   if (method !== 'fetch') return { object, call };
-  return { object, call: [method, (init as { headers: object }).headers] };
+  const { 'mcp-listen-isolate': _, ...headers } = (init as { headers: Record<string, string> })
+    .headers;
+  return { object, call: [method, headers] };
 }
 
 const TOOLS = { kind: 'tools_list_changed' };

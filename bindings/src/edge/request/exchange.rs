@@ -47,7 +47,7 @@ export type Step =
    * Pass it to the MCP server, in the session with this id there; undefined if it keeps none. Then
    * call `sent`.
    */
-  | { kind: 'send'; behind: string | undefined }
+  | { kind: 'send'; upstreamId: string | undefined }
   /** Respond with the answer of the MCP server. */
   | { kind: 'forward' }
   /** Open the stream of its session with `openSession`, or refuse it. */
@@ -91,7 +91,7 @@ enum Step {
     Initialize,
     Ask { question: String },
     Authorize { requested: String },
-    Send { behind: Option<String> },
+    Send { upstream_id: Option<String> },
     Forward,
     OpenSession,
     Pass { withholds: bool },
@@ -135,8 +135,8 @@ impl Exchange {
             exchange::Step::Authorize { requested } => Step::Authorize {
                 requested: requested.to_json(),
             },
-            exchange::Step::Send { behind } => Step::Send {
-                behind: behind.map(String::from),
+            exchange::Step::Send { upstream_id } => Step::Send {
+                upstream_id: upstream_id.map(String::from),
             },
             exchange::Step::Forward => Step::Forward,
             exchange::Step::OpenSession => Step::OpenSession,

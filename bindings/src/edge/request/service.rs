@@ -51,7 +51,7 @@ export interface ServiceOptions {
    * refused, or their sessions are kept here. `authorizes`: whether `authorize` narrows what each
    * caller may receive.
    */
-  earlier: 'behind' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
+  earlier: 'forwarded' | 'refused' | { sessions: { limits: SessionLimits; authorizes: boolean } };
 }
 
 /** The result of screening the head of a request. */
@@ -86,7 +86,7 @@ struct Rules {
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum EarlierOption {
-    Behind,
+    Forwarded,
     Sessions(Rules),
     Refused,
 }
@@ -154,7 +154,7 @@ pub fn refusal_of(refusal: Refusal) -> JsValue {
 impl From<EarlierOption> for Earlier {
     fn from(option: EarlierOption) -> Self {
         match option {
-            EarlierOption::Behind => Self::Behind,
+            EarlierOption::Forwarded => Self::Forwarded,
             EarlierOption::Sessions(Rules { limits, authorizes }) => {
                 Self::Sessions(SessionRules { limits, authorizes })
             }

@@ -7,7 +7,12 @@ use mcp_listen::{
     listen::{EndReason, ServerStream},
 };
 
-use crate::{number::millis, number::time, text::event_of, write_batch::packed};
+use crate::{
+    number::{millis, time},
+    object::object,
+    text::event_of,
+    write_batch::packed,
+};
 
 use super::{
     isolate::following,
@@ -194,6 +199,21 @@ impl Fanout {
             self.with_stream(stream, |stream| expire(stream, expires_at));
         }
         renewed.error
+    }
+
+    /// Returns the `max` topics with the most streams, the largest first. Omits principals and
+    /// groups unless `hasCallers`.
+    #[wasm_bindgen(unchecked_return_type = "[topic: string, streams: number][]")]
+    pub fn listeners(
+        &self,
+        max: usize,
+        #[wasm_bindgen(js_name = hasCallers)] has_callers: bool,
+    ) -> JsValue {
+        let listeners = self.fanout().listeners(max, has_callers).into_iter();
+        let counts: Vec<_> = listeners
+            .map(|(topic, streams)| (topic.to_text(), streams))
+            .collect();
+        object(&counts)
     }
 
     /// Handles a possible loss of events: poll every stream. If the streams are about to close,

@@ -5,6 +5,7 @@ import {
   isOccurrence,
 } from '../../../bus/events.js';
 import { ListenError } from '../../../model/error.js';
+import type { RootWebhooks } from './webhooks.js';
 
 /** A publish whose occurrences are replaced by the cues for them. */
 export interface Prepared {
@@ -12,14 +13,18 @@ export interface Prepared {
   events: string[];
   /** The occurrences, by their index among the events. */
   drafts: Map<number, DraftEvent>;
+  /** The callers whose access is revoked. */
+  revoked: string[];
 }
 
 /** The occurrences of MCP Events among what a bus publishes. */
 export class Occurrences {
   readonly #store: EventStore | undefined;
+  readonly #webhooks: RootWebhooks | undefined;
 
-  constructor(store: EventStore | undefined) {
+  constructor(store: EventStore | undefined, webhooks: RootWebhooks | undefined) {
     this.#store = store;
+    this.#webhooks = webhooks;
   }
 
   /**
@@ -35,11 +40,16 @@ export class Occurrences {
       drafts.set(index, draft);
       return draft.cue;
     });
-    return { events, drafts };
+    return { events, drafts, revoked: texts.flatMap(revokedBy) };
   }
 
-  /** Adds occurrences to the log; `first` is the position of the first event of the publish. */
-  append(drafts: Map<number, DraftEvent>, first: number, now: number): EventReceipt[] {
+  /**
+   * Adds occurrences to the log; `first` is the position of the first event of the publish. Stores
+   * what those that deliver to webhooks have to learn.
+   */
+  append({ drafts, revoked }: Prepared, first: number, now: number): EventReceipt[] {
+    const names = [...drafts.values()].map(({ name }) => name);
+    if (names.length + revoked.length > 0) this.#webhooks?.owe(names, revoked);
     return [...drafts].map(([index, draft]) => {
       const { eventId, position } = this.#required.append(draft, first + index, now);
       draft.free();
@@ -56,4 +66,11 @@ export class Occurrences {
     if (this.#store !== undefined) return this.#store;
     throw new ListenError('events-unavailable', 'this bus keeps no occurrences of events');
   }
+}
+
+/** Returns the caller whose access an event, as JSON text, revokes. */
+function revokedBy(event: string): string[] {
+  if (!event.includes('"disconnect"')) return [];
+  const { kind, principal } = JSON.parse(event) as { kind: string; principal: string };
+  return kind === 'disconnect' ? [principal] : [];
 }

@@ -1,10 +1,14 @@
 import type { EventLogMaker, EventReceipt } from '../../../bus/events.js';
+import type { BusStats } from '../../../model/bus-stats.js';
 import { calling, ListenError } from '../../../model/error.js';
 import type { SubscriptionFilter } from '../../../model/filter.js';
+import type { LoggedEvent, SnapshotOptions } from '../../../model/snapshot.js';
 import { report } from '../../../observe/on-error.js';
 import { Bus, type BusOutput, type Kept, type Publication } from '../../../wasm/server/bindings.js';
 import { FULL, MOVED, NORMAL, PARTING, RELEASED, TRY_AGAIN_LATER } from '../../wire/close-codes.js';
 import { shardAddress, shardName } from '../../wire/names.js';
+import type { ObjectAnswer, Question } from '../../wire/operate.js';
+import type { BusNamespace } from '../../wire/stubs.js';
 import { CONTINENT_HEADER, FULL_HEADER, SHARD_HEADER } from '../../wire/upgrade.js';
 import { AlarmScheduler } from '../alarm.js';
 import { EdgeSockets } from '../edge-sockets.js';
@@ -28,27 +32,9 @@ import { SessionTable } from '../tables/sessions.js';
 import { GroupCommit, type Publish } from './group-commit.js';
 import { Occurrences, type Prepared } from './occurrences.js';
 import { RootSessions } from './sessions.js';
-import { RETRY_MS, RootShards, type ShardStats } from './shards.js';
+import { RETRY_MS, RootShards } from './shards.js';
 import type { WatchedBus } from './watcher.js';
-
-/** Counters of a bus or a shard. */
-export interface BusStats {
-  /**
-   * Attached streams, including those that shards last reported. Streams of an isolate that share a
-   * socket count as one.
-   */
-  attached: number;
-  /** Open sockets of the object itself, attached or not. */
-  sockets: number;
-  /** Events published since the log began. */
-  position: number;
-  /** Sessions of clients of earlier revisions. */
-  sessions: number;
-  /** Frames from edges that were dropped since the object last woke. */
-  dropped: number;
-  /** The shards that hold streams, if there are more streams than one object holds. */
-  shards: ShardStats[];
-}
+import { RootWebhooks } from './webhooks.js';
 
 /**
  * The root of a bus: it holds the log and the sessions, and the streams until there are too many.
@@ -56,6 +42,8 @@ export interface BusStats {
 export class RootBus implements WatchedBus {
   /** The sessions of clients of earlier revisions. */
   readonly sessions: RootSessions;
+  /** Those that deliver to webhooks; undefined if the class delivers to none. */
+  readonly webhooks: RootWebhooks | undefined;
   readonly #ctx: DurableObjectState;
   readonly #bus: string;
   readonly #key: BusKey;
@@ -84,11 +72,14 @@ export class RootBus implements WatchedBus {
     this.#key = key;
     this.#log = new EventLog(sql, options);
     this.#idempotencyKeys = new IdempotencyKeys(sql, options);
-    this.#occurrences = new Occurrences(
-      events?.(new EventTable(sql), this.#log.epoch, () => ctx.abort('the core has trapped')),
-    );
-    this.#attachments = new SocketAttachments(sql);
     this.#alarm = new AlarmScheduler(ctx.storage);
+    const namespace = ownNamespace(ctx, env);
+    if (events?.deliver !== undefined)
+      this.webhooks = new RootWebhooks(sql, this.#log, this.#alarm, this.#bus, namespace);
+    const trapped = (): void => ctx.abort('the core has trapped');
+    const store = events?.open(new EventTable(sql), this.#log.epoch, trapped);
+    this.#occurrences = new Occurrences(store, this.webhooks);
+    this.#attachments = new SocketAttachments(sql);
     const sessionRows = new SessionTable(sql, (error) =>
       ctx.abort(`a session could not be read or written: ${error}`),
     );
@@ -97,7 +88,7 @@ export class RootBus implements WatchedBus {
     this.#edges = new EdgeSockets(this.#core, Date.now, this.#attachments);
     // Rejects invalid options of shards before there are any shards.
     shardCloseMs(options);
-    this.#shards = this.#shardsOf(env, edgesPerShard(options));
+    this.#shards = namespace && this.#shardsOf(namespace, edgesPerShard(options));
     this.sessions = this.#sessionsOf(sessionRows);
     this.#publishes = new GroupCommit(ctx.storage, (publishes) => this.#publish(publishes));
     const sockets = ctx.getWebSockets();
@@ -107,10 +98,10 @@ export class RootBus implements WatchedBus {
   }
 
   /**
-   * Accepts the socket of one edge and tags it, or names the shard to which the edge has to
+   * Accepts the socket of one edge, with these tags, or names the shard to which the edge has to
    * connect.
    */
-  accept({ headers }: Request, tag: string): Response {
+  accept({ headers }: Request, tags: string[]): Response {
     const shard = this.#shardFor(headers);
     if (shard !== undefined) {
       return new Response(null, {
@@ -119,7 +110,7 @@ export class RootBus implements WatchedBus {
       });
     }
     const { 0: client, 1: server } = new WebSocketPair();
-    this.#ctx.acceptWebSocket(server, [tag]);
+    this.#ctx.acceptWebSocket(server, tags);
     this.#edges.add(server, this.#core.connect(undefined, undefined, 0));
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -157,32 +148,36 @@ export class RootBus implements WatchedBus {
   }
 
   /** Returns whether any stream subscribes to the topic with this text, here or at a shard. */
-  wants(topic: string): boolean {
-    return this.#core.wants(topic);
-  }
+  readonly wants = (topic: string): boolean => this.#core.wants(topic);
 
   /** Makes the alarm fire at `at` or before. */
   wakeBy(at: number): Promise<void> {
     return this.#alarm.wakeBy(at);
   }
 
+  /** Streams and shared sockets that are attached to the bus object itself. */
+  get attached(): number {
+    return this.#core.state().attached;
+  }
+
+  /** Returns the last events of the log, oldest first. */
+  tail({ after, hasCallers }: SnapshotOptions): LoggedEvent[] {
+    return this.#log.tail(after, MAX_TAIL, hasCallers);
+  }
+
+  /** Passes a question of an operator on to the shards. */
+  askShards(question: Question): Promise<ObjectAnswer[]> {
+    return this.#shards?.ask(question) ?? Promise.resolve([]);
+  }
+
   /** Returns the counters of this bus. */
   stats(): BusStats {
     const shards = this.#shards?.stats ?? [];
-    const attached = shards.reduce(
-      (sum, shard) => sum + (shard.attached ?? 0),
-      this.#core.state().attached,
-    );
+    const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
-    return {
-      attached,
-      sockets,
-      position,
-      sessions: this.sessions.count,
-      dropped: this.#dropped,
-      shards,
-    };
+    const sessions = this.sessions.count;
+    return { attached, sockets, position, sessions, dropped: this.#dropped, shards };
   }
 
   /** Handles a call of a shard that states what it follows. */
@@ -201,7 +196,8 @@ export class RootBus implements WatchedBus {
     this.#core.settle();
     this.sessions.sweep();
     this.#runOutputs();
-    const again = this.#core.state().isSettled ? undefined : Date.now() + RETRY_MS;
+    const isSettled = this.webhooks?.settle() !== true && this.#core.state().isSettled;
+    const again = isSettled ? undefined : Date.now() + RETRY_MS;
     for (const at of [again, this.sessions.nextEnd]) {
       if (at !== undefined) await this.#alarm.wakeBy(at);
     }
@@ -248,6 +244,7 @@ export class RootBus implements WatchedBus {
       for (const edge of edges) this.#send(edge, text);
     }
     this.#edges.flushAttachments();
+    this.webhooks?.wake();
     return logged.map(({ position }) => position);
   }
 
@@ -264,9 +261,7 @@ export class RootBus implements WatchedBus {
     }
   }
 
-  #shardsOf(env: unknown, perShard: number): RootShards | undefined {
-    const namespace = ownNamespace(this.#ctx, env);
-    if (namespace === undefined) return undefined;
+  #shardsOf(namespace: BusNamespace, perShard: number): RootShards {
     return new RootShards({
       sql: this.#ctx.storage.sql,
       settled: this.#log.position,
@@ -316,10 +311,10 @@ export class RootBus implements WatchedBus {
     if (settled !== undefined) return { deliveries: [], position: settled };
     const published = this.#publishToCore(texts, now);
     if (published instanceof Error) return { deliveries: [], position: published };
-    const { deliveries, drafts, events, position } = published;
+    const { deliveries, events, position } = published;
     const first = position - events.length + 1;
     for (const [index, event] of events.entries()) this.#log.append(first + index, event, now);
-    const receipts = this.#occurrences.append(drafts, first, now);
+    const receipts = this.#occurrences.append(published, first, now);
     appended?.(receipts);
     if (once !== undefined) this.#idempotencyKeys.store(once, position, now);
     return { deliveries, position };
@@ -396,3 +391,6 @@ export class RootBus implements WatchedBus {
 }
 
 type Delivery = Publication['deliveries'][number];
+
+/** Maximum events in the answer to an operator. */
+const MAX_TAIL = 100;

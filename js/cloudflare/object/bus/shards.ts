@@ -1,23 +1,13 @@
+import type { ShardStats } from '../../../model/bus-stats.js';
 import { report } from '../../../observe/on-error.js';
 import { DeadlineTimer } from '../../../timing/deadline-timer.js';
+import { withTimeout } from '../../../timing/with-timeout.js';
 import type { Bus, BusOutput } from '../../../wasm/server/bindings.js';
+import type { ObjectAnswer, Question } from '../../wire/operate.js';
 import { isOverloaded } from '../../wire/retry.js';
 import { type BusNamespace, type ShardStub, shardStub } from '../../wire/stubs.js';
 import type { AlarmScheduler } from '../alarm.js';
 import { ShardTable } from '../tables/shards.js';
-
-/** Counters of one shard. */
-export interface ShardStats {
-  /** The number of the shard, from 1. */
-  shard: number;
-  /** The continent whose clients it was opened for; empty if unknown. */
-  continent: string;
-  /**
-   * Attached streams, as the shard last reported; undefined if it has not reported since the root
-   * last woke.
-   */
-  attached: number | undefined;
-}
 
 /** What {@link RootShards} needs from its root. */
 export interface ShardHost {
@@ -57,13 +47,31 @@ export class RootShards {
     }));
   }
 
+  /** Asks each shard a question of an operator. A shard that does not answer has no `attached`. */
+  ask(question: Question): Promise<ObjectAnswer[]> {
+    return Promise.all(this.#table.shards.map((shard) => this.#askShard(shard, question)));
+  }
+
+  async #askShard(
+    { continent, shard }: Pick<ShardStats, 'continent' | 'shard'>,
+    question: Question,
+  ): Promise<ObjectAnswer> {
+    const place = { shard, continent };
+    try {
+      const answer = await withTimeout(SHARD_MS, this.#stub(shard).operate(question), late);
+      return { ...answer, objects: answer.objects.map((object) => ({ ...object, ...place })) };
+    } catch {
+      return { objects: [{ ...place, attached: undefined, sockets: {} }], reports: [], log: [] };
+    }
+  }
+
   /** Carries out one output of the core; returns a promise for a call that a request waits for. */
   handleOutput(output: BusOutput): Promise<void> | undefined {
     switch (output.kind) {
       case 'batch':
         void this.#call(output);
         return undefined;
-      case 'tell':
+      case 'callShard':
         return this.#callSession(output);
       case 'opened':
       case 'leaving':
@@ -91,7 +99,7 @@ export class RootShards {
     isAwaited,
     shard,
     text,
-  }: Extract<BusOutput, { kind: 'tell' }>): Promise<void> | undefined {
+  }: Extract<BusOutput, { kind: 'callShard' }>): Promise<void> | undefined {
     const call = this.#tellSession(shard, text);
     // If the call fails or the object is reset, the core repeats the call.
     this.#host.alarm.wakeWithWrite(Date.now() + RETRY_MS);
@@ -127,6 +135,13 @@ export class RootShards {
     return shardStub(namespace, { bus, shard }, this.#table.continent(shard));
   }
 }
+
+function late(): Error {
+  return new Error('the shard did not answer in time');
+}
+
+/** Milliseconds within which a shard has to answer an operator; it waits for its isolates. */
+const SHARD_MS = 1_000;
 
 /** Milliseconds until the alarm fires again while a shard does not respond. */
 export const RETRY_MS = 5_000;

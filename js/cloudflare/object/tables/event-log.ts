@@ -1,4 +1,5 @@
 import { type RetentionOptions, retentionOf, TRIM_SHARE } from '../../../bus/retention.js';
+import type { LoggedEvent } from '../../../model/snapshot.js';
 import type { BusLog, EventCursor } from '../../../wasm/server/bindings.js';
 
 /**
@@ -67,6 +68,28 @@ export class EventLog implements BusLog {
       'SELECT position, event FROM event WHERE position IN (SELECT value FROM json_each(?)) ORDER BY position',
       JSON.stringify([...positions]),
     );
+  }
+
+  /**
+   * Returns the last events after `position`, at most `max`, oldest first, without the names of
+   * callers unless `hasCallers`.
+   */
+  tail(position: number, max: number, hasCallers: boolean): LoggedEvent[] {
+    const rows = this.#sql
+      .exec<{ position: number; published_at: number; event: string }>(
+        'SELECT position, published_at, event FROM event WHERE position > ? ORDER BY position DESC LIMIT ?',
+        position,
+        max,
+      )
+      .toArray();
+    return rows.reverse().map(({ event, position, published_at: at }) => {
+      const { group, principal, ...rest } = JSON.parse(event) as LoggedEvent['event'];
+      const callers = {
+        ...(group !== undefined && { group }),
+        ...(principal !== undefined && { principal }),
+      };
+      return { position, at, event: { ...rest, ...(hasCallers && callers) } };
+    });
   }
 
   /**

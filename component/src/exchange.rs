@@ -1,0 +1,236 @@
+use std::{cell::RefCell, sync::Arc};
+
+use mcp_listen::{
+    capabilities::{Capabilities, Discovered as Known},
+    clock::Millis,
+    error::Reason,
+    exchange::{self, Earlier as Revisions},
+    http::Policy,
+    json,
+    limits::Limits,
+    listen::{Accepted, ServerStream},
+    position::Cursor,
+};
+
+use crate::{
+    Component,
+    convert::{error, filter_of, lines_of, out_of_place, scope_of},
+    wit::{
+        exchange::{
+            Answer, Discovered as DiscoveredHandle, DiscoveredBorrow, Earlier,
+            Exchange as ExchangeHandle, Guest, GuestDiscovered, GuestExchange, GuestService,
+            GuestStream, Refusal, Service as ServiceHandle, ServiceOptions, Step,
+            Stream as StreamHandle, StreamOptions,
+        },
+        types::{Error, ErrorCode},
+    },
+};
+
+impl Guest for Component {
+    type Discovered = Discovered;
+    type Stream = Stream;
+    type Service = Service;
+    type Exchange = Exchange;
+}
+
+/// What the MCP server offers.
+pub(crate) struct Discovered(Known);
+
+/// A stream that no fan-out holds.
+pub(crate) struct Stream {
+    pub(crate) inner: ServerStream,
+    /// The place in the log of a bus up to which it was given every event.
+    pub(crate) since: Option<Cursor>,
+}
+
+/// What all requests share.
+pub(crate) struct Service(Arc<exchange::Service>);
+
+/// One request.
+pub(crate) struct Exchange {
+    core: RefCell<exchange::Exchange>,
+    accepted: RefCell<Option<Accepted>>,
+}
+
+impl GuestDiscovered for Discovered {
+    fn declared(
+        capabilities: String,
+        server_info: Option<String>,
+    ) -> Result<DiscoveredHandle, Error> {
+        let capabilities = Capabilities::declared(&capabilities)
+            .ok_or_else(|| invalid("capabilities must be an object of MCP server capabilities"))?;
+        let server_info = server_info.map(|text| compact(&text)).transpose()?;
+        Ok(DiscoveredHandle::new(Self(Known {
+            capabilities,
+            server_info: server_info.map(Into::into),
+            fresh_until: None,
+            is_public: true,
+        })))
+    }
+
+    fn from_answer(body: Vec<u8>, now: u64) -> Option<DiscoveredHandle> {
+        let known = Known::from_answer(&body, Millis(now))?;
+        Some(DiscoveredHandle::new(Self(known)))
+    }
+
+    fn is_fresh(&self, now: u64, is_other: bool) -> bool {
+        self.0.is_fresh(Millis(now)) && (self.0.is_public || !is_other)
+    }
+}
+
+impl GuestStream for Stream {
+    fn honored(&self) -> String {
+        self.inner.honored().to_json()
+    }
+}
+
+impl From<ServerStream> for Stream {
+    fn from(inner: ServerStream) -> Self {
+        Self { inner, since: None }
+    }
+}
+
+impl GuestService for Service {
+    fn create(options: ServiceOptions) -> Result<ServiceHandle, Error> {
+        let hosts = options.hosts.map(|hosts| hosts.join("\n"));
+        let policy = Policy::new(&options.origins.join("\n"), hosts.as_deref())
+            .map_err(|problem| invalid(&problem.to_string()))?;
+        let limits = options.limits.as_deref().map_or_else(
+            || Ok(Limits::default()),
+            |text| {
+                Limits::from_json(text).ok_or_else(|| invalid("each limit must be a whole number"))
+            },
+        )?;
+        let service = exchange::Service::new(policy, limits, options.earlier.into());
+        let service = if options.holds_streams {
+            service
+        } else {
+            service.without_streams()
+        };
+        Ok(ServiceHandle::new(Self(Arc::new(service))))
+    }
+
+    fn begin(
+        &self,
+        method: String,
+        url: String,
+        headers: Vec<(String, String)>,
+        is_readable: bool,
+    ) -> ExchangeHandle {
+        let service = Arc::clone(&self.0);
+        let core =
+            exchange::Exchange::new(service, &method, &url, &lines_of(&headers), is_readable);
+        ExchangeHandle::new(Exchange {
+            core: RefCell::new(core),
+            accepted: RefCell::default(),
+        })
+    }
+}
+
+impl GuestExchange for Exchange {
+    fn fields(&self) -> Vec<(String, String)> {
+        let core = self.core.borrow();
+        let fields = core.fields().iter();
+        fields
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect()
+    }
+
+    fn poll(&self) -> Step {
+        match self.core.borrow_mut().poll() {
+            exchange::Step::Answer(answer) => Step::Answer(answer.into()),
+            exchange::Step::Body { max_bytes } => {
+                Step::Body(u32::try_from(max_bytes).unwrap_or(u32::MAX))
+            }
+            exchange::Step::Caller => Step::Caller,
+            exchange::Step::Listen(accepted) => {
+                let requested = accepted.requested.to_json();
+                self.accepted.replace(Some(accepted));
+                Step::Listen(requested)
+            }
+            exchange::Step::Pass { withholds } => Step::Pass(withholds),
+            // The steps of sessions, which no service here keeps.
+            _ => Step::Pass(false),
+        }
+    }
+
+    fn handle_body(&self, body: Vec<u8>) {
+        self.core.borrow_mut().handle_body(body);
+    }
+
+    fn handle_caller(&self, principal: Option<String>) {
+        self.core.borrow_mut().handle_caller(principal.as_deref());
+    }
+
+    fn refuse(&self, why: Refusal) -> Answer {
+        self.core.borrow().refuse(why.into()).into()
+    }
+
+    fn open(
+        &self,
+        discovered: DiscoveredBorrow<'_>,
+        options: StreamOptions,
+        now: u64,
+    ) -> Result<StreamHandle, Error> {
+        let accepted = self.accepted.borrow();
+        let accepted = accepted
+            .as_ref()
+            .ok_or_else(|| out_of_place("the request is not a listen"))?;
+        let allowed = options.allowed.as_deref().map(filter_of).transpose()?;
+        let scope = options.scope.as_deref().map(scope_of).transpose()?;
+        let known = &discovered.get::<Discovered>().0;
+        let (keep_alive, now) = (Millis(options.keep_alive), Millis(now));
+        let mut stream = accepted.open(known, allowed.as_ref(), keep_alive, now);
+        if let Some(scope) = scope {
+            stream.scope_to(scope);
+        }
+        Ok(StreamHandle::new(Stream::from(stream)))
+    }
+}
+
+impl From<exchange::Answer> for Answer {
+    fn from(answer: exchange::Answer) -> Self {
+        let rejection = answer.rejection.as_ref();
+        Self {
+            status: answer.status,
+            refusal: rejection.map(|rejection| rejection.reason.kind().to_owned()),
+            body: answer.body(),
+            retry_after: answer.retry_after(),
+            is_unread: answer.is_unread,
+        }
+    }
+}
+
+impl From<Earlier> for Revisions {
+    fn from(earlier: Earlier) -> Self {
+        match earlier {
+            Earlier::Behind => Self::Behind,
+            Earlier::Refused => Self::Refused,
+        }
+    }
+}
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unauthorized => Self::Unauthorized,
+            Refusal::Forbidden => Self::Forbidden,
+            Refusal::BodyTimeout => Self::BodyTimeout,
+            Refusal::TooManyOfCaller => Self::TooManyOfCaller,
+            Refusal::TooManyStreams => Self::TooManyStreams,
+            Refusal::AuthorizerFailed => Self::AuthorizerFailed,
+            Refusal::Unavailable => Self::Unavailable,
+            Refusal::Closing => Self::Closing,
+        }
+    }
+}
+
+fn compact(text: &str) -> Result<String, Error> {
+    let document =
+        json::read(text.as_bytes(), 64).map_err(|_| invalid("serverInfo must be JSON"))?;
+    Ok(json::to_compact(&document.root))
+}
+
+fn invalid(message: &str) -> Error {
+    error(ErrorCode::InvalidOptions, message)
+}

@@ -1,0 +1,160 @@
+import type { Order, PublishedEvent } from 'mcp-listen';
+import { element } from '../dom.js';
+import { count } from '../format.js';
+import { bearer } from '../mcp/endpoint.js';
+import { Confirm } from './confirm.js';
+import type { IsolateActions } from './topology.js';
+
+/** The orders of the operator. Each is confirmed before it is sent. */
+export class Actions implements IsolateActions {
+  readonly panel = element('section', { class: 'panel orders', 'aria-labelledby': 'orders-title' });
+  readonly #confirm = new Confirm();
+  readonly #token: () => string;
+  readonly #outcome = element(
+    'output',
+    { class: 'outcome' },
+    'Each action asks you to confirm it.',
+  );
+  readonly #count = element('input', { type: 'number', min: 1, value: 10, required: true });
+  readonly #principal = element('input', { type: 'text', required: true, spellcheck: 'false' });
+  readonly #kind = element(
+    'select',
+    {},
+    ...KINDS.map(([value, label]) => element('option', { value }, label)),
+  );
+  readonly #name = element('input', { type: 'text', value: 'note://todo', spellcheck: 'false' });
+
+  constructor(token: () => string) {
+    this.#token = token;
+    const title = element('h2', { id: 'orders-title' }, 'Actions');
+    const body = element('div', { class: 'body stack' });
+    body.append(
+      this.#form(
+        'Publish',
+        [field('Event', this.#kind), field('URI, task or name', this.#name)],
+        () => this.#publish(),
+      ),
+      this.#form('Disconnect', [field('Principal', this.#principal)], () => this.#disconnect()),
+      this.#form('Shed', [field('Streams of each isolate', this.#count)], () => this.#shedAll()),
+      this.#form('Drain all', [], () => this.#drainAll()),
+      this.#outcome,
+    );
+    this.#kind.addEventListener('change', () => {
+      this.#name.disabled = this.#kind.value.endsWith('_list_changed');
+    });
+    this.panel.append(element('header', { class: 'head' }, title), body);
+  }
+
+  drain(isolate: string, streams: number): void {
+    const text = `Ends ${count(streams)} streams over 30 seconds. The isolate opens no more.`;
+    void this.#order(`Drain isolate ${isolate.slice(0, 8)}?`, text, 'Drain', {
+      do: 'drain',
+      isolate,
+    });
+  }
+
+  shed(isolate: string, streams: number): void {
+    const half = Math.ceil(streams / 2);
+    const text = `Ends the ${count(half)} oldest streams over 30 seconds. Their clients may reconnect anywhere.`;
+    const order: Order = { do: 'shed', isolate, count: half };
+    void this.#order(`Shed half of isolate ${isolate.slice(0, 8)}?`, text, 'Shed', order);
+  }
+
+  #drainAll(): void {
+    const text = 'Ends every stream over 30 seconds. No isolate opens new ones until it restarts.';
+    void this.#order('Drain every isolate?', text, 'Drain all', { do: 'drain' });
+  }
+
+  #shedAll(): void {
+    const number = this.#count.valueAsNumber;
+    const text = `Ends the ${count(number)} oldest streams of every isolate over 30 seconds.`;
+    void this.#order('Shed streams?', text, 'Shed', { do: 'shed', count: number });
+  }
+
+  #disconnect(): void {
+    const principal = this.#principal.value;
+    const text = `Ends all streams of ${principal} at once. Deny the caller first, or its clients reconnect.`;
+    void this.#order('Disconnect a caller?', text, 'Disconnect', { do: 'disconnect', principal });
+  }
+
+  #publish(): void {
+    const event = eventOf(this.#kind.value, this.#name.value);
+    const text = `Publishes ${JSON.stringify(event)} to every stream that follows it.`;
+    void this.#order('Publish an event?', text, 'Publish', { do: 'publish', events: [event] });
+  }
+
+  async #order(title: string, text: string, yes: string, order: Order): Promise<void> {
+    if (!(await this.#confirm.ask(title, text, yes))) return;
+    this.#show('Sending …', 'busy');
+    try {
+      const headers = { 'content-type': 'application/json', ...bearer(this.#token()) };
+      const body = JSON.stringify(order);
+      const response = await fetch('./operate', { method: 'POST', headers, body });
+      const answer = (await response.json()) as Answer;
+      if (response.ok) this.#show(success(answer), 'good');
+      else this.#show(`Refused: ${answer.message ?? answer.error} (${response.status}).`, 'bad');
+    } catch {
+      this.#show('The server does not answer.', 'bad');
+    }
+  }
+
+  #show(text: string, tone: 'good' | 'bad' | 'busy'): void {
+    this.#outcome.dataset['tone'] = tone;
+    this.#outcome.textContent = text;
+  }
+
+  #form(action: string, fields: HTMLElement[], submit: () => void): HTMLFormElement {
+    const button = element('button', { type: 'submit' }, action);
+    const form = element('form', { class: 'row' }, ...fields, button);
+    form.setAttribute('aria-label', action);
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      submit();
+    });
+    return form;
+  }
+}
+
+/** The answer of the server. */
+interface Answer {
+  position?: number;
+  isolates?: string[];
+  error?: string;
+  message?: string;
+}
+
+function success({ isolates, position }: Answer): string {
+  if (isolates !== undefined) return `${count(isolates.length)} isolates have begun.`;
+  return position === undefined ? 'Published.' : `Published at position ${count(position)}.`;
+}
+
+function eventOf(kind: string, name: string): PublishedEvent {
+  switch (kind) {
+    case 'resource_updated':
+      return { kind, uri: name };
+    case 'task_status':
+      return { kind, task: taskOf(name) };
+    case 'event':
+      return { kind, name, data: {} };
+    default:
+      return { kind } as PublishedEvent;
+  }
+}
+
+function taskOf(taskId: string): Extract<PublishedEvent, { kind: 'task_status' }>['task'] {
+  const now = new Date().toISOString();
+  return { taskId, status: 'working', createdAt: now, lastUpdatedAt: now, ttlMs: null };
+}
+
+function field(title: string, control: HTMLElement): HTMLLabelElement {
+  return element('label', { class: 'field grows' }, element('span', {}, title), control);
+}
+
+const KINDS = [
+  ['resource_updated', 'a resource changed'],
+  ['tools_list_changed', 'the list of tools changed'],
+  ['prompts_list_changed', 'the list of prompts changed'],
+  ['resources_list_changed', 'the list of resources changed'],
+  ['task_status', 'a task is working'],
+  ['event', 'an occurrence of MCP Events'],
+] as const;

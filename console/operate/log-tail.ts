@@ -1,0 +1,50 @@
+import type { LoggedEvent, Snapshot } from 'mcp-listen';
+import { element, setText } from '../dom.js';
+import { count, timeOfDay } from '../format.js';
+import { fill, table } from './topology.js';
+
+/** The end of the log, newest event first. */
+export class LogTail {
+  readonly panel = element('section', { class: 'panel log', 'aria-labelledby': 'log-title' });
+  readonly #summary = element('span', { class: 'soft' });
+  readonly #rows = element('tbody');
+  readonly #events: LoggedEvent[] = [];
+
+  constructor() {
+    const title = element('h2', { id: 'log-title' }, 'End of the log');
+    const log = table('The last events, newest first', ['Position', 'Time', 'Event']);
+    log.append(this.#rows);
+    const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' }, log);
+    body.setAttribute('aria-label', 'The last events, newest first');
+    this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
+  }
+
+  /** Adds the events of a snapshot. */
+  show({ bus, log }: Snapshot): void {
+    setText(this.#summary, bus === undefined ? 'this bus has no log' : `at ${count(bus.position)}`);
+    if (log.length === 0) return;
+    this.#events.unshift(...log.toReversed());
+    this.#events.length = Math.min(this.#events.length, MAX_EVENTS);
+    fill(
+      this.#rows,
+      this.#events.map(({ at, event, position }) => [
+        String(position),
+        timeOfDay(at),
+        describe(event),
+      ]),
+    );
+  }
+}
+
+/** Returns the kind of an event and what it is about. */
+function describe({ kind, ...members }: LoggedEvent['event']): string {
+  if (kind === 'for_group') {
+    const { event, group } = members as { event: LoggedEvent['event']; group?: string };
+    return `${describe(event)} for ${group ?? 'a group'}`;
+  }
+  const { name, principal, task, uri } = members as Record<string, unknown>;
+  const id = (task as { taskId?: unknown } | undefined)?.taskId;
+  return [kind, uri ?? id ?? name ?? principal].filter((part) => part !== undefined).join(' ');
+}
+
+const MAX_EVENTS = 100;

@@ -1,0 +1,120 @@
+import type { IsolateSnapshot, Snapshot } from 'mcp-listen';
+import { element, setText } from '../dom.js';
+import { count } from '../format.js';
+
+/** What the topology lets the operator do with one isolate. */
+export interface IsolateActions {
+  drain(isolate: string, streams: number): void;
+  shed(isolate: string, streams: number): void;
+}
+
+/** The bus object, its shards, and the isolates with sockets at each of them. */
+export class Topology {
+  readonly panel = element('section', {
+    class: 'panel topology',
+    'aria-labelledby': 'topology-title',
+  });
+  readonly #summary = element('span', { class: 'soft' });
+  readonly #objects = element('tbody');
+  readonly #isolates = element('tbody');
+  readonly #actions: IsolateActions;
+  readonly #rows = new Map<string, HTMLTableRowElement>();
+  readonly #streams = new Map<string, number>();
+
+  constructor(actions: IsolateActions) {
+    this.#actions = actions;
+    const title = element('h2', { id: 'topology-title' }, 'Topology');
+    const objects = table('Bus and shards', ['Object', 'Continent', 'Attached', 'Isolates']);
+    const isolates = table('Isolates', ['Isolate', 'Streams', 'At', 'Actions']);
+    isolates.classList.add('isolates');
+    objects.append(this.#objects);
+    isolates.append(this.#isolates);
+    const body = element('div', { class: 'scrolls', tabindex: 0, role: 'region' });
+    body.setAttribute('aria-label', 'Bus, shards and isolates');
+    body.append(objects, isolates);
+    this.panel.append(element('header', { class: 'head' }, title, this.#summary), body);
+  }
+
+  /** Shows a snapshot. */
+  show({ isolates, objects }: Snapshot): void {
+    const shards = objects.filter(({ shard }) => shard > 0).length;
+    setText(this.#summary, `${count(shards)} shards, ${count(isolates.length)} isolates`);
+    const rows = objects.map(({ attached, continent, shard, sockets }) => [
+      shard === 0 ? 'bus' : `shard ${shard}`,
+      continent || '–',
+      attached === undefined ? 'no answer' : count(attached),
+      count(Object.keys(sockets).length),
+    ]);
+    fill(this.#objects, rows);
+    this.#showIsolates(isolates, objects);
+  }
+
+  #showIsolates(isolates: readonly IsolateSnapshot[], objects: Snapshot['objects']): void {
+    for (const [isolate, row] of this.#rows)
+      if (!isolates.some((other) => other.isolate === isolate)) {
+        row.remove();
+        this.#rows.delete(isolate);
+        this.#streams.delete(isolate);
+      }
+    for (const { isolate, streams } of isolates.slice(0, MAX_ISOLATES)) {
+      const row = this.#rows.get(isolate) ?? this.#addRow(isolate);
+      this.#streams.set(isolate, streams.open);
+      const places = objects.filter(({ sockets }) => sockets[isolate] !== undefined);
+      const names = places.map(({ shard }) => (shard === 0 ? 'bus' : `shard ${shard}`));
+      const [, open, at] = row.cells;
+      if (open !== undefined) setText(open, count(streams.open));
+      if (at !== undefined) setText(at, names.join(', ') || '–');
+    }
+  }
+
+  /** Rows stay in place, so that a button keeps its focus. */
+  #addRow(isolate: string): HTMLTableRowElement {
+    const name = isolate.slice(0, 8);
+    const button = (text: string, action: (isolate: string, streams: number) => void) => {
+      const pressed = element('button', { type: 'button', class: 'quiet' }, text);
+      pressed.setAttribute('aria-label', `${text} isolate ${name}`);
+      pressed.addEventListener('click', () => action(isolate, this.#streams.get(isolate) ?? 0));
+      return pressed;
+    };
+    const actions = element('td', { class: 'actions' });
+    actions.append(
+      button('Shed', (...of) => this.#actions.shed(...of)),
+      button('Drain', (...of) => this.#actions.drain(...of)),
+    );
+    const row = element('tr', {}, element('th', { scope: 'row', title: isolate }, name));
+    row.append(element('td'), element('td'), actions);
+    this.#rows.set(isolate, row);
+    this.#isolates.append(row);
+    return row;
+  }
+}
+
+/** Creates a table with a caption for screen readers. */
+export function table(caption: string, columns: string[]): HTMLTableElement {
+  const heads = columns.map((column) => element('th', { scope: 'col' }, column));
+  return element(
+    'table',
+    {},
+    element('caption', { class: 'visually-hidden' }, caption),
+    element('thead', {}, element('tr', {}, ...heads)),
+  );
+}
+
+/** Sets the texts of all rows; the first cell of each is its heading. */
+export function fill(body: HTMLTableSectionElement, rows: string[][]): void {
+  while (body.rows.length > rows.length) body.deleteRow(-1);
+  rows.forEach((texts, index) => {
+    const row = body.rows[index] ?? body.appendChild(newRow(texts.length));
+    texts.forEach((text, place) => {
+      const cell = row.cells[place];
+      if (cell !== undefined) setText(cell, text);
+    });
+  });
+}
+
+function newRow(columns: number): HTMLTableRowElement {
+  const cells = Array.from({ length: columns - 1 }, () => element('td'));
+  return element('tr', {}, element('th', { scope: 'row' }), ...cells);
+}
+
+const MAX_ISOLATES = 200;

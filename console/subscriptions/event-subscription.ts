@@ -1,0 +1,90 @@
+import type { SubscriptionFilter } from 'mcp-listen';
+import { type EventWatch, watchEvents } from 'mcp-listen/client';
+import { now } from '../clock.js';
+import { Conversation } from '../mcp/conversation.js';
+import { CLIENT, type Endpoint, type Tap } from '../mcp/endpoint.js';
+import { tappedFetch } from '../mcp/tapped-fetch.js';
+import type { FilterItem } from './filter.js';
+import type { Subject, SubscriptionEvents } from './subject.js';
+
+/** One subscription to the events of a type, kept open with the client of this package. */
+export class EventSubscription implements Subject {
+  readonly name: string;
+  readonly items: FilterItem[];
+  readonly began = now();
+  readonly tasks = new Map<never, never>();
+  id: string | undefined;
+  frames = 0;
+  cue: Subject['cue'];
+  honored: SubscriptionFilter | undefined;
+  readonly #conversation = new Conversation();
+  readonly #events: SubscriptionEvents;
+  readonly #watch: EventWatch;
+  #acknowledgments = 0;
+  #gaps = 0;
+
+  constructor(
+    name: string,
+    event: { name: string; arguments: Record<string, unknown> },
+    endpoint: Endpoint,
+    events: SubscriptionEvents,
+  ) {
+    this.name = name;
+    this.#events = events;
+    const args = JSON.stringify(event.arguments);
+    const label = `event ${event.name}${args === '{}' ? '' : ` ${args}`}`;
+    this.items = [{ label, isIn: () => true }];
+    const changed = () => events.onChange();
+    this.#watch = watchEvents(endpoint.url, {
+      ...event,
+      clientInfo: CLIENT,
+      ...(endpoint.token === '' ? {} : { token: endpoint.token }),
+      fetch: tappedFetch(this.#tap, endpoint.destination),
+      onEvent: () => this.#handleEvent(event.name),
+      onGap: () => {
+        this.#gaps += 1;
+        changed();
+      },
+      onTerminated: changed,
+      onError: changed,
+    });
+    void this.#watch.stopped.then(changed);
+  }
+
+  get state(): Subject['state'] {
+    return this.#watch.state;
+  }
+
+  get reconnects(): number {
+    return Math.max(0, this.#acknowledgments - 1);
+  }
+
+  get errorText(): string | undefined {
+    const { error } = this.#watch;
+    if (error !== undefined) return `${error.message} (${error.code})`;
+    if (this.#gaps === 0) return undefined;
+    return `Events may be missing: the server reported ${this.#gaps === 1 ? 'a gap' : `${this.#gaps} gaps`}.`;
+  }
+
+  close(): Promise<void> {
+    return this.#watch.close();
+  }
+
+  #handleEvent(name: string): void {
+    this.cue = { topic: `event ${name}`, at: now() };
+    this.#events.onChange();
+  }
+
+  readonly #tap: Tap = (direction, text, to) => {
+    const observed = { at: now(), source: this.name, direction, text, to };
+    const frame = this.#conversation.frame(observed);
+    if (frame.kind === 'request') this.id = frame.subscription ?? this.id;
+    if (frame.kind === 'ack') {
+      this.#acknowledgments += 1;
+      this.honored = {};
+    }
+    if (direction === 'in') this.frames += 1;
+    this.#events.onFrame(frame);
+    this.#events.onChange();
+  };
+}

@@ -1,0 +1,36 @@
+import type { Frame } from '../mcp/frame.js';
+import { record, recordIn, text } from '../mcp/json.js';
+import { MODERN, SESSIONS } from '../mcp/revision.js';
+import { routingOf } from '../mcp/routing.js';
+
+/** Returns a curl command that sends a message again; undefined if its server is not known. */
+export function curlOf(frame: Frame): string | undefined {
+  if (frame.direction !== 'out' || frame.to === undefined) return undefined;
+  const { hasToken, url } = frame.to;
+  const headers = [...headersOf(frame.text)];
+  // The shell inserts the token, so that it is not in the clipboard.
+  if (hasToken) headers.push('Authorization: Bearer $TOKEN');
+  const fields = headers.map((header) => `  -H ${quoted(header)} \\\n`).join('');
+  return `curl -N ${quoted(url)} \\\n${fields}  -d ${singleQuoted(frame.text)}`;
+}
+
+function* headersOf(message: string): Generator<string> {
+  yield 'Content-Type: application/json';
+  yield 'Accept: application/json, text/event-stream';
+  const { method, params } = recordIn(message) ?? {};
+  const members = record(params) ?? {};
+  const version = text(record(members['_meta'])?.['io.modelcontextprotocol/protocolVersion']);
+  yield `MCP-Protocol-Version: ${version ?? SESSIONS}`;
+  if (version === MODERN) {
+    const routing = routingOf(text(method) ?? '', members);
+    yield* Object.entries(routing).map(([name, value]) => `${name}: ${value}`);
+  } else if (method !== 'initialize') yield 'Mcp-Session-Id: $SESSION';
+}
+
+function quoted(value: string): string {
+  return /\$(TOKEN|SESSION)$/.test(value) ? `"${value}"` : singleQuoted(value);
+}
+
+function singleQuoted(value: string): string {
+  return `'${value.replaceAll("'", `'\\''`)}'`;
+}

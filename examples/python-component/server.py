@@ -1,0 +1,56 @@
+"""A lamp with live notifications: a server of the official Python SDK behind `Listen`.
+
+python server.py PORT [KEEP_ALIVE_MS], with the component at .build/component/mcp-listen.wasm.
+"""
+
+import contextlib
+import json
+import pathlib
+import sys
+
+import uvicorn
+from component import Core
+from listen import Listen
+from mcp.server.mcpserver import MCPServer
+
+ROOT = pathlib.Path(__file__).parents[2]
+lamp = {"is_on": False}
+server = MCPServer("lamp")
+
+
+@server.resource("lamp://desk")
+def desk() -> str:
+    return "on" if lamp["is_on"] else "off"
+
+
+@server.tool()
+async def switch(times: int = 1) -> str:
+    for _ in range(times):
+        lamp["is_on"] = not lamp["is_on"]
+        listening.streams.publish('{"type":"resourceUpdated","uri":"lamp://desk"}')
+    return desk()
+
+
+@server.tool()
+async def streams() -> str:
+    return str(len(listening.streams))
+
+
+CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+core = Core(str(ROOT / ".build" / "component" / "mcp-listen.wasm"))
+keep_alive_ms = int(sys.argv[2]) if len(sys.argv) > 2 else 15_000
+behind = server.streamable_http_app(stateless_http=True)
+listening = Listen(behind, core, json.dumps(CAPABILITIES), keep_alive_ms)
+
+
+class Server(uvicorn.Server):
+    """Ends the streams with their results before uvicorn waits for them."""
+
+    async def shutdown(self, sockets=None):
+        listening.streams.close()
+        await super().shutdown(sockets)
+
+
+with contextlib.suppress(KeyboardInterrupt):
+    config = uvicorn.Config(listening, port=int(sys.argv[1]), log_level="warning")
+    Server(config).run()

@@ -1,0 +1,149 @@
+import type { EventSubscribe, SubscriptionRow } from '../../wasm/events/bindings.js';
+import type {
+  EventLogMaker,
+  SubscribedWebhook,
+  WebhookDelivery,
+  WebhookHost,
+  WebhookRows,
+  WebhookSubscriptions,
+} from '../events.js';
+
+/** Starts the delivery to webhooks. */
+export type DeliverMaker = NonNullable<EventLogMaker['deliver']>;
+
+/** The log of a bus in memory, as its delivery to webhooks reads it. */
+export interface MemoryLogEnd {
+  /** The epoch of the log, and its last position. */
+  end(): { epoch: string; head: number };
+  /** Returns the page that answers a question, both as text of the core. */
+  page(question: string): string;
+}
+
+/** The webhooks of a bus in memory: subscriptions end with the process. */
+export class MemoryWebhooks implements WebhookSubscriptions {
+  readonly #deliver: DeliverMaker;
+  readonly #log: MemoryLogEnd;
+  readonly #rows = new MemorySubscriptionRows();
+  readonly #alarm = new WallTimer(() => void this.#delivery?.alarm());
+  #followed: ReadonlySet<string> = new Set();
+  /** Undefined until there is a subscription. */
+  #delivery: WebhookDelivery | undefined;
+
+  constructor(deliver: DeliverMaker, log: MemoryLogEnd) {
+    this.#deliver = deliver;
+    this.#log = log;
+  }
+
+  subscribe(webhook: EventSubscribe): Promise<string> {
+    return this.#current.subscribe(webhook);
+  }
+
+  unsubscribe(webhook: SubscribedWebhook): Promise<string> {
+    return this.#current.unsubscribe(webhook);
+  }
+
+  /** Handles a new occurrence. */
+  wake(name: string): void {
+    if (!this.#followed.has(name)) return;
+    const { epoch, head } = this.#log.end();
+    this.#delivery?.wake([name], epoch, head).catch(ignored);
+  }
+
+  /** Ends the subscriptions of a caller. */
+  disconnect(principal: string): void {
+    this.#delivery?.disconnect(principal).catch(ignored);
+  }
+
+  get #current(): WebhookDelivery {
+    this.#delivery ??= this.#deliver(this.#host());
+    return this.#delivery;
+  }
+
+  #host(): WebhookHost {
+    return {
+      rows: this.#rows,
+      alarmAt: this.#rows.isEmpty ? undefined : Date.now(),
+      maxTtlMs: HOUR_MS,
+      followed: [],
+      setAlarm: async (at) => this.#alarm.set(at),
+      page: async (question) => this.#log.page(question),
+      follow: async (names, subscriptions) => {
+        this.#followed = new Set(names);
+        return { ...this.#log.end(), total: subscriptions };
+      },
+      reset: () => this.#reset(),
+    };
+  }
+
+  /** After a failure of the core, another delivery goes on with the rows. */
+  #reset(): void {
+    this.#delivery = undefined;
+    this.#alarm.set(undefined);
+    if (this.#rows.isEmpty) return;
+    // The core that has just failed must not be called in this turn.
+    setTimeout(() => void this.#current.alarm(), 0);
+  }
+}
+
+class MemorySubscriptionRows implements WebhookRows {
+  readonly #rows = new Map<string, string>();
+  readonly #levels = new Map<string, string>();
+
+  get isEmpty(): boolean {
+    return this.#rows.size === 0;
+  }
+
+  has(id: string): boolean {
+    return this.#rows.has(id);
+  }
+
+  subscriptions(): SubscriptionRow[] {
+    return [...this.#rows].map(([id, text]) => ({ id, text }));
+  }
+
+  put(id: string, text: string): void {
+    this.#rows.set(id, text);
+  }
+
+  remove(id: string): void {
+    this.#rows.delete(id);
+  }
+
+  levels(): string[] {
+    return [...this.#levels.values()];
+  }
+
+  putLevel(name: string, text: string): void {
+    this.#levels.set(name, text);
+  }
+
+  removeLevel(name: string): void {
+    this.#levels.delete(name);
+  }
+}
+
+/** A timer for times in milliseconds since 1970, which does not keep the process alive. */
+class WallTimer {
+  readonly #fire: () => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(fire: () => void) {
+    this.#fire = fire;
+  }
+
+  set(at: number | undefined): void {
+    clearTimeout(this.#timer);
+    if (at === undefined) return;
+    // Timers fire early now and then, and the core compares times.
+    const wait = Math.min(Math.max(at - Date.now(), 0) + 1, LONGEST_MS);
+    this.#timer = setTimeout(this.#fire, wait);
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+}
+
+/** The delivery has reported the failure, and begun again. */
+function ignored(): void {}
+
+const HOUR_MS = 3_600_000;
+/** Timers take less than 2^31 milliseconds. The core sets the next one if it fires too early. */
+const LONGEST_MS = 86_400_000;

@@ -1,0 +1,31 @@
+import type { DrainOrder, Snapshot, SnapshotOptions } from '../../model/snapshot.js';
+import type { ListenStats } from '../../model/stats.js';
+
+/** The streams of one server, as the operator of its bus reaches them. */
+export interface OperatedStreams {
+  /** Returns the counters. */
+  stats(): ListenStats;
+  /** Ends streams, see {@link DrainOrder}. */
+  drain(order: Pick<DrainOrder, 'count' | 'windowMs'>): Promise<void>;
+  /**
+   * Returns the topics with the most streams that are not attached to the bus through connections
+   * of the bus itself.
+   */
+  listeners(max: number, hasCallers: boolean): Listeners;
+}
+
+/** Topics and the number of streams of each. */
+export type Listeners = [topic: string, streams: number][];
+
+/** Watches and operates a bus, with all its objects and isolates. */
+export interface BusOperator {
+  /** Returns what the bus and its isolates report now. */
+  snapshot(options: SnapshotOptions): Promise<Snapshot>;
+  /** Ends streams. Resolves with the ids of the isolates that have begun. */
+  drain(order: DrainOrder): Promise<string[]>;
+  /**
+   * Publishes events, each given as JSON text: all or none. Resolves with the position of the last
+   * one; undefined if the bus has no positions.
+   */
+  publish(events: string[]): Promise<number | undefined>;
+}

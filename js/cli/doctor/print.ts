@@ -1,0 +1,46 @@
+import { MODERN } from './listen/client.js';
+import type { Era, Finding, Outcome, Report } from './report.js';
+import { LEGACY } from './session/client.js';
+
+/** Returns the report as text for a terminal. */
+export function printed(url: string, report: Report): string {
+  const { ackMs, name = 'a server without a name', revisions, version = '' } = report.server;
+  const acked = ackMs === undefined ? [] : [`acknowledges after ${ackMs} ms`];
+  const facts = [`${name} ${version}`.trim(), revisions.join(' and '), ...acked].join(', ');
+  const parts = [section(report, MODERN, LISTEN), section(report, LEGACY, SESSIONS)];
+  return `${[`${url}\n${facts}`, ...parts, summary(report)].join('\n\n')}\n`;
+}
+
+function section({ findings }: Report, era: Era, title: string): string {
+  const lines = findings.filter((finding) => finding.era === era).map(lineOf);
+  return [title, ...(lines.length === 0 ? [`${MARKS.skipped}not served`] : lines)].join('\n');
+}
+
+function lineOf({ breaks, outcome, text }: Finding): string {
+  return [`${MARKS[outcome]}${text}`, ...breaks.map((line) => `${INDENT}${line}`)].join('\n');
+}
+
+function summary(report: Report): string {
+  const failures = report.count('failure');
+  const warnings = report.count('warning');
+  if (failures + warnings === 0) return 'Nothing is wrong.';
+  const parts = [counted(failures, 'failure'), counted(warnings, 'warning')];
+  return `${parts.filter((part) => part !== '').join(' and ')}.${failures > 0 ? FAILED : WARNED}`;
+}
+
+function counted(number: number, what: string): string {
+  if (number === 0) return '';
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
+const LISTEN = `Clients of ${MODERN}: subscriptions/listen`;
+const SESSIONS = `Clients of ${LEGACY} and earlier: sessions`;
+const FAILED = ' The lines below a failure name the clients that it breaks.';
+const WARNED = ' Warnings are allowed, and harm the clients below them.';
+const INDENT = '            ';
+const MARKS: Record<Outcome, string> = {
+  ok: '  ok        ',
+  warning: '  warning   ',
+  failure: '  FAILURE   ',
+  skipped: '  -         ',
+};

@@ -1,0 +1,62 @@
+/** The outcome of a check. */
+export type Outcome = 'ok' | 'warning' | 'failure' | 'skipped';
+
+/** The revision of MCP that a check is about. */
+export type Era = '2026-07-28' | '2025-11-25';
+
+/** What one check found. */
+export interface Finding {
+  /** A stable name. */
+  check: string;
+  era: Era;
+  outcome: Outcome;
+  /** One sentence. */
+  text: string;
+  /** What it breaks for which clients, one sentence each; empty unless something is wrong. */
+  breaks: readonly string[];
+}
+
+/** What is known about the server. */
+export interface ServerFacts {
+  name?: string;
+  version?: string;
+  /** The revisions that it announces. */
+  revisions: string[];
+  /** Milliseconds from a listen request to its acknowledgment. */
+  ackMs?: number;
+}
+
+/** Collects findings. */
+export class Report {
+  readonly findings: Finding[] = [];
+  readonly server: ServerFacts = { revisions: [] };
+
+  /** Adds a check that found nothing wrong. */
+  ok(era: Era, check: string, text: string): void {
+    this.#add('ok', era, check, text);
+  }
+
+  /** Adds a check that could not be made. */
+  skip(era: Era, check: string, text: string): void {
+    this.#add('skipped', era, check, text);
+  }
+
+  /** Adds what is allowed, and harms some clients. */
+  warn(era: Era, check: string, text: string, breaks: readonly string[] = []): void {
+    this.#add('warning', era, check, text, breaks);
+  }
+
+  /** Adds what no client can cope with. */
+  fail(era: Era, check: string, text: string, breaks: readonly string[] = []): void {
+    this.#add('failure', era, check, text, breaks);
+  }
+
+  /** Counts the findings with an outcome. */
+  count(outcome: Outcome): number {
+    return this.findings.filter((finding) => finding.outcome === outcome).length;
+  }
+
+  #add(outcome: Outcome, era: Era, check: string, text: string, breaks: readonly string[] = []) {
+    this.findings.push({ check, era, outcome, text, breaks });
+  }
+}

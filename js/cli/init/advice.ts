@@ -1,0 +1,128 @@
+import type { FoundServer, ServerKind, Sources } from './sources.js';
+
+/**
+ * Returns what to change by hand in a Worker, for each place that serves MCP in its sources.
+ * `binding` is the name of the binding of the bus.
+ */
+export function workerAdvice({ found, isWired }: Sources, binding: string): string[] {
+  const parts = withoutTwins(found).map((place) => `${at(place)}\n\n${BY_KIND[place.kind]}`);
+  const plain = isWired ? [] : [PLAIN];
+  const advice = parts.length === 0 ? plain : [FIRST, ...parts];
+  return [...advice, TRY].map((text) => `${text.replaceAll('MCP_BUS', binding)}\n`);
+}
+
+/** Returns what to do next with a new Worker. */
+export function newWorkerAdvice(): string[] {
+  return [`Next: npm install, then npm start. ${ENDPOINT}`];
+}
+
+/** Returns what to do next with a server on another host. */
+export function serverAdvice({ found, isWired }: Sources): string[] {
+  const old = found.filter(({ kind }) => kind === 'sdk-1');
+  if (old.length > 0) return old.map((place) => `${at(place)}\n\n${BY_KIND['sdk-1']}\n`);
+  return isWired ? [TRY_ELSEWHERE] : [SHARED, TRY_ELSEWHERE];
+}
+
+/** A Hono app that serves a handler of the SDK needs the change for Hono alone. */
+function withoutTwins(found: FoundServer[]): FoundServer[] {
+  const handlers = found.filter(({ kind }) => kind !== 'hono');
+  const routes = found.filter(({ kind }) => kind === 'hono');
+  if (routes.length === 0 || handlers.length === 0) return handlers;
+  return [...routes, ...handlers.filter(({ kind }) => kind !== 'sdk')];
+}
+
+function at({ kind, line, path }: FoundServer): string {
+  return `${path}:${line} ${USES[kind]}`;
+}
+
+/** Returns an import statement to print. */
+function imports(names: string, module: string): string {
+  return `import { ${names} } from '${module}';`;
+}
+
+const USES: Record<ServerKind, string> = {
+  agents: 'uses createMcpHandler of the Agents SDK, which notifies within one isolate. Wrap it:',
+  hono: 'serves MCP with Hono. Register the handler for its route like this:',
+  'mcp-agent':
+    'uses McpAgent, which is deprecated and does not answer subscriptions/listen. Move what its\n' +
+    'init() registers into a function that returns the server, and serve that:',
+  sdk:
+    'uses createMcpHandler of the SDK, which notifies within one isolate. Import it\n' +
+    'from mcp-listen/sdk instead, and pass the bus:',
+  'sdk-1':
+    'uses a transport of version 1 of the SDK, which does not know subscriptions/listen.\n' +
+    'Move to createMcpHandler of @modelcontextprotocol/server, or put the gateway in front of\n' +
+    'the server: see docs/gateway.md.',
+};
+
+const BUS_IMPORTS = `  ${imports('env', 'cloudflare:workers')}
+  ${imports('durableObjectBus', 'mcp-listen/cloudflare')}`;
+
+const WRAPPED = `  ${imports('createListenHandler, publishChanges', 'mcp-listen')}
+
+  const bus = durableObjectBus(env.MCP_BUS);
+  const server = createListenHandler(createMcpHandler(publishChanges(factory, bus)), { bus });
+  export default { fetch: server.fetch };
+
+factory is the function that you passed to createMcpHandler.`;
+
+const BY_KIND: Record<ServerKind, string> = {
+  agents: `${BUS_IMPORTS}\n${WRAPPED}`,
+  hono: `${BUS_IMPORTS}
+  ${imports('createMcpHandler', '@modelcontextprotocol/server')}
+  ${imports('publishChanges', 'mcp-listen')}
+  ${imports('listen', 'mcp-listen/hono')}
+
+  const bus = durableObjectBus(env.MCP_BUS);
+  app.all('/mcp', listen(createMcpHandler(publishChanges(factory, bus)), { bus }));
+
+factory is the function that returns your McpServer.`,
+  'mcp-agent': `${BUS_IMPORTS}
+  ${imports('McpServer', '@modelcontextprotocol/server')}
+  ${imports('createMcpHandler', 'agents/mcp/server')}
+  ${imports('createListenHandler, publishChanges', 'mcp-listen')}
+
+  function factory() {
+    const server = new McpServer({ name: 'NAME', version: '1.0.0' });
+    // what init() registers
+    return server;
+  }
+
+  const bus = durableObjectBus(env.MCP_BUS);
+  const server = createListenHandler(createMcpHandler(publishChanges(factory, bus)), { bus });
+  export default { fetch: server.fetch };
+
+State that the agent kept for each session belongs in an object of your own. Clients of 2025 keep
+their sessions: see docs/sessions.md.`,
+  sdk: `${BUS_IMPORTS}
+  ${imports('createMcpHandler', 'mcp-listen/sdk')}
+
+  createMcpHandler(factory, { bus: durableObjectBus(env.MCP_BUS) })`,
+  'sdk-1': '  npx mcp-listen doctor URL says what clients of each revision get from it today.',
+};
+
+const FIRST = 'Next: npm install, and change these places:';
+
+const PLAIN = `Next: npm install, and put createListenHandler in front of your MCP handler
+(env is the argument of your Worker's fetch, or the export of cloudflare:workers):
+
+  ${imports('createListenHandler', 'mcp-listen')}
+  ${imports('durableObjectBus', 'mcp-listen/cloudflare')}
+
+  const server = createListenHandler(mcp, { bus: durableObjectBus(env.MCP_BUS) });
+  export default { fetch: (request) => server.fetch(request) };`;
+
+const SHARED = `Next: npm install. With several processes, pass a bus that they share:
+
+  ${imports('redisBus', 'mcp-listen/redis')}
+
+  createMcpHandler(factory, { bus: redisBus('redis://localhost') })
+`;
+
+const TRY_ELSEWHERE =
+  'Try it as clients would: npx mcp-listen doctor URL, with the URL of its MCP endpoint.\n';
+
+const ENDPOINT = `The MCP endpoint is http://localhost:8787/mcp.
+Try it as clients would: npx mcp-listen doctor http://localhost:8787/mcp`;
+
+const TRY = `npx wrangler dev serves it. ${ENDPOINT.replace('is', 'is then')}`;

@@ -1,0 +1,173 @@
+import type { FollowedEvents } from '../../../bus/events.js';
+import { type BusNamespace, webhookStub } from '../../wire/stubs.js';
+import { type FollowCall, type WakeCall, webhookObjectOf } from '../../wire/webhooks.js';
+import type { AlarmScheduler } from '../alarm.js';
+import type { EventLog } from '../tables/event-log.js';
+import { type WebhookFollower, WebhookFollowers } from '../tables/webhook-followers.js';
+
+/**
+ * The objects that deliver the occurrences of a bus to webhooks. What an object has to learn is
+ * stored with the publish, and is repeated until the object has confirmed it.
+ */
+export class RootWebhooks {
+  readonly #log: EventLog;
+  readonly #alarm: AlarmScheduler;
+  readonly #bus: string;
+  readonly #namespace: BusNamespace | undefined;
+  readonly #table: WebhookFollowers;
+  readonly #objects = new Map<number, Follower>();
+
+  /** @param bus - the name of the bus. */
+  constructor(
+    sql: SqlStorage,
+    log: EventLog,
+    alarm: AlarmScheduler,
+    bus: string,
+    namespace: BusNamespace | undefined,
+  ) {
+    this.#log = log;
+    this.#alarm = alarm;
+    this.#bus = bus;
+    this.#namespace = namespace;
+    this.#table = new WebhookFollowers(sql);
+    for (const row of this.#table.rows) this.#objects.set(row.object, followerOf(row));
+  }
+
+  /** Handles a call of an object that states what it follows. */
+  follow(follow: FollowCall): FollowedEvents {
+    const { call, names, object, subscriptions } = follow;
+    const known = this.#objects.get(object);
+    if (known === undefined || known.call < call) {
+      this.#table.follow(follow);
+      const follower = known ?? followerOf({ ...follow, isOwed: false, revoked: [] });
+      this.#objects.set(object, follower);
+      follower.call = call;
+      follower.names = new Set(names);
+      follower.subscriptions = subscriptions;
+    }
+    return { ...this.#end, total: this.#total };
+  }
+
+  /**
+   * Stores that occurrences of these event types were published, and that these callers were
+   * revoked, for the objects that have to learn it.
+   */
+  owe(names: readonly string[], revoked: readonly string[]): void {
+    for (const principal of revoked) this.#revoke(webhookObjectOf(principal), principal);
+    for (const [object, follower] of this.#objects) {
+      const owed = names.filter((name) => follower.names.has(name));
+      for (const name of owed) follower.owed.add(name);
+      if (owed.length > 0) this.#store(object, follower);
+    }
+  }
+
+  /** Calls the objects that have to learn something. */
+  wake(): void {
+    for (const [object, follower] of this.#objects) {
+      const isOwed = follower.owed.size > 0 || follower.revoked.size > 0;
+      if (isOwed && !follower.isBusy) void this.#call(object, follower);
+    }
+  }
+
+  /** Handles the alarm. Returns whether an object has not confirmed everything yet. */
+  settle(): boolean {
+    this.wake();
+    let isOwed = false;
+    for (const [object, follower] of this.#objects) {
+      if (follower.isBusy || follower.owed.size + follower.revoked.size > 0) isOwed = true;
+      else if (follower.isStored) {
+        this.#table.owe(object, false);
+        follower.isStored = false;
+      }
+    }
+    return isOwed;
+  }
+
+  /** The epoch of the log, and its last position. */
+  get #end(): { epoch: string; head: number } {
+    return { epoch: this.#log.epoch, head: this.#log.position };
+  }
+
+  get #total(): number {
+    const followers = [...this.#objects.values()];
+    return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
+  }
+
+  #revoke(object: number, principal: string): void {
+    const follower = this.#objects.get(object);
+    if (follower === undefined) return;
+    follower.revoked.add(principal);
+    this.#table.revoke(object, principal);
+    this.#store(object, follower);
+  }
+
+  #store(object: number, follower: Follower): void {
+    if (!follower.isStored) this.#table.owe(object, true);
+    follower.isStored = true;
+    this.#alarm.wakeWithWrite(Date.now() + SETTLE_MS);
+  }
+
+  /** Wakes an object. The next publish or the alarm repeats a call that fails. */
+  async #call(object: number, follower: Follower): Promise<void> {
+    const [names, revoked] = [[...follower.owed], [...follower.revoked]];
+    follower.owed.clear();
+    follower.revoked.clear();
+    follower.isBusy = true;
+    const isConfirmed = await this.#isConfirmed(object, names, revoked);
+    follower.isBusy = false;
+    if (isConfirmed) {
+      const over = revoked.filter((principal) => !follower.revoked.has(principal));
+      if (over.length > 0) this.#table.revoked(object, over);
+      this.wake();
+    } else {
+      for (const name of names) follower.owed.add(name);
+      for (const principal of revoked) follower.revoked.add(principal);
+    }
+  }
+
+  async #isConfirmed(object: number, names: string[], revoked: string[]): Promise<boolean> {
+    const [namespace, bus] = [this.#namespace, this.#bus];
+    if (namespace === undefined) return false;
+    try {
+      const call: WakeCall = { names, ...this.#end, revoked };
+      await webhookStub(namespace, { bus, object }).wakeWebhooks(JSON.stringify(call));
+      return true;
+    } catch {
+      // An object that restarts, or is away, is called again.
+      return false;
+    }
+  }
+}
+
+/** An object in memory. */
+interface Follower {
+  /** The number of its last call. */
+  call: number;
+  names: ReadonlySet<string>;
+  subscriptions: number;
+  /** The event types for which it has to be woken. */
+  owed: Set<string>;
+  /** The callers whose subscriptions it has to end. */
+  revoked: Set<string>;
+  /** Whether it is being called. */
+  isBusy: boolean;
+  /** Whether it is stored that it has to learn something. */
+  isStored: boolean;
+}
+
+/** Of an object that has to be woken, it is not stored for which event types. */
+function followerOf(row: WebhookFollower): Follower {
+  const { call, isOwed, names, revoked, subscriptions } = row;
+  return {
+    call,
+    names: new Set(names),
+    subscriptions,
+    owed: new Set(isOwed ? names : []),
+    revoked: new Set(revoked),
+    isBusy: false,
+    isStored: isOwed,
+  };
+}
+
+/** Milliseconds from a publish until it is stored, once for all meanwhile, what was confirmed. */
+const SETTLE_MS = 1_000;

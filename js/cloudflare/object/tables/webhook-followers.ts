@@ -1,0 +1,116 @@
+/** The objects that deliver to webhooks, as the bus remembers them, in SQLite. */
+export class WebhookFollowers {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec(SCHEMA);
+  }
+
+  /** All objects. */
+  get rows(): WebhookFollower[] {
+    const objects = this.#sql.exec<Row>(
+      'SELECT object, call, subscriptions, owed FROM webhook_object',
+    );
+    return objects.toArray().map(({ call, object, owed, subscriptions }) => ({
+      object,
+      call,
+      subscriptions,
+      isOwed: owed === 1,
+      names: this.#texts('SELECT name AS text FROM webhook_name WHERE object = ?', object),
+      revoked: this.#texts(
+        'SELECT principal AS text FROM webhook_revoked WHERE object = ?',
+        object,
+      ),
+    }));
+  }
+
+  /** Stores what an object follows, and the number of its subscriptions. */
+  follow({ call, names, object, subscriptions }: Follow): void {
+    this.#sql.exec(
+      `INSERT INTO webhook_object VALUES (?, ?, ?, 0) ON CONFLICT (object)
+       DO UPDATE SET call = excluded.call, subscriptions = excluded.subscriptions`,
+      object,
+      call,
+      subscriptions,
+    );
+    const kept = JSON.stringify(names);
+    this.#sql.exec(
+      'DELETE FROM webhook_name WHERE object = ? AND name NOT IN (SELECT value FROM json_each(?))',
+      object,
+      kept,
+    );
+    this.#sql.exec(
+      'INSERT OR IGNORE INTO webhook_name SELECT ?, value FROM json_each(?)',
+      object,
+      kept,
+    );
+  }
+
+  /** Stores whether an object has to be woken. */
+  owe(object: number, isOwed: boolean): void {
+    this.#sql.exec('UPDATE webhook_object SET owed = ? WHERE object = ?', Number(isOwed), object);
+  }
+
+  /** Stores that an object has to end the subscriptions of a caller. */
+  revoke(object: number, principal: string): void {
+    this.#sql.exec('INSERT OR IGNORE INTO webhook_revoked VALUES (?, ?)', object, principal);
+  }
+
+  /** Stores that an object has ended the subscriptions of these callers. */
+  revoked(object: number, principals: readonly string[]): void {
+    this.#sql.exec(
+      'DELETE FROM webhook_revoked WHERE object = ? AND principal IN (SELECT value FROM json_each(?))',
+      object,
+      JSON.stringify(principals),
+    );
+  }
+
+  /** Stores objects again after the storage was deleted. All of them have to be woken. */
+  restore(rows: readonly WebhookFollower[]): void {
+    this.#sql.exec(SCHEMA);
+    for (const { revoked, ...row } of rows) {
+      this.follow(row);
+      this.owe(row.object, true);
+      for (const principal of revoked) this.revoke(row.object, principal);
+    }
+  }
+
+  #texts(query: string, object: number): string[] {
+    return this.#sql
+      .exec<{ text: string }>(query, object)
+      .toArray()
+      .map(({ text }) => text);
+  }
+}
+
+/** What an object follows. */
+export interface Follow {
+  /** The number of the object. */
+  object: number;
+  /** The number of the call in which the object said so. */
+  call: number;
+  /** The event types of its subscriptions. */
+  names: readonly string[];
+  /** The number of its subscriptions. */
+  subscriptions: number;
+}
+
+/** An object that delivers to webhooks. */
+export interface WebhookFollower extends Follow {
+  /** Whether it has to be woken. */
+  isOwed: boolean;
+  /** The callers whose subscriptions it has to end. */
+  revoked: string[];
+}
+
+type Row = { object: number; call: number; subscriptions: number; owed: number };
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS webhook_object (object INTEGER PRIMARY KEY, call INTEGER NOT NULL,
+    subscriptions INTEGER NOT NULL, owed INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS webhook_name (object INTEGER NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (object, name)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS webhook_revoked (object INTEGER NOT NULL, principal TEXT NOT NULL,
+    PRIMARY KEY (object, principal)) WITHOUT ROWID;
+`;

@@ -1,0 +1,63 @@
+import type { WebhookRows } from '../../../bus/events.js';
+import type { SubscriptionRow } from '../../../wasm/events/bindings.js';
+
+/** The subscriptions of webhooks at one object, in SQLite, and what it asked of its bus. */
+export class WebhookTable implements WebhookRows {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec(SCHEMA);
+  }
+
+  /** The event types for which the bus was last asked to wake this object, and in which call. */
+  get followed(): { call: number; names: string[] } {
+    const [row] = this.#sql
+      .exec<{ call: number; names: string }>('SELECT call, names FROM webhook_followed')
+      .toArray();
+    return { call: row?.call ?? 0, names: row === undefined ? [] : JSON.parse(row.names) };
+  }
+
+  /** Stores what the bus was asked for. */
+  setFollowed(call: number, names: readonly string[]): void {
+    const text = JSON.stringify(names);
+    this.#sql.exec('INSERT OR REPLACE INTO webhook_followed VALUES (1, ?, ?)', call, text);
+  }
+
+  has(id: string): boolean {
+    return this.#sql.exec('SELECT 1 FROM webhook WHERE id = ?', id).toArray().length > 0;
+  }
+
+  subscriptions(): SubscriptionRow[] {
+    return this.#sql.exec<{ id: string; text: string }>('SELECT id, text FROM webhook').toArray();
+  }
+
+  put(id: string, text: string): void {
+    this.#sql.exec('INSERT OR REPLACE INTO webhook VALUES (?, ?)', id, text);
+  }
+
+  remove(id: string): void {
+    this.#sql.exec('DELETE FROM webhook WHERE id = ?', id);
+  }
+
+  levels(): string[] {
+    const rows = this.#sql.exec<{ text: string }>('SELECT text FROM webhook_level').toArray();
+    return rows.map(({ text }) => text);
+  }
+
+  putLevel(name: string, text: string): void {
+    this.#sql.exec('INSERT OR REPLACE INTO webhook_level VALUES (?, ?)', name, text);
+  }
+
+  removeLevel(name: string): void {
+    this.#sql.exec('DELETE FROM webhook_level WHERE name = ?', name);
+  }
+}
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS webhook (id TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS webhook_level (name TEXT PRIMARY KEY, text TEXT NOT NULL)
+    WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS webhook_followed (only_one INTEGER PRIMARY KEY, call INTEGER NOT NULL,
+    names TEXT NOT NULL);
+`;

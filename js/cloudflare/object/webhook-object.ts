@@ -1,0 +1,139 @@
+import type {
+  EventLogMaker,
+  FollowedEvents,
+  WebhookDelivery,
+  WebhookHost,
+} from '../../bus/events.js';
+import type { BusStats } from '../../model/bus-stats.js';
+import { report } from '../../observe/on-error.js';
+import type { WebhookAddress } from '../wire/names.js';
+import { type BusNamespace, type BusStub, busStub } from '../wire/stubs.js';
+import type { WakeCall } from '../wire/webhooks.js';
+import { ownNamespace } from './own-namespace.js';
+import { WebhookTable } from './tables/webhooks.js';
+
+/**
+ * An object that delivers the occurrences of a bus to the webhooks of some callers. It holds no
+ * streams, and sleeps while no message is due.
+ */
+export class WebhookObject {
+  /** It has no streams. */
+  readonly attached = 0;
+  readonly #ctx: DurableObjectState;
+  readonly #address: WebhookAddress;
+  readonly #namespace: BusNamespace | undefined;
+  readonly #events: EventLogMaker | undefined;
+  readonly #table: WebhookTable;
+  /** Undefined until the first call. */
+  #delivery: Promise<WebhookDelivery | undefined> | undefined;
+
+  constructor(
+    ctx: DurableObjectState,
+    env: unknown,
+    address: WebhookAddress,
+    events: EventLogMaker | undefined,
+  ) {
+    this.#ctx = ctx;
+    this.#address = address;
+    this.#namespace = ownNamespace(ctx, env);
+    this.#events = events;
+    this.#table = new WebhookTable(ctx.storage.sql);
+  }
+
+  /** Handles a request to subscribe, as JSON text. */
+  async subscribe(webhook: string): Promise<string> {
+    const delivery = await this.#started();
+    return delivery === undefined ? UNAVAILABLE : delivery.subscribe(JSON.parse(webhook));
+  }
+
+  /** Handles a request to unsubscribe, as JSON text. */
+  async unsubscribe(webhook: string): Promise<string> {
+    const delivery = await this.#started();
+    return delivery === undefined ? UNAVAILABLE : delivery.unsubscribe(JSON.parse(webhook));
+  }
+
+  /** Handles a call of the bus. Resolves once it need not be repeated. */
+  async wake(call: string): Promise<void> {
+    const { epoch, head, names, revoked } = JSON.parse(call) as WakeCall;
+    const delivery = await this.#started();
+    for (const principal of revoked) await delivery?.disconnect(principal);
+    if (names.length > 0) await delivery?.wake(names, epoch, head);
+  }
+
+  /** Handles the alarm. It never rejects: the platform gives an alarm up that fails repeatedly. */
+  async alarm(): Promise<void> {
+    try {
+      await (await this.#started(Date.now()))?.alarm();
+    } catch (error) {
+      report(error as Error);
+      await this.#ctx.storage.setAlarm(Date.now() + RETRY_MS);
+    }
+  }
+
+  /** Refuses the socket of an edge. */
+  accept(): Response {
+    return new Response(null, { status: 410 });
+  }
+
+  /** There are no sockets. */
+  receive(): void {}
+
+  /** There are no sockets. */
+  closed(): void {}
+
+  /** Returns counters. */
+  stats(): BusStats {
+    return { attached: 0, sockets: 0, position: 0, sessions: 0, dropped: 0, shards: [] };
+  }
+
+  /** Starts the delivery; undefined if the class has none. `alarmAt`: see `WebhookHost`. */
+  #started(alarmAt?: number): Promise<WebhookDelivery | undefined> {
+    this.#delivery ??= this.#start(alarmAt).catch((error: Error) => {
+      this.#delivery = undefined;
+      throw error;
+    });
+    return this.#delivery;
+  }
+
+  async #start(alarmAt: number | undefined): Promise<WebhookDelivery | undefined> {
+    const { storage } = this.#ctx;
+    const at = alarmAt ?? (await storage.getAlarm()) ?? undefined;
+    return this.#events?.deliver?.(this.#host(at));
+  }
+
+  #host(alarmAt: number | undefined): WebhookHost {
+    const { storage } = this.#ctx;
+    return {
+      rows: this.#table,
+      alarmAt,
+      maxTtlMs: undefined,
+      followed: this.#table.followed.names,
+      setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : storage.setAlarm(at)),
+      page: async (question) => this.#root.readEvents(question),
+      follow: (names, subscriptions) => this.#follow(names, subscriptions),
+      reset: () => this.#ctx.abort('the delivery to webhooks failed'),
+    };
+  }
+
+  async #follow(names: readonly string[], subscriptions: number): Promise<FollowedEvents> {
+    const former = this.#table.followed;
+    const call = Math.max(Date.now(), former.call + 1);
+    const { object } = this.#address;
+    // What is stored must never be more than the bus follows.
+    const kept = former.names.filter((name) => names.includes(name));
+    this.#table.setFollowed(call, kept);
+    const text = JSON.stringify({ object, call, names, subscriptions });
+    const answer = JSON.parse(await this.#root.followWebhooks(text)) as FollowedEvents;
+    if (names.length > kept.length) this.#table.setFollowed(call, names);
+    return answer;
+  }
+
+  /** Returns a fresh stub for each call, because a stub that failed once may keep failing. */
+  get #root(): BusStub {
+    if (this.#namespace === undefined) throw new Error('the namespace of the bus is unknown');
+    return busStub(this.#namespace, this.#address.bus);
+  }
+}
+
+const UNAVAILABLE = JSON.stringify({ error: { internal: 'webhooks' } });
+const RETRY_MS = 5_000;

@@ -1,0 +1,39 @@
+/** A call by which an object that delivers to webhooks states what it follows. */
+export interface FollowCall {
+  /** The number of the object. */
+  object: number;
+  /** Ascends: of two calls, the later one counts. */
+  call: number;
+  /** The event types of its subscriptions. */
+  names: readonly string[];
+  /** The number of its subscriptions. */
+  subscriptions: number;
+}
+
+/** A call by which a bus wakes an object that delivers to webhooks. */
+export interface WakeCall {
+  /** The event types with new occurrences. */
+  names: readonly string[];
+  /** Identifies the log. */
+  epoch: string;
+  /** The last position of the log. */
+  head: number;
+  /** The callers whose subscriptions end. */
+  revoked: readonly string[];
+}
+
+/** Returns the number of the object that has the webhooks of a caller. */
+export function webhookObjectOf(principal: string): number {
+  const bytes = new TextEncoder().encode(principal);
+  const hash = bytes.reduce((hash, byte) => Math.imul(hash ^ byte, PRIME), BASIS);
+  return 1 + ((hash >>> 0) % OBJECTS);
+}
+
+/** FNV-1a with 32 bits. */
+const BASIS = 0x811c9dc5;
+const PRIME = 0x01000193;
+/**
+ * The objects over which the webhooks of a bus are spread: 500 subscriptions each, on average, if
+ * the bus has 10,000. The number can never change, or subscriptions would be looked for elsewhere.
+ */
+const OBJECTS = 20;

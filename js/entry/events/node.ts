@@ -1,3 +1,0 @@
-import '../../wasm/modules/events/node.js';
-
-export * from '../../events/index.js';

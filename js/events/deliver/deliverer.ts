@@ -1,0 +1,248 @@
+import type {
+  SubscribedWebhook,
+  WebhookDelivery,
+  WebhookHost,
+  WebhookStats,
+} from '../../bus/events.js';
+import { ListenError } from '../../model/error.js';
+import { type Deferred, deferred } from '../../timing/deferred.js';
+import { withTimeout } from '../../timing/with-timeout.js';
+import {
+  type DelivererStep,
+  EventDeliverer,
+  type EventSubscribe,
+  type WebhookPost,
+} from '../../wasm/events/bindings.js';
+import { eventsGuard } from '../../wasm/events/guard.js';
+import type { EventTypeTable } from '../define/event-type-table.js';
+import { Follower } from './follower.js';
+import { posted } from './post.js';
+import { completed, idOf, Refused } from './request.js';
+import type { WebhookSettings } from './settings.js';
+
+/** Performs what the core decides about the delivery to webhooks. */
+export class WebhookDeliverer implements WebhookDelivery {
+  readonly #host: WebhookHost;
+  readonly #types: EventTypeTable;
+  readonly #settings: WebhookSettings;
+  readonly #core: EventDeliverer;
+  readonly #follower: Follower;
+  readonly #calls = new Map<number, Deferred<string>>();
+  #lastCall = 0;
+  /** When the core wants its alarm. */
+  #dueAt: number | undefined;
+  /** Resolves once the alarm is set. */
+  #alarmSet: Promise<void> = Promise.resolve();
+  #isOver = false;
+
+  constructor(host: WebhookHost, types: EventTypeTable, settings: WebhookSettings) {
+    const definitions = JSON.stringify(types.definitions);
+    this.#host = host;
+    this.#types = types;
+    this.#settings = settings;
+    this.#dueAt = host.alarmAt;
+    const leave = eventsGuard.onReset(() => {
+      leave();
+      this.#end();
+    });
+    this.#core = new EventDeliverer(
+      host.rows,
+      settings.terms(host.maxTtlMs),
+      definitions,
+      host.alarmAt,
+    );
+    this.#follower = new Follower(host, {
+      names: () => this.#core.names(),
+      subscriptions: () => this.#core.counts().subscriptions,
+      followed: (name, epoch, head) =>
+        this.#call(() => this.#core.wake(name, epoch, head, Date.now())),
+      failed: () => this.#setAlarm(),
+    });
+    if (!this.#follower.isComplete) void this.#follower.update();
+  }
+
+  get stats(): WebhookStats {
+    return this.#core.counts();
+  }
+
+  async subscribe(webhook: EventSubscribe): Promise<string> {
+    try {
+      const id = await idOf(webhook);
+      const subscribe = await completed(webhook, id, this.#settings);
+      const total = this.#host.rows.has(id) ? 0 : await this.#follower.total();
+      return await this.#asked(JSON.stringify({ ...subscribe, total }));
+    } catch (error) {
+      if (error instanceof Refused) return replyOf({ invalidParams: error.message });
+      this.#settings.onError(error as Error);
+      return replyOf({ internal: 'webhooks' });
+    }
+  }
+
+  async unsubscribe(webhook: SubscribedWebhook): Promise<string> {
+    const id = await idOf(webhook);
+    let reply = replyOf({ internal: 'webhooks' });
+    this.#call(() => {
+      reply = this.#core.unsubscribe(id, Date.now());
+    });
+    await this.#alarmSet;
+    return reply;
+  }
+
+  async wake(names: readonly string[], epoch: string, head: number): Promise<void> {
+    for (const name of names) this.#call(() => this.#core.wake(name, epoch, head, Date.now()));
+    await this.#alarmSet;
+    this.#expectGoingOn();
+  }
+
+  async disconnect(principal: string): Promise<void> {
+    this.#call(() => this.#core.disconnected(principal, Date.now()));
+    await this.#alarmSet;
+    this.#expectGoingOn();
+  }
+
+  async alarm(): Promise<void> {
+    this.#dueAt = undefined;
+    this.#call(() => this.#core.alarm(Date.now(), Math.random()));
+    if (!this.#follower.isComplete) await this.#follower.update();
+    await this.#alarmSet;
+  }
+
+  /** Has the core handle a subscription; resolves with its reply. */
+  async #asked(subscribe: string): Promise<string> {
+    this.#lastCall += 1;
+    const call = this.#lastCall;
+    const reply = deferred<string>();
+    this.#calls.set(call, reply);
+    try {
+      this.#call(() => this.#core.subscribe(call, subscribe, Date.now()));
+      const late = () => new ListenError('bus-unavailable', 'the delivery to webhooks is stuck');
+      return await withTimeout(CALL_MS, reply.promise, late);
+    } finally {
+      this.#calls.delete(call);
+    }
+  }
+
+  /** Calls the core, and performs its steps. A failure of the rows or of the core ends it. */
+  #call(action: () => void): void {
+    if (this.#isOver) return;
+    try {
+      action();
+      for (let step = this.#core.poll(); step !== undefined; step = this.#core.poll())
+        this.#perform(step);
+      if (this.#follower.isOutdated) void this.#follower.update();
+    } catch (error) {
+      if (!eventsGuard.isTrapError(error)) this.#settings.onError(error as Error);
+      this.#end();
+    }
+  }
+
+  #perform(step: DelivererStep): void {
+    switch (step.kind) {
+      case 'setAlarm':
+        this.#dueAt = step.at;
+        this.#setAlarm();
+        break;
+      case 'follow':
+      case 'unfollow':
+        void this.#follower.update();
+        break;
+      case 'answer':
+        void this.#answer(step.call, step.reply);
+        break;
+      case 'post':
+        void this.#post(step.post);
+        break;
+      case 'read':
+        void this.#read(step.read, () => this.#page(step));
+        break;
+      case 'judge':
+        void this.#read(step.read, () => this.#judge(step));
+        break;
+      case 'authorize':
+        void this.#authorize(step);
+        break;
+    }
+  }
+
+  #setAlarm(): void {
+    const times = [this.#dueAt, this.#follower.retryAt].filter((at) => at !== undefined);
+    const at = times.length === 0 ? undefined : Math.min(...times);
+    this.#alarmSet = this.#host.setAlarm(at).catch((error: Error) => {
+      this.#settings.onError(error);
+      this.#end();
+    });
+  }
+
+  /** Answers a call once the bus wakes this delivery for its event type. */
+  async #answer(call: number, reply: string): Promise<void> {
+    await this.#alarmSet;
+    const isFollowing = this.#follower.isComplete || (await this.#follower.update());
+    this.#calls.get(call)?.resolve(isFollowing ? reply : replyOf({ internal: 'bus' }));
+  }
+
+  async #post(message: WebhookPost): Promise<void> {
+    // What is under way must not be forgotten.
+    await this.#alarmSet;
+    if (this.#isOver) return;
+    const outcome = JSON.stringify(await posted(message, this.#settings));
+    this.#call(() => this.#core.sent(message.number, outcome, Date.now(), Math.random()));
+  }
+
+  async #read(read: number, action: () => Promise<() => void>): Promise<void> {
+    try {
+      this.#call(await action());
+    } catch (error) {
+      this.#settings.onError(error as Error);
+      this.#call(() => this.#core.readFailed(read, Date.now(), Math.random()));
+    }
+  }
+
+  async #page({ question, read }: Extract<DelivererStep, { kind: 'read' }>): Promise<() => void> {
+    const page = await this.#host.page(question);
+    return () => this.#core.page(read, page, Date.now());
+  }
+
+  async #judge(step: Extract<DelivererStep, { kind: 'judge' }>): Promise<() => void> {
+    const verdicts = await this.#types.verdicts(step.name, step.arguments, step.page);
+    return () => this.#core.judged(step.read, verdicts, Date.now());
+  }
+
+  async #authorize(step: Extract<DelivererStep, { kind: 'authorize' }>): Promise<void> {
+    const isAllowed = await this.#isAllowed(step);
+    this.#call(() => this.#core.authorized(step.subscription, isAllowed, Date.now()));
+  }
+
+  /** Asks the server; undefined: it could not say. */
+  async #isAllowed({
+    arguments: args,
+    name,
+    principal,
+  }: Extract<DelivererStep, { kind: 'authorize' }>): Promise<boolean | undefined> {
+    try {
+      const subscription = { principal, name, arguments: JSON.parse(args) };
+      return (await this.#settings.authorize?.(subscription)) === true;
+    } catch (error) {
+      this.#settings.onError(error as Error);
+      return undefined;
+    }
+  }
+
+  /** Gives up: nothing of this delivery is to be trusted any more. */
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const reply of this.#calls.values()) reply.resolve(replyOf({ internal: 'webhooks' }));
+    this.#host.reset();
+  }
+
+  #expectGoingOn(): void {
+    if (this.#isOver) throw new ListenError('bus-unavailable', 'the delivery to webhooks failed');
+  }
+}
+
+function replyOf(error: object): string {
+  return JSON.stringify({ error });
+}
+
+/** Milliseconds for a call: an endpoint has ten seconds to consent, and the log is read too. */
+const CALL_MS = 25_000;

@@ -1,0 +1,90 @@
+import type { FollowedEvents, WebhookHost } from '../../bus/events.js';
+
+/** What a {@link Follower} reports to the bus, and what it does with the answer. */
+export interface Following {
+  /** The event types that have subscriptions. */
+  names(): string[];
+  /** The number of subscriptions. */
+  subscriptions(): number;
+  /** The bus follows another event type, and its log ends at `head`. */
+  followed(name: string, epoch: string, head: number): void;
+  /** The bus could not be reached: `retryAt` has changed. */
+  failed(): void;
+}
+
+/** Keeps the bus informed of the event types for which it has to wake the delivery. */
+export class Follower {
+  /** When to try again, in milliseconds since 1970. */
+  retryAt: number | undefined;
+  readonly #host: WebhookHost;
+  readonly #of: Following;
+  /** What the bus has confirmed. */
+  #followed: ReadonlySet<string>;
+  /** The number of subscriptions that the bus knows; undefined: what it was before a restart. */
+  #reported: number | undefined;
+  /** The last call of the bus, which never rejects: calls are made in turn. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** An update that has not begun. */
+  #next: Promise<boolean> | undefined;
+
+  constructor(host: WebhookHost, of: Following) {
+    this.#host = host;
+    this.#of = of;
+    this.#followed = new Set(host.followed);
+  }
+
+  /** Whether the bus has confirmed every event type. */
+  get isComplete(): boolean {
+    return this.#of.names().every((name) => this.#followed.has(name));
+  }
+
+  /** Whether the bus has to learn another number of subscriptions. */
+  get isOutdated(): boolean {
+    return this.#reported !== undefined && this.#reported !== this.#of.subscriptions();
+  }
+
+  /** Informs the bus of all that it has to follow. Resolves with whether that succeeded. */
+  update(): Promise<boolean> {
+    this.#next ??= this.#inTurn(() => {
+      this.#next = undefined;
+      return this.#updated();
+    });
+    return this.#next;
+  }
+
+  /** Returns the number of subscriptions at the whole bus, which learns the number here. */
+  async total(): Promise<number> {
+    return (await this.#inTurn(() => this.#report())).total;
+  }
+
+  #inTurn<T>(action: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(action);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async #updated(): Promise<boolean> {
+    try {
+      await this.#report();
+      this.retryAt = undefined;
+      return true;
+    } catch {
+      this.retryAt = Date.now() + RETRY_MS;
+      this.#of.failed();
+      return false;
+    }
+  }
+
+  async #report(): Promise<FollowedEvents> {
+    const names = this.#of.names();
+    const subscriptions = this.#of.subscriptions();
+    const answer = await this.#host.follow(names, subscriptions);
+    const added = names.filter((name) => !this.#followed.has(name));
+    this.#followed = new Set(names);
+    this.#reported = subscriptions;
+    for (const name of added) this.#of.followed(name, answer.epoch, answer.head);
+    return answer;
+  }
+}
+
+const RETRY_MS = 5_000;

@@ -1,0 +1,102 @@
+import type { WebhookOutcome, WebhookPost } from '../../wasm/events/bindings.js';
+import { hex } from '../../web/hex.js';
+import { signatures } from '../../webhook/signature.js';
+import { acceptedCallback } from './callback.js';
+import type { WebhookResponse } from './sender.js';
+import type { WebhookSettings } from './settings.js';
+
+/** Signs and posts a message; resolves with what came of it. */
+export async function posted(
+  message: WebhookPost,
+  settings: WebhookSettings,
+): Promise<WebhookOutcome> {
+  // A signal of `AbortSignal.timeout` would keep a Durable Object awake for all of its time.
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  const { signal } = abort;
+  try {
+    const { isLocal } = acceptedCallback(message.url, settings.rules);
+    const body = new TextEncoder().encode(message.body);
+    const headers = await headersOf(message, body, settings);
+    const bodyBytes = message.kind === 'verification' ? ANSWER_BYTES : 0;
+    const request = { url: message.url, headers, body, isLocal, bodyBytes, signal };
+    return outcomeOf(await abortable(settings.send(request), signal));
+  } catch (error) {
+    return { failure: signal.aborted ? 'timeout' : failureOf(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function headersOf(
+  message: WebhookPost,
+  body: Uint8Array<ArrayBuffer>,
+  { hasMessageIds, secrets }: WebhookSettings,
+): Promise<Record<string, string>> {
+  const { kind, subscription } = message;
+  const id = kind === 'event' && hasMessageIds ? await messageId(message) : message.id;
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const opened = await Promise.all(
+    message.secrets.map((secret) => secrets.open(secret, subscription)),
+  );
+  return {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': await signatures(opened, { id, timestamp, body }),
+    'x-mcp-subscription-id': subscription,
+  };
+}
+
+/** Returns an id of a message about an occurrence that differs between subscriptions. */
+async function messageId({ id, subscription }: WebhookPost): Promise<string> {
+  const text = new TextEncoder().encode(`${subscription}.${id}`);
+  const digest = await crypto.subtle.digest('SHA-256', text);
+  return `msg_${hex(new Uint8Array(digest, 0, 16))}`;
+}
+
+function outcomeOf({ body, retryAfter, status }: WebhookResponse): WebhookOutcome {
+  const retryAfterMs = waitOf(retryAfter);
+  return {
+    response: {
+      status,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(body !== '' && { body }),
+    },
+  };
+}
+
+/** Returns the milliseconds that `Retry-After` names, in seconds or as a date. */
+function waitOf(field: string | undefined): number | undefined {
+  if (field === undefined) return undefined;
+  const wait = /^\d{1,9}$/.test(field) ? Number(field) * 1_000 : Date.parse(field) - Date.now();
+  return wait > 0 ? Math.round(wait) : undefined;
+}
+
+/** Rejects when a signal aborts, also if the work does not heed it. */
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Returns the category of an error of a connection, from its code and texts. */
+function failureOf(error: unknown): 'connection_refused' | 'tls_error' {
+  const { cause, code, message } = (error ?? {}) as { [key: string]: unknown };
+  const { code: innerCode, message: innerMessage } = (cause ?? {}) as { [key: string]: unknown };
+  const texts = [code, message, innerCode, innerMessage].join(' ');
+  return TLS.test(texts) ? 'tls_error' : 'connection_refused';
+}
+
+/** How hosts name errors of TLS. */
+const TLS = /tls|ssl|cert|EPROTO/i;
+const TIMEOUT_MS = 10_000;
+/** Bytes of the answer to a challenge that are read. */
+const ANSWER_BYTES = 4_096;

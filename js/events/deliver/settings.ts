@@ -1,0 +1,78 @@
+import { expectAmounts } from '../../model/amount.js';
+import { ListenError } from '../../model/error.js';
+import { report } from '../../observe/on-error.js';
+import type { CallbackRules, DelivererOptions } from '../../wasm/events/bindings.js';
+import type { EventWebhookOptions } from './options.js';
+import { SecretBox } from './secret-box.js';
+import { currentSender, type WebhookSender } from './sender.js';
+
+/** The checked options of the delivery to webhooks. */
+export class WebhookSettings {
+  /** Encrypts the secrets that are stored. */
+  readonly secrets: SecretBox;
+  readonly onError: (error: Error) => void;
+  readonly #options: EventWebhookOptions;
+
+  /** @throws ListenError `invalid-options`. */
+  constructor(options: EventWebhookOptions) {
+    const { defaultTtlMs, grantMs, maxPerCaller, maxSubscriptions, maxTtlMs, minTtlMs } = options;
+    const amounts = { defaultTtlMs, maxPerCaller, maxSubscriptions, maxTtlMs, minTtlMs, grantMs };
+    expectAmounts('webhooks', amounts);
+    if (grantMs === 0) throw new ListenError('invalid-options', 'webhooks.grantMs must not be 0');
+    if (grantMs !== undefined && options.authorize === undefined)
+      throw new ListenError('invalid-options', 'webhooks.grantMs needs webhooks.authorize');
+    this.#options = options;
+    this.onError = options.onError ?? report;
+    this.secrets = new SecretBox(options.encryptionKey ?? []);
+  }
+
+  /** Whether the id of a message differs from that of its occurrence. */
+  get hasMessageIds(): boolean {
+    return this.#options.webhookId === 'message';
+  }
+
+  /** Asked while subscriptions last. */
+  get authorize(): EventWebhookOptions['authorize'] {
+    return this.#options.authorize;
+  }
+
+  /** Posts messages. */
+  get send(): WebhookSender {
+    return this.#options.send ?? currentSender().send;
+  }
+
+  /** Which callback URLs are accepted, as JSON text. */
+  get rules(): string {
+    const { allowInsecureLocalhost, allowedOrigins, onlyAllowedOrigins, send } = this.#options;
+    const rules: CallbackRules = {
+      anyPort: send === undefined && currentSender().checksAddresses,
+      allowInsecureLocalhost: allowInsecureLocalhost === true,
+      allowedOrigins: [...(allowedOrigins ?? [])],
+      onlyAllowedOrigins: onlyAllowedOrigins === true,
+    };
+    return JSON.stringify(rules);
+  }
+
+  /** The terms and limits for the core, at a host that can promise at most `longest`. */
+  terms(longest = Number.POSITIVE_INFINITY): string {
+    const { authorize, maxPerCaller = 100, maxSubscriptions = 10_000 } = this.#options;
+    const { defaultTtlMs = HOUR_MS, maxTtlMs = DAY_MS, minTtlMs = 300_000 } = this.#options;
+    const { grantMs = HOUR_MS, noExpiry = false } = this.#options;
+    const most = Math.min(maxTtlMs, longest);
+    const options: DelivererOptions = {
+      terms: {
+        defaultTtlMs: Math.min(defaultTtlMs, most),
+        minTtlMs: Math.min(minTtlMs, most),
+        maxTtlMs: most,
+        noExpiry: noExpiry && longest === Number.POSITIVE_INFINITY,
+      },
+      maxPerPrincipal: maxPerCaller,
+      maxTotal: maxSubscriptions,
+      ...(authorize !== undefined && { grantMs }),
+    };
+    return JSON.stringify(options);
+  }
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;

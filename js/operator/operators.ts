@@ -1,0 +1,22 @@
+import type { AttachableBus } from '../bus/attachable-bus.js';
+import type { BusOperator, OperatedStreams } from '../bus/operator/operator.js';
+import { ListenError } from '../model/error.js';
+import { ProcessOperator } from './process-operator.js';
+
+/** Registers the operator of a server on its bus. */
+export function setOperator(server: object, bus: AttachableBus, streams: OperatedStreams): void {
+  OPERATORS.set(server, bus.operate?.(streams) ?? new ProcessOperator(bus, streams));
+}
+
+/**
+ * Returns the operator of a server.
+ *
+ * @throws ListenError `invalid-options` if `createListenHandler` did not create the server.
+ */
+export function operatorOf(server: object): BusOperator {
+  const operator = OPERATORS.get(server);
+  if (operator !== undefined) return operator;
+  throw new ListenError('invalid-options', 'server must be a result of createListenHandler');
+}
+
+const OPERATORS = new WeakMap<object, BusOperator>();

@@ -1,0 +1,78 @@
+import { expectAmounts } from '../model/amount.js';
+import { ListenError } from '../model/error.js';
+import type { ServerEvent } from '../model/event.js';
+
+/**
+ * What `POST /operate` takes. `drain` ends all streams without a result and refuses new ones;
+ * `shed` ends the `count` oldest streams of each isolate; both in one isolate or in all of them.
+ * `disconnect` ends the streams of one caller. `publish` publishes events, all or none, or one
+ * occurrence of MCP Events.
+ */
+export type Order =
+  | { do: 'drain'; isolate?: string; windowMs?: number }
+  | { do: 'shed'; count: number; isolate?: string; windowMs?: number }
+  | { do: 'disconnect'; principal: string }
+  | { do: 'publish'; events: PublishedEvent[] };
+
+/** An event of the bus, or an occurrence of MCP Events. */
+export type PublishedEvent =
+  | ServerEvent
+  | { kind: 'event'; name: string; data: Record<string, unknown>; group?: string };
+
+/**
+ * Reads an order. Does not check events.
+ *
+ * @throws ListenError `invalid-order`, or `invalid-options` for an amount.
+ */
+export function orderOf(text: string): Order {
+  const order = parsed(text);
+  const { count, isolate, windowMs } = order;
+  expectAmounts('', { count, windowMs });
+  const isPlace = isolate === undefined || typeof isolate === 'string';
+  switch (order.do) {
+    case 'drain':
+      if (isPlace) return order as Order;
+      break;
+    case 'shed':
+      if (isPlace && count !== undefined) return order as Order;
+      break;
+    case 'disconnect':
+      if (typeof order.principal === 'string') return order as Order;
+      break;
+    case 'publish':
+      if (isList(order.events)) return order as Order;
+  }
+  throw invalid();
+}
+
+function isList(events: unknown): events is PublishedEvent[] {
+  return (
+    Array.isArray(events) &&
+    events.length > 0 &&
+    events.every((event) => typeof event === 'object' && event !== null)
+  );
+}
+
+function parsed(text: string): Draft {
+  try {
+    const order = JSON.parse(text) as unknown;
+    if (typeof order === 'object' && order !== null) return order;
+  } catch {
+    // Refused below.
+  }
+  throw invalid();
+}
+
+function invalid(): ListenError {
+  return new ListenError('invalid-order', 'the order is not valid');
+}
+
+/** An order that is not checked yet. */
+interface Draft {
+  do?: unknown;
+  count?: unknown;
+  events?: unknown;
+  isolate?: unknown;
+  principal?: unknown;
+  windowMs?: unknown;
+}

@@ -1,0 +1,171 @@
+"""A bus over NATS, with the client `nats-py`."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig, DeliverPolicy, StreamConfig, StreamInfo
+from nats.js.errors import NoStreamResponseError, NotFoundError, ServiceUnavailableError
+
+from .bus import BusError, ProcessBus, log_error
+
+
+class NatsBus(ProcessBus):
+    """
+    The bus of all processes that use the same NATS and the same name: letters, digits, `-` and `_`.
+
+    `servers` and `settings` are as for `nats.connect`. `jetstream` is whether messages are kept; None keeps them if the
+    server has JetStream. The other options limit the streams, if the bus creates them.
+    """
+
+    def __init__(
+        self,
+        servers: str | list[str],
+        *,
+        bus: str = "mcp-listen",
+        jetstream: bool | None = None,
+        log_events: int = 10_000,
+        log_age_ms: int = 600_000,
+        events_age_ms: int = 86_400_000,
+        events_bytes: int = 67_108_864,
+        on_error: Callable[[BusError], None] = log_error,
+        **settings: Any,
+    ) -> None:
+        super().__init__(on_error)
+        if not bus.replace("-", "").replace("_", "").isalnum() or not bus.isascii():
+            raise ValueError("the name of a bus on NATS may contain only letters, digits, - and _")
+        self._connect_to = {"servers": servers, **DEFAULTS, **settings}
+        self._wants_jetstream = jetstream
+        self._stream = StreamConfig(name=bus, subjects=[bus], max_msgs=log_events, max_age=log_age_ms / 1_000)
+        log = f"{bus}-events"
+        age = events_age_ms / 1_000
+        self._log = StreamConfig(name=log, subjects=[log], max_bytes=events_bytes, max_age=age)
+        self._subject = bus
+        self._client: Client | None = None
+        self._jetstream: JetStreamContext | None = None
+        self._lock = asyncio.Lock()
+        self._lost = asyncio.Event()
+        self._created: datetime | None = None
+        self._sequence = 0
+
+    async def _publish(self, message: str) -> None:
+        client, jetstream = await self._connected()
+        if jetstream is None:
+            await client.publish(self._subject, message.encode())
+            await client.flush()
+        else:
+            await _kept(jetstream, self._stream, message)
+
+    async def _append(self, name: str, occurrence: str) -> int:
+        _, jetstream = await self._connected()
+        if jetstream is None:
+            await self._publish(occurrence)
+            return 0
+        return await _kept(jetstream, self._log, occurrence)
+
+    async def _follow(self) -> None:
+        client, jetstream = await self._connected()
+        if not client.is_connected:
+            raise BusError("NATS is away")
+        self._lost.clear()
+        if jetstream is None:
+            subscription = await client.subscribe(self._subject, cb=self._on_message)
+            await client.flush()
+            self._on_ready(False)
+        else:
+            is_whole = self._resume(await _provide(jetstream, self._stream))
+            config = ConsumerConfig(
+                deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=self._sequence + 1
+            )
+            subscription = await jetstream.subscribe(
+                self._subject, cb=self._on_kept, ordered_consumer=True, config=config
+            )
+            self._on_ready(is_whole)
+        try:
+            await self._lost.wait()
+        finally:
+            await _quietly(subscription.unsubscribe)
+
+    async def _close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+
+    def _resume(self, info: StreamInfo) -> bool:
+        """Continues after the last message, if the stream has what follows. Returns whether it has."""
+        state = info.state
+        is_same = self._created is not None and info.created == self._created
+        if is_same and state.first_seq <= self._sequence + 1 and self._sequence <= state.last_seq:
+            return True
+        self._created = info.created
+        self._sequence = state.last_seq
+        return False
+
+    async def _on_message(self, message: Msg) -> None:
+        self._receive(message.data.decode(errors="replace"))
+
+    async def _on_kept(self, message: Msg) -> None:
+        sequence = message.metadata.sequence.stream
+        if sequence <= self._sequence:
+            return
+        if sequence != self._sequence + 1:
+            self._on_gap()
+        self._sequence = sequence
+        await self._on_message(message)
+
+    async def _connected(self) -> tuple[Client, JetStreamContext | None]:
+        async with self._lock:
+            if self._client is None:
+                client = await nats.connect(**self._connect_to, disconnected_cb=self._on_lost)
+                self._jetstream = await self._find_jetstream(client)
+                self._client = client
+        return self._client, self._jetstream
+
+    async def _find_jetstream(self, client: Client) -> JetStreamContext | None:
+        if self._wants_jetstream is False:
+            return None
+        jetstream = client.jetstream()
+        try:
+            await jetstream.account_info()
+        except (NotFoundError, ServiceUnavailableError, nats.errors.NoRespondersError):
+            if self._wants_jetstream:
+                raise
+            return None
+        return jetstream
+
+    async def _on_lost(self) -> None:
+        self._lost.set()
+
+
+async def _provide(jetstream: JetStreamContext, config: StreamConfig) -> StreamInfo:
+    """Creates a stream if it does not exist. An existing one keeps its configuration."""
+    try:
+        return await jetstream.stream_info(str(config.name))
+    except NotFoundError:
+        return await jetstream.add_stream(config)
+
+
+async def _kept(jetstream: JetStreamContext, stream: StreamConfig, text: str) -> int:
+    """Appends a text to a stream, which it creates if it does not exist; returns the sequence number."""
+    subject = str(stream.name)
+    try:
+        return (await jetstream.publish(subject, text.encode())).seq
+    except NoStreamResponseError:
+        await _provide(jetstream, stream)
+        return (await jetstream.publish(subject, text.encode())).seq
+
+
+async def _quietly(work: Callable[[], Any]) -> None:
+    try:
+        await work()
+    except Exception:
+        # The connection is gone, and the subscription with it.
+        return
+
+
+DEFAULTS = {"max_reconnect_attempts": -1, "reconnect_time_wait": 0.25, "ping_interval": 10}
+"""The connection is opened again for as long as the bus is open."""

@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { GatewayFixture } from '../host/servers/gateway.ts';
+import { type PythonServer, pythonServer } from '../interop/servers/python.ts';
+import { useBrowser } from './browser.ts';
+
+const open = useBrowser();
+let server: PythonServer;
+let gate: GatewayFixture;
+
+beforeAll(async () => {
+  server = await pythonServer();
+  gate = await GatewayFixture.start(server.url, { CONSOLE: 'on' });
+});
+afterAll(async () => {
+  await gate?.stop();
+  server?.stop();
+});
+
+test('the console inspects a server of the Python SDK through the gateway', async () => {
+  const console = await open(gate.origin());
+  await console.connected();
+  await console.tick(/^note:\/\/a/).check();
+  await console.subscribe('A');
+  await console.button('Read note://a').click();
+  const now = console.page.getByRole('region', { name: 'Now' });
+  await expect.poll(() => now.textContent()).toBe('a\n');
+  await console.form('Tool');
+  expect(await console.callTool('touch')).toContain('touched');
+  await expect
+    .poll(() => console.frames.filter({ hasText: 'resources/updated note://a' }).count())
+    .toBeGreaterThanOrEqual(1);
+});

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { serveOnNode } from '../host/node-http.ts';
+import { useBrowser } from './browser.ts';
+import type { ConsolePage } from './console-page.ts';
+import { serveElsewhere } from './guarded-server.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+
+test('a resource is read again after a cue, and shown beside its last state', async () => {
+  const console = await connected();
+  await console.callTool('edit_note', { name: 'todo', text: 'one\ntwo\nthree' });
+  await console.subscribe('A');
+  await console.button('Read note://todo').click();
+  const form = console.page.getByRole('tabpanel', { name: 'Resource' });
+  const now = form.getByRole('region', { name: 'Now' });
+  await expect.poll(() => now.textContent()).toBe('one\ntwo\nthree\n');
+  await console.form('Tool');
+  await console.callTool('edit_note', { name: 'todo', text: 'one\n2\nthree' });
+  await console.form('Resource');
+  await expect.poll(() => now.locator('ins').textContent()).toBe('2\n');
+  const last = form.getByRole('region', { name: 'Last state' });
+  expect(await last.locator('del').textContent()).toBe('two\n');
+  expect(await last.textContent()).toBe('one\ntwo\nthree\n');
+});
+
+test('a template asks for its variables, and its resource is read', async () => {
+  const console = await connected();
+  await console.page.getByRole('button', { name: /^note:\/\/\{name\}/ }).click();
+  const form = console.page.getByRole('tabpanel', { name: 'Resource' });
+  await form.getByLabel('name', { exact: true }).fill('todo');
+  expect(await form.getByLabel('URI', { exact: true }).inputValue()).toBe('note://todo');
+  await form.getByRole('button', { name: 'Read', exact: true }).click();
+  await form.getByText(/^Read\./).waitFor();
+});
+
+test('a subscription to an event type receives its events, narrowed by an argument', async () => {
+  const console = await connected();
+  await console.page.getByRole('button', { name: /^note\.changed/ }).click();
+  const form = console.page.getByRole('tabpanel', { name: 'Event' });
+  const name = `e${Date.now()}`;
+  await form.getByLabel(/^name/).fill(name);
+  await form.getByRole('button', { name: 'Subscribe' }).click();
+  const card = console.card('A');
+  await card.getByText('live', { exact: true }).waitFor();
+  expect(
+    await card.getByRole('list', { name: 'Requested' }).getByRole('listitem').allTextContents(),
+  ).toEqual([`event note.changed {"name":"${name}"}, honored`]);
+  await console.form('Tool');
+  await console.callTool('edit_note', { name: 'another', text: `at ${Date.now()}` });
+  await console.callTool('edit_note', { name, text: 'x' });
+  await expect.poll(() => console.figure('A', 'Last cue').textContent()).toBe('event note.changed');
+  await console.page.getByLabel('Kind of frame').selectOption('Events');
+  expect(await console.frames.locator('.about').allTextContents()).toEqual([' note.changed']);
+  await card.getByRole('button', { name: 'Close' }).click();
+  await card.getByText('stopped', { exact: true }).waitFor();
+  expect(await card.getByText('Closed by this page.').isVisible()).toBe(true);
+});
+
+test('any request is sent by hand, edited and sent again, and copied as curl', async () => {
+  const console = await connected();
+  const form = await console.form('Request');
+  await form.getByLabel('Method').fill('resources/read');
+  await form.getByLabel('Params as JSON').fill('{"uri":"note://nowhere"}');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await expect.poll(() => form.locator('output').textContent()).toMatch(/\(-32\d+\)$/);
+  await form.getByLabel('Params as JSON').fill('[]');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.getByText('Params must be a JSON object, such as {}.').waitFor();
+  await console.page.getByLabel('Kind of frame').selectOption('Requests');
+  await console.frames.first().click();
+  const dialog = console.page.getByRole('dialog');
+  await console.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await dialog.getByRole('button', { name: 'Copy as curl' }).click();
+  await dialog.getByText('Copied').waitFor();
+  const copied = await console.page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain("-H 'Mcp-Method: resources/read'");
+  expect(copied).toContain("-H 'Mcp-Name: note://nowhere'");
+  await dialog.getByRole('button', { name: 'Edit and send again' }).click();
+  const params = form.getByLabel('Params as JSON');
+  expect(JSON.parse(await params.inputValue())).toEqual({ uri: 'note://nowhere' });
+  await params.fill('{"uri":"note://todo"}');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.getByText(/^Result after/).waitFor();
+  await form.getByText('Result as JSON').click();
+  const result = form.getByRole('region', { name: 'The result as JSON' });
+  expect(JSON.parse((await result.textContent()) ?? '')).toHaveProperty('contents');
+  expect(console.errors.splice(0).filter((error) => !/\b40\d\b/.test(error))).toEqual([]);
+});
+
+test('the frames that match the filter are saved as JSON', async () => {
+  const console = await connected();
+  await console.page.getByLabel('Text in the frame').fill('"method":"tools/list"');
+  const saving = console.page.waitForEvent('download');
+  await console.button('Export').click();
+  const frames = JSON.parse(await readFile(await (await saving).path(), 'utf8'));
+  expect(frames).toMatchObject([{ source: 'page', direction: 'out' }]);
+  expect(JSON.parse(frames[0].message)).toMatchObject({ method: 'tools/list' });
+});
+
+test('prompts and tools have a field for each argument, by its schema', async () => {
+  const lamp = await serveElsewhere();
+  onTestFinished(() => lamp.stop());
+  const console = await connected();
+  await console.connectTo(`${lamp.origin}/mcp`);
+  await console.page.getByRole('button', { name: /^praise/ }).click();
+  const prompt = console.page.getByRole('tabpanel', { name: 'Prompt' });
+  await prompt.getByLabel('colour').fill('teal');
+  await prompt.getByRole('button', { name: 'Get' }).click();
+  await prompt.getByText('user: What a fine teal!').waitFor();
+  await console.page.getByRole('button', { name: /^tint/ }).click();
+  const tool = console.page.getByRole('tabpanel', { name: 'Tool' });
+  await tool.getByLabel('colour').selectOption('green');
+  expect(await tool.getByLabel(/^percent/).inputValue()).toBe('80');
+  await tool.getByLabel('x', { exact: true }).fill('1.5');
+  await tool.getByLabel('y', { exact: true }).fill('2');
+  await tool.getByLabel(/^names/).fill('["a","b"]');
+  await tool.getByRole('button', { name: 'Call' }).click();
+  const called = { colour: 'green', percent: 80, spot: { x: 1.5, y: 2 }, names: ['a', 'b'] };
+  await expect
+    .poll(async () => JSON.parse((await tool.locator('output').textContent())?.split(' ')[0] ?? ''))
+    .toEqual(called);
+});
+
+test('a server that does not allow the page is reported as such', async () => {
+  const silent = await serveOnNode(async () => Response.json({}));
+  onTestFinished(() => silent.stop());
+  const console = await connected();
+  await console.connectTo(`${silent.origin}/mcp`);
+  await console.connection.getByText(/does not allow this page \(CORS\)/).waitFor();
+  expect(await console.connection.textContent()).toContain(new URL(notebook()).origin);
+  expect(console.errors.splice(0).filter((error) => !/CORS|ERR_FAILED/.test(error))).toEqual([]);
+});
+
+async function connected(): Promise<ConsolePage> {
+  const console = await open(notebook());
+  await console.connected();
+  return console;
+}

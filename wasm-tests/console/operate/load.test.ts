@@ -1,0 +1,68 @@
+import type { Snapshot } from 'mcp-listen';
+import type { CDPSession } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SECRET } from '../../host/signing.ts';
+import { useBrowser } from '../browser.ts';
+import type { ConsolePage } from '../console-page.ts';
+import { BusyBus } from './bus.ts';
+
+/** `npm run bench:operate` has 1,000 streams and a minute. */
+const STREAMS = Number(process.env['OPERATE_STREAMS'] ?? 200);
+const SECONDS = Number(process.env['OPERATE_SECONDS'] ?? 6);
+const PER_SECOND = 50;
+
+const open = useBrowser();
+let bus: BusyBus;
+
+beforeAll(async () => {
+  bus = await BusyBus.start();
+});
+afterAll(() => bus?.stop());
+
+test(
+  'under load the page counts every event of three shards and four isolates, in bounded memory',
+  async () => {
+    const console = await open(bus.console);
+    await console.operate();
+    await bus.open(STREAMS);
+    await expect.poll(() => read(console, 'streams')).toBe(STREAMS);
+    await expect.poll(() => read(console, 'shards')).toBe(3);
+    const heap = await console.page.context().newCDPSession(console.page);
+    const published = await bus.publishFor(SECONDS / 2, PER_SECOND);
+    const before = await used(heap);
+    const all = published + (await bus.publishFor(SECONDS / 2, PER_SECOND));
+    await expect.poll(() => read(console, 'position')).toBe(all);
+    const { isolates } = await snapshot();
+    const events = isolates.reduce((sum, { streams }) => sum + streams.events, 0);
+    const counted = async () =>
+      (await read(console, 'written')) + (await read(console, 'collapsed'));
+    await expect.poll(counted).toBe(events);
+    expect(events).toBeGreaterThan(all);
+    expect({ isolates: isolates.length, missed: await read(console, 'missed') }).toEqual({
+      isolates: 4,
+      missed: 0,
+    });
+    expect((await used(heap)) - before).toBeLessThan(MAX_GROWTH);
+  },
+  120_000 + SECONDS * 2_000,
+);
+
+async function read(console: ConsolePage, reading: string): Promise<number> {
+  return Number((await console.reading(reading).textContent())?.replaceAll(',', ''));
+}
+
+/** The bytes of the page's heap after a collection. */
+async function used(heap: CDPSession): Promise<number> {
+  await heap.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await heap.send('Runtime.getHeapUsage');
+  return usedSize;
+}
+
+async function snapshot(): Promise<Snapshot> {
+  const headers = { authorization: `Bearer ${SECRET}` };
+  return (await (
+    await fetch(`${bus.workerd.edges[2]}/console/stats`, { headers })
+  ).json()) as Snapshot;
+}
+
+const MAX_GROWTH = 4_000_000;

@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { root } from '../../scripts/process/project.mjs';
+import { useBrowser } from './browser.ts';
+import { useNotebook } from './notebook.ts';
+
+const open = useBrowser();
+const notebook = useNotebook();
+
+test('the page has at most 150 KB with gzip', async () => {
+  const sizes = new Map<string, number>();
+  const console = await open('about:blank');
+  console.page.on('response', async (response) => {
+    const path = new URL(response.url()).pathname;
+    if (path.endsWith('/') || path.includes('console'))
+      sizes.set(path, gzipSync(await response.body()).length);
+  });
+  await console.page.goto(notebook());
+  await console.connected();
+  await console.subscribe('A');
+  expect([...sizes.keys()].sort()).toEqual(['/', '/console.css', '/console.js', '/console.wasm']);
+  expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(150_000);
+});
+
+test('the page paints within 100 ms, and nothing shifts while it fills', async () => {
+  for (const width of [390, 1280]) {
+    const console = await open('about:blank', { viewport: { width, height: 800 } });
+    const { page } = console;
+    await page.addInitScript(observeShifts);
+    const paints: number[] = [];
+    for (let loads = 0; loads < 5; loads += 1) {
+      await page.goto('about:blank');
+      await page.goto(notebook());
+      await console.connected();
+      paints.push(await page.evaluate(firstPaint));
+      expect([width, await page.evaluate(() => window.shifts)]).toEqual([width, []]);
+    }
+    // The other loads are those of a busy machine.
+    expect(Math.min(...paints)).toBeLessThan(100);
+  }
+});
+
+test('the timeline stays fluent with 50,000 frames', async () => {
+  const { page } = await open('about:blank');
+  const script = await bundledTimeline();
+  await page.route('**/console.js*', (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: script }),
+  );
+  await page.goto(notebook());
+  await page.waitForFunction(() => 'fill' in window);
+  await page.evaluate(() => window.fill(50_000));
+  const rows = page.getByRole('list', { name: 'Frames, newest first' }).getByRole('listitem');
+  expect(await rows.first().getAttribute('aria-setsize')).toBe('50000');
+  expect(await rows.count()).toBeLessThan(60);
+  expect(await median(page, 'insert')).toBeLessThan(50);
+  expect(await median(page, 'scroll')).toBeLessThan(50);
+  expect(Number(await rows.first().getAttribute('aria-setsize'))).toBeLessThanOrEqual(51_000);
+});
+
+/** Returns the median time between two animation frames, in milliseconds, during 30 steps. */
+function median(page: Page, step: 'insert' | 'scroll'): Promise<number> {
+  return page.evaluate(async (chosen) => {
+    const box = document.querySelector('#frames-box');
+    const times: number[] = [];
+    for (let steps = 0; steps < 30; steps += 1) {
+      const began = performance.now();
+      if (chosen === 'insert') window.fill(50);
+      else box?.scrollBy(0, 9_000);
+      await new Promise(requestAnimationFrame);
+      await new Promise(requestAnimationFrame);
+      times.push((performance.now() - began) / 2);
+    }
+    return times.sort((a, b) => a - b)[15] ?? Number.NaN;
+  }, step);
+}
+
+/** Runs in the page before its scripts. */
+function observeShifts(): void {
+  window.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries())
+      window.shifts.push((entry as { value?: number }).value ?? 0);
+  }).observe({ type: 'layout-shift', buffered: true });
+}
+
+function firstPaint(): number {
+  return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN;
+}
+
+/** Returns a script with only the timeline, and a function that adds frames to it. */
+async function bundledTimeline(): Promise<string> {
+  const contents = `import { Timeline } from './timeline/timeline.ts';
+    import { frameOf } from './mcp/frame.ts';
+    const timeline = new Timeline(() => {});
+    let sent = 0;
+    window.fill = (count) => {
+      for (let added = 0; added < count; added += 1) {
+        const params = { uri: 'note://' + sent++ };
+        const method = 'notifications/resources/updated';
+        const text = JSON.stringify({ jsonrpc: '2.0', method, params });
+        timeline.add(frameOf({ at: Date.now(), source: 'A', direction: 'in', text }));
+      }
+    };`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: join(root, 'console'), loader: 'ts' },
+    bundle: true,
+    write: false,
+    format: 'esm',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+declare global {
+  interface Window {
+    fill: (count: number) => void;
+    shifts: number[];
+  }
+}

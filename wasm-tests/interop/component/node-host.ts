@@ -1,0 +1,89 @@
+import { transpiledFile } from '../../../scripts/build/component.mjs';
+import type { ComponentHost, Play, Played } from './host.ts';
+
+/** The component as jco transpiles it, as far as this uses it. */
+interface Core {
+  exchange: {
+    Service: {
+      create(options: object): {
+        begin(method: string, url: string, headers: Field[], isReadable: boolean): Exchange;
+      };
+    };
+    Discovered: { declared(capabilities: string, serverInfo: string | undefined): object };
+  };
+  fanout: {
+    Fanout: new () => {
+      open(stream: object, options: object, now: bigint): number;
+      poll(id: number, now: bigint): string | undefined;
+      remove(id: number): string | undefined;
+    };
+  };
+}
+
+type Field = [string, string];
+
+interface Exchange {
+  fields(): Field[];
+  poll(): Step;
+  handleBody(body: Uint8Array): void;
+  handleCaller(principal: string | undefined): void;
+  refuse(why: string): Answer;
+  open(discovered: object, options: object, now: bigint): object;
+}
+
+interface Answer {
+  status: number;
+  body: string | undefined;
+}
+
+type Step =
+  | { tag: 'answer'; val: Answer }
+  | { tag: 'body'; val: number }
+  | { tag: 'caller' }
+  | { tag: 'listen'; val: string }
+  | { tag: 'pass'; val: boolean };
+
+/** The component in this process, as JavaScript and WebAssembly of jco. */
+export async function nodeHost(): Promise<ComponentHost> {
+  const core: Core = await import(transpiledFile);
+  return { play: async (play) => played(core, play), close() {} };
+}
+
+function played(core: Core, play: Play): Played {
+  const service = core.exchange.Service.create({
+    origins: play.origins,
+    hosts: play.hosts ?? undefined,
+    limits: play.limits ?? undefined,
+    holdsStreams: true,
+    earlier: play.earlier,
+  });
+  const exchange = service.begin(play.method, play.url, play.headers, true);
+  for (;;) {
+    const step = exchange.poll();
+    if (step.tag === 'answer') return answered(exchange, step.val);
+    if (step.tag === 'pass') return { status: null, headers: exchange.fields(), text: '' };
+    if (step.tag === 'listen') return opened(core, exchange, play.capabilities);
+    if (step.tag === 'body')
+      exchange.handleBody(Buffer.from(play.body, 'base64').subarray(0, step.val + 1));
+    else if (typeof play.caller === 'object' && play.caller !== null)
+      return answered(exchange, exchange.refuse(play.caller.refused));
+    else exchange.handleCaller(play.caller ?? undefined);
+  }
+}
+
+function answered(exchange: Exchange, { body, status }: Answer): Played {
+  const type: Field[] = body === undefined ? [] : [['content-type', 'application/json']];
+  return { status, headers: [...exchange.fields(), ...type], text: body ?? '' };
+}
+
+function opened(core: Core, exchange: Exchange, capabilities: string): Played {
+  const discovered = core.exchange.Discovered.declared(capabilities, undefined);
+  const options = { allowed: undefined, scope: undefined, keepAlive: 15_000n };
+  const stream = exchange.open(discovered, options, 0n);
+  const fanout = new core.fanout.Fanout();
+  const hold = { stallAfter: 0n, authorizationTtl: 0n, retiresAt: undefined, expiresAt: undefined };
+  const id = fanout.open(stream, hold, 0n);
+  const text = fanout.poll(id, 0n) ?? '';
+  fanout.remove(id);
+  return { status: 200, headers: exchange.fields(), text };
+}

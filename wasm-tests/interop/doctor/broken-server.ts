@@ -1,0 +1,152 @@
+/** How a server of {@link brokenServer} deviates from the specification. */
+export type Fault =
+  | 'no acknowledgment'
+  | 'a change before the acknowledgment'
+  | 'ids as texts'
+  | 'notifications without id'
+  | 'more than requested'
+  | 'no keep-alives'
+  | 'streams that end'
+  | 'no result at the end'
+  | 'every version'
+  | 'refusals in HTML'
+  | 'malformed requests unanswered'
+  | 'one stream only'
+  | 'sessions lost'
+  | 'unknown sessions get 400';
+
+/** A small server of both revisions, with one deliberate fault. */
+export function brokenServer(fault?: Fault): (request: Request) => Promise<Response> {
+  const open = new Set<Listener>();
+  let requests = 0;
+  const isKnown = (session: string | null): boolean => {
+    requests += 1;
+    const isLost = fault === 'sessions lost' && session !== null && requests % 2 === 0;
+    return !isLost && (session === null || session === SESSION);
+  };
+  return async (request) => {
+    if (!isKnown(request.headers.get('mcp-session-id')))
+      return new Response(null, { status: fault === 'unknown sessions get 400' ? 400 : 404 });
+    if (request.method === 'GET') return streamOf(open, {}, fault);
+    if (request.method === 'DELETE') return new Response(null, { status: 204 });
+    const message = (await request.json()) as Asked;
+    if (message.method === 'tools/call') publish(open, fault);
+    if (message.method === 'subscriptions/listen') return listened(open, message, fault);
+    return answered(message);
+  };
+}
+
+interface Asked {
+  id?: string | number;
+  method: string;
+  params?: { _meta?: Record<string, unknown>; notifications?: unknown };
+}
+
+/** An open stream: a listen request with its filter, or a session without an id. */
+interface Listener {
+  id: string | number | undefined;
+  filter: Record<string, unknown> | undefined;
+  send(text: string): void;
+}
+
+async function listened(
+  open: Set<Listener>,
+  { id = 0, params }: Asked,
+  fault?: Fault,
+): Promise<Response> {
+  const version = params?._meta?.['io.modelcontextprotocol/protocolVersion'];
+  const filter = params?.notifications;
+  if (version !== '2026-07-28' && fault !== 'every version')
+    return refused(id, { code: -32022, message: 'version', data: { supported: ['2026-07-28'] } });
+  if (typeof filter !== 'object' || filter === null) {
+    if (fault === 'malformed requests unanswered') await new Promise(() => {});
+    if (fault !== 'refusals in HTML') return refused(id, { code: -32602, message: 'filter' });
+    const html = { status: 500, headers: { 'content-type': 'text/html' } };
+    return new Response('<h1>Internal error</h1>', html);
+  }
+  if (fault === 'one stream only' && open.size > 1)
+    return refused(id, { code: -32000, message: '' });
+  return streamOf(open, { id, filter: filter as Record<string, unknown> }, fault);
+}
+
+function streamOf(
+  open: Set<Listener>,
+  { id, filter }: { id?: string | number; filter?: Record<string, unknown> },
+  fault?: Fault,
+): Response {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const send = (text: string) =>
+    void writer.write(new TextEncoder().encode(text)).catch(() => clearInterval(timer));
+  const timer = setInterval(() => fault !== 'no keep-alives' && send(': keep-alive\n\n'), 100);
+  const listener: Listener = { id, filter, send };
+  const leave = () => {
+    clearInterval(timer);
+    // The fault: the place of a client that left stays taken.
+    if (fault !== 'one stream only') open.delete(listener);
+  };
+  writer.closed.catch(() => {}).finally(leave);
+  send('id: 1\ndata:\n\n');
+  if (filter !== undefined) acknowledge(listener, fault);
+  if (filter !== undefined && Object.keys(filter).length === 0) {
+    if (fault !== 'no result at the end') send(event({ id, result: {} }));
+    writer.close().catch(() => {});
+  } else {
+    open.add(listener);
+    if (fault === 'streams that end') setTimeout(() => writer.close().catch(() => {}), 300);
+  }
+  return new Response(readable, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+function acknowledge(listener: Listener, fault?: Fault): void {
+  const { filter, id } = listener;
+  if (fault === 'no acknowledgment') return;
+  if (fault === 'a change before the acknowledgment') listener.send(changed(id));
+  const stamp = fault === 'ids as texts' ? String(id) : id;
+  const notifications = fault === 'more than requested' ? { ...ALL, ...filter } : filter;
+  listener.send(event(notification('subscriptions/acknowledged', stamp, { notifications })));
+}
+
+function publish(open: Set<Listener>, fault?: Fault): void {
+  for (const { filter, id, send } of open) {
+    if (filter !== undefined && !filter['toolsListChanged'] && fault !== 'more than requested')
+      continue;
+    send(changed(fault === 'notifications without id' ? undefined : id));
+  }
+}
+
+function answered({ id, method }: Asked): Response {
+  if (id === undefined) return new Response(null, { status: 202 });
+  const headers = { 'mcp-session-id': SESSION };
+  const result = RESULTS[method] ?? {};
+  return Response.json({ jsonrpc: '2.0', id, result }, method === 'initialize' ? { headers } : {});
+}
+
+function refused(id: string | number, error: object): Response {
+  return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 });
+}
+
+function changed(id: string | number | undefined): string {
+  return event(notification('tools/list_changed', id, {}));
+}
+
+function notification(method: string, id: string | number | undefined, params: object) {
+  const _meta = { 'io.modelcontextprotocol/subscriptionId': id };
+  return { method: `notifications/${method}`, params: { _meta, ...params } };
+}
+
+function event(message: object): string {
+  return `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+}
+
+const SESSION = 'the-session';
+const ALL = { toolsListChanged: true, promptsListChanged: true };
+const CAPABILITIES = { tools: { listChanged: true }, prompts: { listChanged: true } };
+const RESULTS: Record<string, object> = {
+  'server/discover': { supportedVersions: ['2026-07-28'], capabilities: CAPABILITIES },
+  initialize: {
+    protocolVersion: '2025-11-25',
+    capabilities: CAPABILITIES,
+    serverInfo: { name: 'broken', version: '1' },
+  },
+};

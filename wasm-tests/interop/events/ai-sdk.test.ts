@@ -1,0 +1,131 @@
+import { setTimeout } from 'node:timers/promises';
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startWorkerd } from '../../../scripts/workerd/workerd.mjs';
+import { bundleWorker } from '../../host/bundle.ts';
+import { serveOnNode } from '../../host/node-http.ts';
+import { discovering } from '../../host/servers/discovering.ts';
+import { NEXT_SECRET } from '../../host/webhook.ts';
+import { AiSdkClient } from '../clients/ai-sdk.ts';
+
+/** A server with the event type `noted`, whose argument `topic` selects occurrences. */
+interface Server {
+  url: string;
+  publish(topic: string, id: string): Promise<unknown>;
+  /** Revokes the access of a caller. */
+  disconnect(caller: string): Promise<unknown>;
+  stop(): Promise<unknown>;
+}
+
+const HOSTS: [string, () => Promise<Server>][] = [
+  ['Node, from a bus in memory', onNode],
+  ['workerd, from objects of their own', onWorkerd],
+];
+
+describe.each(HOSTS)('the client of the AI SDK receives events of a server on %s', (_, start) => {
+  let server: Server;
+  let client: AiSdkClient;
+
+  beforeAll(async () => {
+    server = await start();
+  });
+
+  afterAll(() => server?.stop());
+
+  beforeEach(async () => {
+    client = await AiSdkClient.connect(server.url, 'ada');
+  });
+
+  afterEach(() => client?.close());
+
+  test('it finds the type and its modes', async () => {
+    const { events } = await client.events.list({});
+    const noted = { name: 'noted', delivery: expect.arrayContaining(['webhook']) };
+    expect(events).toContainEqual(expect.objectContaining(noted));
+  });
+
+  test('it consents, and is given what matches, once', async () => {
+    const { id, truncated } = await client.subscribe('mail');
+    expect([id, truncated]).toEqual([expect.stringMatching(/^sub_/), false]);
+    await server.publish('other', 'a1');
+    await server.publish('mail', 'a2');
+    await expect.poll(() => client.received, WAIT).toEqual(['a2']);
+  });
+
+  test('an event that its handler refuses comes again', async () => {
+    await client.subscribe('again');
+    client.isFailing = true;
+    await server.publish('again', 'b1');
+    await setTimeout(1_500);
+    client.isFailing = false;
+    await expect.poll(() => client.received, WAIT).toEqual(['b1']);
+  });
+
+  test('a renewal with another secret is signed so that it verifies', async () => {
+    const { id } = await client.subscribe('renewed');
+    const { delivery, key } = client.rows.only();
+    await client.rows.update(key, { delivery: { ...delivery, secret: NEXT_SECRET } });
+    expect(await client.events.refresh({ id })).toMatchObject({ id, truncated: false });
+    await server.publish('renewed', 'c1');
+    await expect.poll(() => client.received, WAIT).toEqual(['c1']);
+  });
+
+  test('unsubscribing ends it, and a second time changes nothing', async () => {
+    const { id } = await client.subscribe('over');
+    const row = client.rows.only();
+    await client.events.unsubscribe({ id });
+    await client.rows.set(row);
+    await client.events.unsubscribe({ id });
+    await client.subscribe('over');
+    await server.publish('over', 'd1');
+    await expect.poll(() => client.received, WAIT).toEqual(['d1']);
+  });
+
+  test('a caller that is disconnected learns that its subscription has ended', async () => {
+    const { id } = await client.subscribe('revoked');
+    await server.disconnect('ada');
+    await expect.poll(() => client.ends, WAIT).toEqual([-32_012]);
+    expect(await client.rows.getById(id)).toBeUndefined();
+  });
+});
+
+const WAIT = { timeout: 20_000, interval: 50 };
+
+async function onNode(): Promise<Server> {
+  const types = { noted: { match: { topic: '/topic' } } };
+  const events = defineEvents(types, { webhooks: { allowInsecureLocalhost: true } });
+  const handler = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog({ webhooks: events }) }),
+    events,
+    principal: (request) => request.headers.get('authorization') ?? undefined,
+  });
+  const node = await serveOnNode((request) => handler.fetch(request));
+  return {
+    url: `${node.origin}/mcp`,
+    publish: (topic, id) => handler.notify.event('noted', { topic }, { id }),
+    disconnect: (caller) => handler.disconnect(caller),
+    stop: () => node.stop(),
+  };
+}
+
+/** Publishes in another isolate than the client subscribes in. */
+async function onWorkerd(): Promise<Server> {
+  const workerd = await startWorkerd({
+    bundle: await bundleWorker('wasm-tests/workerd/fixture/webhooks'),
+    durableObjects: [{ binding: 'MCP_BUS', className: 'HookBus' }],
+    edges: 2,
+    reachesLocal: true,
+  });
+  const [here = '', there = ''] = workerd.edges;
+  const post = async (path: string, ...body: string[]): Promise<void> => {
+    const answer = await fetch(`${there}${path}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  };
+  return {
+    url: `${here}/mcp`,
+    publish: (topic, id) => post('/notify', 'noted', topic, id),
+    disconnect: (caller) => post('/disconnect', caller),
+    stop: async () => workerd.stop(),
+  };
+}

@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { root } from '../../../scripts/process/project.mjs';
+import { type Fetch, type NodeServer, serveOnNode } from '../../host/node-http.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { SECRET } from '../../host/signing.ts';
+import { SessionClient } from '../clients/session.ts';
+import { Notifications, typescriptClient } from '../clients/typescript.ts';
+import { apiGateway, type LambdaEvent, type LambdaResult } from './api-gateway.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const LAMP = { resourceSubscriptions: ['lamp://desk'] };
+
+describe.each([
+  ['mcp-handler, as on Vercel', vercel],
+  ['AWS Lambda behind API Gateway', lambda],
+])('the example of %s, behind the gateway', (_host, example) => {
+  let server: CountedServer;
+  let gate: GatewayFixture;
+
+  beforeAll(async () => {
+    server = await CountedServer.start(await example());
+    gate = await GatewayFixture.start(server.url, { UPSTREAM_WATCH: 'off' });
+    vi.stubEnv('PUBLISH_URL', `${gate.origin(1)}/publish`);
+    vi.stubEnv('PUBLISH_TOKEN', SECRET);
+  });
+
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await gate?.stop();
+    await server?.stop();
+  });
+
+  test('refuses streams itself, at once', async () => {
+    const client = await typescriptClient(server.url);
+    await expect(client.listen(LAMP)).rejects.toThrow('Subscription limit reached');
+    await client.close();
+  });
+
+  test('reaches a client of 2026 with one POST, while no request of the function is open', async () => {
+    const [listener, other] = [
+      await typescriptClient(gate.mcp(0)),
+      await typescriptClient(gate.mcp(1)),
+    ];
+    const notifications = new Notifications(listener);
+    const subscription = await listener.listen(LAMP);
+    expect(subscription.honoredFilter).toEqual(LAMP);
+    await expect.poll(() => server.open).toBe(0);
+    for (const state of ['on', 'off']) {
+      await other.callTool({ name: 'switch', arguments: {} });
+      expect(await notifications.next()).toBe('resources/updated lamp://desk');
+      const { contents } = await listener.readResource({ uri: 'lamp://desk' });
+      expect(contents).toMatchObject([{ text: state }]);
+    }
+    await subscription.close();
+    await Promise.all([listener.close(), other.close()]);
+  });
+
+  test('reaches a client of 2025 in its session', async () => {
+    const session = await SessionClient.connect(gate.mcp(0));
+    await session.client.subscribeResource({ uri: 'lamp://desk' });
+    await expect.poll(() => server.open).toBe(0);
+    await session.client.callTool({ name: 'switch', arguments: {} });
+    expect(await session.next()).toBe('resources/updated lamp://desk');
+    await session.client.close();
+  });
+});
+
+/** Serves a function, and counts the requests whose answer is not complete. */
+class CountedServer {
+  open = 0;
+  readonly #node: NodeServer;
+
+  private constructor(node: NodeServer) {
+    this.#node = node;
+  }
+
+  static async start(serve: Fetch): Promise<CountedServer> {
+    const server: CountedServer = new CountedServer(
+      await serveOnNode(async (request) => {
+        server.open += 1;
+        const { body, headers, status } = await serve(request);
+        const bytes = (body ?? new Blob().stream()).pipeThrough(
+          new TransformStream({
+            flush: () => {
+              server.open -= 1;
+            },
+          }),
+        );
+        return new Response(bytes, { status, headers });
+      }),
+    );
+    return server;
+  }
+
+  /** The MCP endpoint. */
+  get url(): string {
+    return `${this.#node.origin}/mcp`;
+  }
+
+  stop(): Promise<void> {
+    return this.#node.stop();
+  }
+}
+
+async function vercel(): Promise<Fetch> {
+  const { POST } = (await import(exampleAt('mcp-handler/route.ts'))) as { POST: Fetch };
+  return POST;
+}
+
+async function lambda(): Promise<Fetch> {
+  const { handler } = (await import(exampleAt('lambda/handler.ts'))) as {
+    handler: (event: LambdaEvent, context: object) => Promise<LambdaResult>;
+  };
+  return apiGateway(handler);
+}
+
+/** An example; its dependencies are installed in this lane only. */
+function exampleAt(file: string): string {
+  return join(root, 'examples', 'frameworks', file);
+}

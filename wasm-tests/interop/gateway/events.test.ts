@@ -1,0 +1,220 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { defineEvents, eventLog } from 'mcp-listen/events';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { root } from '../../../scripts/process/project.mjs';
+import { call, callRequest } from '../../host/call.ts';
+import { streamEvents } from '../../host/events.ts';
+import { type NodeServer, serveOnNode } from '../../host/node-http.ts';
+import { GatewayFixture } from '../../host/servers/gateway.ts';
+import { SECRET } from '../../host/signing.ts';
+import { PythonClient } from '../clients/python.ts';
+import { Notifications, typescriptClient } from '../clients/typescript.ts';
+import { type PythonServer, pythonServer } from '../servers/python.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const EXTENSION = 'io.modelcontextprotocol/events';
+const TYPES = {
+  'order.paid': {
+    description: 'An order was paid',
+    inputSchema: { type: 'object', properties: { customer: { type: 'string' } } },
+    payloadSchema: {
+      type: 'object',
+      properties: { customer: { type: 'string' }, amount: { type: 'number' } },
+      required: ['customer', 'amount'],
+    },
+    match: { customer: '/customer' },
+  },
+};
+const ACME = { customer: 'acme', amount: 12 };
+const GLOBEX = { customer: 'globex', amount: 3 };
+
+describe('a gateway with EVENTS, in front of a server of the Python SDK', () => {
+  let server: PythonServer;
+  let gate: GatewayFixture;
+
+  beforeAll(async () => {
+    server = await pythonServer('stateless');
+    gate = await GatewayFixture.start(server.url, { EVENTS: await documentedTypes() });
+  });
+
+  afterAll(async () => {
+    await gate?.stop();
+    server?.stop();
+  });
+
+  test('adds the capability in both places to what the server announces', async () => {
+    const direct = await typescriptClient(server.url);
+    const client = await typescriptClient(gate.mcp(0));
+    const { extensions, ...others } = client.getServerCapabilities() ?? {};
+    expect(extensions).toEqual({ ...direct.getServerCapabilities()?.extensions, [EXTENSION]: {} });
+    expect(Object.keys(others)).toEqual(
+      expect.arrayContaining(Object.keys(direct.getServerCapabilities() ?? {})),
+    );
+    const { result } = await call<Discovered>(gate.mcp(1), 'server/discover');
+    expect(result?.capabilities).toMatchObject({ events: {}, extensions: { [EXTENSION]: {} } });
+    await Promise.all([direct.close(), client.close()]);
+  });
+
+  test('lists the types, and delivers what is posted to polls and streams that match', async () => {
+    const { result } = await call(gate.mcp(0), 'events/list');
+    const { match: _match, ...shown } = TYPES['order.paid'];
+    expect(result).toMatchObject({
+      events: [{ name: 'order.paid', delivery: ['poll', 'push'], ...shown }],
+    });
+    const { cursor } = await poll(gate);
+    const all = await streamEvents(gate.mcp(0), { name: 'order.paid' }, 'all');
+    const acme = await streamEvents(gate.mcp(0), {
+      name: 'order.paid',
+      arguments: { customer: 'acme' },
+    });
+    for (const reader of [all, acme])
+      expect(await reader.next()).toMatchObject({ method: 'notifications/events/active' });
+    await publish(gate, [paid(GLOBEX), paid(ACME, 'order-7')]);
+    for (const data of [GLOBEX, ACME]) expect(await all.next()).toMatchObject({ params: { data } });
+    expect(await acme.next()).toMatchObject({ params: { eventId: 'order-7', data: ACME } });
+    expect((await poll(gate, cursor)).events).toMatchObject([{ data: GLOBEX }, { data: ACME }]);
+    for (const reader of [all, acme]) reader.drop();
+  });
+
+  test('still forwards what the server serves, and delivers its changes', async () => {
+    const python = new PythonClient(gate.mcp(1), 'auto');
+    expect(await python.callTool('touch')).toBe('touched');
+    await python.stop();
+    const client = await typescriptClient(gate.mcp(0));
+    const notifications = new Notifications(client);
+    const subscription = await client.listen({ resourceSubscriptions: ['note://b'] });
+    await publish(gate, [paid(ACME), { kind: 'resource_updated', uri: 'note://b' }]);
+    expect(await notifications.next()).toBe('resources/updated note://b');
+    await subscription.close();
+    await client.close();
+  });
+
+  test.each([
+    ['an unknown name', { kind: 'event', name: 'order.lost', data: {} }, 'invalid-event-name'],
+    ['a bad payload', paid({ customer: 'acme' }), 'invalid-event-data'],
+  ])('refuses %s at /publish, and publishes nothing of the array', async (_case, bad, error) => {
+    const { cursor } = await poll(gate);
+    const answer = await publish(gate, [paid(ACME), bad]);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error, index: 1 });
+    expect((await poll(gate, cursor)).events).toEqual([]);
+  });
+
+  test('answers requests for other types itself', async () => {
+    const { error, status } = await call(gate.mcp(0), 'events/poll', { name: 'order.lost' });
+    expect([status, error?.data]).toEqual([400, { kind: 'event' }]);
+  });
+});
+
+describe('a gateway without event types, in front of a server that has some', () => {
+  const behind = createListenHandler(discovering, {
+    bus: new InMemoryBus({ events: eventLog() }),
+    events: defineEvents(TYPES),
+  });
+  let node: NodeServer;
+  let gate: GatewayFixture;
+
+  beforeAll(async () => {
+    node = await serveOnNode(behind.fetch);
+    gate = await GatewayFixture.start(`${node.origin}/mcp`, { UPSTREAM_WATCH: 'off' });
+  });
+
+  afterAll(async () => {
+    await gate?.stop();
+    await node?.stop();
+    await behind.close();
+  });
+
+  test.each([
+    ['events/list', {}],
+    ['events/poll', { name: 'order.lost' }],
+    ['events/subscribe', { name: 'order.paid' }],
+  ])(
+    'passes %s to the server, and its answer to the client, byte for byte',
+    async (method, params) => {
+      const [direct, passed] = await Promise.all(
+        [`${node.origin}/mcp`, gate.mcp(0)].map((url) => fetch(callRequest(url, method, params))),
+      );
+      expect(passed?.status).toBe(direct?.status);
+      expect(await passed?.text()).toBe(await direct?.text());
+    },
+  );
+
+  test('keeps the capability of the server in both places', async () => {
+    const { result } = await call<Discovered>(gate.mcp(0), 'server/discover');
+    expect(result?.capabilities).toMatchObject({ events: {}, extensions: { [EXTENSION]: {} } });
+  });
+
+  test('passes the messages of a stream as they arrive, and its end to the server', async () => {
+    const reader = await streamEvents(gate.mcp(0), { name: 'order.paid' }, 'passed');
+    expect(await reader.next()).toMatchObject({ method: 'notifications/events/active' });
+    for (const data of [ACME, GLOBEX]) {
+      await behind.notify.event('order.paid', data);
+      expect(await reader.next()).toMatchObject({
+        method: 'notifications/events/event',
+        params: { data, _meta: { 'io.modelcontextprotocol/subscriptionId': 'passed' } },
+      });
+    }
+    reader.drop();
+    await vi.waitFor(async () => {
+      // workerd notices a closed connection when it next writes.
+      await behind.notify.event('order.paid', ACME);
+      expect(behind.stats().open).toBe(0);
+    }, 10_000);
+  });
+
+  test('refuses occurrences at /publish', async () => {
+    const answer = await publish(gate, paid(ACME));
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: 'unknown-event-kind' },
+    ]);
+  });
+});
+
+interface Discovered {
+  capabilities: Record<string, unknown>;
+}
+
+interface Polled {
+  cursor: string;
+  events: unknown[];
+}
+
+/** The event types of docs/gateway.md. */
+async function documentedTypes(): Promise<string> {
+  const page = await readFile(join(root, 'docs', 'gateway.md'), 'utf8');
+  const [, json = ''] = page.match(/^```json\n(\{\n {2}"order\.paid".*?)^```$/ms) ?? [];
+  expect(JSON.parse(json)).toEqual(TYPES);
+  return json;
+}
+
+/** An occurrence, as publishers post it. */
+function paid(data: object, eventId?: string) {
+  return { kind: 'event', name: 'order.paid', data, ...(eventId && { eventId }) };
+}
+
+async function poll(gate: GatewayFixture, cursor?: string): Promise<Polled> {
+  const params = { name: 'order.paid', ...(cursor && { cursor }) };
+  return (await call<Polled>(gate.mcp(1), 'events/poll', params)).result as Polled;
+}
+
+function publish(gate: GatewayFixture, events: unknown): Promise<Response> {
+  const headers = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify(events) };
+  return fetch(`${gate.origin(1)}/publish`, init);
+}
+
+/** An MCP server with nothing but `server/discover`. */
+async function discovering(request: Request): Promise<Response> {
+  const { id } = (await request.json()) as { id: unknown };
+  const result = {
+    resultType: 'complete',
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {} },
+  };
+  return Response.json({ jsonrpc: '2.0', id, result });
+}

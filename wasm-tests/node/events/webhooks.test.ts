@@ -1,0 +1,334 @@
+import { createListenHandler, InMemoryBus } from 'mcp-listen';
+import { defineEvents, type EventWebhookOptions, eventLog } from 'mcp-listen/events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { callRequest } from '../../host/call.ts';
+import { type Endpoint, endpoint, type Received } from '../../host/endpoint.ts';
+import { HOOK_SECRET, NEXT_SECRET } from '../../host/webhook.ts';
+
+/** What a server answers: a result, or an error. */
+interface Reply {
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A server whose callers name themselves. */
+function serving(options: EventWebhookOptions = {}) {
+  const errors: Error[] = [];
+  const webhooks = {
+    allowInsecureLocalhost: true,
+    onError: (error: Error) => errors.push(error),
+    ...options,
+  };
+  const events = defineEvents(
+    {
+      'order.paid': {
+        inputSchema: { type: 'object', properties: { customer: { type: 'string' } } },
+        match: { customer: '/customer' },
+      },
+      measured: {
+        match: (args, data) => Number(data['value']) >= Number(args['least']),
+        transform: ({ value }, args) => ({ value, least: args['least'] }),
+      },
+    },
+    { webhooks },
+  );
+  const bus = new InMemoryBus({ events: eventLog({ webhooks: events }) });
+  const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
+  const server = createListenHandler(async () => new Response(null, { status: 404 }), {
+    bus,
+    events,
+    principal: (request) => ({ name: principal(request) }) as { name: string },
+  });
+  const call = async (method: string, params: object, caller = 'ada'): Promise<Reply> => {
+    const request = callRequest('http://127.0.0.1/mcp', method, { ...params });
+    request.headers.set('authorization', caller);
+    return (await server.fetch(request)).json() as Promise<Reply>;
+  };
+  const subscribe = (url: string, params: object = {}, caller?: string): Promise<Reply> => {
+    const delivery = { mode: 'webhook', url, secret: HOOK_SECRET };
+    return call('events/subscribe', { name: 'order.paid', delivery, ...params }, caller);
+  };
+  const publish = (data: Record<string, unknown>, id?: string) =>
+    server.notify.event('order.paid', data, id === undefined ? {} : { id });
+  return { call, errors, publish, server, subscribe };
+}
+
+/** Waits in real time, in which I/O makes progress, while the clock stands still. */
+async function until(is: () => boolean): Promise<void> {
+  const end = performance.now() + 8_000;
+  while (!is()) {
+    if (performance.now() > end) throw new Error('nothing happened');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Moves the clock. */
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+/** Waits in real time for what is under way, and for what should not happen. */
+async function settle(): Promise<void> {
+  const end = performance.now() + 15;
+  while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function received(of: Endpoint, count: number): Promise<void> {
+  await until(() => of.events.length >= count);
+}
+
+test('an endpoint that consents receives each matching event, signed', async () => {
+  const { publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  const { result } = await subscribe(hook.url, { arguments: { customer: 'acme' } });
+  expect(result).toMatchObject({
+    id: expect.stringMatching(/^sub_[0-9a-f]{32}$/),
+    refreshBefore: new Date(Date.now() + 3_600_000).toISOString(),
+    cursor: expect.any(String),
+    truncated: false,
+  });
+  await publish({ customer: 'acme' }, 'one');
+  await publish({ customer: 'other' }, 'two');
+  await publish({ customer: 'acme' }, 'three');
+  await pass(1_100);
+  await received(hook, 2);
+  expect(hook.received.map(({ signers }) => signers)).toEqual(Array(3).fill([HOOK_SECRET]));
+  const bodies = hook.events.map(({ body }) => body['eventId']);
+  expect(bodies.sort()).toEqual(['one', 'three']);
+  for (const { body, headers } of hook.received)
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-mcp-subscription-id': result?.['id'],
+      'webhook-id': body['eventId'] ?? expect.stringMatching(/^msg_verification_/),
+    });
+});
+
+test('webhooks are listed for callers with a name', async () => {
+  const { call } = serving();
+  const { result } = await call('events/list', {});
+  expect(result?.['events']).toMatchObject([
+    { name: 'measured', delivery: ['poll', 'push', 'webhook'] },
+    { name: 'order.paid' },
+  ]);
+});
+
+test.each([
+  ['another challenge', { status: 200, body: '{"challenge":"no"}' }, 'challenge_failed'],
+  ['an error', 500, 'challenge_failed'],
+  ['a redirect', { status: 307, headers: { location: '/other' } }, 'challenge_failed'],
+])('an endpoint that answers the challenge with %s receives nothing', async (_, reply, reason) => {
+  const { publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  hook.reply = () => reply;
+  const { error } = await subscribe(hook.url);
+  expect(error).toMatchObject({ data: { reason } });
+  await publish({ customer: 'acme' });
+  await pass(2_000);
+  await settle();
+  expect(hook.received).toHaveLength(1);
+});
+
+test('an endpoint that is not there is refused', async () => {
+  const { subscribe } = serving();
+  const { error } = await subscribe('http://127.0.0.1:1/hook');
+  expect(error).toMatchObject({ data: { reason: 'connection_refused' } });
+});
+
+test('a failed message is sent again with its id, and a 410 is final', async () => {
+  const { publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  const statuses = [204, 500, 204, 410];
+  hook.reply = ({ body }) => ('eventId' in body ? statuses.shift() : undefined);
+  await publish({}, 'first');
+  await pass(1_100);
+  await received(hook, 1);
+  for (const [id, wait] of [
+    ['again', 6_500],
+    ['gone', 900_000],
+  ] as const) {
+    await publish({}, id);
+    await until(() => hook.events.at(-1)?.body['eventId'] === id);
+    await settle();
+    await pass(wait);
+    await settle();
+  }
+  const ids = hook.events.map(({ body }) => body['eventId']);
+  expect(ids).toEqual(['first', 'again', 'again', 'gone']);
+  const [, one, other] = hook.events;
+  expect(one?.headers['webhook-id']).toBe(other?.headers['webhook-id']);
+  expect(one?.headers['webhook-timestamp']).not.toBe(other?.headers['webhook-timestamp']);
+});
+
+test('a new secret takes over, and the former one signs too for a while', async () => {
+  const { publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET, NEXT_SECRET);
+  const first = await subscribe(hook.url);
+  const delivery = { url: hook.url, secret: NEXT_SECRET };
+  const second = await subscribe(hook.url, { delivery });
+  expect(second.result).toMatchObject({
+    id: first.result?.['id'],
+    deliveryStatus: { active: true, throttled: false },
+  });
+  await publish({}, 'both');
+  await pass(1_100);
+  await received(hook, 1);
+  expect(hook.events[0]?.signers).toEqual([HOOK_SECRET, NEXT_SECRET]);
+  await pass(900_001);
+  await publish({}, 'new');
+  await received(hook, 2);
+  expect(hook.events[1]?.signers).toEqual([NEXT_SECRET]);
+});
+
+test('an event is sent to nobody after the end of a subscription', async () => {
+  const { call, publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url, { ttlMs: 1 });
+  await pass(300_001);
+  await publish({}, 'late');
+  const other = await endpoint(HOOK_SECRET);
+  await subscribe(other.url);
+  const params = { name: 'order.paid', delivery: { mode: 'webhook', url: other.url } };
+  expect(await call('events/unsubscribe', params, 'bob')).toMatchObject({ result: {} });
+  await publish({}, 'mine');
+  await pass(1_100);
+  await received(other, 1);
+  for (const _ of [1, 2])
+    expect(await call('events/unsubscribe', params)).toMatchObject({ result: {} });
+  await publish({}, 'over');
+  await pass(2_000);
+  await settle();
+  expect([...hook.events, ...other.events]).toHaveLength(1);
+});
+
+test('a caller that is disconnected loses its subscriptions, and the endpoint learns it', async () => {
+  const { publish, server, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  await pass(1_100);
+  await server.disconnect('ada');
+  await until(() => hook.received.length === 2);
+  expect(hook.received[1]?.body).toMatchObject({
+    type: 'terminated',
+    error: { code: -32_012, message: expect.any(String) },
+  });
+  await publish({}, 'after');
+  await settle();
+  expect(hook.events).toEqual([]);
+});
+
+test('an event that nobody accepts is given up, and the next success is followed by a gap', async () => {
+  const { publish, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  const { result } = await subscribe(hook.url);
+  await pass(1_100);
+  const isCursed = ({ body }: Received) => body['eventId'] === 'cursed';
+  hook.reply = (message) => (isCursed(message) ? 500 : undefined);
+  await publish({}, 'cursed');
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    // In steps, so that no message under way times out.
+    while (hook.events.filter(isCursed).length < attempt) {
+      await pass(8_000);
+      await settle();
+    }
+    // The endpoint is not down: it accepts other events.
+    await publish({}, `blessed-${attempt}`);
+    await until(() => hook.events.some(({ body }) => body['eventId'] === `blessed-${attempt}`));
+    await settle();
+  }
+  await until(() => hook.received.some(({ body }) => body['type'] === 'gap'));
+  const gap = hook.received.find(({ body }) => body['type'] === 'gap');
+  expect(gap?.body).toEqual({ type: 'gap', cursor: result?.['cursor'] });
+  expect((await subscribe(hook.url)).result).toMatchObject({ truncated: true });
+});
+
+test('functions decide what matches, and what is delivered', async () => {
+  const { server, subscribe } = serving();
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url, { name: 'measured', arguments: { least: 5 } });
+  for (const value of [3, 7]) await server.notify.event('measured', { value });
+  await pass(1_100);
+  await received(hook, 1);
+  await settle();
+  expect(hook.events.map(({ body }) => body['data'])).toEqual([{ value: 7, least: 5 }]);
+});
+
+test('a subscription is authorized again every so often', async () => {
+  const asked: unknown[] = [];
+  const { publish, subscribe } = serving({
+    grantMs: 60_000,
+    authorize: (subscription) => asked.push(subscription) < 2,
+  });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url, { arguments: { customer: 'acme' } });
+  await pass(60_001);
+  await until(() => asked.length === 1);
+  await settle();
+  await publish({ customer: 'acme' }, 'allowed');
+  await received(hook, 1);
+  await pass(60_001);
+  await until(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
+  const about = { principal: 'ada', name: 'order.paid', arguments: { customer: 'acme' } };
+  expect(asked).toEqual([about, about]);
+});
+
+test('a caller has a hundred subscriptions at most, and a renewal always passes', async () => {
+  const { subscribe } = serving({ maxPerCaller: 1 });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  expect(await subscribe(`${hook.url}?other`)).toMatchObject({
+    error: { data: { limit: 'subscriptions', max: 1 } },
+  });
+  expect((await subscribe(hook.url)).result).toBeDefined();
+  expect((await subscribe(`${hook.url}?bob`, {}, 'bob')).result).toBeDefined();
+});
+
+test('secrets are encrypted in memory, and the message id can be one of its own', async () => {
+  const encryptionKey = Buffer.alloc(32, 7).toString('base64');
+  const { publish, subscribe } = serving({ encryptionKey, webhookId: 'message' });
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook.url);
+  await publish({}, 'one');
+  await pass(1_100);
+  await received(hook, 1);
+  expect(hook.events[0]?.signers).toEqual([HOOK_SECRET]);
+  expect(hook.events[0]?.headers['webhook-id']).toMatch(/^msg_[0-9a-f]{32}$/);
+});
+
+describe('requests that are refused before anything is sent', () => {
+  test.each([
+    ['a private address', 'https://10.0.0.1/hook'],
+    ['the address of cloud metadata', 'https://169.254.169.254/hook'],
+    ['a mapped address', 'https://[::ffff:10.0.0.1]/hook'],
+    ['another spelling of an address', 'https://0x7f.1/hook'],
+    ['a name of a private network', 'https://printer.local/hook'],
+    ['no encryption', 'http://hooks.example.com/hook'],
+    ['credentials', 'https://me:secret@hooks.example.com/hook'],
+    ['a fragment', 'https://hooks.example.com/hook#part'],
+    ['no url at all', 'hook'],
+  ])('%s', async (_, url) => {
+    const { subscribe } = serving({ allowInsecureLocalhost: false });
+    expect(await subscribe(url)).toMatchObject({ error: { code: -32_602 } });
+  });
+
+  test('localhost, unless it is allowed', async () => {
+    const { subscribe } = serving({ allowInsecureLocalhost: false });
+    const hook = await endpoint(HOOK_SECRET);
+    expect(await subscribe(hook.url)).toMatchObject({ error: { code: -32_602 } });
+    expect(hook.received).toEqual([]);
+  });
+
+  test('a secret that is too short', async () => {
+    const { subscribe } = serving();
+    const delivery = { url: 'http://127.0.0.1:1/', secret: 'whsec_c2hvcnQ=' };
+    expect(await subscribe('', { delivery })).toMatchObject({ error: { code: -32_602 } });
+  });
+});

@@ -1,0 +1,107 @@
+import {
+  createOperatorHandler,
+  InMemoryBus,
+  type OperatorOptions,
+  type Snapshot,
+} from 'mcp-listen';
+import { expect, test } from 'vitest';
+import { open, restOf, serving, TOOLS } from '../serving.ts';
+
+test.each([
+  ['GET', 'stats', undefined, 401],
+  ['GET', 'stats', 'Bearer of-someone-else', 401],
+  ['POST', 'operate', 'Bearer of-someone-else', 401],
+  ['POST', 'stats', 'Bearer of-the-operator', 405],
+  ['GET', 'operate', 'Bearer of-the-operator', 405],
+])('%s %s with %s is %i', async (method, path, authorization, status) => {
+  const { send } = operating();
+  const headers = authorization === undefined ? {} : { authorization };
+  expect((await send(path, { method, headers }))?.status).toBe(status);
+});
+
+test('without a token there is nothing, unless the numbers are public', async () => {
+  const init = { headers: { authorization: 'Bearer undefined' } };
+  const closed = operating({ token: undefined });
+  for (const path of ['stats', 'operate', 'other'])
+    expect(await closed.send(path, init)).toBeUndefined();
+  const shown = operating({ token: undefined, isPublic: true });
+  const stream = await open(shown.server, TOOLS);
+  await stream.message();
+  expect(await (await shown.send('stats?callers=1', init))?.json()).toMatchObject({
+    streams: { open: 1 },
+    topics: [],
+    log: [],
+  });
+  expect(await shown.send('operate', { ...init, method: 'POST' })).toBeUndefined();
+  stream.drop();
+});
+
+test('invalid options are refused', () => {
+  const server = serving();
+  for (const options of [
+    { server, token: '' },
+    { server, path: '/console' },
+    { server: { ...server } },
+  ])
+    expect(() => createOperatorHandler(options)).toThrow(
+      expect.objectContaining({ code: 'invalid-options' }),
+    );
+});
+
+test('a process shows its streams and their topics, and publishes and ends what it is told', async () => {
+  const { operate, send, server } = operating();
+  const stream = await open(server, { ...TOOLS, resourceSubscriptions: ['note://a'] });
+  await stream.message();
+  const snapshot = (await (await send('stats', BEARER))?.json()) as Snapshot;
+  expect(snapshot).toMatchObject({ objects: [], isolates: [{ isolate: snapshot.isolate }] });
+  expect(snapshot.topics).toEqual([
+    { topic: 'resource:note://a', streams: 1 },
+    { topic: 'tools', streams: 1 },
+  ]);
+  await operate({ do: 'publish', events: [{ kind: 'tools_list_changed' }] });
+  expect(await stream.message()).toContain('notifications/tools/list_changed');
+  expect(await operate({ do: 'drain', isolate: 'another', windowMs: 0 })).toEqual({ isolates: [] });
+  await operate({ do: 'shed', count: 1, windowMs: 0 });
+  expect(await restOf(stream)).toEqual([]);
+  expect(server.stats().ended).toMatchObject({ shed: 1 });
+});
+
+test.each([
+  '',
+  '[]',
+  '{"do":"dance"}',
+  '{"do":"shed"}',
+  '{"do":"shed","count":-1}',
+  '{"do":"drain","isolate":1}',
+  '{"do":"disconnect"}',
+  '{"do":"publish","events":[]}',
+  '{"do":"publish","events":[{"kind":"nonsense"}]}',
+  '{"do":"publish","events":[{"kind":"event","name":"a.b","data":{}}]}',
+])('the order %s is refused', async (body) => {
+  const { send } = operating();
+  expect((await send('operate', { ...BEARER, method: 'POST', body }))?.status).toBe(400);
+});
+
+test('a stream of statistics waits for its reader, and ends with it', async () => {
+  const { send } = operating();
+  const headers = { ...BEARER.headers, accept: 'text/event-stream' };
+  const response = await send('stats', { headers });
+  const reader = response?.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (let turn = 0; turn < 2; turn += 1)
+    expect((await reader?.read())?.value).toMatch(/^data: \{"at":\d+.*\n\n$/);
+  await reader?.cancel();
+});
+
+function operating(options: Partial<OperatorOptions> = {}) {
+  const server = serving({ bus: new InMemoryBus() });
+  const handler = createOperatorHandler({ server, token: 'of-the-operator', ...options });
+  const send = (path: string, init?: RequestInit) =>
+    handler(new Request(`http://localhost/console/${path}`, init));
+  const operate = async (order: object) => {
+    const body = JSON.stringify(order);
+    return (await send('operate', { ...BEARER, method: 'POST', body }))?.json();
+  };
+  return { server, send, operate };
+}
+
+const BEARER = { headers: { authorization: 'Bearer of-the-operator' } };

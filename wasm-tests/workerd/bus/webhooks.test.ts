@@ -1,0 +1,215 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
+import { bundleWorker } from '../../host/bundle.ts';
+import { callRequest } from '../../host/call.ts';
+import { type Endpoint, endpoint } from '../../host/endpoint.ts';
+import { HOOK_SECRET } from '../../host/webhook.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let workerd: Workerd;
+let here: string;
+let there: string;
+
+beforeAll(async () => {
+  workerd = await startWorkerd({
+    bundle: await bundleWorker('wasm-tests/workerd/fixture/webhooks'),
+    durableObjects: [{ binding: 'MCP_BUS', className: 'HookBus' }],
+    edges: 2,
+    reachesLocal: true,
+  });
+  [here = '', there = ''] = workerd.edges;
+}, 60_000);
+
+afterAll(() => workerd?.stop());
+
+interface Reply {
+  result?: Record<string, unknown>;
+  error?: { code: number; data?: unknown };
+}
+
+async function call(edge: string, caller: string, method: string, params: object): Promise<Reply> {
+  const request = callRequest(`${edge}/mcp`, method, { ...params });
+  request.headers.set('authorization', caller);
+  return (await fetch(request)).json() as Promise<Reply>;
+}
+
+async function subscribe(
+  { url }: { url: string },
+  topic: string,
+  { caller = 'ada', name = 'noted' } = {},
+): Promise<Record<string, unknown>> {
+  const delivery = { mode: 'webhook', url, secret: HOOK_SECRET };
+  const params = { name, arguments: { topic }, delivery };
+  const { error, result } = await call(here, caller, 'events/subscribe', params);
+  if (result === undefined) throw new Error(JSON.stringify(error));
+  return result;
+}
+
+async function post<T = unknown>(path: string, ...body: unknown[]): Promise<T> {
+  const response = await fetch(`${there}/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+/** Publishes in another isolate than the subscriptions are made in. */
+function publish(topic: string, id = '', name = 'noted'): Promise<unknown> {
+  return post('notify', name, topic, id);
+}
+
+/** Calls a method of an object. */
+function at<T = unknown>(object: string, method: string, ...args: unknown[]): Promise<T> {
+  return post<T>(encodeURIComponent(object), method, ...args);
+}
+
+const ROOT = 'mcp-listen';
+
+interface Counts {
+  starts: Record<string, number>;
+  wakes: number;
+}
+
+/** The name of the only object that has followed since, and delivers for this caller. */
+async function objectOf(url: string): Promise<string> {
+  const { starts } = await at<Counts>(ROOT, 'counts');
+  for (const name of Object.keys(starts).filter((name) => name.includes('/hooks-'))) {
+    const rows = await at<{ text: string }[]>(name, 'rows', 'webhook');
+    if (rows.some(({ text }) => text.includes(url))) return name;
+  }
+  throw new Error('no object has this webhook');
+}
+
+function ids(hook: Endpoint): unknown[] {
+  return hook.events.map(({ body }) => body['eventId']);
+}
+
+test('what one isolate publishes reaches a webhook that was subscribed in another', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const result = await subscribe(hook, 'a');
+  expect(result).toMatchObject({ id: expect.stringMatching(/^sub_/), truncated: false });
+  await publish('b', 'other');
+  await publish('a', 'one');
+  await expect.poll(() => ids(hook)).toEqual(['one']);
+  expect(hook.received.map(({ signers }) => signers)).toEqual([[HOOK_SECRET], [HOOK_SECRET]]);
+  const params = { name: 'noted', arguments: { topic: 'a' }, delivery: { url: hook.url } };
+  expect((await call(there, 'ada', 'events/unsubscribe', params)).result).toBeDefined();
+  await publish('a', 'after');
+  await setTimeout(300);
+  expect(ids(hook)).toEqual(['one']);
+});
+
+test('functions of the definitions decide in the object', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook, 'a', { name: 'judged' });
+  for (const topic of ['b', 'a']) await publish(topic, topic, 'judged');
+  await expect.poll(() => ids(hook)).toEqual(['a']);
+});
+
+test('a secret is stored encrypted', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook, 'a');
+  const rows = await at<{ text: string }[]>(await objectOf(hook.url), 'rows', 'webhook');
+  const row = rows.find(({ text }) => text.includes(hook.url));
+  expect(row?.text).toContain('sealed_');
+  expect(row?.text).not.toContain('whsec_');
+});
+
+test('nothing is lost while the deliverer and its bus are reset, again and again', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook, 'r');
+  const object = await objectOf(hook.url);
+  let answers = 0;
+  hook.reply = () => {
+    answers += 1;
+    return answers % 5 === 2 ? 500 : undefined;
+  };
+  const published: string[] = [];
+  for (let round = 0; round < 12; round += 1) {
+    const batch = Array.from({ length: 5 }, (_, index) => `r${round}-${index}`);
+    await Promise.all([
+      ...batch.map((id) =>
+        publish('r', id).then(
+          () => published.push(id),
+          () => {},
+        ),
+      ),
+      setTimeout(round * 3).then(() => at(round % 3 === 0 ? ROOT : object, 'reset')),
+    ]);
+  }
+  await publish('r', 'last');
+  expect(published.length).toBeGreaterThan(20);
+  const missing = () => {
+    const known = new Set(ids(hook));
+    return [...published, 'last'].filter((id) => !known.has(id));
+  };
+  await expect.poll(missing, { timeout: 50_000 }).toEqual([]);
+});
+
+test('a bus that is reset between a publish and its call wakes the deliverer', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook, 'w');
+  await setTimeout(1_100);
+  await at(ROOT, 'deafen', true);
+  await publish('w', 'owed');
+  await at(ROOT, 'reset');
+  await at(ROOT, 'deafen', false);
+  await expect.poll(() => ids(hook), { timeout: 15_000 }).toEqual(['owed']);
+});
+
+test('an endpoint that never answers delays no other', async () => {
+  const [slow, swift] = [await endpoint(HOOK_SECRET), await endpoint(HOOK_SECRET)];
+  // Two messages may be under way to one host, so these have different ones.
+  swift.url = swift.url.replace('127.0.0.1', 'localhost');
+  for (const hook of [slow, swift]) await subscribe(hook, 's');
+  slow.reply = ({ body }) => ('eventId' in body ? 'never' : undefined);
+  await setTimeout(1_100);
+  const since = performance.now();
+  for (let number = 0; number < 10; number += 1) await publish('s', `s${number}`);
+  await expect.poll(() => new Set(ids(swift)).size).toBe(10);
+  expect(performance.now() - since).toBeLessThan(5_000);
+});
+
+test('a caller that is disconnected loses its subscriptions', async () => {
+  const [mine, other] = [await endpoint(HOOK_SECRET), await endpoint(HOOK_SECRET)];
+  await subscribe(mine, 'd', { caller: 'eve' });
+  await subscribe(other, 'd');
+  await post('disconnect', 'eve').catch(() => {});
+  await expect.poll(() => mine.received.at(-1)?.body).toMatchObject({ type: 'terminated' });
+  await publish('d', 'kept');
+  await expect.poll(() => ids(other)).toEqual(['kept']);
+  expect(ids(mine)).toEqual([]);
+});
+
+test('a log of another epoch is a gap, and deliveries go on', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  await subscribe(hook, 'g');
+  await setTimeout(1_100);
+  await at(ROOT, 'forget');
+  await publish('g', 'new');
+  await expect.poll(() => ids(hook)).toEqual(['new']);
+  const kinds = hook.received.map(({ body }) => body['type']);
+  expect(kinds).toContain('gap');
+});
+
+test('five hundred subscriptions sleep, and cost a call where an event is theirs', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const callers = Array.from({ length: 25 }, (_, caller) => `caller-${caller}`);
+  await subscribe(hook, 'x', { caller: 'sleeper' });
+  for (const caller of callers) {
+    // The endpoint consents once for a caller.
+    await subscribe(hook, '0', { caller });
+    const subscribed = Array.from({ length: 20 }, (_, n) => subscribe(hook, `${n}`, { caller }));
+    await Promise.all(subscribed);
+  }
+  // workerd evicts an object after ten seconds without work.
+  await setTimeout(12_500);
+  const before = await at<Counts>(ROOT, 'counts');
+  await publish('7', 'awake');
+  await expect.poll(() => hook.events.length).toBe(25);
+  const after = await at<Counts>(ROOT, 'counts');
+  const restarted = Object.keys(after.starts).filter(
+    (name) => name.includes('/hooks-') && after.starts[name] === (before.starts[name] ?? 0) + 1,
+  );
+  expect(restarted.length).toBe(after.wakes - before.wakes);
+});
