@@ -3,7 +3,7 @@ import { promptForm } from './act/prompt-form.js';
 import { PublishForm } from './act/publish-form.js';
 import { Publisher } from './act/publisher.js';
 import { RequestForm } from './act/request-form.js';
-import { ResourceForm } from './act/resource-form.js';
+import { ResourceForm } from './act/resource/resource-form.js';
 import { toolForm } from './act/tool-form.js';
 import { Announcer } from './announcer.js';
 import { ArrivalPlot } from './arrivals/arrival-plot.js';
@@ -15,7 +15,6 @@ import { Conversation } from './mcp/conversation.js';
 import type { Endpoint, List } from './mcp/endpoint.js';
 import type { Frame } from './mcp/frame.js';
 import type { Topic } from './mcp/topic.js';
-import { Numbers } from './numbers/numbers.js';
 import { mountOperate } from './operate/operate.js';
 import { type Item, LISTS } from './server/catalogue.js';
 import { ServerView } from './server/server-view.js';
@@ -81,7 +80,6 @@ byId('listening', HTMLFormElement).addEventListener('submit', (event) => {
 takeToken();
 const operate = mountOperate(byId('operate', HTMLElement), () => publishing.token);
 tabs(byId('rooms', HTMLElement), (room) => operate.show(room === 'operate'));
-new Numbers(() => publishing.token);
 void connection.open();
 
 /** Offers the entries of a list in the form that acts on them. */

@@ -99,7 +99,8 @@ export class CallForm {
 
   /** The list may be read again while the form is busy. */
   #updateButton(): void {
-    this.#button.disabled = this.#isBusy || this.#choice.item === undefined;
+    this.#button.disabled = this.#isBusy;
+    this.#button.hidden = this.#choice.item === undefined;
   }
 
   /** Replaces a suggested text by a new one: writing the same text again changes nothing. */

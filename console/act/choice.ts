@@ -42,7 +42,10 @@ export class Choice {
   }
 
   #changed(): void {
-    this.description.textContent = this.item?.description ?? '';
+    this.description.textContent = this.item?.description ?? EMPTY_TEXT;
     this.#onChange(this.item);
   }
 }
+
+const EMPTY_TEXT =
+  'The server lists none. Connect to one that does, or wait for a change of the list.';

@@ -57,7 +57,7 @@ export function valuesOf(fields: ReadonlyMap<string, Field>): Record<string, unk
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Returns the values that a schema allows, with their titles; undefined if it does not list them. */
+/** Returns the values that a schema lists, with their titles; undefined if it lists none. */
 function optionsIn(schema: Schema): [value: unknown, title: string][] | undefined {
   if (Array.isArray(schema['enum'])) {
     const names = Array.isArray(schema['enumNames']) ? schema['enumNames'] : [];

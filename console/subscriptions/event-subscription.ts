@@ -63,7 +63,8 @@ export class EventSubscription implements Subject {
     const { error } = this.#watch;
     if (error !== undefined) return `${error.message} (${error.code})`;
     if (this.#gaps === 0) return undefined;
-    return `Events may be missing: the server reported ${this.#gaps === 1 ? 'a gap' : `${this.#gaps} gaps`}.`;
+    const gaps = this.#gaps === 1 ? 'a gap' : `${this.#gaps} gaps`;
+    return `Events may be missing: the server reported ${gaps}.`;
   }
 
   close(): Promise<void> {

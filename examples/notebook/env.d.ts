@@ -4,6 +4,11 @@ declare namespace Cloudflare {
     NOTEBOOK: DurableObjectNamespace<import('./notebook.js').Notebook>;
     /** `on` lists the tools that write to the notebook. */
     NOTEBOOK_WRITE?: string;
+    /**
+     * `on` names each caller by its bearer token, whatever it is, and delivers to webhooks, also
+     * over http on this machine. For a demo on this machine only.
+     */
+    DEMO_CALLERS?: string;
     /** `on` serves the console at `/`. */
     CONSOLE?: string;
     /**
@@ -36,6 +41,11 @@ declare namespace Cloudflare {
     UNKNOWN_METHOD?: string;
     /** The event types that the gateway serves, as JSON; see docs/gateway.md, Events. */
     EVENTS?: string;
+    /**
+     * 32 bytes in base64, with which the bus encrypts the secrets of webhooks. If unset, events are
+     * not delivered to webhooks.
+     */
+    WEBHOOK_KEY?: string;
     /** `host` or `path`: what identifies the tenant of a request. If unset, there is only one. */
     TENANTS?: string;
     /**

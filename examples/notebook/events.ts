@@ -1,5 +1,6 @@
-import { defineEvents } from 'mcp-listen/events';
+import { defineEvents, eventLog } from 'mcp-listen/events';
 import { z } from 'zod';
+import { settings } from './settings.js';
 
 /** What happened in the notebook, for clients of MCP Events. */
 export interface Occurrence {
@@ -16,7 +17,7 @@ export function noteChanged(name: string, text: string): Occurrence {
 const NOTE_CHANGED = 'note.changed';
 
 /** The event types of the notebook. */
-export const events = defineEvents({
+const types = {
   [NOTE_CHANGED]: {
     description: 'A note was written or deleted; the argument name narrows it to one note',
     inputSchema: z.object({ name: z.string().optional() }),
@@ -27,4 +28,13 @@ export const events = defineEvents({
     }),
     match: { name: '/name' },
   },
-});
+};
+
+/** Webhooks need callers with names, which only the demo on this machine has. */
+const webhooks = settings.hasDemoCallers ? { webhooks: { allowInsecureLocalhost: true } } : {};
+
+/** The events of the notebook. */
+export const events = defineEvents(types, webhooks);
+
+/** The log of the bus, which delivers to webhooks if callers have names. */
+export const log = eventLog(settings.hasDemoCallers ? { webhooks: events } : {});

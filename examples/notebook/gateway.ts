@@ -5,7 +5,8 @@ import {
   SubscriptionBus as PlainBus,
 } from 'mcp-listen/cloudflare';
 import { type Upstream, watchUpstream } from 'mcp-listen/cloudflare/watch';
-import { type DefinedEvents, defineEvents, eventLog } from 'mcp-listen/events';
+import { type DefinedEvents, defineEvents, type EventLogMaker, eventLog } from 'mcp-listen/events';
+import { log } from './events.js';
 import { settings } from './settings.js';
 import { tenancy } from './tenants.js';
 
@@ -19,6 +20,7 @@ const {
   UPSTREAM_RIGHTS,
   UPSTREAM_TOKEN,
   UPSTREAM_WATCH,
+  WEBHOOK_KEY,
 } = env;
 
 // Also checked without an upstream server: a notebook cannot have tenants.
@@ -28,13 +30,21 @@ const tenants = tenancy(env);
 const rights = oneOf('UPSTREAM_RIGHTS', UPSTREAM_RIGHTS, ['acknowledged', 'admitted']);
 const isWatching = oneOf('UPSTREAM_WATCH', UPSTREAM_WATCH, ['on', 'off']) !== 'off';
 
+/** The event types that the gateway serves; see docs/gateway.md, Events. */
+const events = eventTypes();
+
 /** The gateway to the MCP server at UPSTREAM; undefined without one: the notebook is served. */
 export const gateway = UPSTREAM ? createGateway(UPSTREAM, MCP_BUS, gateOptions()) : undefined;
 
 /** The bus of the notebook or the gateway. For a gateway it also watches the upstream server. */
 export class SubscriptionBus extends PlainBus {
   static override watcher = watchUpstream(watchedServer);
-  static override events = eventLog();
+  static override events = UPSTREAM ? gatewayLog() : log;
+}
+
+/** The log of the gateway's bus, which delivers to webhooks if there is a key for their secrets. */
+function gatewayLog(): EventLogMaker {
+  return eventLog(WEBHOOK_KEY && events ? { webhooks: events } : {});
 }
 
 function gateOptions(): GatewayOptions {
@@ -42,7 +52,7 @@ function gateOptions(): GatewayOptions {
     ...tenants,
     listen: settings.front,
     rights: rightsOfCallers(),
-    ...(EVENTS && { events: eventTypes(EVENTS) }),
+    ...(events && { events }),
     credentialHeaders: CREDENTIAL_HEADERS
       ? CREDENTIAL_HEADERS.split(',').map((name) => name.trim())
       : [],
@@ -60,9 +70,14 @@ function rightsOfCallers(): 'acknowledged' | 'admitted' {
 }
 
 /** Returns the event types that a variable lists as JSON; throws if they are invalid. */
-function eventTypes(text: string): DefinedEvents {
+function eventTypes(): DefinedEvents | undefined {
+  if (!EVENTS) {
+    if (WEBHOOK_KEY) throw new Error('WEBHOOK_KEY requires EVENTS');
+    return undefined;
+  }
+  const webhooks = WEBHOOK_KEY && { webhooks: { encryptionKey: WEBHOOK_KEY } };
   try {
-    return defineEvents(JSON.parse(text));
+    return defineEvents(JSON.parse(EVENTS), { ...webhooks });
   } catch (error) {
     throw new Error(`EVENTS must list event types as JSON: ${(error as Error).message}`);
   }

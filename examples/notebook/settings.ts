@@ -13,6 +13,8 @@ export interface Settings {
   publishToken: string | undefined;
   /** The bearer token of `/metrics`; if undefined, there is no such path. */
   metricsToken: string | undefined;
+  /** Whether any bearer token names its caller, whose webhooks may be on this machine. */
+  hasDemoCallers: boolean;
   /** Which host names are accepted. */
   front: FrontOptions;
 }
@@ -28,6 +30,7 @@ export function settingsOf(variables: Cloudflare.Env): Settings {
     isWritable: isOn(variables, 'NOTEBOOK_WRITE'),
     hasConsole: isOn(variables, 'CONSOLE'),
     isStatsOpen: isOn(variables, 'STATS_OPEN'),
+    hasDemoCallers: isOn(variables, 'DEMO_CALLERS'),
     publishToken: tokenOf(variables, 'PUBLISH_TOKEN'),
     metricsToken: tokenOf(variables, 'METRICS_TOKEN'),
     front: ALLOWED_HOSTS ? { allowedHosts: listOf(ALLOWED_HOSTS) } : {},
@@ -44,7 +47,7 @@ export function listOf(text: string): string[] {
 
 function isOn(
   variables: Cloudflare.Env,
-  name: 'CONSOLE' | 'NOTEBOOK_WRITE' | 'STATS_OPEN',
+  name: 'CONSOLE' | 'DEMO_CALLERS' | 'NOTEBOOK_WRITE' | 'STATS_OPEN',
 ): boolean {
   const value = variables[name] ?? '';
   if (!['', 'off', 'on'].includes(value)) throw new Error(`${name} must be "on" or "off"`);

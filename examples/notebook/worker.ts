@@ -10,6 +10,7 @@ import {
 } from 'mcp-listen';
 import { createPublishHandler, durableObjectBus } from 'mcp-listen/cloudflare';
 import { createConsole } from 'mcp-listen/console';
+import { demoCaller } from './callers.js';
 import { events, type Occurrence } from './events.js';
 import { gateway } from './gateway.js';
 import { notebookServer } from './server.js';
@@ -20,13 +21,19 @@ export { Notebook } from './notebook.js';
 
 const BUS = 'mcp-listen';
 
-const { front, hasConsole, isStatsOpen, isWritable, metricsToken, publishToken } = settings;
+const { front, hasConsole, hasDemoCallers, isStatsOpen, isWritable, metricsToken, publishToken } =
+  settings;
 
 const mcp = createListenHandler(
   createMcpHandler(() =>
     notebookServer(env.NOTEBOOK.getByName('notebook'), isWritable ? publish : undefined),
   ),
-  { bus: durableObjectBus(env.MCP_BUS, { bus: BUS }), events, ...front },
+  {
+    bus: durableObjectBus(env.MCP_BUS, { bus: BUS }),
+    events,
+    ...front,
+    ...(hasDemoCallers && { principal: demoCaller }),
+  },
 );
 
 const server = gateway?.server() ?? mcp;

@@ -156,6 +156,10 @@ export interface WebhookHost {
   readonly maxTtlMs: number | undefined;
   /** The event types that the bus was asked to wake this delivery for, before a restart. */
   readonly followed: readonly string[];
+  /** The definitions of the event types that {@link keepDefinitions} last stored. */
+  readonly definitions: string | undefined;
+  /** Stores definitions, so that a later version can find out what it has changed. */
+  keepDefinitions(definitions: string): void;
   /**
    * Has `alarm` called at a time, in milliseconds since 1970, or not at all. Resolves once that is
    * certain even if the host restarts.

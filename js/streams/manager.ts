@@ -8,6 +8,7 @@ import {
 } from '../auth/reauthorize.js';
 import type { AttachableBus, AttachmentListener, BusConnection } from '../bus/attachable-bus.js';
 import type { Opening, StreamOwner } from '../bus/opening.js';
+import { listenersOf } from '../bus/operator/listeners.js';
 import type { Listeners } from '../bus/operator/operator.js';
 import type { ServerStream } from '../bus/server-stream.js';
 import type { Discovery } from '../handler/discovery.js';
@@ -93,7 +94,7 @@ export class StreamManager {
   /** Returns the topics with the most streams, but for those of streams that the bus opened. */
   listeners(max: number, hasCallers: boolean): Listeners {
     const fed = this.#fanout?.core.listeners(max, hasCallers) ?? [];
-    return [...fed, ...this.#sessions.listeners(max, hasCallers)];
+    return [...listenersOf(fed), ...this.#sessions.listeners(max, hasCallers)];
   }
 
   /** Whether no stream is open or opening, and new ones are accepted. */

@@ -81,12 +81,11 @@ export const rooms = {
     act: 'arrivals clock dom format json-text mcp server',
     announcer: 'dom',
     connection: 'dom mcp',
-    numbers: 'dom mcp format',
     operate: 'clock dom mcp format repaint',
     tabs: '',
     theme: 'dom',
     timeline: 'dom format json-text mcp repaint subscriptions',
-    main: 'act announcer arrivals clock connection dom mcp numbers operate server subscriptions tabs theme timeline',
+    main: 'act announcer arrivals clock connection dom mcp operate server subscriptions tabs theme timeline',
   },
   scripts: {
     process: '',

@@ -11,10 +11,11 @@ import { root } from '../process/project.mjs';
 
 const images = join(root, 'docs', 'images');
 
-/** The pictures of the console, each in one color scheme. */
+/** The pictures of the console: a tab in a color scheme. */
 const pictures = /** @type {const} */ ([
-  ['console.png', 'light'],
-  ['console-dark.png', 'dark'],
+  ['console.png', 'Inspect', 'light'],
+  ['console-dark.png', 'Inspect', 'dark'],
+  ['operate.png', 'Operate', 'light'],
 ]);
 
 /** Maximum bytes of a picture. */
@@ -27,13 +28,16 @@ async function screenshots() {
   try {
     await mkdir(images, { recursive: true });
     const page = await browser.newPage({
-      viewport: { width: 1280, height: 800 },
+      viewport: { width: 1280, height: 860 },
       reducedMotion: 'reduce',
     });
     page.setDefaultTimeout(15_000);
     await page.goto(server.url);
     await fill(page);
-    for (const [file, colorScheme] of pictures) await take(page, join(images, file), colorScheme);
+    for (const [file, tab, colorScheme] of pictures) {
+      await open(page, tab);
+      await take(page, join(images, file), colorScheme);
+    }
   } finally {
     await browser.close();
     await server.stop();
@@ -75,38 +79,36 @@ async function launchOptions() {
 }
 
 /**
- * Connects, opens two subscriptions, and publishes changes for them.
+ * Connects, opens a subscription of each kind, and makes changes for them.
  * @param {Page} page
  */
 async function fill(page) {
   await page.locator('#connection-state').getByText('connected', { exact: true }).waitFor();
-  await subscribe(page, 'A');
-  await subscribe(page, 'B');
+  await page.getByRole('button', { name: 'Open a subscription', exact: true }).click();
+  await live(page, 'A');
+  await press(page, 'Event', 'Subscribe');
+  await live(page, 'B');
+  await page.getByRole('button', { name: 'Read note://todo' }).click();
+  await page.getByRole('region', { name: 'Now', exact: true }).waitFor();
   await press(page, 'Tool', 'Call', async (form) => {
     await form.getByRole('combobox', { name: 'Tool', exact: true }).selectOption('edit_note');
+    await form.getByLabel('text', { exact: true }).fill('buy oat milk\nbuy bread');
   });
   await press(page, 'Publish', 'Publish', async (form) => {
     await form.getByLabel('URI', { exact: true }).fill('note://todo');
     await form.getByLabel('Count').fill('6');
     await form.getByLabel('Rate').selectOption('one after the other');
   });
-  // The page sums the numbers of both isolates, which answer in turn.
-  for (const [key, number] of [
-    ['streams', 2],
-    ['events', 7],
-  ])
-    await page
-      .locator(`[data-key="${key}"] dd`, { hasText: new RegExp(`^${number}$`) })
-      .first()
-      .waitFor();
+  await page.getByRole('tab', { name: 'Resource', exact: true }).click();
+  await page.getByRole('region', { name: 'Last state' }).waitFor();
 }
 
 /**
+ * Waits until a subscription is live.
  * @param {Page} page
- * @param {string} name of the subscription
+ * @param {string} name
  */
-async function subscribe(page, name) {
-  await page.getByRole('button', { name: 'Open a subscription', exact: true }).click();
+async function live(page, name) {
   const card = page.getByRole('article', { name: `Subscription ${name}` });
   await card.getByText('live', { exact: true }).waitFor();
 }
@@ -116,14 +118,26 @@ async function subscribe(page, name) {
  * @param {Page} page
  * @param {string} tab
  * @param {string} name of the button
- * @param {(form: import('playwright-core').Locator) => Promise<void>} fillIn
+ * @param {(form: import('playwright-core').Locator) => Promise<void>} [fillIn]
  */
 async function press(page, tab, name, fillIn) {
-  await page.getByRole('tab', { name: tab }).click();
-  const form = page.getByRole('tabpanel', { name: tab });
-  await fillIn(form);
+  await page.getByRole('tab', { name: tab, exact: true }).click();
+  const form = page.getByRole('tabpanel', { name: tab, exact: true });
+  await fillIn?.(form);
   await form.getByRole('button', { name, exact: true }).click();
   await form.locator('button:enabled', { hasText: name }).waitFor();
+}
+
+/**
+ * Shows a tab of the page; Operate once its charts have a few seconds of numbers.
+ * @param {Page} page
+ * @param {'Inspect' | 'Operate'} tab
+ */
+async function open(page, tab) {
+  await page.getByRole('tab', { name: tab, exact: true }).click();
+  if (tab === 'Inspect') return;
+  await page.getByText('watching', { exact: true }).waitFor();
+  await page.waitForTimeout(10_000);
 }
 
 /**

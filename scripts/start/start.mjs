@@ -15,9 +15,9 @@ async function start() {
   const bundle = await builtWorker();
   const token = process.env['PUBLISH_TOKEN'] || randomBytes(16).toString('base64url');
   const text = { ...everythingOn(token), ...fromEnvironment(process.env) };
-  const reachesLocal = 'UPSTREAM' in text;
   const workerd = await step('Starting workerd', () =>
-    startWorkerd({ bundle, port, text, reachesLocal }),
+    // The upstream server and webhooks are on this machine.
+    startWorkerd({ bundle, port, text, reachesLocal: true }),
   );
   let stopping = false;
   onStop(() => {
@@ -26,7 +26,9 @@ async function start() {
   });
   process.exitCode = 0;
   process.stdout.write(
-    reachesLocal ? gatewayWelcome(workerd.url ?? '', token) : welcome(workerd.url ?? '', token),
+    'UPSTREAM' in text
+      ? gatewayWelcome(workerd.url ?? '', token)
+      : welcome(workerd.url ?? '', token),
   );
   await workerd.exited;
   if (!stopping) throw new Error(`workerd ended unexpectedly\n${workerd.log()}`);
@@ -51,7 +53,7 @@ async function builtWorker() {
  * @param {string} token the publish secret
  */
 function everythingOn(token) {
-  const switches = { CONSOLE: 'on', NOTEBOOK_WRITE: 'on', STATS_OPEN: 'on' };
+  const switches = { CONSOLE: 'on', DEMO_CALLERS: 'on', NOTEBOOK_WRITE: 'on', STATS_OPEN: 'on' };
   return { ...switches, PUBLISH_TOKEN: token, ALLOWED_HOSTS: 'localhost,127.0.0.1,[::1]' };
 }
 
@@ -71,7 +73,7 @@ function fromEnvironment(environment) {
       'TENANTS',
       'TENANT_NAMES',
     ],
-    ...['EVENTS', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
+    ...['EVENTS', 'WEBHOOK_KEY', 'CREDENTIAL_HEADERS', 'UNKNOWN_METHOD', 'ALLOWED_HOSTS'],
   ];
   return Object.fromEntries(
     names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),

@@ -90,9 +90,10 @@ export class ConsolePage {
     return this.card(name).locator(`[data-figure="${figure}"] dd`);
   }
 
-  /** One of the numbers of the bus. */
-  number(key: 'streams' | 'events' | 'collapsed' | 'resyncs'): Locator {
-    return this.page.locator(`[data-key="${key}"] dd`).first();
+  /** Returns how many streams the server of the page has, in all its isolates. */
+  async streams(): Promise<number> {
+    const response = await fetch(new URL('/stats', this.page.url()));
+    return ((await response.json()) as { bus: { attached: number } }).bus.attached;
   }
 
   /** Opens the Operate tab; resolves once it shows a snapshot. */

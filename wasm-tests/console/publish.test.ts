@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { SECRET } from '../host/signing.ts';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
@@ -43,36 +42,4 @@ describe('publishing', () => {
         .count(),
     ).toBe(2);
   });
-
-  test('updates the numbers of the bus', async () => {
-    await console.subscribe('A');
-    await expect
-      .poll(async () => Number(await console.number('streams').textContent()))
-      .toBeGreaterThanOrEqual(1);
-    const before = await events();
-    await console.publish('note://todo', 40, 'one batch');
-    await expect.poll(events).toBe(before + 40);
-    expect(await console.number('resyncs').textContent()).toBe('0');
-  });
 });
-
-test('where only publishers see the numbers, the page says so until it has the secret', async () => {
-  const { page } = console;
-  await page.route('**/stats', (route) =>
-    route.request().headers()['authorization'] === `Bearer ${SECRET}`
-      ? route.continue()
-      : route.fulfill({ status: 401 }),
-  );
-  const secret = page.getByLabel('Publish secret');
-  await page.getByRole('tab', { name: 'Publish', exact: true }).click();
-  await secret.fill('');
-  await page.getByText('Statistics require the publish secret').waitFor();
-  expect(await console.number('events').textContent()).toBe('–');
-  await secret.fill(SECRET);
-  await expect.poll(() => console.number('events').textContent()).toMatch(/^[\d,]+$/);
-  expect(console.errors.splice(0).filter((error) => !error.includes('401'))).toEqual([]);
-});
-
-async function events(): Promise<number> {
-  return Number((await console.number('events').textContent())?.replaceAll(',', ''));
-}

@@ -83,14 +83,14 @@ test('each subscription has a separate id, filter and figures', async () => {
 test('a button closes a subscription, and another one removes its card', async () => {
   const console = await connected();
   const card = await console.subscribe('A');
-  await expect.poll(() => streams(console)).toBeGreaterThanOrEqual(1);
-  const before = await streams(console);
+  await expect.poll(() => console.streams()).toBeGreaterThanOrEqual(1);
+  const before = await console.streams();
   await card.getByRole('button', { name: 'Close' }).click();
   await card.getByText('stopped', { exact: true }).waitFor();
   const frames = await console.figure('A', 'Frames').textContent();
   // workerd notices that a reader has left when it next writes.
   await console.publish('note://todo', 3, '50 per second');
-  await expect.poll(() => streams(console)).toBeLessThan(before);
+  await expect.poll(() => console.streams()).toBeLessThan(before);
   expect(await console.figure('A', 'Frames').textContent()).toBe(frames);
   await card.getByRole('button', { name: 'Remove' }).click();
   expect(await console.page.getByRole('article').count()).toBe(0);
@@ -101,10 +101,6 @@ async function connected(): Promise<ConsolePage> {
   const console = await open(notebook());
   await console.connected();
   return console;
-}
-
-async function streams(console: ConsolePage): Promise<number> {
-  return Number(await console.number('streams').textContent());
 }
 
 async function wishes(console: ConsolePage, name: string): Promise<string[]> {

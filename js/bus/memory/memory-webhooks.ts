@@ -65,6 +65,9 @@ export class MemoryWebhooks implements WebhookSubscriptions {
       alarmAt: this.#rows.isEmpty ? undefined : Date.now(),
       maxTtlMs: HOUR_MS,
       followed: [],
+      // The event types of a process do not change.
+      definitions: undefined,
+      keepDefinitions: () => {},
       setAlarm: async (at) => this.#alarm.set(at),
       page: async (question) => this.#log.page(question),
       follow: async (names, subscriptions) => {

@@ -156,7 +156,7 @@ export class SubscriptionBus<Env = unknown> extends DurableObject<Env> {
         ...shards.flatMap(({ objects }) => objects),
       ],
       reports: [...reports, ...shards.flatMap(({ reports }) => reports)],
-      ...(bus instanceof RootBus && { bus: bus.stats() }),
+      ...(bus instanceof RootBus && { bus: bus.stats(), webhooks: bus.webhooks?.total }),
       log: bus instanceof RootBus ? bus.tail(question) : [],
     };
   }

@@ -24,6 +24,8 @@ export class WebhookObject {
   readonly #namespace: BusNamespace | undefined;
   readonly #events: EventLogMaker | undefined;
   readonly #table: WebhookTable;
+  /** The number of the last call of the bus. */
+  #lastCall = 0;
   /** Undefined until the first call. */
   #delivery: Promise<WebhookDelivery | undefined> | undefined;
 
@@ -108,6 +110,8 @@ export class WebhookObject {
       alarmAt,
       maxTtlMs: undefined,
       followed: this.#table.followed.names,
+      definitions: this.#table.definitions,
+      keepDefinitions: (definitions) => this.#table.setDefinitions(definitions),
       setAlarm: (at) => (at === undefined ? storage.deleteAlarm() : storage.setAlarm(at)),
       page: async (question) => this.#root.readEvents(question),
       follow: (names, subscriptions) => this.#follow(names, subscriptions),
@@ -117,14 +121,14 @@ export class WebhookObject {
 
   async #follow(names: readonly string[], subscriptions: number): Promise<FollowedEvents> {
     const former = this.#table.followed;
-    const call = Math.max(Date.now(), former.call + 1);
-    const { object } = this.#address;
+    this.#lastCall = Math.max(Date.now(), former.call + 1, this.#lastCall + 1);
+    const call = this.#lastCall;
     // What is stored must never be more than the bus follows.
     const kept = former.names.filter((name) => names.includes(name));
-    this.#table.setFollowed(call, kept);
-    const text = JSON.stringify({ object, call, names, subscriptions });
+    if (kept.length < former.names.length) this.#table.setFollowed(call, kept);
+    const text = JSON.stringify({ object: this.#address.object, call, names, subscriptions });
     const answer = JSON.parse(await this.#root.followWebhooks(text)) as FollowedEvents;
-    if (names.length > kept.length) this.#table.setFollowed(call, names);
+    if (kept.length < names.length) this.#table.setFollowed(call, names);
     return answer;
   }
 

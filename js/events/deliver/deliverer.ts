@@ -15,6 +15,7 @@ import {
 } from '../../wasm/events/bindings.js';
 import { eventsGuard } from '../../wasm/events/guard.js';
 import type { EventTypeTable } from '../define/event-type-table.js';
+import { endedBy } from './ended.js';
 import { Follower } from './follower.js';
 import { posted } from './post.js';
 import { completed, idOf, Refused } from './request.js';
@@ -58,6 +59,7 @@ export class WebhookDeliverer implements WebhookDelivery {
         this.#call(() => this.#core.wake(name, epoch, head, Date.now())),
       failed: () => this.#setAlarm(),
     });
+    this.#call(() => this.#compare(definitions));
     if (!this.#follower.isComplete) void this.#follower.update();
   }
 
@@ -134,6 +136,15 @@ export class WebhookDeliverer implements WebhookDelivery {
       if (!eventsGuard.isTrapError(error)) this.#settings.onError(error as Error);
       this.#end();
     }
+  }
+
+  /** Ends the subscriptions to event types that this deployment no longer has, or has changed. */
+  #compare(definitions: string): void {
+    const { definitions: former } = this.#host;
+    if (former === definitions) return;
+    for (const { error, name } of former === undefined ? [] : endedBy(former, definitions))
+      this.#core.ended(name, error, Date.now());
+    this.#host.keepDefinitions(definitions);
   }
 
   #perform(step: DelivererStep): void {

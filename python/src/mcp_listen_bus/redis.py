@@ -131,7 +131,7 @@ local bytes = redis.call('HINCRBY', KEYS[2], 'bytes', #ARGV[3])
 redis.call('XADD', KEYS[1], '*', 'number', number, 'name', ARGV[2], 'event', ARGV[3])
 local time = redis.call('TIME')
 local oldest = time[1] * 1000 + math.floor(time[2] / 1000) - ARGV[4]
-while true do
+for _ = 1, 1000 do
   local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
   if not first then break end
   local isOld = tonumber(string.match(first[1], '%d+')) < oldest

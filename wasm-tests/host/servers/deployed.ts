@@ -32,6 +32,7 @@ export async function startError(text: Record<string, string>): Promise<string> 
 /** The variables with which `npm start` enables everything. */
 export const EVERYTHING_ON = {
   CONSOLE: 'on',
+  DEMO_CALLERS: 'on',
   NOTEBOOK_WRITE: 'on',
   PUBLISH_TOKEN: SECRET,
   STATS_OPEN: 'on',

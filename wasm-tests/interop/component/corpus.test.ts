@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
-import { componentFile } from '../../../scripts/build/component.mjs';
-import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { corpusFor, expectAnswer } from '../../host/corpus/corpus.ts';
 import { answerOf, type ComponentHost, playOf } from './host.ts';
@@ -12,15 +10,9 @@ const HOSTS: Record<string, () => Promise<ComponentHost>> = {
   'Node by jco': nodeHost,
   'Python by wasmtime': async () =>
     new ProcessHost(python, [join(import.meta.dirname, 'component_host.py')]),
-  'Rust by wasmtime': async () =>
-    new ProcessHost(join(root, 'target/component-check/debug/component-check'), [componentFile]),
 };
 
-// Rust takes minutes to compile its host: npm run check:component.
-const isRust = process.env['COMPONENT_HOST'] === 'rust';
-const hosts = Object.entries(HOSTS).filter(([name]) => name.startsWith('Rust') === isRust);
-
-describe.each(hosts)('the component in %s', (_, start) => {
+describe.each(Object.entries(HOSTS))('the component in %s', (_, start) => {
   const host = start();
   afterAll(async () => (await host).close());
 

@@ -175,6 +175,50 @@ describe('a gateway without event types, in front of a server that has some', ()
   });
 });
 
+describe('a gateway with WEBHOOK_KEY, in front of a server that needs credentials', () => {
+  const endpoint = { url: 'https://127.0.0.1/hook', secret: `whsec_${btoa('s'.repeat(24))}` };
+  let node: NodeServer;
+  let gate: GatewayFixture;
+
+  beforeAll(async () => {
+    node = await serveOnNode(async (request) =>
+      request.headers.has('authorization') ? discovering(request) : new Response(null, DENIED),
+    );
+    gate = await GatewayFixture.start(`${node.origin}/mcp`, {
+      EVENTS: JSON.stringify(TYPES),
+      WEBHOOK_KEY: btoa('k'.repeat(32)),
+      UPSTREAM_WATCH: 'off',
+    });
+  });
+
+  afterAll(async () => {
+    await gate?.stop();
+    await node?.stop();
+  });
+
+  /** Sends a request with a token. */
+  async function asAda(method: string, params: Record<string, unknown>) {
+    const request = callRequest(gate.mcp(0), method, params);
+    request.headers.set('authorization', 'Bearer ada');
+    return (await fetch(request)).json();
+  }
+
+  test('offers webhooks to callers that the server knows', async () => {
+    const { status } = await call(gate.mcp(0), 'events/list');
+    expect(status).toBe(401);
+    expect(await asAda('events/list', {})).toMatchObject({
+      result: { events: [{ delivery: ['poll', 'push', 'webhook'] }] },
+    });
+  });
+
+  test('refuses endpoints that are not public', async () => {
+    const params = { name: 'order.paid', delivery: { mode: 'webhook', ...endpoint } };
+    expect(await asAda('events/subscribe', params)).toMatchObject({
+      error: { code: -32_602, message: 'the callback url has an address that is not public' },
+    });
+  });
+});
+
 interface Discovered {
   capabilities: Record<string, unknown>;
 }
@@ -207,6 +251,8 @@ function publish(gate: GatewayFixture, events: unknown): Promise<Response> {
   const init = { method: 'POST', headers, body: JSON.stringify(events) };
   return fetch(`${gate.origin(1)}/publish`, init);
 }
+
+const DENIED = { status: 401, headers: { 'www-authenticate': 'Bearer' } };
 
 /** An MCP server with nothing but `server/discover`. */
 async function discovering(request: Request): Promise<Response> {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { vi } from 'vitest';
+import { root } from '../../../scripts/process/project.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 
 /** A server of the Python SDK in a separate process. */
@@ -12,10 +13,23 @@ export interface PythonServer {
 }
 
 /** Starts `peer_server.py` with its arguments; resolves when it answers. */
-export async function pythonServer(...args: string[]): Promise<PythonServer> {
-  const server = spawn(python, [join(import.meta.dirname, 'peer_server.py'), ...args]);
+export function pythonServer(...args: string[]): Promise<PythonServer> {
+  return started('peer_server.py', args);
+}
+
+/** Starts `bus_server.py` on the bus of a broker; resolves when it answers. */
+export function pythonBusServer(kind: 'redis' | 'nats', port: number): Promise<PythonServer> {
+  return started('bus_server.py', [kind, `${port}`]);
+}
+
+async function started(program: string, args: string[]): Promise<PythonServer> {
+  const env = { ...process.env, PYTHONPATH: PYTHON_BUS };
+  const server = spawn(python, [join(import.meta.dirname, program), ...args], { env });
   const [port] = (await once(server.stdout, 'data')) as [Buffer];
   const url = `http://127.0.0.1:${String(port).trim()}/mcp`;
   await vi.waitFor(() => fetch(url), 20_000);
   return { url, stop: () => void server.kill('SIGKILL') };
 }
+
+/** The sources of the package mcp-listen-bus. */
+export const PYTHON_BUS = join(root, 'python', 'src');

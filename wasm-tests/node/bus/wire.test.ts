@@ -2,12 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import * as closeCodes from '../../../dist/cloudflare/wire/close-codes.js';
-import { shardAddress, shardName } from '../../../dist/cloudflare/wire/names.js';
+import {
+  shardAddress,
+  shardName,
+  webhookAddress,
+  webhookObjectName,
+} from '../../../dist/cloudflare/wire/names.js';
 import {
   isSignedSessionId,
   signedSessionId,
 } from '../../../dist/cloudflare/wire/signed-session-id.js';
 import { WIRE } from '../../../dist/cloudflare/wire/upgrade.js';
+import { webhookObjectOf } from '../../../dist/cloudflare/wire/webhooks.js';
 import { root } from '../../../scripts/process/project.mjs';
 import { CHANGED, casesOf, versionsOf } from '../../host/corpus/wire.ts';
 
@@ -45,6 +51,27 @@ test.each(casesOf<ShardText>('shard/name'))(
   },
 );
 
+test.each(casesOf<WebhookText>('webhooks/name'))(
+  'the name of an object for webhooks $name is known',
+  ({ reads, text }) => {
+    expect(webhookAddress(text), CHANGED).toEqual(reads);
+    expect(webhookObjectName(reads), CHANGED).toBe(text);
+  },
+);
+
+test.each(casesOf<{ principal: string; object: number }>('webhooks/place'))(
+  'the webhooks of $principal stay at their object',
+  ({ object, principal }) => {
+    expect(webhookObjectOf(principal), CHANGED).toBe(object);
+  },
+);
+
+interface WebhookText {
+  name: string;
+  text: string;
+  reads: { bus: string; object: number };
+}
+
 interface SessionId {
   name: string;
   key: string;
@@ -67,6 +94,11 @@ function textIn(path: string): string {
 const FOLDER = join(root, 'wasm-tests/corpus/wire');
 const READERS = [
   ...['messages', 'sessions', 'texts'].map((file) => `core/wire_corpus/${file}.rs`),
-  ...['host/corpus/wire.ts', 'node/bus/wire.test.ts', 'workerd/bus/wire.test.ts'],
+  ...[
+    'host/corpus/wire.ts',
+    'node/bus/wire.test.ts',
+    'workerd/bus/wire.test.ts',
+    'workerd/bus/webhooks.test.ts',
+  ],
 ];
 const RAISE = 'raise WIRE in js/cloudflare/wire/upgrade.ts';

@@ -303,6 +303,67 @@ test('secrets are encrypted in memory, and the message id can be one of its own'
   expect(hook.events[0]?.headers['webhook-id']).toMatch(/^msg_[0-9a-f]{32}$/);
 });
 
+test('a version that changes the schema of an event type ends its subscriptions', async () => {
+  const kept = new Map<string, string>();
+  let definitions: string | undefined;
+  const delivery = (type: string) => {
+    const inputSchema = { type: 'object', properties: { customer: { type } } };
+    const events = defineEvents(
+      { 'order.paid': { inputSchema }, other: {} },
+      { webhooks: { allowInsecureLocalhost: true } },
+    );
+    return eventLog({ webhooks: events }).deliver?.({
+      rows: {
+        has: (id) => kept.has(id),
+        subscriptions: () => [...kept].map(([id, text]) => ({ id, text })),
+        put: (id, text) => void kept.set(id, text),
+        remove: (id) => void kept.delete(id),
+        levels: () => [],
+        putLevel: () => {},
+        removeLevel: () => {},
+      },
+      alarmAt: undefined,
+      maxTtlMs: undefined,
+      followed: [],
+      definitions,
+      keepDefinitions: (text) => {
+        definitions = text;
+      },
+      setAlarm: async () => {},
+      page: async () => PAGE,
+      follow: async () => ({ epoch: 'e', head: 0, total: 0 }),
+      reset: () => {},
+    });
+  };
+  const hook = await endpoint(HOOK_SECRET);
+  const webhook = {
+    principal: 'ada',
+    groups: [],
+    arguments: '{}',
+    url: hook.url,
+    secret: HOOK_SECRET,
+    ttl: 'default' as const,
+    cursor: undefined,
+    maxAgeMs: undefined,
+    codes: 'sep' as const,
+  };
+  const former = delivery('string');
+  for (const name of ['order.paid', 'other']) await former?.subscribe({ ...webhook, name });
+  expect(kept.size).toBe(2);
+  const newer = delivery('number');
+  await until(() => hook.received.some(({ body }) => body['type'] === 'terminated'));
+  expect(hook.received.at(-1)?.body).toMatchObject({
+    error: { code: -32_026, data: { reason: 'schema_changed' } },
+  });
+  await until(() => kept.size === 1);
+  expect(newer?.stats.subscriptions).toBe(1);
+});
+
+const PAGE = JSON.stringify({
+  ...{ epoch: 'e', head: 0, from: 0, through: 0, more: false, trimmed: false, skipped: false },
+  events: [],
+});
+
 describe('requests that are refused before anything is sent', () => {
   test.each([
     ['a private address', 'https://10.0.0.1/hook'],

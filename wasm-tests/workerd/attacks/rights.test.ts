@@ -254,6 +254,11 @@ test.each([
   [{ CREDENTIAL_HEADERS: 'x-api-key,' }, 'credentialHeaders must be a list'],
   [{ EVENTS: '{"order.paid":' }, 'EVENTS must list event types as JSON'],
   [{ EVENTS: '{"order.paid":{"schema":{}}}' }, 'the definition of order.paid has no schema'],
+  [{ WEBHOOK_KEY: 'secret' }, 'WEBHOOK_KEY requires EVENTS'],
+  [
+    { EVENTS: '{"order.paid":{}}', WEBHOOK_KEY: 'secret' },
+    'webhooks.encryptionKey must be 32 bytes in base64',
+  ],
   [{ EVENTS: '{"order paid":{}}' }, 'the name of an event type has letters'],
   [
     { EVENTS: '{"order.paid":{}}', UPSTREAM_TOKEN: 'admin' },

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { workerBundle } from '../../../scripts/build/build.mjs';
 import { startWorkerd, type Workerd } from '../../../scripts/workerd/workerd.mjs';
-import { call, callTool } from '../../host/call.ts';
+import { call, callRequest, callTool } from '../../host/call.ts';
+import { endpoint } from '../../host/endpoint.ts';
 import { type EventReader, streamEvents } from '../../host/events.ts';
+import { startDeployed } from '../../host/servers/deployed.ts';
+import { HOOK_SECRET } from '../../host/webhook.ts';
 
 vi.setConfig({ testTimeout: 20_000 });
 
@@ -16,7 +19,8 @@ beforeAll(async () => {
   workerd = await startWorkerd({
     bundle: workerBundle,
     edges: 2,
-    text: { CONSOLE: 'on', NOTEBOOK_WRITE: 'on' },
+    text: { CONSOLE: 'on', DEMO_CALLERS: 'on', NOTEBOOK_WRITE: 'on' },
+    reachesLocal: true,
   });
   [here = '', there = ''] = workerd.edges.map((origin) => `${origin}/mcp`);
 }, 60_000);
@@ -59,6 +63,26 @@ test('streams in another isolate receive each event once, in order, with their i
     expect(await all?.next()).toMatchObject(eventFor('a', name));
   expect(await some?.next()).toMatchObject(eventFor(2, 's2'));
   for (const reader of readers) reader.drop();
+});
+
+test('a bearer token names a caller, whose webhook on this machine is called', async () => {
+  const hook = await endpoint(HOOK_SECRET);
+  const delivery = { mode: 'webhook', url: hook.url, secret: HOOK_SECRET };
+  const request = callRequest(there, 'events/subscribe', { name: 'note.changed', delivery });
+  request.headers.set('authorization', 'Bearer ada');
+  expect(await (await fetch(request)).json()).toMatchObject({ result: { truncated: false } });
+  await write('called', 'back');
+  await expect.poll(() => hook.events, { timeout: 10_000 }).toHaveLength(1);
+  expect(hook.events[0]).toMatchObject({
+    signers: [HOOK_SECRET],
+    body: { name: 'note.changed', data: { name: 'called', length: 4 } },
+  });
+});
+
+test('a deployment names no callers, and offers no webhooks', async () => {
+  const [origin] = (await startDeployed()).edges;
+  const { result } = await call(`${origin}/mcp`, 'events/list');
+  expect(result).toMatchObject({ events: [{ name: 'note.changed', delivery: ['poll', 'push'] }] });
 });
 
 test('a stream resumes at its cursor, and receives the missed events', async () => {

@@ -38,14 +38,15 @@ export class RootWebhooks {
     const { call, names, object, subscriptions } = follow;
     const known = this.#objects.get(object);
     if (known === undefined || known.call < call) {
-      this.#table.follow(follow);
+      // A call that changes nothing is not worth a write.
+      if (known === undefined || !isSame(known, follow)) this.#table.follow(follow);
       const follower = known ?? followerOf({ ...follow, isOwed: false, revoked: [] });
       this.#objects.set(object, follower);
       follower.call = call;
       follower.names = new Set(names);
       follower.subscriptions = subscriptions;
     }
-    return { ...this.#end, total: this.#total };
+    return { ...this.#end, total: this.total };
   }
 
   /**
@@ -88,7 +89,8 @@ export class RootWebhooks {
     return { epoch: this.#log.epoch, head: this.#log.position };
   }
 
-  get #total(): number {
+  /** The number of subscriptions of all objects. */
+  get total(): number {
     const followers = [...this.#objects.values()];
     return followers.reduce((sum, { subscriptions }) => sum + subscriptions, 0);
   }
@@ -153,6 +155,12 @@ interface Follower {
   isBusy: boolean;
   /** Whether it is stored that it has to learn something. */
   isStored: boolean;
+}
+
+function isSame(known: Follower, { names, subscriptions }: FollowCall): boolean {
+  const hasSameNames =
+    names.length === known.names.size && names.every((name) => known.names.has(name));
+  return hasSameNames && subscriptions === known.subscriptions;
 }
 
 /** Of an object that has to be woken, it is not stored for which event types. */

@@ -24,6 +24,17 @@ export class WebhookTable implements WebhookRows {
     this.#sql.exec('INSERT OR REPLACE INTO webhook_followed VALUES (1, ?, ?)', call, text);
   }
 
+  /** The definitions of the event types when this object last started. */
+  get definitions(): string | undefined {
+    const rows = this.#sql.exec<{ text: string }>('SELECT text FROM webhook_definitions').toArray();
+    return rows[0]?.text;
+  }
+
+  /** Stores the definitions. */
+  setDefinitions(text: string): void {
+    this.#sql.exec('INSERT OR REPLACE INTO webhook_definitions VALUES (1, ?)', text);
+  }
+
   has(id: string): boolean {
     return this.#sql.exec('SELECT 1 FROM webhook WHERE id = ?', id).toArray().length > 0;
   }
@@ -60,4 +71,5 @@ const SCHEMA = `
     WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS webhook_followed (only_one INTEGER PRIMARY KEY, call INTEGER NOT NULL,
     names TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS webhook_definitions (only_one INTEGER PRIMARY KEY, text TEXT NOT NULL);
 `;

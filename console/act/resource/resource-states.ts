@@ -1,4 +1,4 @@
-import { record, records, text } from '../mcp/json.js';
+import { record, records, text } from '../../mcp/json.js';
 
 /** What a resource contained when it was read. */
 export interface ResourceState {

@@ -1,9 +1,9 @@
-import { now } from '../clock.js';
-import { byId, element, setText } from '../dom.js';
-import type { Endpoint } from '../mcp/endpoint.js';
-import type { Item } from '../server/catalogue.js';
+import { now } from '../../clock.js';
+import { byId, element, setText } from '../../dom.js';
+import type { Endpoint } from '../../mcp/endpoint.js';
+import type { Item } from '../../server/catalogue.js';
+import { Outcome } from '../outcome.js';
 import { sideBySide } from './difference.js';
-import { Outcome } from './outcome.js';
 import { contentText, ResourceStates } from './resource-states.js';
 import { expanded, variablesOf } from './uri-template.js';
 

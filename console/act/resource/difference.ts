@@ -1,6 +1,6 @@
 import { diffLines } from 'diff';
-import { element } from '../dom.js';
-import { timeOfDay } from '../format.js';
+import { element } from '../../dom.js';
+import { timeOfDay } from '../../format.js';
 import type { ResourceState } from './resource-states.js';
 
 /**

@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { listen } from 'mcp-listen/client';
+import { eventLog } from 'mcp-listen/events';
+import { natsBus } from 'mcp-listen/nats';
+import { redisBus } from 'mcp-listen/redis';
+import { afterEach, describe, expect, test } from 'vitest';
+import { root } from '../../scripts/process/project.mjs';
+import { python } from '../../scripts/setup/python.mjs';
+import { startNats, startRedis } from '../buses/brokers/broker-process.ts';
+import { Cleanup } from '../buses/cleanup.ts';
+import { placeOn } from '../buses/members/place.ts';
+import { EventPlace } from '../host/bus/event-place.ts';
+import { callTool } from '../host/call.ts';
+import { updated } from '../host/listen.ts';
+import { PYTHON_BUS, pythonBusServer } from './servers/python.ts';
+
+const cleanup = new Cleanup();
+const FOLDER = join(root, 'python');
+const OPTIONS = { events: eventLog(), onError: () => {} };
+
+afterEach(() => cleanup.run());
+
+describe('mcp-listen-bus', () => {
+  test('keeps the promises of its tests, with the vectors that the TypeScript buses keep', async () => {
+    const [redis, nats, plain] = await Promise.all([
+      startRedis(),
+      startNats(true),
+      startNats(false),
+    ]);
+    for (const broker of [redis, nats, plain]) cleanup.later(broker, (it) => it.stop());
+    const { stderr } = await pythonIn(['-m', 'unittest', 'discover', '-s', 'tests'], {
+      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+      NATS_URL: `nats://127.0.0.1:${nats.port}`,
+      PLAIN_NATS_URL: `nats://127.0.0.1:${plain.port}`,
+    });
+    expect(stderr).toMatch(/^Ran 15 tests .*\n\nOK/m);
+  });
+
+  test('has types that mypy accepts, as a user of the package sees them', async () => {
+    const { stdout } = await pythonIn(['-m', 'mypy', '--cache-dir', join(root, '.build', 'mypy')]);
+    expect(stdout).toContain('Success');
+  });
+});
+
+describe.each([
+  ['redis', () => startRedis(true), redisBus],
+  ['nats', () => startNats(true), natsBus],
+] as const)('a Python and a Node process on %s', (kind, start, make) => {
+  async function both() {
+    const broker = cleanup.later(await start(), (it) => it.stop());
+    const server = cleanup.later(await pythonBusServer(kind, broker.port), (it) => it.stop());
+    const url = `${kind}://127.0.0.1:${broker.port}`;
+    const bus = cleanup.later(make(url, OPTIONS), (it) => it.close());
+    await bus.ready();
+    return { broker, bus, url: server.url };
+  }
+
+  test('receive what the other publishes, before and after the broker was killed', async () => {
+    const { broker, bus, url } = await both();
+    const uris = ['note://a', 'note://b', 'note://c', 'note://d'];
+    const subscription = cleanup.later(await listen(url, { resourceSubscriptions: uris }), (it) =>
+      it.close(),
+    );
+    const far = subscription[Symbol.asyncIterator]();
+    const near = await placeOn(bus).open({ resourceSubscriptions: uris });
+    await near.message();
+    const expectBoth = async (uri: string): Promise<void> => {
+      expect((await far.next()).value).toEqual({ kind: 'resource_updated', uri });
+      expect(await near.message()).toBe(updated('1', uri));
+    };
+    await bus.publish({ kind: 'resource_updated', uri: 'note://a' });
+    await expectBoth('note://a');
+    await callTool(url, 'touch', { uri: 'note://b' });
+    await expectBoth('note://b');
+    await broker.kill();
+    await expect.poll(() => bus.stats().isLive).toBe(false);
+    await broker.start();
+    // Either may reconnect first: a publish that fails is published again.
+    await expect
+      .poll(() => callTool(url, 'touch', { uri: 'note://c' }))
+      .toMatchObject({
+        content: [{ text: 'touched' }],
+      });
+    expect((await far.next()).value).toEqual({ kind: 'resource_updated', uri: 'note://c' });
+    near.drop();
+  });
+
+  test('share the log of occurrences', async () => {
+    const { bus, url } = await both();
+    const place = new EventPlace(bus);
+    const { cursor } = await place.poll();
+    expect(await callTool(url, 'pay', { number: 1 })).toMatchObject({ content: [{ text: '1' }] });
+    await place.paid(2);
+    await callTool(url, 'pay', { number: 2 });
+    await callTool(url, 'pay', { number: 3 });
+    expect(await place.numbers(cursor, 3)).toEqual([1, 2, 3]);
+  });
+});
+
+function pythonIn(args: string[], env: Record<string, string> = {}) {
+  return promisify(execFile)(python, args, {
+    cwd: FOLDER,
+    env: { ...process.env, PYTHONPATH: PYTHON_BUS, ...env },
+  });
+}
