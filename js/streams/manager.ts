@@ -89,7 +89,7 @@ export class StreamManager {
   }
 
   /** Returns how many streams a caller holds. */
-  readonly streamsOf = (principal: string): number => this.#quota.streamsOf(principal);
+  readonly streamsOf = (name: string): number => this.#quota.streamsOf(name);
 
   /** Returns the topics with the most streams, but for those of streams that the bus opened. */
   listeners(max: number, hasCallers: boolean): Listeners {
@@ -396,6 +396,5 @@ export class StreamManager {
 }
 
 const COUNTERS = ['away', 'gaps', 'healed', 'outages', 'resyncs'] as const;
-
 const attachTimeout = (): ListenError =>
   new ListenError('attach-timeout', 'the bus did not answer in time');
