@@ -59,6 +59,7 @@ export class HookedTopics {
   async want(topic: string, now: number): Promise<boolean> {
     const stopping = this.#states.get(topic)?.stopping;
     if (stopping !== undefined) await stopping;
+    this.#giveBack(topic);
     const state = this.#states.get(topic) ?? this.#start(topic);
     state.unwantedAt = undefined;
     state.keptUntil = now + this.#options.graceMs;
@@ -69,8 +70,10 @@ export class HookedTopics {
   sweep(demand: Demand): number | undefined {
     const { mine, wanted } = demand;
     let next = NEVER;
-    for (const topic of mine)
+    for (const topic of mine) {
+      this.#giveBack(topic);
       if (!this.#states.has(topic)) next = Math.min(next, this.#startIfDue(topic, demand));
+    }
     for (const topic of this.#former) if (!wanted.has(topic)) this.#adopt(topic);
     for (const topic of this.#refusedAt.keys())
       if (!wanted.has(topic)) this.#refusedAt.delete(topic);
@@ -115,7 +118,18 @@ export class HookedTopics {
   #adopt(topic: string): void {
     this.#former.delete(topic);
     if (!this.#states.has(topic))
-      this.#states.set(topic, { started: Promise.resolve(true), isHeld: true, keptUntil: 0 });
+      this.#states.set(topic, {
+        ...{ started: Promise.resolve(true), isHeld: true, keptUntil: 0 },
+        isAdopted: true,
+      });
+  }
+
+  /** Handles a stream for an adopted topic: `onWanted` was called before the restart only. */
+  #giveBack(topic: string): void {
+    const { isAdopted, stopping } = this.#states.get(topic) ?? {};
+    if (isAdopted !== true || stopping !== undefined) return;
+    this.#states.delete(topic);
+    this.#former.add(topic);
   }
 
   #start(topic: string): State {
@@ -185,6 +199,8 @@ interface State {
   /** Resolves with whether `onWanted` has accepted. */
   started: Promise<boolean>;
   isHeld: boolean;
+  /** Whether `onWanted` was called before a restart only. */
+  isAdopted?: boolean;
   /** Since when no stream wants it. */
   unwantedAt?: number | undefined;
   /** A stream that was granted it before this time may not have reached the bus yet. */

@@ -1,5 +1,6 @@
 import { InMemoryBus, ListenError, type Topic, type WantedOptions } from 'mcp-listen';
 import { expect, test, vi } from 'vitest';
+import { HookedTopics } from '../../../dist/bus/wanted/hooked-topics.js';
 import { change, LegacySession, nextMessage } from '../../host/legacy.ts';
 import { acknowledged, updated } from '../../host/listen.ts';
 import { open, serving } from '../serving.ts';
@@ -90,6 +91,24 @@ test('a topic that is wanted while its hook stops it is started again after that
   stopped.resolve();
   await again;
   expect(calls).toEqual(['+note://a', '-note://a', '+note://a']);
+});
+
+test('a topic from before a restart starts again, even if its stream comes back late', async () => {
+  const { calls, wanted } = recorded({ unwantedMs: 500 });
+  const hooks = new HookedTopics({
+    hooks: wanted as Required<WantedOptions>,
+    context: { bus: undefined, publish: async () => {} },
+    onError: () => {},
+    graceMs: 0,
+  });
+  const sweep = (topics: string[], now: number) =>
+    hooks.sweep({ wanted: new Set(topics), mine: topics, isTaken: () => false, now });
+  hooks.restore('resource:note://a');
+  hooks.restore('resource:note://b');
+  sweep([], 0);
+  sweep(['resource:note://a'], 100);
+  sweep(['resource:note://a'], 1_000);
+  await vi.waitFor(() => expect(calls).toEqual(['again +note://a', '-note://b']));
 });
 
 test('what a hook publishes reaches the stream that it was called for', async () => {
