@@ -15,8 +15,8 @@ fn open(fanout: &mut Fanout, names: &[&str], principal: Option<&str>) -> StreamI
         resource_subscriptions: names.iter().map(|name| uri(name)).collect(),
         scope: Scope {
             principals: principal
+                .and_then(|name| Name::new(name).ok())
                 .into_iter()
-                .filter_map(|name| Name::new(name).ok())
                 .collect(),
             ..Scope::default()
         },

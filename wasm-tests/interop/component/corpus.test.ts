@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, test } from 'vitest';
+import { componentFile } from '../../../scripts/build/component.mjs';
+import { hostProgram } from '../../../scripts/setup/component-host.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
 import { corpusFor, expectAnswer } from '../../host/corpus/corpus.ts';
 import { answerOf, type ComponentHost, playOf } from './host.ts';
@@ -12,7 +14,13 @@ const HOSTS: Record<string, () => Promise<ComponentHost>> = {
     new ProcessHost(python, [join(import.meta.dirname, 'component_host.py')]),
 };
 
-describe.each(Object.entries(HOSTS))('the component in %s', (_, start) => {
+// wasmtime takes minutes to compile in Rust, so this host runs in npm run check:component alone.
+const RUST: typeof HOSTS = {
+  'Rust by wasmtime': async () => new ProcessHost(hostProgram, [componentFile]),
+};
+const hosts = process.env['COMPONENT_HOST'] === 'rust' ? RUST : HOSTS;
+
+describe.each(Object.entries(hosts))('the component in %s', (_, start) => {
   const host = start();
   afterAll(async () => (await host).close());
 

@@ -147,6 +147,9 @@ export class RootBus implements WatchedBus {
     return JSON.parse(this.#core.wanted()) as SubscriptionFilter;
   }
 
+  /** Returns whether any stream subscribes to the topic with this text, here or at a shard. */
+  readonly wants = (topic: string): boolean => this.#core.wants(topic);
+
   /** Makes the alarm fire at `at` or before. */
   wakeBy(at: number): Promise<void> {
     return this.#alarm.wakeBy(at);
@@ -173,14 +176,8 @@ export class RootBus implements WatchedBus {
     const attached = shards.reduce((sum, shard) => sum + (shard.attached ?? 0), this.attached);
     const sockets = this.#ctx.getWebSockets().length;
     const { position } = this.#log;
-    return {
-      attached,
-      sockets,
-      position,
-      sessions: this.sessions.count,
-      dropped: this.#dropped,
-      shards,
-    };
+    const sessions = this.sessions.count;
+    return { attached, sockets, position, sessions, dropped: this.#dropped, shards };
   }
 
   /** Handles a call of a shard that states what it follows. */
