@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { componentFile } from '../../../scripts/build/component.mjs';
 import { hostProgram } from '../../../scripts/setup/component-host.mjs';
 import { python } from '../../../scripts/setup/python.mjs';
@@ -21,15 +21,18 @@ const RUST: typeof HOSTS = {
 const hosts = process.env['COMPONENT_HOST'] === 'rust' ? RUST : HOSTS;
 
 describe.each(Object.entries(hosts))('the component in %s', (_, start) => {
-  const host = start();
-  afterAll(async () => (await host).close());
+  let host: ComponentHost;
+  beforeAll(async () => {
+    host = await start();
+  });
+  afterAll(() => host?.close());
 
   describe.each(corpusFor('node'))('$file', ({ cases }) => {
     const ours = cases.filter(
       ({ options }) => !('legacy' in options) || options.legacy !== 'sessions',
     );
     test.each(ours)('$name', async (wanted) =>
-      expectAnswer(wanted, answerOf(wanted, await (await host).play(playOf(wanted)))),
+      expectAnswer(wanted, answerOf(wanted, await host.play(playOf(wanted)))),
     );
   });
 });
