@@ -1,19 +1,12 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { BrowserContextOptions } from 'playwright-core';
-import { beforeAll, describe, expect, test } from 'vitest';
-import { root } from '../../scripts/process/project.mjs';
+import { describe, expect, test } from 'vitest';
 import { useBrowser } from './browser.ts';
 import type { ConsolePage } from './console-page.ts';
 import { useNotebook } from './notebook.ts';
+import { violations } from './violations.ts';
 
 const open = useBrowser();
 const notebook = useNotebook();
-let axe: string;
-
-beforeAll(async () => {
-  axe = await readFile(join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-});
 
 describe('the colours', () => {
   test('follow the system until the switch is set', async () => {
@@ -100,22 +93,4 @@ function isDark(console: ConsolePage): Promise<boolean> {
       getComputedStyle(document.body).backgroundColor.match(/\d+/g)?.map(Number) ?? [];
     return red < 128;
   });
-}
-
-async function violations(console: ConsolePage): Promise<string[]> {
-  await console.page.evaluate(axe);
-  return console.page.evaluate(async () => {
-    const { axe } = window as unknown as {
-      axe: { run: () => Promise<{ violations: Violation[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  });
-}
-
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary: string }[];
 }

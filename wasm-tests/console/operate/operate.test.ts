@@ -1,19 +1,15 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { root } from '../../../scripts/process/project.mjs';
 import { useBrowser } from '../browser.ts';
 import type { ConsolePage } from '../console-page.ts';
+import { violations } from '../violations.ts';
 import { BusyBus } from './bus.ts';
 
 const open = useBrowser();
 let bus: BusyBus;
-let axe: string;
 
 beforeAll(async () => {
   bus = await BusyBus.start();
-  axe = await readFile(join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
   await bus.open(40);
 });
 afterAll(() => bus?.stop());
@@ -120,22 +116,4 @@ function overflowing(console: ConsolePage): Promise<number> {
         box.getBoundingClientRect().right > clientWidth + 0.5,
     ).length;
   });
-}
-
-async function violations(console: ConsolePage): Promise<string[]> {
-  await console.page.evaluate(axe);
-  return console.page.evaluate(async () => {
-    const { axe } = window as unknown as {
-      axe: { run: () => Promise<{ violations: Violation[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
-    );
-  });
-}
-
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary: string }[];
 }
