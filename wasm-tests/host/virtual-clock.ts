@@ -20,11 +20,11 @@ export async function settle(): Promise<void> {
   while (realMs() < end) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Advances a virtual clock in steps of a second, in which I/O makes progress, until something is. */
-export async function elapsed(is: () => boolean): Promise<void> {
+/** Advances a virtual clock in steps, in which I/O makes progress, until something is. */
+export async function elapsed(is: () => boolean, stepMs = 1_000): Promise<void> {
   for (let steps = 0; !is(); steps += 1) {
     if (steps > 400) throw new Error('nothing happened');
-    await pass(1_000);
+    await pass(stepMs);
     await settle();
   }
 }

@@ -56,7 +56,8 @@ export const TYPES = {
 export function serving({ bus: given, events, log, webhooks, ...rest }: ServingOptions = {}) {
   const hooks = { allowInsecureLocalhost: true, onError: () => {}, ...webhooks };
   const defined = defineEvents(TYPES, { ...events, webhooks: hooks });
-  const bus = given ?? new InMemoryBus({ events: eventLog({ ...log, webhooks: defined }) });
+  const kept = eventLog({ ...log, webhooks: defined });
+  const bus = given ?? new InMemoryBus({ events: kept, onError: () => {} });
   const principal = (request: Request) => request.headers.get('authorization') ?? undefined;
   const handler = createListenHandler(discovering, { bus, events: defined, principal, ...rest });
   const send = (method: string, params: object = {}, caller: string | null = 'ada') => {
