@@ -193,8 +193,9 @@ async function refusal(reply: EndpointReply): Promise<unknown> {
   const hook = await endpoint(HOOK_SECRET);
   hook.reply = () => reply;
   const { error } = await serving().subscribe(hook.url);
-  expect(error?.code).toBe(-32_015);
-  return (error?.data as { reason: unknown }).reason;
+  expect(error).toMatchObject({ code: -32_015, data: { reason: expect.any(String) } });
+  const { reason } = (error?.data ?? {}) as { reason?: unknown };
+  return reason;
 }
 
 /** A server on this machine under a name that seems public. It counts its connections. */
